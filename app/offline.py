@@ -1,4 +1,4 @@
-"""Scoring without a server: two files in, scores and the problems of both files out."""
+"""Scores without a server: two files in, scores and the problems of both files out."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -32,7 +32,7 @@ from app.scoring.evaluation_input import EvaluationInput, IdIndex
 
 @dataclass(slots=True)
 class OfflineOutcome:
-    """What `assay score` shows: the case besides the scores, and the problems of each of the two files."""
+    """The result of `assay score`: scores, their evaluation input, and the problems of each of the two files."""
 
     gold_problems: Problems
     problems: Problems
@@ -56,10 +56,10 @@ def score_offline(
     options: Mapping[str, str] | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> OfflineOutcome:
-    """Score two files without a server: `choose` names the metrics, knowing the vocabulary and which needs are met.
+    """Score two files without a server; `choose` gets the vocabulary and the needs met, and returns the metrics.
 
-    Without `classes` the vocabulary is the sorted union of the labels in both files, and a note says so. Raises
-    InvalidContent where `classes` or `void` list something twice, and whatever `choose` raises.
+    Without `classes` the vocabulary is the sorted union of the labels of both files, and a note says so. Raises
+    InvalidContent if `classes` or `void` list something twice, and any error of `choose`.
     """
     outcome = OfflineOutcome(Problems(), Problems(), [])
     beside = beside or {}
@@ -84,7 +84,7 @@ def score_offline(
             )
         gold_rules.check_not_empty(truth, voided, outcome.gold_problems)
         gold_rules.check_vocabulary(truth, spec, declared=declared, limits=limits, problems=outcome.gold_problems)
-        if not outcome.gold_problems:  # without sound gold there is nothing to hold the predictions against
+        if not outcome.gold_problems:  # without valid gold the predictions cannot be validated
             outcome.calls = choose(spec, _needs_met(spec, truth, answers, beside))
             _score_tables(outcome, truth, answers, spec=spec, void=voided, options=options or {}, beside=beside)
     return outcome
@@ -93,7 +93,7 @@ def score_offline(
 def _needs_met(
     spec: TaskSpec, truth: NormalizedTable, answers: NormalizedTable, beside: Mapping[str, Any]
 ) -> frozenset[str]:
-    """The needs that two files and what stands beside them meet, and whether the gold gives acceptable answers."""
+    """The needs that two files and the gold metadata meet, and whether the gold gives acceptable answers."""
     parts = {name: beside.get(name) is not None for name in ("folds", "groups")}
     acceptable = spec.task != "multilabel" and truth.counts is not None
     return needs_met(spec, scores=answers.scores is not None, **parts) | ({ACCEPTABLE_SETS} if acceptable else set())
@@ -113,7 +113,7 @@ def _score_tables(
     gold = build_gold(truth, spec, void, rules, outcome.gold_problems)
     known = gold.index if gold else IdIndex(gold_rules.scored_ids(truth, void))
     found = validate_table(answers, known, spec, rules=rules, void=void, problems=outcome.problems)
-    outcome.notes = list(dict.fromkeys((*outcome.notes, *truth.notes, *answers.notes)))  # what checking found out
+    outcome.notes = list(dict.fromkeys((*outcome.notes, *truth.notes, *answers.notes)))  # notes of the validation
     if gold is not None and found is not None:
         assign_groupings(gold, beside)
         labels, rule, said = hard_labels(gold, found, None, options)
@@ -125,14 +125,14 @@ def _score_tables(
 def _union_of_classes(
     truth: NormalizedTable, answers: NormalizedTable, task: TaskKind, void: Collection[str]
 ) -> tuple[str, ...]:
-    """Gold and predicted labels; in a binary task at most two, gold's first, so that a third is an unknown label."""
+    """The labels of gold and predictions; in a binary task those of gold if there are more than two in total."""
     own = gold_rules.label_set(truth, void)
     both = tuple(sorted({*own, *gold_rules.label_set(answers, void)}))
     return own if task == "binary" and len(both) > 2 else both
 
 
 def read_ids(source: SourceFile, limits: Limits = DEFAULT_LIMITS) -> tuple[list[str] | None, Problems]:
-    """The ids of a file of columns, such as a template, as far as they are ids; None where it cannot be read."""
+    """The ids of a file of columns, such as a template, if all of them are valid; None where it cannot be read."""
     problems = Problems()
     with source.path.open("rb") as stream:
         table = read_table(stream, source.kind, task="multilabel", gold=False, problems=problems, limits=limits)

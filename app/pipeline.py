@@ -1,4 +1,4 @@
-"""Formats and scoring joined: two files in, scores out; the same for scoring child and command line."""
+"""Joins formats and scoring: two files in, scores out; the same for the scoring process and the command line."""
 
 import gc
 from collections import Counter
@@ -53,31 +53,31 @@ class SourceFile:
 
 @dataclass(slots=True)
 class Gold:
-    """Gold that is ready to score with: n ids, their labels, and what the metrics need beside them.
+    """Gold that is ready for scoring: n ids, their labels, and what else the metrics need.
 
-    All of it is in the order of the ids' code points, so that nothing that anybody reads can follow the order of the
-    file, which often tells labels or splits.
+    Everything is in the order of the ids' code points, so that no output can reveal the order of the file, which often
+    depends on labels or splits.
     """
 
     index: IdIndex
     spec: TaskSpec
     labels: Labels
     splits: NDArray[np.int8] | None = None
-    """Per id 0 for public, 1 for private; None where the gold has no splits."""
+    """Per id 0 for public, 1 for private; None without splits."""
     weights: NDArray[np.int64] | None = None
-    """Per id its weight as a whole number of units; None where all weigh the same."""
+    """Per id its weight as an integer number of units; None where all weights are the same."""
     void: Collection[str] = frozenset()
     template_ids: Sequence[str] = ()
-    """All ids of the file in the order of code points, those that are not scored too: what a template holds."""
+    """All ids of the file, including those that are not scored, in the order of code points: the ids of a template."""
     notes: list[str] = field(default_factory=list)
     folds: Grouping | None = None
     groups: Grouping | None = None
     ceilings: dict[str, BestAttainableValues] = field(default_factory=dict)
-    """Per split, what scoring has found out about this gold alone."""
+    """Per split, values that depend on this gold alone and have been computed already."""
     tables: LookupTables | None = None
-    """Ids and classes for the fast tier of reading; None where they do not fit into tables."""
+    """Ids and classes for the vectorized readers; None where they do not fit into lookup tables."""
     weight_unit: Fraction = Fraction(1)
-    """What a weight of 1 stands for in the file of gold."""
+    """The weight in the gold file for which a 1 stands."""
 
     @property
     def ids(self) -> list[str]:
@@ -85,12 +85,12 @@ class Gold:
         return self.index.ids
 
     def case(self, labels: Labels, scores: NDArray[np.float64] | None = None) -> EvaluationInput:
-        """The case of predictions, in gold order."""
+        """The evaluation input of predictions, in gold order."""
         beside = self.weights, self.folds, self.groups, self.weight_unit
         return EvaluationInput(self.spec, self.labels, labels, scores, *beside)
 
     def rows_by_split(self) -> dict[str, NDArray[np.int64] | None]:
-        """Row numbers of each split that gets scores; None means all rows."""
+        """The row numbers of each split that gets scores; None means all rows."""
         rows: dict[str, NDArray[np.int64] | None] = {"all": None}
         if self.splits is not None:
             rows |= {name: np.flatnonzero(self.splits == code) for code, name in enumerate(SPLITS)}
@@ -99,7 +99,7 @@ class Gold:
 
 @dataclass(slots=True)
 class ScoringOutcome:
-    """What became of a file of predictions: its problems, or its scores by split and canonical metric string."""
+    """The outcome of a file of predictions: its problems, or its scores by split and canonical metric string."""
 
     problems: Problems
     notes: list[str]
@@ -107,18 +107,18 @@ class ScoringOutcome:
 
 
 class FileMemoryError(MemoryError):
-    """Reading and checking a file of predictions took more memory than there is."""
+    """Reading and validating a file of predictions took more memory than is available."""
 
 
 def build_lookup_tables(known: IdIndex, classes: Sequence[str]) -> LookupTables | None:
-    """Ids and classes for the fast tier of reading, if they fit into tables."""
+    """Ids and classes for the vectorized readers; None where they do not fit into lookup tables."""
     codes = None if known.table is None else StringTable.build(classes)
     return None if known.table is None or codes is None else LookupTables(known.table, codes)
 
 
 @contextmanager
 def garbage_collection_paused() -> Iterator[None]:
-    """Switch the cyclic garbage collector off while many small objects are made that hold no cycles."""
+    """Pause the cyclic garbage collector while many small objects without cycles are created."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -129,7 +129,7 @@ def garbage_collection_paused() -> Iterator[None]:
 
 
 def normalize_distinct(texts: Iterable[str]) -> tuple[str, ...]:
-    """Texts in Unicode NFC, as all ids and labels are compared; raises InvalidContent where two become equal."""
+    """Texts in Unicode NFC, in which ids and labels are compared; raises InvalidContent if two become equal."""
     found = tuple(to_nfc(text, len(text)) for text in texts)
     if len(set(found)) != len(found):
         twice = Counter(found).most_common(1)[0][0]
@@ -147,7 +147,7 @@ def read_source(
     declared: bool = True,
     wants_scores: bool = False,
 ) -> NormalizedTable:
-    """The table that a file holds; its faults are added to `problems`."""
+    """Read the table of a file; its problems are added to `problems`."""
     with source.path.open("rb") as stream:
         return read_table(
             stream,
@@ -172,12 +172,12 @@ def load_gold(
     rules: ReadingRules | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> tuple[Gold | None, Problems]:
-    """Read gold and check it against itself; None exactly where there are problems.
+    """Read gold and validate it; the gold is None exactly where there are problems.
 
-    Without `classes`, the sorted label set of the gold becomes the vocabulary. `beside` holds canonical accessories by
-    field (app.scoring.declaration.gold_metadata). `void` ids are not scored, nor are those that the file marks so. Of `rules` only
-    `duplicates` concerns gold. Raises InvalidContent where `classes` or `void` list something twice, and where folds or
-    groups lack an id.
+    Without `classes`, the sorted label set of the gold becomes the vocabulary. `metadata` holds canonical gold metadata
+    by field (app.scoring.declaration.gold_metadata). `void` ids are not scored, nor are those that the file marks so.
+    Of `rules` only `duplicates` applies to gold. Raises InvalidContent if `classes` or `void` list something twice, and
+    if folds or groups lack an id.
     """
     problems, gold = Problems(), None
     with garbage_collection_paused(), suppress(TooManyProblems):
@@ -198,13 +198,13 @@ def load_gold(
 
 
 def assign_groupings(gold: Gold, beside: Mapping[str, Any]) -> None:
-    """Divide the instances into their folds and groups, where those are given."""
+    """Assign the instances to their folds and groups, where these are given."""
     gold.folds = build_grouping(beside.get("folds"), "folds", gold.ids)
     gold.groups = build_grouping(beside.get("groups"), "groups", gold.ids)
 
 
 def find_void_ids(table: NormalizedTable, task: TaskKind, void: Iterable[str]) -> frozenset[str]:
-    """The ids that are not scored: those named beside the gold, and those that the gold itself leaves out (noted)."""
+    """The ids that are not scored: those given separately, and those that the gold file excludes (noted)."""
     voided = set(void)
     for reason, names in gold_rules.unscored_ids(table, task).items():
         voided.update(names)
@@ -213,12 +213,12 @@ def find_void_ids(table: NormalizedTable, task: TaskKind, void: Iterable[str]) -
 
 
 def is_fully_scored(notes: Iterable[str]) -> bool:
-    """Whether all instances of a gold file are scored, by the notes on it."""
+    """Whether all instances of a gold file are scored, judging from its notes."""
     return not any(_UNSCORED in note for note in notes)
 
 
 def infer_task(gold: SourceFile, positive_label: str | None = None, limits: Limits = DEFAULT_LIMITS) -> TaskKind:
-    """Tell the task from a gold file when nobody says it: sets of labels, a positive label, or else one label each."""
+    """Infer the task from a gold file: sets of labels, a positive label, or otherwise one label each."""
     if positive_label is not None:
         return "binary"
     with gold.path.open("rb") as stream, garbage_collection_paused():
@@ -231,7 +231,7 @@ def normalized_task_spec(
     positive_label: str | None,
     beside: Mapping[str, Any],
 ) -> TaskSpec:
-    """The task with labels in NFC; raises InvalidContent where a class is listed twice."""
+    """The task with labels in NFC; raises InvalidContent if a class is listed twice."""
     positive = None if positive_label is None else normalize_distinct([positive_label])[0]
     return build_task_spec(task, normalize_distinct(classes or ()), positive, beside)
 
@@ -239,7 +239,7 @@ def normalized_task_spec(
 def build_gold(
     table: NormalizedTable, spec: TaskSpec, void: frozenset[str], rules: ReadingRules, problems: Problems
 ) -> Gold | None:
-    """Gold of a table that was read, in the order of its ids; None where it has problems."""
+    """Build gold from a table, in the order of its ids; None if it has problems."""
     index = IdIndex(gold_rules.scored_ids(table, void))
     gold_rules.check_void_ids_distinct(table, void, problems)
     found = validate_table(
@@ -275,11 +275,11 @@ def validate_predictions(
     tables: LookupTables | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> tuple[PredictionArrays | None, Problems, list[str]]:
-    """Read predictions and check them; what they say (in the order of `ids`) is None exactly where there are problems.
+    """Read and validate predictions; the arrays, in the order of `ids`, are None exactly where there are problems.
 
-    Needs no gold labels, and answers the same with and without them. Of `ids` given as a list, `void` ones are
-    dropped; an IdIndex is taken to be without them. With `tables` (of these ids and classes) the fast tier reads files
-    that are beyond doubt. Raises InvalidContent where an id is listed twice, and FileTooHeavy.
+    It needs no gold labels, and gives the same answer with and without them. `void` ids are dropped from a list of ids;
+    an IdIndex must not contain them. With `tables` (of these ids and classes) the vectorized readers are tried first.
+    Raises InvalidContent if an id is listed twice, and FileMemoryError.
     """
     rules = rules or ReadingRules()
     problems = Problems()
@@ -317,7 +317,7 @@ def validate_predictions(
 def _read_labels_vectorized(
     predictions: SourceFile, spec: TaskSpec, tables: LookupTables, limits: Limits
 ) -> Labels | None:
-    """The labels as the fast tier reads them; None where it does not. Raises TooManyRows."""
+    """The labels, if the vectorized reader supports the file; else None. Raises TooManyRows."""
     with predictions.path.open("rb") as stream:
         return read_labels(stream, predictions.kind, tables, sets=spec.task == "multilabel", limits=limits)
 
@@ -325,7 +325,7 @@ def _read_labels_vectorized(
 def _read_scores_vectorized(
     predictions: SourceFile, spec: TaskSpec, tables: LookupTables | None, rules: ReadingRules, limits: Limits
 ) -> NDArray[np.float64] | None:
-    """The scores of a file without labels as the fast tier reads them; None where it does not."""
+    """The scores of a file without labels, if the vectorized reader supports it; else None."""
     if tables is None:
         return None
     with predictions.path.open("rb") as stream:
@@ -346,9 +346,9 @@ def score_predictions(
 ) -> ScoringOutcome:
     """Score predictions against gold, per split; without `rules`, the strictest of the metrics apply.
 
-    `primary` is the canonical string of the metric that must have what it needs; hard labels that the file does not
-    give follow from its scores by `decision`, as a recipe has it, under the recipe's `options`. `checked` is called once the
-    file has been read and checked, before anything is computed from it. Raises FileTooHeavy.
+    `primary` is the canonical string of the metric whose needs must be met. Hard labels that the file does not give
+    follow from its scores by `decision`, as declared in a recipe, under the recipe's `options`. `checked` is called
+    once the file has been validated, before any score is computed. Raises FileMemoryError.
     """
     rules = rules or ReadingRules.strictest(calls, primary)
     found, problems, notes = validate_predictions(
@@ -372,7 +372,7 @@ def predicted_case(
     options: Mapping[str, str] | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> EvaluationInput:
-    """The case of a file of predictions that was scored before, on one split; raises ValueError where it has problems."""
+    """The evaluation input of stored predictions on one split; raises ValueError if they have problems."""
     found, problems, _ = validate_predictions(
         gold.index, gold.spec, predictions, rules=rules, void=gold.void, tables=gold.tables, limits=limits
     )
@@ -386,7 +386,7 @@ def predicted_case(
 def hard_labels(
     gold: Gold, found: PredictionArrays, decision: Mapping[str, Any] | None, options: Mapping[str, str]
 ) -> tuple[Labels, ConfiguredDecisionRule | None, list[str]]:
-    """The labels that a file gives, or those that follow from its scores, by which rule, and a note that says so."""
+    """The labels of a file, or those that follow from its scores, with the decision rule and a note that says so."""
     if found.labels is not None:
         return found.labels, None, []
     assert found.scores is not None
@@ -402,10 +402,10 @@ def score_labels(
     scores: NDArray[np.float64] | None = None,
     rule: ConfiguredDecisionRule | None = None,
 ) -> dict[str, dict[str, Result]]:
-    """Scores of predictions (in gold order): `all`, and `public` and `private` where the gold has splits.
+    """The scores of predictions (in gold order): `all`, and `public` and `private` where the gold has splits.
 
-    With the `rule` by which the labels follow from the scores, a split is decided by its own rows. All rows come last,
-    as what was counted for the splits serves them; no split goes by another.
+    If a decision `rule` derived the labels from scores, it is applied again to each split with the rows of that split
+    alone. All rows come last and reuse the counts of the splits; no split depends on another.
     """
     whole, rows_of = gold.case(labels, scores), gold.rows_by_split()
     found, common = {}, dict[Hashable, Any]()

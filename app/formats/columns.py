@@ -1,4 +1,4 @@
-"""What a format hands over: the values of a file as columns, still as they stand there, with their places."""
+"""The values of a file as columns, first as they stand in the file, then normalized."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -16,20 +16,20 @@ from app.scoring.declaration.task import TaskKind
 
 
 class MissingValue(Enum):
-    """What a column holds where it has no value."""
+    """A marker for a cell without a value."""
 
     ABSENT = "absent"
     """The record does not have this field."""
     FAULT = "fault"
-    """There is a value, but a problem says already what is wrong with it."""
+    """The value is invalid, and the problem has been reported already."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReaderContext:
-    """What a reader must know: what is due, what is allowed, and where problems go.
+    """What a reader needs to know: the task, the limits, and where to report problems.
 
-    `sets`: each instance has a set of labels. `classes` is the vocabulary (NFC) where it is known. `long`: the upload
-    says that it has one row per pair. `wants_scores`: a metric uses scores, even beside labels.
+    `sets`: each instance has a set of labels. `classes` is the vocabulary (NFC) if it is known. `is_long_table`: the
+    upload declares one row per pair. `wants_scores`: a metric uses scores, even beside labels.
     """
 
     task: TaskKind
@@ -53,22 +53,22 @@ class ReaderContext:
 
     @property
     def kind(self) -> str:
-        """What an answer is in this task."""
+        """A description of an answer in this task."""
         return "a list of labels" if self.sets else "one label"
 
     @property
     def label_remedy(self) -> str:
-        """How an answer looks in this task."""
+        """Advice on how to write an answer in this task."""
         if self.sets:
             return 'Give a list of labels, such as "labels": ["a", "b"] or [].'
         return 'Give one label as a string, such as "label": "a".'
 
     def acceptable(self, names: Collection[str]) -> bool:
-        """Whether fields of these names give sets of acceptable answers: gold of one label each may do so."""
+        """Whether fields with these names give sets of acceptable answers, which gold with one label each may do."""
         return self.gold and self.task == "multiclass" and "labels" in names and "label" not in names
 
     def score_field(self, names: Collection[str], *, labelled: bool) -> str | None:
-        """The field of scores among these names, if it is to be read: scores beside labels only where they are used."""
+        """The field of scores among these names; None if there is none, or if it is not used beside labels."""
         if self.gold or (labelled and not self.wants_scores):
             return None
         if "scores" in names:
@@ -76,12 +76,12 @@ class ReaderContext:
         return "score" if self.task == "binary" and "score" in names else None
 
     def split_field(self, names: Collection[str]) -> str:
-        """What the file calls the split: Kaggle's solution files say Usage."""
+        """The file's name for the split, which Kaggle's solution files call Usage."""
         return "Usage" if "Usage" in names and "split" not in names else "split"
 
 
 class TooManyRows(Exception):
-    """The file holds more than its phase can use; nothing more of it is worth looking at."""
+    """The file has more rows or values than its phase can use, so reading stops."""
 
     def __init__(self, message: str, expected: str, got: str) -> None:
         super().__init__(message)
@@ -89,7 +89,7 @@ class TooManyRows(Exception):
 
 
 def check_row_count(count: int, reading: ReaderContext) -> None:
-    """Raise TooManyRows before any work is spent on so many rows."""
+    """Raise TooManyRows for so many rows, before any of them is processed."""
     limits = reading.limits
     by_pair = reading.is_long_table and reading.sets
     most = limits.records if limits.pairs is None or not by_pair else limits.pairs
@@ -105,7 +105,7 @@ def check_row_count(count: int, reading: ReaderContext) -> None:
 
 
 def check_pair_counts(ids: int, rows: int, reading: ReaderContext) -> None:
-    """Raise TooManyRows for a table of pairs with so many ids, one of which has so many rows, where that is too many."""
+    """Raise TooManyRows for a table of pairs with too many ids, or with too many rows of one id."""
     limits = reading.limits
     if limits.instances is None or limits.labels is None:
         return
@@ -120,7 +120,7 @@ def check_pair_counts(ids: int, rows: int, reading: ReaderContext) -> None:
 
 
 def check_value_count(count: int, limits: Limits) -> None:
-    """Raise TooManyRows before any work is spent on so many values."""
+    """Raise TooManyRows for so many values, before any of them is processed."""
     if count <= limits.values:
         return
     got, most = f"at least {count} values", limits.values
@@ -132,7 +132,7 @@ def check_value_count(count: int, limits: Limits) -> None:
 
 
 def check_set_label_count(count: int, limits: Limits) -> None:
-    """Raise TooManyRows before any work is spent on so many labels in the sets of all instances."""
+    """Raise TooManyRows for so many labels in the sets of all instances, before any of them is processed."""
     most = limits.values if limits.sets is None else limits.sets
     if count <= most:
         return
@@ -145,15 +145,15 @@ def check_set_label_count(count: int, limits: Limits) -> None:
 
 
 def check_label_lists(answers: Iterable[object], reading: ReaderContext) -> None:
-    """Raise TooManyRows where the lists among these answers have more labels than the phase can use in its sets."""
+    """Raise TooManyRows if the lists among these answers have more labels than the phase can use in its sets."""
     if reading.sets:
         check_set_label_count(sum(len(answer) for answer in answers if type(answer) is list), reading.limits)
 
 
 def split_joined_labels(cells: Sequence[object], limits: Limits) -> list[object]:
-    """The labels of sets that are given as one text each, joined by |; what is no text stays as it is.
+    """The labels of sets that are given as one text each, joined by |; other values are returned unchanged.
 
-    Raises TooManyRows before any text is taken apart, where they have more labels than their phase can use.
+    Raises TooManyRows, before any text is split, if they have more labels than the phase can use.
     """
     check_set_label_count(sum(cell.count("|") + 1 for cell in cells if isinstance(cell, str) and cell), limits)
     return [(cell.split("|") if cell else []) if isinstance(cell, str) else cell for cell in cells]
@@ -163,9 +163,9 @@ def split_joined_labels(cells: Sequence[object], limits: Limits) -> list[object]
 class RawScores:
     """The scores of a file as they stand there, row by row.
 
-    `values` are objects (tuples of pairs), lists or numbers as decoded (see strict_json), or already an array of rows
-    (n × k, NaN where a problem says what is wrong). `names` are the classes as the file names them for all rows; without
-    them, a list or array is in the order of the vocabulary, and a single score is that of the positive label.
+    `values` are decoded objects (tuples of pairs), lists or numbers (see strict_json), or an array of rows (n × k, NaN
+    where a problem has been reported). `names` are the classes if the file names them for all rows; otherwise a list or
+    array has the order of the vocabulary, and a single score is that of the positive label.
     """
 
     values: Sequence[object] | NDArray[np.float64]
@@ -174,9 +174,9 @@ class RawScores:
 
 @dataclass(slots=True)
 class RawColumns:
-    """Values by column, row by row; `rows` are row numbers as the layout counts them.
+    """The values of a file by column, row by row; `rows` are row numbers as the layout counts them.
 
-    `labels` is None where the file gives scores alone.
+    `labels` is None where the file has scores alone.
     """
 
     ids: Sequence[object]
@@ -184,26 +184,26 @@ class RawColumns:
     rows: Sequence[int]
     layout: Layout
     reading: ReaderContext
-    """As the file turned out to be: gold of one label each may give sets."""
+    """The context, adapted to the file: gold with one label each may give sets."""
     splits: Sequence[object] | None = None
     weights: Sequence[object] | None = None
     scores: RawScores | None = None
     ignored: Sequence[str] = ()
-    """Names of fields that were not used, in the order in which they came."""
+    """The names of unused fields, in the order of their first use."""
     unreadable_rows: int = 0
-    """How many rows gave nothing: their ids are unknown."""
+    """The number of rows that could not be read, whose ids are unknown."""
     has_typed_values: bool = True
-    """Whether the file tells numbers from texts, which tables of text do not."""
+    """Whether the file distinguishes numbers from texts, which text tables do not."""
     has_invalid_bytes: bool = False
-    """Whether faulty bytes were reported already and stand as lone surrogates (see text.decode)."""
+    """Whether invalid bytes were reported and stand in texts as lone surrogates (see decoding.decode_utf8)."""
 
 
 @dataclass(slots=True)
 class NormalizedTable:
-    """The checked texts of a file, row by row; None stands where a problem says what is wrong.
+    """The normalized texts of a file, row by row; None stands for a value with a reported problem.
 
-    `labels` holds one label a row, or with `counts` the labels of all rows one after the other; it is None where the
-    file gives scores alone. `scores` are still as they stand in the file: their names concern the vocabulary.
+    `labels` holds one label per row, or with `counts` the concatenated labels of all rows; it is None where the file
+    has scores alone. `scores` are still raw, as interpreting their names needs the vocabulary.
     """
 
     ids: Sequence[str | None]
@@ -215,17 +215,17 @@ class NormalizedTable:
     weights: Sequence[Fraction] | None = None
     scores: RawScores | None = None
     unreadable_rows: int = 0
-    """How many ids could not be read (END: nothing could)."""
+    """The number of ids that could not be read; END_OF_FILE_ROW if nothing could."""
     notes: list[str] = field(default_factory=list)
 
     @property
     def whole(self) -> bool:
-        """Whether every cell was read."""
+        """Whether every id and label could be read."""
         return None not in self.ids and (self.labels is None or None not in self.labels)
 
 
 def ignored_field_notes(names: Sequence[str]) -> list[str]:
-    """Say once for each unused field that it was not used; many are summed up."""
+    """A note for each unused field; beyond 20, one note for all others."""
     notes = [f"field '{shorten(name)}' is not used by this task's metrics and was ignored" for name in names[:20]]
     if len(names) > 20:
         notes.append(f"{len(names) - 20} more fields are not used by this task's metrics and were ignored")

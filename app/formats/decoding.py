@@ -1,4 +1,4 @@
-"""From bytes to text: strict UTF-8, with every faulty byte placed."""
+"""Decodes strict UTF-8 and reports the location of every invalid byte."""
 
 import codecs
 import unicodedata
@@ -26,8 +26,8 @@ _UTF8_REMEDY = "Save the file as UTF-8 without a byte order mark."
 def decode_utf8(data: bytes, *, by_line: bool, problems: Problems) -> str | None:
     """Decode strict UTF-8; each fault is a problem with line and column (both from 1, columns in characters).
 
-    With `by_line`, problems are ordered by their line, else they come first. Faulty bytes appear in the text as
-    lone surrogates (PEP 383), so that reading can go on. None where there is no text at all.
+    With `by_line`, problems are ordered by their line; otherwise they come first. Invalid bytes appear in the text as
+    lone surrogates (PEP 383), so that reading can continue. None where there is no text at all.
     """
     if (
         data[:2] in _UTF16_BYTE_ORDER_MARKS
@@ -54,10 +54,10 @@ def decode_utf8(data: bytes, *, by_line: bool, problems: Problems) -> str | None
 
 
 def to_nfc(text: str, most: int) -> str:
-    """A text in NFC; as it is where it has more than `most` characters, and so is no id or label.
+    """A text in NFC; unchanged if it has more than `most` characters, as it then is no valid id or label.
 
-    As it is, too, with more than 30 marks in a row, which no script needs (UAX 15, section 13): marks in disorder are put
-    in order in a time that grows with the square of their number.
+    Also unchanged with more than 30 combining marks in a row, which no script needs (UAX 15, section 13): sorting marks
+    takes a time that grows with the square of their number.
     """
     return text if len(text) > most or has_excess_combining_marks(text) else unicodedata.normalize("NFC", text)
 
@@ -69,7 +69,7 @@ def has_excess_combining_marks(text: str) -> bool:
     mark = unicodedata.combining
     for at in range(
         _MAX_COMBINING_MARKS, len(text), _MAX_COMBINING_MARKS + 1
-    ):  # one of these places is in each such row
+    ):  # each run of 31 marks covers one of these positions
         if mark(text[at]):
             before, after = text[at - _MAX_COMBINING_MARKS : at], text[at + 1 : at + 1 + _MAX_COMBINING_MARKS]
             row = 1 + len(list(takewhile(mark, reversed(before)))) + len(list(takewhile(mark, after)))
@@ -79,7 +79,7 @@ def has_excess_combining_marks(text: str) -> bool:
 
 
 def _report_invalid_bytes(data: bytes, by_line: bool, problems: Problems) -> None:
-    """Report every maximal run of bytes that is no UTF-8; those that cannot be listed are counted together."""
+    """Report each maximal run of invalid bytes; runs beyond the listed ones are only counted."""
     view = memoryview(data)
     start, line, line_start, found = 0, 1, 0, 0
     ruler = _ColumnCounter(data)
@@ -103,9 +103,9 @@ def _report_invalid_bytes(data: bytes, by_line: bool, problems: Problems) -> Non
 
 
 def _count_invalid_runs(data: bytes, start: int, most: int) -> int:
-    """How many runs are no UTF-8 from here on, where a character or a fault begins; counted until more than `most` are.
+    """Count the invalid runs from `start`, where a character or a run begins; stops counting above `most`.
 
-    Each becomes one U+FFFD, which the file may hold itself.
+    The decoder replaces each run by one U+FFFD. Valid U+FFFD characters in the file are subtracted.
     """
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     found, whole, done = 0, start, start
@@ -120,7 +120,7 @@ def _count_invalid_runs(data: bytes, start: int, most: int) -> int:
 
 @dataclass(slots=True)
 class _ColumnCounter:
-    """Counts the characters of a line up to a byte, from where it was asked last: a line may be the whole file."""
+    """Counts the characters of a line up to a byte, starting from the previous request: a line may be the whole file."""
 
     data: bytes
     line_start: int = 0
@@ -128,7 +128,7 @@ class _ColumnCounter:
     before: int = 0
 
     def column(self, line_start: int, at: int) -> int:
-        """The column of a byte at which a character, or a fault, begins; bytes are asked for in ascending order."""
+        """The column of the first byte of a character or an invalid run; requests must be in ascending order."""
         if line_start != self.line_start:
             self.line_start, self.at, self.before = line_start, line_start, 0
         self.before += len(self.data[self.at : at].decode(errors="replace"))

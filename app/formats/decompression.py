@@ -1,4 +1,4 @@
-"""From a byte stream to the bytes of the file itself: decompression under a limit, with every fault told."""
+"""Decompresses a byte stream within limits, and reports why a stream cannot be decompressed."""
 
 import zlib
 from collections.abc import Callable, Iterator, Mapping
@@ -14,17 +14,17 @@ from app.formats.registry import ENCODINGS
 from app.scoring.declaration.metric_syntax import pluralize
 
 _READ_BYTES = 1 << 14
-"""Bytes read of compressed data at once: what is left of a piece is copied for every member that ends in it."""
+"""Compressed bytes read at once: for each member that ends within them, the rest is copied."""
 _CHUNK_BYTES = 1 << 20
 _SIZE_REMEDY = "Leave out what is not scored."
 _MAX_ZSTD_WINDOW_LOG = 27
-"""Largest window of zstd data, as a power of two: 128 MiB, the most that the zstd program takes by itself."""
+"""The largest window of zstd data, as a power of two: 128 MiB, the default limit of the zstd program."""
 _SKIPPABLE_FRAME_MAGICS = range(0x184D2A50, 0x184D2A60)
-"""How skippable frames of zstd begin (RFC 8878, section 3.1.2)."""
+"""The magic numbers of skippable zstd frames (RFC 8878, section 3.1.2)."""
 
 
 class DecompressionError(Exception):
-    """The bytes cannot be unpacked."""
+    """The bytes cannot be decompressed; `code` is the code of the problem."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -32,9 +32,9 @@ class DecompressionError(Exception):
 
 
 def read_bytes(stream: BinaryIO, encoding: str, *, limits: Limits, problems: Problems) -> bytes | None:
-    """Read all bytes, decompressed; None (and a problem) where that is not possible.
+    """Read and decompress all bytes; None, and a problem, where that is not possible.
 
-    `encoding` is a key of ENCODINGS, or empty. Never holds more than `limits.expanded_bytes` plus one chunk of output.
+    `encoding` is a key of ENCODINGS or empty. Never holds more than `limits.expanded_bytes` plus one chunk of output.
     """
     kept = BytesIO()
     try:
@@ -54,7 +54,7 @@ def read_bytes(stream: BinaryIO, encoding: str, *, limits: Limits, problems: Pro
 
 
 def iter_decompressed(stream: BinaryIO, encoding: str, limits: Limits) -> Iterator[bytes]:
-    """The bytes, decompressed, in pieces of at most 1 MiB; raises Refused beyond the limits, and where they are damaged."""
+    """Yield the decompressed bytes in pieces of up to 1 MiB; raises DecompressionError for damage and above the limits."""
     total, most = 0, limits.expanded_bytes
     for piece in _decompress_members(stream, encoding, limits) if encoding else _read_uncompressed(stream, most):
         total += len(piece)
@@ -72,7 +72,7 @@ def _too_many_bytes_message(limits: Limits) -> str:
 
 
 def _read_uncompressed(stream: BinaryIO, limit: int) -> Iterator[bytes]:
-    left = limit + 1  # a single read of so many bytes would allocate them all, whatever the file's size
+    left = limit + 1  # a single read of so many bytes would allocate all of them, whatever the file's size
     while left and (piece := stream.read(min(_CHUNK_BYTES, left))):
         left -= len(piece)
         yield piece
@@ -86,19 +86,19 @@ def _still_compressed_message(encoding: str, known: Encoding) -> str:
 
 
 def _detect_compression(data: bytes) -> Encoding | None:
-    """The encoding that these bytes have, by how they begin: no format begins so."""
+    """The encoding of these bytes by their magic number, with which no format begins."""
     return next((known for known in ENCODINGS.values() if data.startswith(known.magic)), None)
 
 
 class _Decompressor(Protocol):
-    """One gzip member or zstd frame on its way out."""
+    """Decompresses one gzip member or zstd frame."""
 
     ended: bool
     needs_more_input: bool
-    """Whether it needs more input to go on."""
+    """Whether more input is needed to continue."""
 
     def expand(self, data: bytes, limit: int) -> tuple[bytes, bytes]:
-        """At most `limit` bytes of output, and the input that was not taken; raises zlib.error, zstd.ZstdError."""
+        """Up to `limit` bytes of output, and the input that was not used; raises zlib.error or zstd.ZstdError."""
 
 
 class _GzipDecompressor:
@@ -131,7 +131,7 @@ _DECOMPRESSORS: Mapping[str, Callable[[], _Decompressor]] = {"gzip": _GzipDecomp
 
 
 def _decompress_members(stream: BinaryIO, encoding: str, limits: Limits) -> Iterator[bytes]:
-    """All members of a compressed file, one bounded chunk after the other."""
+    """Yield the content of all members of a compressed file, one bounded chunk after the other."""
     member: _Decompressor | None = None
     members = 0
     left = limits.expanded_bytes + 1

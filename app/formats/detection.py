@@ -1,4 +1,4 @@
-"""The file formats: each declared once with media types, endings, meaning and examples, and how one is told."""
+"""Detects the format, encoding and layout of a file from its media type, Content-Encoding and name."""
 
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -20,7 +20,7 @@ __all__ = [
 ]
 
 LAYOUTS: dict[str, str] = {"long": "one row per pair of instance and label, in tables of multi-label data"}
-"""Layouts that an upload may say it has, beside the plain one of its format."""
+"""Layouts that an upload may declare, other than the default one of its format."""
 
 _GENERIC_MEDIA_TYPES = frozenset({"", "application/x-www-form-urlencoded", "application/octet-stream"})
 _UNSUPPORTED_EXTENSIONS = (".npy", ".zip", ".bz2", ".xz", ".tar", ".tgz", ".7z", ".rar", ".pkl", ".pickle", ".xml")
@@ -31,7 +31,7 @@ _WORKBOOK_EXTENSIONS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 class FileKind:
     """How to read a file: its format (a key of FORMATS), its encoding (of ENCODINGS) and its layout (of LAYOUTS).
 
-    An encoding or layout that is empty is the plain one.
+    An empty encoding means uncompressed, an empty layout the default one.
     """
 
     format: str
@@ -40,21 +40,21 @@ class FileKind:
 
     @property
     def ending(self) -> str:
-        """How the name of such a file ends."""
+        """The usual ending of the name of such a file."""
         return FORMATS[self.format].ending + (ENCODINGS[self.encoding].ending if self.encoding else "")
 
     def to_dict(self) -> dict[str, str]:
-        """The fields by name, as a request to a scoring child carries them."""
+        """The fields by name, as sent to a scoring process."""
         return {"format": self.format, "encoding": self.encoding, "layout": self.layout}
 
 
 def is_supported(known: Format) -> bool:
-    """Whether this installation reads the format: some need an optional library."""
+    """Whether this installation can read the format; some formats need an optional library."""
     return known.library is None or find_spec(known.library) is not None
 
 
 def accepted_formats_advice() -> str:
-    """Name every media type and encoding that is read, as advice for who sent another."""
+    """Advice that names every media type and encoding that can be read."""
     types = [known.media_type for known in FORMATS.values() if is_supported(known)]
     encodings = " or ".join(ENCODINGS)
     endings = " or ".join(encoding.ending for encoding in ENCODINGS.values())
@@ -66,10 +66,11 @@ def accepted_formats_advice() -> str:
 def detect_file_kind(
     filename: str | None, media_type: str | None, encoding: str | None, layout: str | None = None
 ) -> FileKind:
-    """Tell format and encoding from media type, file name and Content-Encoding, in this order.
+    """Detect format and encoding from media type, file name and Content-Encoding.
 
-    A media type decides; where it is absent, form-urlencoded or octet-stream, the file name's ending does; else it
-    is JSON. Raises UnsupportedMedia, which names what is accepted, and BadRequest for a layout that does not fit.
+    A specific media type decides. If it is absent, form-urlencoded or octet-stream, the ending of the file name
+    decides; otherwise the format is JSON. Raises UnsupportedMedia, which names what is accepted, and BadRequest for a
+    layout that the format does not have.
     """
     name = (filename or "").strip().lower()
     ended = next((known for known in ENCODINGS.values() if name.endswith(known.ending)), None)
@@ -91,7 +92,7 @@ def detect_file_kind(
 
 
 def _detect_encoding(given: str | None, ended: Encoding | None) -> str:
-    """The key of the encoding: what Content-Encoding says, which must not contradict the file's name."""
+    """The key of the encoding, from Content-Encoding or the file name, which must not contradict each other."""
     name = (given or "").strip().lower()
     if name in {"", "identity"}:
         return ended.key if ended else ""

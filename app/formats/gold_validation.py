@@ -1,4 +1,4 @@
-"""Gold against itself: vocabulary, splits, and what makes a gold file unusable."""
+"""Validates gold: vocabulary, splits, weights, and whether anything is left to score."""
 
 import math
 import operator
@@ -18,12 +18,12 @@ from app.scoring.declaration.task import TaskKind, TaskSpec
 from app.scoring.evaluation_input import IdIndex
 
 _MAX_WEIGHT_SUM = 2**52
-"""Sums of weights up to it are exact in binary64."""
+"""Sums of weights up to this are exact in binary64."""
 _ROUNDING_TOLERANCE_PARTS = 1 << 24
 
 
 def label_set(table: NormalizedTable, void: Collection[str] = ()) -> tuple[str, ...]:
-    """The sorted labels of all rows that are not void (order of code points), and the classes that scores are for."""
+    """The sorted labels of all rows that are not void (by code points), and the classes that scores are for."""
     labels = table.labels or ()
     found = {label for label in labels if label is not None}
     if void and found:
@@ -40,7 +40,7 @@ def label_set(table: NormalizedTable, void: Collection[str] = ()) -> tuple[str, 
 
 
 def unscored_ids(table: NormalizedTable, task: TaskKind) -> dict[str, list[str]]:
-    """The ids that the gold file itself leaves unscored, by the reason."""
+    """The ids that the gold file itself excludes from scoring, by the reason."""
     found: dict[str, list[str]] = {}
     if table.splits is not None:
         marked = [name for name, split in zip(table.ids, table.splits, strict=True) if split == IGNORED_SPLIT and name]
@@ -52,7 +52,7 @@ def unscored_ids(table: NormalizedTable, task: TaskKind) -> dict[str, list[str]]
 
 
 def check_void_ids_distinct(table: NormalizedTable, void: Collection[str], problems: Problems) -> None:
-    """An id that is not scored may stand in a gold file once, too: else one row would take another out of the scoring."""
+    """Report repeated void ids: otherwise one row could exclude another row with the same id from scoring."""
     seen: dict[str, int] = {}
     for row, name in zip(table.rows, table.ids, strict=True):
         if name is None or name not in void:
@@ -67,10 +67,10 @@ def check_void_ids_distinct(table: NormalizedTable, void: Collection[str], probl
 def integer_weights(
     table: NormalizedTable, void: Collection[str], problems: Problems
 ) -> tuple[NDArray[np.int64], Fraction] | None:
-    """The weights in file order as whole numbers, and the unit that they count; None where all are the same.
+    """The weights in file order as integers, and the unit that they count; None where all weights are the same.
 
-    The proportions are exact where binary64 can count the sum; else they are rounded to 52 binary digits of it (noted).
-    Weights that are all 0 are a problem, and those that rounding would make 0, or of which it would distort a split.
+    The proportions are exact if binary64 can count the sum; otherwise they are rounded to 52 binary digits of it
+    (noted). It is a problem if all weights are 0, if rounding would make a weight 0, or if it would distort a split.
     """
     if table.weights is None or problems:
         return None
@@ -98,7 +98,10 @@ def integer_weights(
 
 
 def _is_distorted(exact: Sequence[Fraction], rounded: Sequence[Fraction], splits: Sequence[str | None]) -> bool:
-    """Whether rounding moves the weights of a split by more than one part in _SHARE: others must not decide its values."""
+    """Whether rounding moves the weights of any split by more than one part in _ROUNDING_TOLERANCE_PARTS.
+
+    Each split is checked by itself, as heavy weights of one split must not determine the values of another.
+    """
     found: dict[str | None, tuple[list[float], list[float]]] = {}
     for one, other, split in zip(map(float, exact), map(float, rounded), splits, strict=True):
         weights, moved = found.setdefault(split, ([], []))
@@ -108,7 +111,7 @@ def _is_distorted(exact: Sequence[Fraction], rounded: Sequence[Fraction], splits
 
 
 def _scale_to_integers(weights: Sequence[Fraction]) -> tuple[list[int], Fraction]:
-    """Weights as whole numbers without a common factor, which are the same in any unit, and what a 1 stands for."""
+    """Weights as integers without a common factor, the same for any unit, and the weight of a 1."""
     scale = math.lcm(*{weight.denominator for weight in weights})
     whole = [int(weight * scale) for weight in weights]
     common = math.gcd(*whole) or 1
@@ -116,19 +119,19 @@ def _scale_to_integers(weights: Sequence[Fraction]) -> tuple[list[int], Fraction
 
 
 def scored_ids(table: NormalizedTable, void: Collection[str]) -> list[str]:
-    """Each id that is scored, once, in the order of code points: the order of the file may follow labels or splits."""
+    """The scored ids, each once, by code points: the order of the file may depend on labels or splits."""
     return sorted(name for name in set(table.ids) if name is not None and name not in void)
 
 
 def align_to_index(values: NDArray[Any], table: NormalizedTable, void: Collection[str], index: IdIndex) -> NDArray[Any]:
-    """Values in file order, one for each id that is scored, put in the order of `index`."""
+    """Values of the scored ids in file order, rearranged to the order of `index`."""
     found = np.empty_like(values)
     found[index.rows([name for name in table.ids if name is not None and name not in void])] = values
     return found
 
 
 def split_codes(table: NormalizedTable, void: Collection[str]) -> NDArray[np.int8] | None:
-    """0 for public, 1 for private, in file order; None without splits. Only for tables without faults."""
+    """0 for public, 1 for private, in file order; None without splits. Only for tables without problems."""
     if table.splits is None:
         return None
     pairs = zip(table.ids, table.splits, strict=True)
@@ -136,7 +139,7 @@ def split_codes(table: NormalizedTable, void: Collection[str]) -> NDArray[np.int
 
 
 def check_not_empty(table: NormalizedTable, void: Collection[str], problems: Problems) -> None:
-    """Gold must hold at least one instance that is scored."""
+    """Report gold without any scored instance."""
     scored = any(name is not None and name not in void for name in table.ids)
     if not scored and not table.unreadable_rows and not problems:
         message = "The gold holds no instance that is scored. Give at least one."
@@ -149,9 +152,9 @@ def check_not_empty(table: NormalizedTable, void: Collection[str], problems: Pro
 def check_vocabulary(
     table: NormalizedTable, spec: TaskSpec, *, declared: bool, limits: Limits = DEFAULT_LIMITS, problems: Problems
 ) -> None:
-    """Binary tasks have two classes, one of them positive; every task has at least one class, and not too many.
+    """Check the classes: every task has at least one and not too many, a binary task two, one of them positive.
 
-    `declared`: the classes of `spec` were named beside the file; else they are the labels found in it.
+    `declared`: the classes of `spec` were declared separately; otherwise they are the labels of the file.
     """
     classes, task, positive_label = spec.classes, spec.task, spec.positive_label
     if len(classes) > limits.classes:
@@ -184,7 +187,7 @@ def check_vocabulary(
 
 
 def _report_third_label(table: NormalizedTable, classes: Sequence[str], problems: Problems) -> None:
-    """Report each row whose label is neither of the first two that the file gives."""
+    """Report each row whose label is neither of the first two labels of the file."""
     first: list[str] = []
     for row, name, label in zip(table.rows, table.ids, table.labels or (), strict=True):
         if label is None or label not in classes or label in first:

@@ -1,7 +1,7 @@
-"""From values to texts: ids and labels become NFC strings, and what cannot be one is reported where it stands.
+"""Normalizes the values of a file: ids and labels become NFC strings; invalid values are reported with their location.
 
-The quick way looks at whole columns; only if something is odd does the slow way go cell by cell. Both give the same
-table for every valid file, and only the slow one reports.
+The fast path checks whole columns; only if a check fails, the slow path goes cell by cell. Both give the same table for
+every valid file, and only the slow path reports problems.
 """
 
 import unicodedata
@@ -18,14 +18,14 @@ from app.formats.weights import WeightReader
 
 SPLITS = ("public", "private")
 IGNORED_SPLIT = "ignored"
-"""The split of a row that Kaggle's solution files mark as Ignored: it is not scored."""
+"""The split of rows that Kaggle's solution files mark as Ignored; they are not scored."""
 _TEXTS_PER_BATCH = 1 << 16
-"""Texts looked at together: all at once could take far more memory than they do, where many rows share one."""
+"""Texts checked together. Where many rows share a text, joining all of them could take far more memory than they do."""
 _SPLIT_OF_KAGGLE_USAGE = {"Public": "public", "Private": "private", "Ignored": IGNORED_SPLIT}
 
 
 def normalize_columns(columns: RawColumns) -> NormalizedTable:
-    """Read ids, labels, splits and weights as texts and numbers."""
+    """Normalize ids, labels, splits and weights to texts and numbers."""
     if columns.splits is not None and columns.layout.name("split") == "Usage":
         columns.splits = [
             _SPLIT_OF_KAGGLE_USAGE.get(value, value) if isinstance(value, str) else value for value in columns.splits
@@ -36,12 +36,14 @@ def normalize_columns(columns: RawColumns) -> NormalizedTable:
 
 
 def normalize_clean_texts(values: Sequence[object], limits: Limits) -> list[str] | None:
-    """Texts of a column that holds nothing but sound, non-empty, not too long strings and integers; else None."""
+    """The texts of a column of valid strings (not empty, not too long) and integers; None for any other column."""
     kinds = set(map(type, values))
     if not kinds <= {str, int}:
         return None
     texts: list[str] = list(map(str, values)) if int in kinds else list(values)  # type: ignore[arg-type]
-    distinct = list(dict.fromkeys(texts))  # in dictionaries of columns, and in sets of labels, few stand for millions
+    distinct = list(
+        dict.fromkeys(texts)
+    )  # few distinct texts may stand for millions, in dictionary columns and sets of labels
     if not all(distinct) or (distinct and max(map(len, distinct)) > limits.text_length):
         return None
     changed: dict[str, str] = {}
@@ -67,7 +69,7 @@ def _is_encodable(text: str) -> bool:
 
 
 def _normalize_clean_columns(columns: RawColumns) -> NormalizedTable | None:
-    """The table, if no cell of the file needs a closer look."""
+    """The table of a file in which every cell is valid; None for any other file."""
     reading = columns.reading
     counts = None
     labels: Sequence[object] = columns.labels or ()
@@ -98,17 +100,17 @@ def _are_splits(values: Sequence[object]) -> bool:
 
 
 class _CellNormalizer:
-    """The slow way: cell by cell, reporting every fault."""
+    """The slow path: cell by cell, with every problem."""
 
     def __init__(self, columns: RawColumns) -> None:
         self.columns = columns
         self.reading = columns.reading
         self.weights = WeightReader(columns)
         self._normalized: dict[str, str] = {}
-        """Texts that were found to be sound, in NFC."""
+        """Valid texts, in NFC."""
 
     def run(self) -> NormalizedTable:
-        """Read all rows, in file order."""
+        """Normalize all rows, in file order."""
         columns = self.columns
         ids: list[str | None] = []
         labels: list[str | None] = []
@@ -211,7 +213,7 @@ class _CellNormalizer:
     def _normalize_text(
         self, row: int, field: Field, text: str, owner: str | None, item: int | None = None
     ) -> str | None:
-        """A text in NFC, unless it is damaged or too long."""
+        """A text in NFC; None, and a problem, if it is invalid or too long."""
         known = self._normalized.get(text)
         if known is not None:
             return known
@@ -241,7 +243,7 @@ class _CellNormalizer:
         expected: str | None = None,
         got: str | None = None,
     ) -> str | None:
-        """Report a cell, and give None in its place."""
+        """Report a problem of a cell and return None as its value."""
         layout = self.columns.layout
         place: Callable[[], Location] = partial(layout.locate, row, field, item)
         self.reading.problems.report(

@@ -1,4 +1,4 @@
-"""Scores as a file gives them, in any shape, to one matrix in the order of the classes."""
+"""Builds one matrix in the order of the classes from the scores of a file, in any of their shapes."""
 
 import contextlib
 import math
@@ -31,22 +31,22 @@ from app.scoring.probability_rows import sum_tolerance, sums_to_one
 ScoreMatrix = NDArray[np.float64]
 _NUMBER_TYPES = frozenset({float, int})
 _MAX_NAME_LENGTH = 1000
-"""Characters of the longest name of a class that is compared in NFC."""
+"""Characters of the longest class name that is compared in NFC."""
 
 
 def build_score_matrix(
     table: NormalizedTable, vocabulary: Vocabulary, *, probabilities: bool, problems: Problems
 ) -> ScoreMatrix:
-    """The scores of all rows of a file, binary64: n × m in the order of the classes, or n × 1 of the positive label.
+    """The scores of all rows, binary64: n × m in the order of the classes, or n × 1 of the positive label.
 
-    Every fault is a problem at its place (then the values mean nothing): a wrong number of scores, what is no number,
-    an unknown class, and with `probabilities` also values outside [0, 1] and rows that do not sum to one.
+    Every fault is a problem with its location (then the values mean nothing): a wrong number of scores, a value that is
+    not a number, an unknown class, and with `probabilities` values outside [0, 1] and rows that do not sum to one.
     """
     return _ScoreMatrixBuilder(table, vocabulary, probabilities, problems).run()
 
 
 def named_classes(scores: RawScores) -> list[str]:
-    """The classes that a file gives scores for, as far as it names them (NFC)."""
+    """The classes that a file has scores for, as far as it names them (NFC)."""
     if scores.names is not None:
         found = [name for name in scores.names if type(name) in {str, int}]
     else:
@@ -64,7 +64,7 @@ class _ScoreMatrixBuilder:
     given: RawScores = field(init=False)
     codes: Mapping[str, int] = field(init=False)
     kept: Sequence[int] | None = None
-    """Which rows of the file those of the matrix are; None: all of them."""
+    """The file rows of the rows of the matrix; None: all rows."""
 
     def __post_init__(self) -> None:
         assert self.table.scores is not None
@@ -86,7 +86,7 @@ class _ScoreMatrixBuilder:
     # ---- the classes named once for all rows ---------------------------------------------------
 
     def _class_order(self, names: Sequence[object]) -> list[int] | None:
-        """For each class the column that holds it; None where the names are not the classes, each once."""
+        """For each class the column that holds it; None unless the names are the classes, each once."""
         before = self.problems.count
         place = self.table.layout.column
         found: dict[str, int] = {}
@@ -114,7 +114,7 @@ class _ScoreMatrixBuilder:
         return [found[name] for name in self.codes] if self.problems.count == before else None
 
     def _class_names_location(self) -> Location:
-        """Where the file names the classes: a list of them, or a line."""
+        """The location of the class names: a list, or a line."""
         first = self.table.layout.column(0)
         return Location("/classes" if first.pointer == "/classes/0" else None, first.line)
 
@@ -127,7 +127,7 @@ class _ScoreMatrixBuilder:
     # ---- values that are numbers already ---------------------------------------------------------
 
     def _check_array(self, values: ScoreMatrix, order: Sequence[int] | None) -> ScoreMatrix:
-        """Check an array: its width, and that all numbers are finite."""
+        """Check the width of an array, and that all its numbers are finite."""
         matrix = values[:, None] if values.ndim == 1 else values
         width, due = matrix.shape[1], len(self.codes) if order is None else len(order)
         if width != due and not (order is None and width == 1 and self.vocabulary.positive_label is not None):
@@ -146,18 +146,18 @@ class _ScoreMatrixBuilder:
         return self._problem_at("not_a_number", row, self._column(at), message, expected="a finite number", got=got)
 
     def _column(self, at: int) -> int | None:
-        """How the file refers to a column of its scores: a single score has none."""
+        """The file's reference to a column of scores; a single score has none."""
         values = self.given.values
         return at if not isinstance(values, np.ndarray) or values.ndim > 1 else None
 
     def _report(self, code: str, rows: NDArray[np.intp], build: Callable[[int], Problem]) -> None:
-        """Problems of these positions, which ascend."""
+        """Report a problem for each of these positions, which ascend."""
         table_rows = self.table.rows
         first = [table_rows[self._row_of(int(row))] for row in rows[:MAX_LISTED_PROBLEMS]]
         self.problems.report_all(code, first, build, len(rows))
 
     def _row_of(self, row: int) -> int:
-        """The row of the file that a row of the matrix comes from."""
+        """The file row of a row of the matrix."""
         return row if self.kept is None else self.kept[row]
 
     def _problem_at(
@@ -169,7 +169,7 @@ class _ScoreMatrixBuilder:
     # ---- values as JSON gives them -----------------------------------------------------------------
 
     def _rows(self, values: Sequence[object], order: Sequence[int] | None) -> ScoreMatrix:
-        """The scores in the order in which the file has them: that of its own names, or of the classes."""
+        """The scores in the order of the file: that of its own class names, or of the classes."""
         width = len(self.codes) if order is None else len(order)
         may_stand_alone = order is None or len(order) == 1
         single = may_stand_alone and bool(values) and self._positive_score(values[0]) is not None
@@ -177,7 +177,7 @@ class _ScoreMatrixBuilder:
         if quick is not None:
             return quick
         single = may_stand_alone and self._is_mostly_single(values)
-        numbers, kept = array("d"), []  # of sound rows alone: a file may have many rows without any number
+        numbers, kept = array("d"), []  # of valid rows alone: a file may have many rows without any number
         for row, value in enumerate(values):
             found = self._single_score(row, value) if single else self._row_scores(row, value, order)
             if found is not None:
@@ -187,7 +187,7 @@ class _ScoreMatrixBuilder:
         return np.array(numbers, dtype=np.float64).reshape(len(kept), 1 if single else width)
 
     def _clean_matrix(self, values: Sequence[object], width: int, *, named: bool) -> ScoreMatrix | None:
-        """The matrix of rows that are all alike and hold nothing but finite numbers."""
+        """The matrix of rows with the same shape and only finite numbers; None for any other rows."""
         kinds = set(map(type, values))
         flat: list[object] = list(values)
         order: Sequence[int] | None = None
@@ -212,12 +212,12 @@ class _ScoreMatrixBuilder:
         return matrix if order is None else matrix[:, order]
 
     def _key_order(self, keys: Sequence[str]) -> list[int] | None:
-        """For each class the position of its key; None where the keys are not the classes."""
+        """For each class the position of its key; None unless the keys are the classes."""
         found = {self.vocabulary.normalize_name(key): at for at, key in enumerate(keys)}
         return [found[name] for name in self.codes] if found.keys() == self.codes.keys() else None
 
     def _positive_score(self, value: object) -> tuple[ItemKey, object] | None:
-        """The score of the positive label alone, a number or an object of it, with how the file refers to it."""
+        """The file's reference to the score of the positive label, and the score: a number, or the only item of an object."""
         if self.vocabulary.positive_label is None:
             return None
         if type(value) is tuple and len(value) == 1:
@@ -226,7 +226,7 @@ class _ScoreMatrixBuilder:
         return None if type(value) in {list, tuple} or value is None else (None, value)
 
     def _is_mostly_single(self, values: Sequence[object]) -> bool:
-        """Whether most rows that give anything give one score: no faulty row decides for the others."""
+        """Whether most rows with scores have a single score, so that a faulty row does not decide for the others."""
         if self.vocabulary.positive_label is None:
             return False
         given = [value for value in values if value is not None and type(value) is not MissingValue]
@@ -235,7 +235,7 @@ class _ScoreMatrixBuilder:
         return 2 * sum(self._positive_score(value) is not None for value in given) > len(given)
 
     def _single_score(self, row: int, value: object) -> list[float] | None:
-        """The score of the positive label alone."""
+        """The single score of a row, that of the positive label."""
         alone = (None, value) if value is None else self._positive_score(value)
         if alone is None:
             message = "Other rows give one score, that of the positive label. Give the same kind of score to all rows."
@@ -245,7 +245,7 @@ class _ScoreMatrixBuilder:
         return None if found is None else [found]
 
     def _row_scores(self, row: int, value: object, order: Sequence[int] | None) -> list[float] | None:
-        """One row of scores: a list of the right width, or an object of all classes."""
+        """The scores of a row: a list of the right width, or an object of all classes."""
         width = len(self.codes) if order is None else len(order)
         if value is MissingValue.FAULT:
             return None
@@ -269,7 +269,7 @@ class _ScoreMatrixBuilder:
     def _scores_by_name(
         self, row: int, pairs: tuple[tuple[str, object], ...], order: Sequence[int] | None
     ) -> list[float] | None:
-        """An object of all classes, put in the order in which the file has its lists."""
+        """The scores of an object of all classes, in the order of the file's lists."""
         if order is not None and len(order) != len(self.codes):
             message = "The file names one class for all rows, this row names its own. Name all classes, or none."
             expected, got = f"{len(order)} scores", f"{len(pairs)} scores"
@@ -313,7 +313,7 @@ class _ScoreMatrixBuilder:
         return None
 
     def _add(self, code: str, row: int, item: ItemKey, say: Callable[[], ProblemText]) -> None:
-        """Report a fault of a row; what to say of it is asked only if it will be listed."""
+        """Report a problem of a row; its text is built only if it will be listed."""
 
         def build() -> Problem:
             message, expected, got = say()
@@ -324,7 +324,7 @@ class _ScoreMatrixBuilder:
     # ---- probabilities -----------------------------------------------------------------------------
 
     def _check_probabilities(self, matrix: ScoreMatrix, order: Sequence[int] | None) -> None:
-        """Where a metric needs probabilities: each within [0, 1], and of exclusive classes they sum to one."""
+        """Check probabilities: each within [0, 1]; those of exclusive classes sum to one."""
         outside = (matrix < 0) | (matrix > 1)
         if outside.any():
             rows, at = np.nonzero(outside)
@@ -347,7 +347,7 @@ class _ScoreMatrixBuilder:
         )
 
     def _item_of_class(self, row: int, column: int, order: Sequence[int] | None) -> ItemKey:
-        """How the file refers to the score of a class, given by its position in the vocabulary."""
+        """The file's reference to the score of a class, given by its position in the vocabulary."""
         values = self.given.values
         if isinstance(values, np.ndarray):
             return self._column(column if order is None else order[column])

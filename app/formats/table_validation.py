@@ -1,7 +1,7 @@
-"""Tables to arrays: every id and label checked against the known ids and classes.
+"""Validates tables: checks every id and label against the known ids and classes, and builds arrays.
 
-Works the same with and without gold labels at hand, so a dry run, the command line and scoring answer alike; no
-message depends on a gold label.
+It needs no gold labels, so that a dry run, the command line and scoring give the same answer, and no message depends on
+a gold label.
 """
 
 import re
@@ -34,7 +34,7 @@ from app.scoring.declaration.task import TaskSpec
 from app.scoring.evaluation_input import MISSING_CODE, IdIndex, Labels, PredictionArrays
 
 _LABEL_SEPARATOR = re.compile(r"[|,;]")
-"""What labels are joined by, rightly or not."""
+"""Characters that join labels, in some files wrongly."""
 
 
 def validate_table(
@@ -46,10 +46,10 @@ def validate_table(
     void: Collection[str] = (),
     problems: Problems,
 ) -> PredictionArrays | None:
-    """Join a table with the known ids, and turn labels into codes (positions in the classes) and scores into a matrix.
+    """Join a table with the known ids; labels become codes (positions in the classes), scores become a matrix.
 
-    Returns what the file says of n instances in the order of `known`; None where the problems are such that nothing
-    may be scored. `void` ids are ignored and need not be given.
+    Returns the arrays for n instances in the order of `known`; None if a problem prevents scoring. `void` ids are
+    ignored and may be absent.
     """
     with suppress(TooManyProblems):
         return _validate_table(table, known, spec, rules=rules, void=void, problems=problems)
@@ -82,7 +82,7 @@ def _validate_table(
 
 
 def _without_void_rows(table: NormalizedTable, void: Collection[str]) -> NormalizedTable:
-    """The table without the rows of void ids: whatever their scores are, they are ignored."""
+    """The table without the rows of void ids, whose scores are ignored and not checked."""
     if table.scores is None or not any(name in void for name in table.ids):
         return table
     kept = [at for at, name in enumerate(table.ids) if name not in void]
@@ -106,13 +106,13 @@ def _no_scores_problem(spec: TaskSpec) -> Problem:
 
 @dataclass(frozen=True, slots=True)
 class _JoinedRows:
-    """Which instance each row of a file describes (rows of void ids aside), and the labels by instance, if it has some."""
+    """The instance of each row of a file (without void rows), and the labels by instance if the file has labels."""
 
     labels: Labels | None
     targets: NDArray[np.int32]
 
     def place(self, values: NDArray[np.float64], n: int) -> NDArray[np.float64]:
-        """Put the scores of file rows where they belong; NaN for instances that no row describes."""
+        """The scores of file rows in the order of the instances; NaN for instances without a row."""
         if np.array_equal(self.targets, np.arange(n)):
             return values
         placed = np.full((n, values.shape[1]), np.nan)
@@ -121,7 +121,7 @@ class _JoinedRows:
 
 
 def _join_clean_table(table: NormalizedTable, known: IdIndex, codes: dict[str, int]) -> _JoinedRows | None:
-    """The join of a table with which nothing at all is odd."""
+    """The join of a table without any problem; None for any other table."""
     if len(table.ids) != len(known) or None in table.ids or table.unreadable_rows:
         return None
     ids = [name for name in table.ids if name is not None]
@@ -141,7 +141,7 @@ def _join_clean_table(table: NormalizedTable, known: IdIndex, codes: dict[str, i
 
 
 def has_repeated_labels(codes: NDArray[np.int32], counts: Sequence[int], m: int) -> bool:
-    """Whether any set of labels, of m classes, holds one twice."""
+    """Whether any set of labels (of m classes) contains a label twice."""
     if counts and max(counts) > m:
         return True
     owner = np.repeat(np.arange(len(counts), dtype=np.int64), counts)
@@ -152,7 +152,7 @@ def has_repeated_labels(codes: NDArray[np.int32], counts: Sequence[int], m: int)
 def assemble_labels(
     targets: NDArray[np.int32], codes: NDArray[np.int32], counts: Sequence[int] | None, n: int
 ) -> Labels:
-    """Put the labels of file rows where they belong: file row i describes instance targets[i] of n."""
+    """The labels of file rows in the order of the instances: file row i describes instance targets[i] of n."""
     if counts is None:
         placed = np.full(n, MISSING_CODE, dtype=np.int32)
         placed[targets] = codes
@@ -160,7 +160,7 @@ def assemble_labels(
     sizes = np.asarray(counts, dtype=np.int64)
     offsets = np.zeros(len(sizes) + 2, dtype=np.int64)
     np.cumsum(sizes, out=offsets[1:-1])
-    offsets[-1] = offsets[-2]  # one empty row at the end, for instances that no row describes
+    offsets[-1] = offsets[-2]  # an empty row at the end, for instances without a row
     source = np.full(n, len(sizes), dtype=np.int64)
     source[targets] = np.arange(len(sizes))
     return Labels(codes, offsets).take(source)
@@ -168,7 +168,7 @@ def assemble_labels(
 
 @dataclass(slots=True)
 class _RowValidator:
-    """Row by row, reporting every fault, in file order."""
+    """Validates row by row and reports every problem, in file order."""
 
     table: NormalizedTable
     known: IdIndex
@@ -186,7 +186,7 @@ class _RowValidator:
         self.label_suggestions = SuggestionFinder(self.codes)
 
     def run(self) -> _JoinedRows:
-        """Check all rows, then what is missing."""
+        """Check all rows, then look for missing ids."""
         table = self.table
         targets: list[int] = []
         codes: list[int] = []
@@ -215,7 +215,7 @@ class _RowValidator:
         return _JoinedRows(placed, found_at)
 
     def _target_row(self, row: int, name: str | None, target: int) -> int:
-        """Which known instance a row describes; NOTHING for none, or for one that was described before."""
+        """The instance of a row; MISSING_CODE if there is none, or if another row described it already."""
         if name is None:
             return MISSING_CODE
         if target == MISSING_CODE:
@@ -250,7 +250,7 @@ class _RowValidator:
     def _codes_of_faulty_labels(
         self, row: int, name: str | None, labels: Sequence[str | None], found: Sequence[int | None], *, several: bool
     ) -> list[int]:
-        """The codes of labels some of which are unknown or come twice: what the rules leave of them, or a problem each."""
+        """The codes of labels, some of which are unknown or repeated: these follow the rules or are reported."""
         rules, kept, seen = self.rules, list[int](), set[str]()
         order, report = self.table.layout.order, self.problems.report
         for item, (label, code) in enumerate(zip(labels, found, strict=True)):
@@ -277,7 +277,7 @@ class _RowValidator:
         return kept
 
     def _note_tolerated(self, absent: int) -> None:
-        """Say what the conventions of the recipe let pass: nothing is dropped in silence."""
+        """Note what the options of the recipe tolerated, so that nothing is dropped silently."""
         if self.outside:
             done = "dropped" if self.rules.unknown_label == "drop" else "counted as false positives"
             what = pluralize(self.outside, "label outside the vocabulary was", "labels outside the vocabulary were")
@@ -289,7 +289,7 @@ class _RowValidator:
             self.table.notes.append(f"{what} as empty predictions ({rule})")
 
     def _report_missing_ids(self, targets: list[int]) -> None:
-        """Report known ids without a row; of a file that holds no readable table at all, nothing is known to be missing."""
+        """Report known ids without a row, unless the file has no readable table, from which nothing follows."""
         absent = np.ones(len(self.known), dtype=bool)
         absent[np.asarray(targets, dtype=np.int64)] = False
         rows = np.flatnonzero(absent)

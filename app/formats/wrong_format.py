@@ -1,4 +1,4 @@
-"""Text of one format that was sent as another, told by how it begins: one problem that says so instead of many."""
+"""Detects text of one format that was sent as another, so that one problem can say so instead of many."""
 
 import re
 
@@ -9,7 +9,7 @@ _TABLE_FORMATS = ((",", "CSV", ".csv", "text/csv"), ("\t", "TSV", ".tsv", "text/
 
 
 def table_format_problem(text: str, read_as: str) -> Problem | None:
-    """The advice for a table that was sent as JSON, by its media type or the lack of a telling file name."""
+    """Advice for a table that was sent as JSON, because of its media type or a file name without a known ending."""
     first = text[:2000].split("\n", 1)[0].strip()
     for sign, name, ending, media in _TABLE_FORMATS:
         if sign in first and first.replace(sign, "").replace("_", "").isalnum():
@@ -21,7 +21,7 @@ def table_format_problem(text: str, read_as: str) -> Problem | None:
 
 
 def json_format_problem(text: str, read_as: str) -> Problem | None:
-    """The advice for JSON that was sent as a table."""
+    """Advice for JSON that was sent as a table."""
     if not _JSON_START.match(text[:2000]):
         return None
     mend = "Name the file .json (.jsonl with one record a line), or send it as application/json (application/x-ndjson)."

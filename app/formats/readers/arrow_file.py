@@ -1,6 +1,6 @@
-"""Parquet and Arrow IPC files, by way of pyarrow: opened without expanding them, and read in bounded batches.
+"""Opens Parquet and Arrow IPC files with pyarrow, without expanding them, and reads them in bounded batches.
 
-pyarrow is optional and slow to import, so it is imported where it is needed.
+pyarrow is optional and slow to import: the registry of formats imports this module on first use.
 """
 # ruff: noqa: PLC0415
 
@@ -23,19 +23,19 @@ if TYPE_CHECKING:
 
 _ROWS_PER_TABLE = 1 << 16
 _SPARE_ROW_GROUPS, _ROWS_PER_ROW_GROUP = 100_000, 1000
-"""Row groups or record batches, times columns: so many, and one more of each column for so many rows. Reading one takes
-some five microseconds."""
+"""The most row groups or record batches, times columns, and one more of each column per so many rows. Reading one takes
+about five microseconds."""
 _MAX_COMBINED_BATCHES = 4096
-"""Record batches taken together, where each has few rows."""
+"""Record batches combined into one table, where each has few rows."""
 _MAX_THRIFT_STRING_BYTES = 1 << 26
-"""Bytes that one text in the metadata of a Parquet file may take."""
+"""Bytes of a single text in the metadata of a Parquet file."""
 _MAX_THRIFT_CONTAINER_ITEMS = 1 << 20
-"""Columns or row groups that the metadata of a Parquet file may list: each takes some hundred bytes of memory."""
+"""Columns or row groups in the metadata of a Parquet file: each takes about a hundred bytes of memory."""
 REWRITE_REMEDY = "Write the file again with a current library, such as pandas or pyarrow."
 
 
 class ArrowFileError(Exception):
-    """The file, or one of its columns, is not taken."""
+    """The file, or one of its columns, is refused."""
 
     def __init__(self, code: str, message: str, column: str | None = None) -> None:
         super().__init__(message)
@@ -44,11 +44,11 @@ class ArrowFileError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class OpenedArrowFile:
-    """A file whose schema is known: the types of its columns, how many rows it says it has (or None), and its rows.
+    """A file whose schema is known: its column types, its declared number of rows (None if unknown), and its batches.
 
-    `batches` gives the columns of these names, batch by batch; texts may come as dictionaries, so that one that many
-    rows share is held once. Raises Refused where they say that they have more bytes than a file may have. `share` is the
-    CPU time of all that pyarrow does.
+    `batches` yields the columns with the given names, batch by batch; texts may come as dictionaries, so that a text
+    shared by many rows is held once. It raises ArrowFileError if the columns declare more bytes than a file may have.
+    `share` limits the CPU time of all calls of pyarrow.
     """
 
     share: CpuShare
@@ -58,13 +58,13 @@ class OpenedArrowFile:
 
 
 def too_many_bytes_error(limits: Limits) -> ArrowFileError:
-    """What is said of columns with more bytes than a file may have."""
+    """The error for columns with more bytes than a file may have."""
     most = limits.expanded_bytes
     return ArrowFileError("too_large", f"The columns have more than {most} bytes. Leave out what is not scored.")
 
 
 def open_parquet(data: bytes, limits: Limits) -> OpenedArrowFile:
-    """Read the metadata of a Parquet file; raises Refused, and whatever pyarrow raises for what is none."""
+    """Read the metadata of a Parquet file; raises ArrowFileError, and any error of pyarrow for an invalid file."""
     import pyarrow.parquet as pq
     import pyarrow.types as is_
 
@@ -91,7 +91,7 @@ def open_parquet(data: bytes, limits: Limits) -> OpenedArrowFile:
 
 
 def _check_row_group_count(count: int, name: str, columns: int, limits: Limits) -> None:
-    """Refuse a file in more pieces than its rows can need: each is read for each column, however little it holds."""
+    """Refuse a file in more pieces than its rows can need: each is read once per column, however small it is."""
     most = _SPARE_ROW_GROUPS // max(1, columns) + limits.records // _ROWS_PER_ROW_GROUP
     if count > max(1, most):
         message = (
@@ -101,7 +101,7 @@ def _check_row_group_count(count: int, name: str, columns: int, limits: Limits) 
 
 
 def _count_nested_columns(schema: "pa.Schema") -> int:
-    """How many columns those of a schema are read as, with those inside them."""
+    """The number of columns of a schema, including nested ones."""
     count, left = 0, list(schema.types)
     while left:
         kind = left.pop()
@@ -111,16 +111,16 @@ def _count_nested_columns(schema: "pa.Schema") -> int:
 
 
 def _uncompressed_bytes(told: "pq.FileMetaData") -> int:
-    """How many bytes the columns have by what the file says.
+    """The total size of the columns, as declared in the metadata.
 
-    Of all columns, as the metadata of a single one may be of a kind at which pyarrow aborts the process.
+    It is the total of all columns: pyarrow aborts the process for some kinds of metadata of a single column.
     """
     groups = map(told.row_group, range(told.num_row_groups))
     return sum(max(0, int(group.total_byte_size)) for group in groups)
 
 
 def open_arrow(data: bytes, limits: Limits) -> OpenedArrowFile:
-    """Read the schema of an Arrow IPC file; raises Refused, and whatever pyarrow raises for what is none."""
+    """Read the schema of an Arrow IPC file; raises ArrowFileError, and any error of pyarrow for an invalid file."""
     import pyarrow as pa
 
     share = limits.cpu_share(limits.decoding_seconds)
@@ -138,7 +138,7 @@ def open_arrow(data: bytes, limits: Limits) -> OpenedArrowFile:
     _check_row_group_count(first.num_record_batches, "record batches", columns, limits)
 
     def batches(names: Sequence[str]) -> Iterator["pa.RecordBatch"]:
-        places = {name: at for at, name in enumerate(schema.names)}  # whose list is made anew each time
+        places = {name: at for at, name in enumerate(schema.names)}  # pyarrow builds this list anew on each access
         options = pa.ipc.IpcReadOptions(included_fields=[places[name] for name in names])
         with share.step():
             again = pa.ipc.open_file(pa.BufferReader(data), options=options)
@@ -148,7 +148,7 @@ def open_arrow(data: bytes, limits: Limits) -> OpenedArrowFile:
 
 
 def combine_batches(batches: Iterator["pa.RecordBatch"]) -> Iterator["pa.Table"]:
-    """Batches as tables of many rows each."""
+    """Yield tables of many rows each, combined from batches."""
     import pyarrow as pa
 
     held: list[pa.RecordBatch] = []
@@ -164,10 +164,10 @@ def combine_batches(batches: Iterator["pa.RecordBatch"]) -> Iterator["pa.Table"]
 
 
 class ArrowColumnValidator:
-    """Looks at every value: a file may lie about where they are, and texts may not be UTF-8.
+    """Validates every value: a file may declare wrong offsets, and its texts may not be UTF-8.
 
-    A dictionary that many batches share is looked at once. Raises Refused, and TooManyRows for more values than a phase
-    can use.
+    A dictionary shared by many batches is validated once. Raises ArrowFileError, and TooManyRows for more values than
+    the phase can use.
     """
 
     def __init__(self, limits: Limits, share: CpuShare) -> None:
@@ -176,7 +176,7 @@ class ArrowColumnValidator:
         self._bytes = self._values = self._labels = 0
 
     def values(self, name: str, column: "pa.ChunkedArray") -> list[Any]:
-        """The values of a column as Python has them; those of a dictionary are made once each, however often they occur."""
+        """The values of a column as Python objects; each value of a dictionary is converted only once."""
         import pyarrow.types as is_
 
         if is_.is_dictionary(column.type):
@@ -185,7 +185,7 @@ class ArrowColumnValidator:
         return list(column.to_pylist())
 
     def check(self, name: str, column: "pa.ChunkedArray | pa.Array") -> None:
-        """Look at a column that has no dictionary."""
+        """Validate a column without a dictionary."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -215,7 +215,7 @@ class ArrowColumnValidator:
         return found
 
     def _validate_dictionary(self, name: str, dictionary: "pa.Array") -> "pa.Array":
-        """The same dictionary as before where it lies at the same place, which it cannot leave while it is held."""
+        """The validated dictionary: the earlier object if the address is the same, as it is not reused while in memory."""
         places = [None if part is None else (part.address, part.size) for part in dictionary.buffers()]
         key = (name, dictionary.offset, len(dictionary), *places)
         known = self._known.get(key)
@@ -228,7 +228,7 @@ class ArrowColumnValidator:
 
 
 def _look_up_indices(chunks: Sequence[tuple["pa.Array", "pa.Array"]]) -> list[Any]:
-    """The values that these indices have in the one dictionary of all chunks."""
+    """The values at these indices of the one dictionary that all chunks share."""
     import pyarrow as pa
 
     dictionary, indices = chunks[0][0], pa.chunked_array([each for _, each in chunks])
@@ -245,7 +245,7 @@ def _look_up_indices(chunks: Sequence[tuple["pa.Array", "pa.Array"]]) -> list[An
 
 
 def _decoded_bytes(column: "pa.ChunkedArray | pa.Array") -> int:
-    """The bytes of a column as Python will have it: views may show the same bytes many times."""
+    """The bytes of a column as Python objects: string views may refer to the same bytes many times."""
     import pyarrow as pa
     import pyarrow.types as is_
 
@@ -267,14 +267,14 @@ def is_list(kind: "pa.DataType") -> bool:
 
 
 def is_text_list(kind: "pa.DataType") -> bool:
-    """Whether a column of this type holds lists of texts; lists that are all empty have no type inside."""
+    """Whether a column of this type holds lists of texts; if all its lists are empty, the items have the null type."""
     import pyarrow.types as is_
 
     return is_list(kind) and (is_text(kind.value_type) or bool(is_.is_null(kind.value_type)))
 
 
 def is_text(kind: "pa.DataType") -> bool:
-    """Whether a column of this type holds texts, or integers, which are taken as their decimal text."""
+    """Whether a column of this type holds texts, or integers, which are read as their decimal text."""
     import pyarrow.types as is_
 
     if is_.is_dictionary(kind):
@@ -284,7 +284,7 @@ def is_text(kind: "pa.DataType") -> bool:
 
 
 def is_number(kind: "pa.DataType") -> bool:
-    """Whether a column of this type holds whole or floating-point numbers."""
+    """Whether a column of this type holds integers or floating-point numbers."""
     import pyarrow.types as is_
 
     return bool(is_.is_integer(kind) or is_.is_floating(kind))

@@ -1,4 +1,4 @@
-"""Tables of Parquet and Arrow IPC files: columns as in CSV, with lists for sets of labels and for scores."""
+"""Reads tables from Parquet and Arrow IPC files: columns as in CSV, with lists for sets of labels and for scores."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 _ALLOCATION_SIZE = re.compile(r"of size ([0-9]+)")
-"""What Arrow says of the memory that it did not get; a damaged file may ask for any amount."""
+"""The size of a failed allocation in Arrow's message; a damaged file may request any size."""
 
 
 def read_parquet(data: bytes, reading: ReaderContext) -> RawColumns | None:
@@ -63,10 +63,10 @@ def _read_file(
         place = Location(None if refused.column is None else pointer_token(refused.column))
         found = build_problem(refused.code, str(refused), place)
         (reading.problems.stop if refused.code == "too_large" else reading.problems.add)(found)
-    except MemoryError as lack:  # also Arrow's, which is an ArrowException as well
+    except MemoryError as lack:  # also raised by Arrow, whose error is an ArrowException as well
         asked, most = _ALLOCATION_SIZE.search(str(lack)), reading.limits.expanded_bytes
         if asked is None or int(asked[1]) <= most:
-            raise  # who runs the reader knows how much there is, and what else takes it
+            raise  # the caller knows how much memory there is and what else uses it
         reading.problems.stop(build_problem("too_large", str(too_many_bytes_error(reading.limits)), Location()))
     except (pa.ArrowException, OSError, ValueError, TypeError, KeyError, IndexError, OverflowError, EOFError) as fault:
         message = f"This is no intact {name} file ({_error_text(fault)}). {REWRITE_REMEDY}"
@@ -81,7 +81,7 @@ def _error_text(fault: Exception) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _ArrowColumnMapping:
-    """What the columns of a file are: the name of the column of each field, and those of the scores.
+    """The meaning of the columns of a file: the column of each field, and the columns of scores.
 
     `listed`: one column holds the scores of all classes, as lists.
     """
@@ -124,7 +124,7 @@ def _build_columns(opened: OpenedArrowFile, reading: ReaderContext) -> RawColumn
 
 
 def _map_columns(schema: "pa.Schema", reading: ReaderContext) -> _ArrowColumnMapping | None:
-    """Tell the columns by names and types; None (and problems) where that is not clear."""
+    """Identify the columns by names and types; None, and problems, where they are not clear."""
     names = [str(name) for name in schema.names]
     alone = {"label", "labels"}.isdisjoint(names)
     listed = _has_score_lists(schema, reading) and (alone or (reading.wants_scores and not reading.is_long_table))
@@ -145,21 +145,21 @@ def _map_columns(schema: "pa.Schema", reading: ReaderContext) -> _ArrowColumnMap
 
 
 def _problem_at_column(build: Callable[[], Problem], told: Sequence[str]) -> Problem:
-    """A problem of a header, placed by the name of its column."""
+    """A problem of the header, with the column's name as its location."""
     fault = build()
     place = Location(None if fault.column is None else pointer_token(told[fault.column - 1]))
     return build_problem(fault.code, fault.message, place, expected=fault.expected, got=fault.got)
 
 
 def _has_score_lists(schema: "pa.Schema", reading: ReaderContext) -> bool:
-    """Whether the column `scores` holds those of all classes, rather than those of a class that is called so."""
+    """Whether the column `scores` holds the scores of all classes, rather than those of a class with this name."""
     if reading.gold or "scores" not in schema.names:
         return False
     return "scores" not in (reading.classes or ()) or is_list(schema.types[schema.names.index("scores")])
 
 
 def _wrong_type_problems(shape: _ArrowColumnMapping, reading: ReaderContext) -> list[Problem]:
-    """A problem for each column that has not a type that its field can have."""
+    """A problem for each column with a type that its field cannot have."""
     faults = []
     for field, name in shape.named.items():
         kind, due = shape.types[name], "strings"
@@ -187,7 +187,7 @@ def _wrong_type_problem(name: str, kind: "pa.DataType", due: str) -> Problem:
 def _read_values(
     opened: OpenedArrowFile, shape: _ArrowColumnMapping, reading: ReaderContext
 ) -> tuple[dict[str, list[Any]], NDArray[np.float64] | list[Any] | None]:
-    """The values of the columns that are used; scores as a matrix, or row by row where they are lists."""
+    """The values of the used columns; scores as a matrix, or row by row if they are lists."""
     cells: dict[str, list[Any]] = {field: [] for field in shape.named}
     parts: list[NDArray[np.float64]] = []
     rows: list[Any] = []
@@ -210,7 +210,7 @@ def _read_values(
 
 
 def _check_batch_rows(batches: Iterator["pa.RecordBatch"], reading: ReaderContext) -> Iterator["pa.RecordBatch"]:
-    """The batches, as long as they have no more rows than the phase can use."""
+    """Yield the batches; raises TooManyRows once they have more rows than the phase can use."""
     rows = 0
     for batch in batches:
         rows += batch.num_rows
@@ -219,7 +219,7 @@ def _check_batch_rows(batches: Iterator["pa.RecordBatch"], reading: ReaderContex
 
 
 def _score_matrix(table: "pa.Table", names: Sequence[str]) -> NDArray[np.float64]:
-    """The float columns of a table side by side; what is null is NaN."""
+    """The float columns of a table side by side; null becomes NaN."""
     found = np.empty((table.num_rows, len(names)))
     for at, name in enumerate(names):
         found[:, at] = table.column(name).to_numpy()

@@ -1,4 +1,4 @@
-"""CSV and TSV files (RFC 4180): a header, then one row per instance; a bad row is reported and reading goes on."""
+"""Reads CSV and TSV files (RFC 4180): a header, then one row per instance; reading continues after an invalid row."""
 
 import csv
 import io
@@ -22,15 +22,15 @@ from app.formats.readers.table_header import TableHeader, read_header
 from app.formats.wrong_format import json_format_problem
 
 _ROWS_PER_BATCH = 4096
-"""Rows taken together: scores become numbers before the next ones are read, so that few texts are held."""
+"""Rows processed together: their scores become numbers before the next rows are read, so that few texts are held."""
 SEPARATOR_NAMES = {",": "comma", "\t": "tab"}
 
 _NumberedRow = tuple[int, list[str] | None]
-"""The line on which a row starts, and its fields; None where it is not well quoted."""
+"""The line on which a row starts, and its fields; None if its quoting is invalid."""
 
 
 def read_csv(text: str, reading: ReaderContext, separator: str = ",") -> RawColumns | None:
-    """Read a CSV text; None where its header does not tell which column is which (a problem says so)."""
+    """Read a CSV text; None, and a problem, where the header does not identify the columns."""
     if "\r" in text and "\n" not in text:
         message = "The lines end in CR alone, as on old Macs. Save the file with LF or CR LF line ends."
         place = Location(None, 1, None)
@@ -54,7 +54,7 @@ def read_tsv(text: str, reading: ReaderContext) -> RawColumns | None:
 
 @dataclass(slots=True)
 class _DelimitedRows:
-    """The rows of a table, taken apart into what its header says they hold."""
+    """The rows of a table, by column according to the header."""
 
     header: TableHeader
     lines: list[int] = field(default_factory=list)
@@ -66,13 +66,13 @@ class _DelimitedRows:
         self.cells = {name: [] for name in self.header.used}
 
     def take(self, lines: Sequence[int], rows: Sequence[list[str]]) -> None:
-        """Keep the fields that are used, except scores."""
+        """Add the used fields of these rows, except scores."""
         self.lines.extend(lines)
         for name, at in self.header.used.items():
             self.cells[name].extend([row[at] for row in rows])
 
     def _empty_columns(self) -> list[str]:
-        """What the header calls columns of gold that hold nothing."""
+        """The names of gold columns that are empty."""
         fields: tuple[Field, ...] = ("split", "weight")
         return [self.header.layout.name(field) for field in fields if _is_empty_column(self.cells.get(field))]
 
@@ -104,17 +104,17 @@ class _DelimitedRows:
 
 
 def _is_empty_column(cells: list[str] | None) -> bool:
-    """Whether a column is there, but holds nothing."""
+    """Whether a column exists but is empty."""
     return bool(cells) and not any(cells or ())
 
 
 def _none_if_empty(cells: list[str] | None) -> list[str] | None:
-    """A column with something in it."""
+    """A column that is not empty; else None."""
     return cells if cells and any(cells) else None
 
 
 def _read_rows(reader: Any, header: TableHeader, text: str, separator: str) -> _DelimitedRows:
-    """The quick way for rows that are all sound, else row by row from the start."""
+    """Read all rows: by the fast path if every row is valid, otherwise row by row from the start."""
     return _read_clean_rows(reader, header) or _read_row_by_row(header, text, separator)
 
 
@@ -142,7 +142,7 @@ def _read_clean_rows(reader: Any, header: TableHeader) -> _DelimitedRows | None:
 
 
 def _field_getter(places: Sequence[int]) -> Any:
-    """What picks the fields at these places from a row."""
+    """A function that picks the fields at these positions from a row."""
     if places and list(places) == list(range(places[0], places[-1] + 1)):
         span = slice(places[0], places[-1] + 1)
         return lambda row: row[span]
@@ -150,15 +150,15 @@ def _field_getter(places: Sequence[int]) -> Any:
 
 
 def _read_row_by_row(header: TableHeader, text: str, separator: str) -> _DelimitedRows:
-    """The slow way: every fault is reported where it stands."""
+    """The slow path: every problem is reported with its location."""
     reading, body = header.reading, _DelimitedRows(header)
     score_of = _field_getter(header.scores)
     reader = csv.reader(io.StringIO(text, newline="\n"), strict=True, delimiter=separator)
     next(reader)
     for count, (line, row) in enumerate(_numbered_rows(reader, text, separator, reading)):
-        check_row_count(count, reading)  # blank lines too: a file of nothing else takes long to tell
+        check_row_count(count, reading)  # blank lines count, too: a file of nothing else would take long to read
         if row is None:
-            body.bad_rows += reader.line_num - line + 1  # an unclosed quote takes in many lines, each perhaps a row
+            body.bad_rows += reader.line_num - line + 1  # an unclosed quote includes many lines, each perhaps a row
         elif len(row) == header.width:
             body.take([line], [row])
             body.scores.extend(
@@ -180,7 +180,7 @@ def _wrong_width_problem(width: int, line: int, found: int, separator: str) -> P
 
 
 def _parse_score(header: TableHeader, line: int, row: Sequence[str], at: int) -> float:
-    """The number in a field; NaN, and a problem, where there is none."""
+    """The number in a field; NaN, and a problem, if it is not one."""
     value = parse_number(row[at])
     if value is None:
         header.reading.problems.report("not_a_number", line, partial(_not_a_number_problem, header, line, row, at))
@@ -197,7 +197,7 @@ def _not_a_number_problem(header: TableHeader, line: int, row: Sequence[str], at
 
 
 def _numbered_rows(reader: Any, text: str, separator: str, reading: ReaderContext) -> Iterator[_NumberedRow]:
-    """Each row with the line on which it starts; faults of quoting are reported in passing."""
+    """Yield each row with its first line; invalid quoting is reported."""
     lines = _LineOffsets(text)
     while True:
         start = reader.line_num + 1
@@ -221,14 +221,14 @@ def _blank_line_problem(line: int) -> Problem:
 
 @dataclass(slots=True)
 class _LineOffsets:
-    """Where lines begin in a text; asked for in rising order, all of them together cost one walk."""
+    """The offsets of the lines of a text; requested in ascending order, they take one pass in total."""
 
     text: str
     line: int = 1
     at: int = 0
 
     def start(self, line: int) -> int:
-        """The position of the first character of a line (from 1)."""
+        """The offset of the first character of a line (from 1)."""
         if line < self.line:
             self.line, self.at = 1, 0
         for _ in range(line - self.line):
@@ -253,7 +253,7 @@ def _quoting_problem(found: str, line: int, lines: _LineOffsets, separator: str)
 
 
 def _faulty_field(lines: _LineOffsets, line: int, separator: str) -> int:
-    """The number of the first field on this line that is not well quoted (from 1)."""
+    """The number of the first field on this line with invalid quoting (from 1)."""
     pattern = re.compile(rf'"(?:[^"]|"")*+"(?={separator}|\r?\n|\Z)|(?!")[^{separator}\n]*+', re.DOTALL)
     text, at, count = lines.text, lines.start(line), 1
     while found := pattern.match(text, at):

@@ -1,4 +1,4 @@
-"""JSON files: one value, told apart by its shape into records, columns or a map."""
+"""Reads JSON files: one value, whose shape tells whether it holds records, columns or a map."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -27,7 +27,7 @@ _RECORD_KEYS = ("predictions", "documents")
 
 
 def read_json(text: str, reading: ReaderContext) -> RawColumns | None:
-    """Read a JSON text; None where it cannot be read at all (a problem says why)."""
+    """Read a JSON text; None, and a problem, where it cannot be read at all."""
     try:
         document = json_decoder(reading.limits, exact=reading.gold).decode(text)
         return _document_columns(document, reading)
@@ -54,7 +54,7 @@ def _document_columns(document: Any, reading: ReaderContext) -> RawColumns | Non
             columns = _record_columns(fields[key], f"/{key}", names, reading)
             listed = columns.scores is not None and any(type(value) is list for value in columns.scores.values)
             named = _class_names(fields, reading) if listed else None
-            if columns.scores and named is not None:  # without this, lists in another order would score as wrong ones
+            if columns.scores and named is not None:  # else lists would score under wrong classes
                 columns.scores.names = named
             return _check_other_keys(columns, document, {key, *(["classes"] if named is not None else [])}, reading)
     if type(fields.get("ids")) is list and list in {type(fields.get("labels")), type(fields.get("scores"))}:
@@ -66,7 +66,7 @@ def _document_columns(document: Any, reading: ReaderContext) -> RawColumns | Non
 
 
 def _shape_problem(fields: dict[str, Any], document: tuple[Any, ...], reading: ReaderContext) -> Problem | None:
-    """What keeps an object from being a map; None where nothing does."""
+    """The problem of an object that cannot be a map; None where it can be one."""
     if lonely := _columns_without_ids(fields):
         message = "There are columns but no 'ids'. Give the ids as a list of the same length."
         place, expected = Location(pointer_token(lonely)), "a list of ids beside it"
@@ -85,18 +85,18 @@ def _shape_problem(fields: dict[str, Any], document: tuple[Any, ...], reading: R
 
 
 def _columns_without_ids(fields: dict[str, Any]) -> str | None:
-    """The first column of an object of nothing but columns that are not ids."""
+    """The first column of an object that consists of columns but has no ids."""
     known = fields.keys() <= {"labels", "scores", "classes"} and {"labels", "scores"} & fields.keys()
     return next(iter(fields)) if known and set(map(type, fields.values())) == {list} else None
 
 
 def _cannot_be_answer(value: object, reading: ReaderContext) -> bool:
-    """Whether a value of a map can be no label (or set of labels), so that the file is meant otherwise."""
+    """Whether a value cannot be a label (or set of labels) of a map, so that the file must have another shape."""
     return type(value) is tuple or (type(value) is list and not reading.sets)
 
 
 def _key_of_records(document: tuple[Any, ...]) -> str | None:
-    """The one key of an object whose value is a list of objects: records under another name than ours."""
+    """The only key of an object whose value is a list of objects: records under an unknown name."""
     if len(document) != 1:
         return None
     key, value = document[0]
@@ -109,7 +109,7 @@ def _record_columns(records: Sequence[Any], prefix: str, names: FieldNames, read
 
 
 def _id_name(key: str, records: Sequence[Any]) -> str:
-    """Documents may call their id 'pmid'; the first one decides."""
+    """The name of the id, which documents may call 'pmid'; the first record decides."""
     first = records[0] if key == "documents" and records else ()
     names = [name for name, _ in first] if type(first) is tuple else []
     return "pmid" if "pmid" in names and "id" not in names else "id"
@@ -118,7 +118,7 @@ def _id_name(key: str, records: Sequence[Any]) -> str:
 def _check_other_keys(
     columns: RawColumns, document: tuple[Any, ...], used: set[str], reading: ReaderContext
 ) -> RawColumns:
-    """Check the keys beside those that are used: each once, none deep, none that gold must not ignore."""
+    """Check the unused keys: each occurs once, is not nested too deeply, and is not one that gold must not ignore."""
     others = tuple(pair for pair in document if pair[0] not in used)
     depth, faulty = inspect_nesting([others])
     if depth > reading.limits.nesting:
@@ -141,7 +141,7 @@ def _check_other_keys(
 
 
 def _column_lists(fields: dict[str, Any], document: tuple[Any, ...], reading: ReaderContext) -> RawColumns:
-    """Lists of equal length: the ids, and what stands in the order of the ids."""
+    """Read lists of equal length: the ids, and values in the order of the ids."""
     labelled = type(fields.get("labels")) is list or reading.gold
     score = "scores" if reading.score_field({"scores"} & fields.keys(), labelled=labelled) else None
     if labelled and reading.gold and reading.task == "multiclass" and _has_nested_lists(fields.get("labels")):
@@ -183,7 +183,7 @@ def _has_nested_lists(labels: object) -> bool:
 
 
 def _check_is_list(name: str, value: object, reading: ReaderContext) -> bool:
-    """Whether the value of a column is a list; a problem where it is not."""
+    """Whether the value of a column is a list; a problem if it is not."""
     if type(value) is list:
         return True
     message = f"'{name}' must be a list with one value for each id."
@@ -201,7 +201,7 @@ def _class_names(fields: dict[str, Any], reading: ReaderContext) -> list[Any] | 
 
 
 def _common_length(columns: dict[str, list[Any]], count: int, reading: ReaderContext) -> int:
-    """How many rows all columns have; a problem for each that is shorter or longer than the ids."""
+    """The number of rows that all columns have; a problem for each column whose length differs from that of the ids."""
     rows = count
     for name, column in columns.items():
         if len(column) != count:
@@ -218,7 +218,7 @@ def _common_length(columns: dict[str, list[Any]], count: int, reading: ReaderCon
 def _mark_faults(
     values: Sequence[Any], path: Callable[[int], KeyPath], ids: Sequence[Any], reading: ReaderContext, *, texts: bool
 ) -> Sequence[Any]:
-    """The values, with those that hold repeated keys or bad numbers reported (under their ids) and marked."""
+    """The values; those with repeated keys or invalid numbers are reported (by id) and replaced by a marker."""
     if not inspect_nesting(values)[1]:
         return values
     marked = list(values)
@@ -241,7 +241,7 @@ def _fault_problem(
     shown: bool = True,
     text: bool = False,
 ) -> Problem:
-    """A repeated key or bad number at its place."""
+    """The problem of a repeated key or an invalid number."""
     got = describe_value(value) if shown else None
     return build_problem(
         code, fault_message(code, text=text), Location(json_pointer(path)), instance_id=owner(), got=got

@@ -1,4 +1,4 @@
-"""Tables with one row per pair of instance and label: rows with the same id become one instance."""
+"""Groups tables with one row per pair of instance and label: rows with the same id become one instance."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -12,19 +12,19 @@ from app.formats.problems import Problem, build_problem, describe_value, quote
 
 @dataclass(slots=True)
 class _InstanceRows:
-    """The rows of one id: positions of those that carry a label, and of those that say there is none."""
+    """The rows of one id: the positions of rows with a label, and of rows that state that there is none."""
 
     labelled: list[int] = field(default_factory=list)
     empty: list[int] = field(default_factory=list)
 
     @property
     def first(self) -> int:
-        """The position of its first row."""
+        """The position of the first row."""
         return min((*self.labelled[:1], *self.empty[:1]))
 
 
 class _InstancesById(dict[object, _InstanceRows]):
-    """The instances by the ids as they stand in the file: each id is composed once, however many rows have it."""
+    """The instances by the ids as they stand in the file; each distinct id is normalized only once."""
 
     def __init__(self, most: int) -> None:
         super().__init__()
@@ -40,7 +40,7 @@ class _InstancesById(dict[object, _InstanceRows]):
 
 
 class PairCounter:
-    """How many ids a table has so far, and how many rows each: told while it is read, so that reading can stop."""
+    """Counts the ids of a table and the rows of each id while the table is read, so that reading can stop early."""
 
     def __init__(self, reading: ReaderContext) -> None:
         self._reading = reading
@@ -54,10 +54,10 @@ class PairCounter:
 
 
 def group_by_id(columns: RawColumns) -> RawColumns:
-    """One row per instance, in the order in which the ids first come; the labels of an id keep their order.
+    """One row per instance, in the order in which the ids first occur; the labels of an id keep their order.
 
-    An empty label alone says that an instance has none. Rows of one id that disagree on its split or weight, or that
-    give a label beside the empty one, are problems. Raises TooManyRows.
+    An empty label alone means that an instance has none. It is a problem if rows of one id disagree on its split or
+    weight, or have a label beside the empty one. Raises TooManyRows.
     """
     assert columns.labels is not None
     instances = _InstancesById(columns.reading.limits.text_length)
@@ -85,11 +85,11 @@ def group_by_id(columns: RawColumns) -> RawColumns:
 
 
 class _MissingId:
-    """Stands for a value that is no id: an instance of its own."""
+    """Stands for an invalid id, which is an instance of its own."""
 
 
 def _grouping_keys(columns: RawColumns) -> Sequence[object]:
-    """What rows of one instance share; raises TooManyRows."""
+    """The key that rows of an instance share; raises TooManyRows."""
     values = columns.ids
     if set(map(type, values)) <= {str, int} and "" not in values:
         return values
@@ -98,7 +98,7 @@ def _grouping_keys(columns: RawColumns) -> Sequence[object]:
 
 
 def _label_at(columns: RawColumns, at: int) -> object:
-    """The label of a row; a list has no place there."""
+    """The label of a row; a list is a problem."""
     assert columns.labels is not None
     value = columns.labels[at]
     if type(value) is not list:
@@ -109,7 +109,7 @@ def _label_at(columns: RawColumns, at: int) -> object:
 
 
 def _check_consistent(one: _InstanceRows, columns: RawColumns) -> None:
-    """Report rows that contradict the first one of their instance."""
+    """Report rows that contradict the first row of their instance."""
     if one.labelled:
         for at in one.empty:
             message = "The label is empty, but other rows give this id labels. Leave this row out."

@@ -1,4 +1,4 @@
-"""NumPy .npz files: arrays by name, each looked at before it is loaded; pickled objects are refused."""
+"""Reads NumPy .npz files: arrays by name, whose headers are checked before they are loaded; pickles are refused."""
 
 import re
 import struct
@@ -36,25 +36,26 @@ _MAX_MEMBERS = 1000
 _MAX_CODE_POINT = 0x10FFFF
 _HEADER_ERRORS = (
     *(ValueError, TypeError, SyntaxError, KeyError, OverflowError, tokenize.TokenError),
-    *(RecursionError, MemoryError),  # Python's parser says either of an expression that is nested too deeply
+    *(RecursionError, MemoryError),  # raised by Python's parser for expressions that are nested too deeply
 )
 _MEMORY_ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")
 _LOCAL_HEADER_BYTES, _NAME_LENGTH_OFFSET = 30, 26
-"""Bytes of what stands before each file in an archive, and where it tells the length of what follows: name and extras."""
+"""Bytes of the fixed local header of a member, and the offset of the lengths of what follows: name and extra field."""
 _MAX_HEADER_BYTES = 1 << 17
-"""Bytes of an array that are looked at for its header; NumPy refuses those of more than 10,000."""
+"""Bytes of an array that are searched for its header; NumPy refuses headers of more than 10,000."""
 _CENTRAL_DIRECTORY_MAGIC = b"PK\x01\x02"
-"""How each entry of the list of files begins at the end of an archive."""
+"""The magic number of each entry of the directory at the end of an archive."""
 _END_OF_DIRECTORY_MAGIC = b"PK\x05\x06"
-"""How the last record of an archive begins, which tells the size of that list."""
+"""The magic number of the last record of an archive, which holds the size of that directory."""
 _ZIP64_SIZE_MARKER = 0xFFFFFFFF
-"""What stands there for a size that another record tells, before this one, which takes so many bytes with its pointer."""
+"""The value of a size that a ZIP64 record holds instead; that record and its locator take _ZIP64_RECORDS_BYTES before
+the end."""
 _ZIP64_RECORDS_BYTES = 76
 _KNOWN_ARRAYS = ("ids", "classes", "scores", "labels", "split", "Usage", "weight")
 
 
 class _NpzFileError(Exception):
-    """The file, or one of its arrays, is not taken."""
+    """The file, or one of its arrays, is refused."""
 
     def __init__(self, code: str, message: str, name: str | None = None, got: str | None = None) -> None:
         super().__init__(message)
@@ -62,10 +63,10 @@ class _NpzFileError(Exception):
 
 
 def read_score_arrays(data: bytes, limits: Limits) -> tuple[Array, Array, list[str] | None] | None:
-    """The arrays of ids and scores, and the names of the classes, of an .npz file that has nothing else; None for others.
+    """The ids, scores and class names of an .npz file with nothing else, for the vectorized reader.
 
-    None too where the strict reader may have something to say of the archive or of an array. Ids are texts of any kind,
-    scores (n or n × k) binary32 or binary64.
+    None for any other file, and where the strict reader may have to report a problem of the archive or of an array. Ids
+    are texts of any kind, scores (n or n × k) binary32 or binary64.
     """
     reading = ReaderContext("multilabel", gold=False, limits=limits, problems=Problems())
     try:
@@ -81,7 +82,7 @@ def read_score_arrays(data: bytes, limits: Limits) -> tuple[Array, Array, list[s
 
 
 def read_npz(data: bytes, reading: ReaderContext) -> RawColumns | None:
-    """Read an .npz file; None where it is none, or lacks what is due (problems say so)."""
+    """Read an .npz file; None, and problems, where it is invalid or lacks a required array."""
     try:
         arrays = _read_arrays(data, reading)
         return _build_columns(arrays, reading)
@@ -96,7 +97,7 @@ def read_npz(data: bytes, reading: ReaderContext) -> RawColumns | None:
 
 
 def _read_arrays(data: bytes, reading: ReaderContext) -> dict[str, Array]:
-    """All arrays by name; those that nobody asks for are not loaded and are empty here."""
+    """All arrays by name; arrays that are not used are not loaded and are empty here."""
     if not data:
         raise _NpzFileError("syntax", f"The file is empty. {_REMEDY}")
     end = _archive_end(data)
@@ -104,7 +105,7 @@ def _read_arrays(data: bytes, reading: ReaderContext) -> dict[str, Array]:
         raise _NpzFileError("syntax", f"Something stands before or behind the archive. {_REMEDY}")
     if (
         entries := _count_directory_entries(data)
-    ) > 2 * _MAX_MEMBERS:  # before a list of them is made; names may look like a few
+    ) > 2 * _MAX_MEMBERS:  # before a list of them is built; several entries may have the same name
         raise _NpzFileError("too_large", f"The archive holds {entries} files; at most {_MAX_MEMBERS} are allowed.")
     try:
         archive = zipfile.ZipFile(BytesIO(data))
@@ -123,13 +124,13 @@ def _read_arrays(data: bytes, reading: ReaderContext) -> dict[str, Array]:
 
 
 def _archive_end(data: bytes) -> int | None:
-    """Where the archive ends by its own account: behind its last record and the comment that this announces, if any."""
+    """The declared end of the archive: after its last record and that record's comment; None without such a record."""
     at = data.rfind(_END_OF_DIRECTORY_MAGIC)
     return at + 22 + int.from_bytes(data[at + 20 : at + 22], "little") if at >= 0 else None
 
 
 def _count_directory_entries(data: bytes) -> int:
-    """How many entries the list of files at the end of an archive has at most: numbers are not searched for them."""
+    """An upper bound on the entries of the directory; the magic number is searched for in the directory alone."""
     at = data.rfind(_END_OF_DIRECTORY_MAGIC)
     if at < 0:
         return 0
@@ -139,7 +140,7 @@ def _count_directory_entries(data: bytes) -> int:
 
 
 def _error_text(fault: Exception) -> str:
-    """What a library says, without addresses in memory, which differ each time and are nobody's business."""
+    """A library's message without memory addresses, which differ each time and must not be disclosed."""
     return _MEMORY_ADDRESS.sub("", str(fault).split("\n", 1)[0]).rstrip(".")[:100] or type(fault).__name__
 
 
@@ -164,7 +165,7 @@ def _load_members(archive: zipfile.ZipFile, data: bytes, reading: ReaderContext)
 
 
 def _load_array(archive: zipfile.ZipFile, data: bytes, member: zipfile.ZipInfo, name: str) -> Array:
-    """One array, read only if its header tells a plain type and just as many bytes as there are."""
+    """One array, loaded only if its header has a plain type and the size equals the number of bytes."""
     if member.flag_bits & 0x1:
         raise _NpzFileError("syntax", f"The archive is encrypted. {_REMEDY}", name)
     if member.compress_type not in _SUPPORTED_COMPRESSIONS:
@@ -180,7 +181,7 @@ def _load_array(archive: zipfile.ZipFile, data: bytes, member: zipfile.ZipInfo, 
             raise ValueError(f"version {version}")
         read_header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about headers of old files, which are read
+            warnings.simplefilter("ignore")  # about headers of old files, which can be read
             shape, fortran, dtype = read_header(body)
     except _HEADER_ERRORS as fault:
         raise _NpzFileError(
@@ -193,7 +194,7 @@ def _load_array(archive: zipfile.ZipFile, data: bytes, member: zipfile.ZipInfo, 
 
 
 def _uncompressed_member(data: bytes, member: zipfile.ZipInfo) -> memoryview | None:
-    """The bytes of a member as they stand in the archive, without a copy; None unless they stand there whole and plain."""
+    """The bytes of a member as a view of the archive; None unless they are uncompressed, complete and intact."""
     start = member.header_offset
     name, extra = struct.unpack_from("<HH", data, start + _NAME_LENGTH_OFFSET)
     start += _LOCAL_HEADER_BYTES + name + extra
@@ -203,12 +204,12 @@ def _uncompressed_member(data: bytes, member: zipfile.ZipInfo) -> memoryview | N
 
 
 def _build_array(name: str, body: memoryview, shape: tuple[int, ...], fortran: bool, dtype: np.dtype[Any]) -> Array:
-    if any(type(size) is not int for size in shape):  # True is a number to NumPy's reader
+    if any(type(size) is not int for size in shape):  # NumPy's reader accepts True as a number
         raise _NpzFileError("syntax", f"{quote(name)} is no NumPy array (its shape holds no numbers). {_REMEDY}", name)
     count = 1
     for size in shape:
         count *= size
-    if dtype.itemsize == 0 and count:  # texts that are all empty: each would cost nothing, so there may be too many
+    if dtype.itemsize == 0 and count:  # empty texts take no bytes: there could be any number
         dtype, body = np.dtype("<U1"), memoryview(bytes(4 * min(count, len(body) + 1)))
     if any(size < 0 for size in shape) or count * dtype.itemsize != len(body):
         message = f"{quote(name)} is said to have the shape {shorten(str(shape))}, but has {len(body)} bytes. {_REMEDY}"
@@ -269,7 +270,7 @@ def _describe_arrays(arrays: Mapping[str, Array]) -> str:
 
 
 def _text_values(name: str, arrays: Mapping[str, Array]) -> list[Any]:
-    """The texts or integers of a one-dimensional array; raises _Refused for another one."""
+    """The texts or integers of a one-dimensional array; raises _NpzFileError for any other array."""
     array = arrays[name]
     if array.ndim != 1 or array.dtype.kind not in "USiu":
         message = (
@@ -297,7 +298,7 @@ def _code_points(array: Array) -> Array:
 
 
 def _weight_values(array: Array) -> list[Any]:
-    """The weights of an array; what has two dimensions holds none, which is told of each row."""
+    """The weights of an array; the rows of a two-dimensional one are no weights, which is reported for each."""
     return to_shortest_decimals(array.tolist(), array.dtype.type) if array.ndim == 1 else list(array.tolist())
 
 
@@ -329,7 +330,7 @@ def _common_length(arrays: Mapping[str, Array], names: list[str], count: int, pr
 
 
 def _ignored_arrays(arrays: Mapping[str, Array], used: set[str], reading: ReaderContext) -> list[str]:
-    """The arrays that were not used; those that gold must not ignore are problems."""
+    """The names of unused arrays; those that gold must not ignore are problems."""
     names = [name for name in arrays if name not in used]
     for name in names:
         if refusal := gold_field_refusal(name, reading):

@@ -1,4 +1,4 @@
-"""Records to columns: the shape that JSON records, JSON Lines and the documents body share."""
+"""Converts records to columns, for JSON records, JSON Lines and the documents body."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -44,12 +44,12 @@ _NUMBER_AS_TEXT_MESSAGE = (
 
 
 def fault_message(code: str, *, text: bool) -> str:
-    """What to do about a repeated key or a bad number, where a `text` is due or anywhere else."""
+    """The message for a repeated key or an invalid number; `text`: the value should be a text."""
     return _NUMBER_AS_TEXT_MESSAGE if text and code == "not_a_number" else FAULT_MESSAGES[code]
 
 
 def gold_field_refusal(name: str, reading: ReaderContext) -> str | None:
-    """Why this field of a gold file may not simply be ignored, if so: it would change who sees what, or the score."""
+    """Why this field of a gold file must not be ignored, as it would change splits or scores; None if it may be."""
     if not reading.gold or name in {"split", "weight"}:
         return None
     if name in {"label", "labels"}:
@@ -62,7 +62,7 @@ def gold_field_refusal(name: str, reading: ReaderContext) -> str | None:
 
 
 def valid_id(name: object, reading: ReaderContext) -> str | None:
-    """An id as far as it is sound, to say whose fault it is."""
+    """An id if it is valid, to name the instance of a problem."""
     found = normalize_clean_texts([name], reading.limits)
     return found[0] if found else None
 
@@ -70,9 +70,9 @@ def valid_id(name: object, reading: ReaderContext) -> str | None:
 def columns_from_records(
     records: Sequence[Any], rows: Sequence[int], layout: RecordsLayout, reading: ReaderContext, outer: int
 ) -> RawColumns:
-    """Turn decoded records (see strict_json) into columns.
+    """Convert decoded records (see strict_json) to columns.
 
-    `outer` counts the levels around each record. Raises TooDeep and TooManyRows, having reported nothing yet.
+    `outer` is the number of levels around each record. Raises TooDeep and TooManyRows before reporting any problem.
     """
     check_row_count(len(records), reading)
     columns = transpose_records(records)
@@ -96,13 +96,13 @@ def _all_field_names(records: Sequence[Any]) -> Collection[str]:
 
 @dataclass(frozen=True, slots=True)
 class _RecordFields:
-    """What the records of one file give, told from the names of all their fields."""
+    """The fields of the records of one file, from the names of all their fields."""
 
     reading: ReaderContext
     layout: RecordsLayout
     labelled: bool
     score: str | None
-    """The field of scores, if it is to be read."""
+    """The field of scores, if it is read."""
 
     @classmethod
     def of(cls, names: Collection[str], layout: RecordsLayout, reading: ReaderContext) -> "_RecordFields":
@@ -123,7 +123,7 @@ class _RecordFields:
 
 
 def transpose_records(records: Sequence[Any]) -> dict[str, tuple[Any, ...]] | None:
-    """Columns of records that all have the same keys in the same order; None where they have not."""
+    """The columns of records with the same keys in the same order; None for any other records."""
     if set(map(type, records)) != {tuple}:
         return None
     columns: dict[str, tuple[Any, ...]] = {}
@@ -141,7 +141,7 @@ def transpose_records(records: Sequence[Any]) -> dict[str, tuple[Any, ...]] | No
 def _columns_from_uniform_records(
     columns: Mapping[str, Sequence[Any]], rows: Sequence[int], shape: _RecordFields, outer: int
 ) -> RawColumns | None:
-    """The quick way, for records that are all alike and hold nothing odd."""
+    """The fast path, for records that have the same fields and no problem."""
     reading, names = shape.reading, shape.layout.names
     if names.id not in columns or (shape.labelled and names.label not in columns):
         return None
@@ -168,7 +168,7 @@ def _columns_from_uniform_records(
 
 @dataclass(slots=True)
 class _RecordParser:
-    """The slow way: record by record, reporting every fault where it stands."""
+    """The slow path: record by record, reporting every problem with its location."""
 
     shape: _RecordFields
     ids: list[object] = field(default_factory=list)
@@ -189,7 +189,7 @@ class _RecordParser:
         return self.shape.layout
 
     def run(self, records: Sequence[Any], rows: Sequence[int]) -> RawColumns:
-        """Take all records."""
+        """Read all records."""
         for row, record in zip(rows, records, strict=True):
             if type(record) is tuple:
                 self._take(row, record)
@@ -234,7 +234,7 @@ class _RecordParser:
                 self._handle_unused_field(row, name, fields)
 
     def _without_faults(self, row: int, record: tuple[Any, ...]) -> dict[str, Any]:
-        """The record as a dictionary; values of repeated keys and bad numbers are reported and become faults."""
+        """The record as a dictionary; repeated keys and invalid numbers are reported and replaced by a marker."""
         fields: dict[str, Any] = dict(record)
         if len(fields) == len(record) and (
             NESTED_OR_BAD_TYPES.isdisjoint(map(type, fields.values())) or not inspect_nesting([record])[1]
@@ -320,7 +320,7 @@ class _RecordParser:
         return build_problem("wrong_shape", refusal, place, instance_id=self._record_id(fields), got=got)
 
     def _record_id(self, fields: Mapping[str, Any]) -> str | None:
-        """The id of a record, as far as it is sound."""
+        """The id of a record, if it is valid."""
         return valid_id(fields.get(self.layout.name("id")), self.reading)
 
     def _location_within(self, row: int, inner: str) -> Location:
@@ -329,7 +329,7 @@ class _RecordParser:
 
 
 def _none_if_absent(values: list[object]) -> list[object] | None:
-    """A column that at least one record has."""
+    """A column that at least one record has; else None."""
     return values if any(value is not MissingValue.ABSENT for value in values) else None
 
 

@@ -1,7 +1,7 @@
-"""Strict JSON (RFC 8259): nothing is lost or mended while decoding, so that every fault can be placed afterwards.
+"""Strict JSON (RFC 8259): decoding loses and repairs nothing, so that every fault can be located afterwards.
 
-Objects become tuples of (key, value) pairs, which keeps repeated keys and is as quick as a dictionary; lists stay
-lists. Numbers that binary64 cannot hold, and integers too long to be meant, become BadNumber.
+Objects become tuples of (key, value) pairs, which preserves repeated keys and is as fast as a dictionary; lists stay
+lists. Numbers that binary64 cannot hold, and integers that are unreasonably long, become BadNumber.
 """
 
 import json
@@ -16,15 +16,16 @@ from app.formats.problems import Location, Problem, build_problem, pointer_token
 from app.formats.reading_rules import Limits
 
 _MAX_INTEGER_DIGITS = 309
-"""Digits of the longest integer that binary64 holds: the time to read one grows with the square of their number."""
+"""Digits of the longest integer that binary64 holds; parsing takes a time that grows with the square of their number.
+"""
 _EXACT_NUMBER_LENGTH = 16
-"""Characters of a number with a point that binary64 tells in any case, as it tells 15 digits."""
+"""Characters of a number with a point that binary64 always represents to the last digit, as it holds 15 digits."""
 _PYTHON_LITERAL = re.compile(r"True|False|None|'")
 
 
 @dataclass(frozen=True, slots=True)
 class BadNumber:
-    """A number that stands in the text but has no value here."""
+    """A number in the text that has no valid value."""
 
     text: str
     code: str
@@ -35,7 +36,7 @@ class BadNumber:
 
 @dataclass(frozen=True, slots=True)
 class LongNumber:
-    """A finite number as it is written, of which binary64 does not tell every digit."""
+    """A finite number as written, whose digits binary64 cannot represent."""
 
     text: str
 
@@ -45,7 +46,7 @@ class LongNumber:
 
 _CONTAINERS = frozenset({list, tuple})
 NESTED_OR_BAD_TYPES = frozenset({list, tuple, BadNumber})
-"""Types of values that need a closer look."""
+"""Types of values that must be inspected."""
 
 
 class TooDeep(Exception):
@@ -53,9 +54,9 @@ class TooDeep(Exception):
 
 
 def json_decoder(limits: Limits, *, exact: bool = False) -> json.JSONDecoder:
-    """A decoder of strict JSON; raises json.JSONDecodeError and RecursionError as the standard library's.
+    """A decoder of strict JSON; raises json.JSONDecodeError and RecursionError as the standard library's does.
 
-    `exact`: numbers of which binary64 does not tell every digit become LongNumber.
+    `exact`: numbers whose digits binary64 cannot represent become LongNumber.
     """
     most = min(limits.text_length, _MAX_INTEGER_DIGITS)
 
@@ -84,7 +85,7 @@ def json_decoder(limits: Limits, *, exact: bool = False) -> json.JSONDecoder:
 
 
 def syntax_problem(error: json.JSONDecodeError, *, line: int | None = None) -> Problem:
-    """Say where the text stops being JSON; `line` replaces the line where the text is one line of a file."""
+    """The problem of a text that is not JSON; `line` is its line if the text is one line of a file."""
     place = Location(None, line or error.lineno, error.colno)
     rest = error.doc[error.pos : error.pos + 20]
     return build_problem(
@@ -106,7 +107,7 @@ _LINES_HINT = (
 
 
 def _syntax_reason(error: json.JSONDecodeError, rest: str, *, lines: bool) -> str:
-    """What is wrong in a sentence, from the library's message and the text at the place."""
+    """What is wrong, in a sentence, from the library's message and the text at that position."""
     message = error.msg.removesuffix(" at").removesuffix(" starting").lower()
     cases = (
         (
@@ -130,11 +131,12 @@ def _syntax_reason(error: json.JSONDecodeError, rest: str, *, lines: bool) -> st
 
 
 _BRACKET = re.compile(r'"(?:[^"\\]|\\.)*+"?|[\[\]{}]', re.DOTALL)
-"""A string, to the end of the text where nothing closes it (a search that fails would be repeated there), or a bracket."""
+"""A string (to the end of the text if it is not closed, as a failed search would be repeated at each quote), or a
+bracket."""
 
 
 def _too_deep_offset(text: str, limits: Limits) -> int | None:
-    """Where the text goes deeper than `limits.nesting` levels; None where it does not."""
+    """The offset at which the text exceeds `limits.nesting` levels; None where it does not."""
     if text.count("[") + text.count("{") <= limits.nesting:
         return None
     depth = 0
@@ -147,16 +149,16 @@ def _too_deep_offset(text: str, limits: Limits) -> int | None:
 
 
 def decoding_problem_code(error: Exception, text: str, limits: Limits) -> str:
-    """The code of the problem that `decoding_problem` tells."""
+    """The code of the problem that `decoding_problem` returns."""
     decoded = isinstance(error, json.JSONDecodeError)
     return "syntax" if decoded and _too_deep_offset(text[: error.pos], limits) is None else "too_deep"  # type: ignore[attr-defined]
 
 
 def decoding_problem(error: Exception, text: str, limits: Limits, *, line: int | None = None) -> Problem:
-    """Say why a text cannot be decoded, whichever of json.JSONDecodeError, RecursionError and TooDeep was raised.
+    """The problem of a text that raised json.JSONDecodeError, RecursionError or TooDeep.
 
-    The library's own limit on nesting depends on who calls it, so the answer for deep text comes from the text alone.
-    `line` as in syntax_problem.
+    The nesting limit of the library depends on the depth of the call stack, so the answer for deep text comes from the
+    text alone. `line` as in syntax_problem.
     """
     decoded = isinstance(error, json.JSONDecodeError)
     at = _too_deep_offset(text[: error.pos] if decoded else text, limits)  # type: ignore[attr-defined]
@@ -170,9 +172,9 @@ def decoding_problem(error: Exception, text: str, limits: Limits, *, line: int |
 
 
 def inspect_nesting(values: Iterable[object]) -> tuple[int, bool]:
-    """How many levels of lists and objects these values hold, and whether any value inside is faulty.
+    """The levels of lists and objects in these values, and whether any value inside is faulty.
 
-    Faulty: a repeated key, or a BadNumber. Linear, without recursion.
+    Faulty means a repeated key or a BadNumber. Takes linear time, without recursion.
     """
     depth, faulty = 0, False
     level = list(values)
@@ -188,7 +190,7 @@ def inspect_nesting(values: Iterable[object]) -> tuple[int, bool]:
 
 
 def has_repeated_key(pairs: tuple[Any, ...]) -> bool:
-    """Whether an object gives a key twice."""
+    """Whether an object has a key twice."""
     return len({key for key, _ in pairs}) != len(pairs)
 
 
@@ -197,7 +199,7 @@ def _children(value: Any) -> Iterable[object]:
 
 
 def _is_flat(value: Any) -> bool:
-    """Whether an object has nothing to walk through: plain values under different names."""
+    """Whether an object has only plain values, under different names."""
     if type(value) is not tuple:
         return False
     fields = dict(value)
@@ -205,13 +207,13 @@ def _is_flat(value: Any) -> bool:
 
 
 KeyPath = tuple[str | int, ...]
-"""Keys and positions, from the outermost one."""
+"""Keys and positions, outermost first."""
 
 
 def iter_faults(value: Any, path: KeyPath) -> Iterator[tuple[str, KeyPath, object]]:
-    """Walk a value in file order and yield code, path and value of each repeated key and BadNumber in it.
+    """Yield code, path and value of each repeated key and BadNumber within a value, in file order.
 
-    `value` must not be deeper than the nesting limit (see survey).
+    `value` must not be deeper than the nesting limit (see inspect_nesting).
     """
     if type(value) is BadNumber:
         yield value.code, path, value

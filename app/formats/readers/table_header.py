@@ -1,4 +1,4 @@
-"""Which column of a table is which, told by their names, whatever Kaggle or Hugging Face call them."""
+"""Identifies the columns of a table by their names, including those of Kaggle and Hugging Face."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,13 +11,13 @@ from app.formats.problems import Location, Problem, build_problem, quote
 from app.formats.readers.records import gold_field_refusal
 
 DeferredProblem = tuple[str, Callable[[], Problem]]
-"""The code of a problem, and what builds it if it will be listed."""
+"""The code of a problem, and a function that builds it if it will be listed."""
 _SEPARATOR_NAMES = {";": "semicolon", "\t": "tab", "|": "vertical bar", ",": "comma"}
 
 
 @dataclass(frozen=True, slots=True)
 class TableHeader:
-    """What the columns of a table are: `used` gives the position of each field, `scores` those of the scores."""
+    """The meaning of the columns: `used` maps fields to positions, `scores` are the positions of the scores."""
 
     reading: ReaderContext
     layout: DelimitedTableLayout
@@ -29,7 +29,7 @@ class TableHeader:
 
 
 def read_header(names: Sequence[str], separator: str, reading: ReaderContext) -> TableHeader | None:
-    """Tell the columns by the first line of a text; None (and problems there) where that is not clear."""
+    """Identify the columns by the first line of a text; None, and problems, where they are not clear."""
     header, faults = identify_columns(names, reading, separator=separator)
     for code, build in faults:
         reading.problems.report(code, 1, build)
@@ -39,10 +39,10 @@ def read_header(names: Sequence[str], separator: str, reading: ReaderContext) ->
 def identify_columns(
     names: Sequence[str], reading: ReaderContext, *, separator: str | None = None, listed: bool = False
 ) -> tuple[TableHeader | None, list[DeferredProblem]]:
-    """Tell the columns by their names; the codes of problems and what builds these, where that is not clear.
+    """Identify the columns by their names; otherwise None and the problems, as codes with functions that build them.
 
-    `separator` is what separates them on the first line of a text; without one they are named in another way, and the
-    problems' line means nothing. `listed`: the scores of all classes stand in a column that is not among these.
+    `separator` separates the names on the first line of a text; without it they are named in another way, and the line
+    of the problems means nothing. `listed`: the scores of all classes stand in a column that is not among these.
     """
     most = reading.limits.columns
     if len(names) > most:
@@ -77,14 +77,14 @@ def _refused_column_problem(refusal: str, name: str, at: int) -> Problem:
 
 @dataclass(frozen=True, slots=True)
 class _IdentifiedColumns:
-    """The names of the columns that were told apart."""
+    """The names of the identified columns."""
 
     id: str
     label: str
     split: str
     scores: Sequence[str]
     alone: bool = False
-    """Whether there need be no label: scores stand in a column of their own."""
+    """Whether a label is optional, as scores stand in a column of their own."""
 
 
 def _identify_columns(names: Sequence[str], reading: ReaderContext, *, listed: bool) -> _IdentifiedColumns:
@@ -98,7 +98,7 @@ def _identify_columns(names: Sequence[str], reading: ReaderContext, *, listed: b
 
 
 def _kaggle_solution_columns(names: Sequence[str], split: str, reading: ReaderContext) -> _IdentifiedColumns:
-    """A solution file as competition sites have it: an id, Usage or split, and one column of labels of any name."""
+    """A solution file of a competition site: an id, Usage or split, and one column of labels with any name."""
     first = next((name for name in names if name.casefold() == "id"), names[0] if names[0] != split else "id")
     rest = [name for name in names if name not in {first, split, "weight"}]
     usual = "labels" if reading.sets and "labels" in names else "label"
@@ -106,15 +106,15 @@ def _kaggle_solution_columns(names: Sequence[str], split: str, reading: ReaderCo
 
 
 def _label_column(names: Sequence[str], reading: ReaderContext) -> str:
-    """In multi-label files it may be called `labels` too, as it must be beside the scores of a class called `label`."""
+    """The column of labels: `labels` is allowed for sets, and required if a class `label` has a column of scores."""
     classes, most = set(reading.classes or ()), reading.limits.text_length
     scored = not reading.gold and "label" in classes and classes <= {to_nfc(name, most) for name in names}
     return "labels" if reading.sets and "labels" in names and ("label" not in names or scored) else "label"
 
 
 def _score_columns(names: Sequence[str], label: str, reading: ReaderContext) -> Sequence[str]:
-    """The columns of scores: those named by classes, or the one of the positive label; all others, if some class lacks."""
-    # without an id there is most likely no header at all; rows of pairs have no place for scores
+    """The columns of scores: named by classes, or that of the positive label; all others if some class is missing."""
+    # without an id there is probably no header at all; rows of pairs have no scores
     if "id" not in names or (reading.is_long_table and label in names):
         return ()
     others = [name for name in names if name != "id"]
@@ -123,7 +123,7 @@ def _score_columns(names: Sequence[str], label: str, reading: ReaderContext) -> 
     if classes and len(set(own)) == len(classes):
         labelled = label in names and label not in own
         return own if reading.wants_scores or not labelled else ()
-    own = [name for name in own if name != label]  # even where a class is called so: not all classes have a column
+    own = [name for name in own if name != label]  # even if a class has this name: not all classes have a column
     labelled = label in names
     if labelled and not reading.wants_scores:
         return ()
@@ -137,7 +137,7 @@ def _score_columns(names: Sequence[str], label: str, reading: ReaderContext) -> 
 def _header_problems(
     names: Sequence[str], found: _IdentifiedColumns, separator: str | None, reading: ReaderContext
 ) -> list[DeferredProblem]:
-    """What is missing in a header, or must not be there."""
+    """Problems of a header: what is missing, and what must not be there."""
     faults: list[DeferredProblem] = []
     for at, name in enumerate(names, start=1):
         if name not in {found.split, found.label} and (refusal := gold_field_refusal(name, reading)):
@@ -146,7 +146,7 @@ def _header_problems(
     due = (found.id,) if found.scores or found.alone else (found.id, found.label)
     lacking = [name for name in due if name not in names]
     near = {name: next((other for other in names if other.strip().casefold() == name), None) for name in lacking}
-    if len(lacking) > 1 and not any(near.values()):  # there is no header, or it is separated otherwise: one fault
+    if len(lacking) > 1 and not any(near.values()):  # without a header, or with another separator: one problem
         lacking = ["' and '".join(lacking)]
     for name in lacking:
         scores = "" if name == found.id or reading.gold else " (or id and a column for each class, for scores)"
@@ -163,7 +163,7 @@ def _header_problems(
 
 
 def _separator_hint(names: Sequence[str], separator: str | None) -> str:
-    """A hint at another separator."""
+    """A hint that another separator is used."""
     if separator is None:
         return ""
     for sign, word in _SEPARATOR_NAMES.items():
