@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.formats.layouts import Layout
-from app.formats.problems import END_OF_FILE_ROW, Location, Problems, build_problem, shorten
+from app.formats.problems import END_OF_FILE_ROW, Problems, build_problem, shorten
 from app.formats.reading_rules import Limits
 from app.scoring.declaration.metric_syntax import pluralize
 from app.scoring.declaration.task import TaskKind
@@ -85,7 +85,7 @@ class TooManyRows(Exception):
 
     def __init__(self, message: str, expected: str, got: str) -> None:
         super().__init__(message)
-        self.problem = build_problem("too_many_rows", message, Location(), expected=expected, got=got)
+        self.problem = build_problem("too_many_rows", message, expected=expected, got=got)
 
 
 def check_row_count(count: int, reading: ReaderContext) -> None:

@@ -35,16 +35,14 @@ def decode_utf8(data: bytes, *, by_line: bool, problems: Problems) -> str | None
         or data[:4] == codecs.BOM_UTF32_BE
     ):
         message = f"The file is UTF-16 or UTF-32. {_UTF8_REMEDY}"
-        problems.add(build_problem("encoding", message, Location(None, 1, 1), expected="UTF-8"))
+        problems.add_new("encoding", message, Location(None, 1, 1), expected="UTF-8")
         return None
     if data[:3] == codecs.BOM_UTF8:
         message = "The file begins with a byte order mark (EF BB BF). Save it as UTF-8 without one."
-        problems.add(build_problem("encoding", message, Location(None, 1, 1), expected="UTF-8", got="EF BB BF"))
+        problems.add_new("encoding", message, Location(None, 1, 1), expected="UTF-8", got="EF BB BF")
         data = data[3:]
     if not data or data.isspace():
-        problems.add(
-            build_problem("syntax", "The file is empty. It should hold predictions or gold.", Location(None, 1, 1))
-        )
+        problems.add_new("syntax", "The file is empty. It should hold predictions or gold.", Location(None, 1, 1))
         return None
     try:
         return data.decode()

@@ -8,7 +8,7 @@ from typing import BinaryIO, Protocol
 from backports import zstd
 
 from app.formats.declaration import Encoding
-from app.formats.problems import Location, Problems, build_problem
+from app.formats.problems import Problems, build_problem
 from app.formats.reading_rules import Limits
 from app.formats.registry import ENCODINGS
 from app.scoring.declaration.metric_syntax import pluralize
@@ -44,7 +44,7 @@ def read_bytes(stream: BinaryIO, encoding: str, *, limits: Limits, problems: Pro
         if known := _detect_compression(data):
             raise DecompressionError("encoding", _still_compressed_message(encoding, known))  # noqa: TRY301 (told like all others)
     except DecompressionError as refused:
-        found = build_problem(refused.code, str(refused), Location())
+        found = build_problem(refused.code, str(refused))
         if refused.code == "too_large":
             problems.stop(found)
         else:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from app.formats.columns import NormalizedTable
 from app.formats.normalize import IGNORED_SPLIT, SPLITS
-from app.formats.problems import WHOLE_FILE_ROW, Location, Problems, build_problem, quote
+from app.formats.problems import Problems, build_problem, quote
 from app.formats.reading_rules import DEFAULT_LIMITS, Limits
 from app.formats.score_matrix import named_classes
 from app.scoring.declaration.task import TaskKind, TaskSpec
@@ -60,7 +60,7 @@ def check_void_ids_distinct(table: NormalizedTable, void: Collection[str], probl
         if name in seen:
             place = table.layout.locate(row, "id")
             message = f"{quote(name)} has another row. Give each id once, whether it is scored or not."
-            problems.add(build_problem("duplicate_id", message, place, instance_id=name, got=quote(name)), row)
+            problems.add_new("duplicate_id", message, place, row=row, instance_id=name, got=quote(name))
         seen[name] = row
 
 
@@ -91,7 +91,7 @@ def integer_weights(
     if not any(whole) or distorted or any(map(operator.ne, map(bool, whole), map(bool, exact))):
         far = "The weights lie too far apart. Write them, and those of each split, within 15 digits of each other."
         message = far if any(whole) else "All weights are 0. Give at least one instance a weight."
-        problems.add(build_problem("wrong_shape", message, Location(), expected="weights"), WHOLE_FILE_ROW)
+        problems.add_new("wrong_shape", message, expected="weights")
         return None
     found = np.array(whole, dtype=np.int64)
     return None if (found == 1).all() else (found, unit)
@@ -143,10 +143,7 @@ def check_not_empty(table: NormalizedTable, void: Collection[str], problems: Pro
     scored = any(name is not None and name not in void for name in table.ids)
     if not scored and not table.unreadable_rows and not problems:
         message = "The gold holds no instance that is scored. Give at least one."
-        problems.add(
-            build_problem("wrong_shape", message, Location(), expected="at least one instance", got="none"),
-            WHOLE_FILE_ROW,
-        )
+        problems.add_new("wrong_shape", message, expected="at least one instance", got="none")
 
 
 def check_vocabulary(
@@ -159,31 +156,25 @@ def check_vocabulary(
     classes, task, positive_label = spec.classes, spec.task, spec.positive_label
     if len(classes) > limits.classes:
         message = f"There are {len(classes)} classes; at most {limits.classes} are allowed. Merge rare ones."
-        problems.add(
-            build_problem("too_large", message, Location(), expected=f"at most {limits.classes} classes"),
-            WHOLE_FILE_ROW,
-        )
+        problems.add_new("too_large", message, expected=f"at most {limits.classes} classes")
         return
     if not classes and not problems:
         message = "The gold holds no label at all, and no classes are declared. Declare the classes."
-        problems.add(build_problem("wrong_shape", message, Location()), WHOLE_FILE_ROW)
+        problems.add_new("wrong_shape", message)
     if task != "binary":
         return
     if len(classes) > 2 and not declared:
         _report_third_label(table, classes, problems)
     elif len(classes) != 2 and declared:
         message = f"A binary task has exactly two classes; {len(classes)} are declared."
-        problems.add(
-            build_problem("wrong_shape", message, Location(), expected="2 classes", got=f"{len(classes)}"),
-            WHOLE_FILE_ROW,
-        )
+        problems.add_new("wrong_shape", message, expected="2 classes", got=f"{len(classes)}")
     elif len(classes) == 1 and not problems:
         message = f"The gold holds only {quote(classes[0])}, so the other class is unknown. Declare both classes."
-        problems.add(build_problem("wrong_shape", message, Location(), expected="2 classes", got="1"), WHOLE_FILE_ROW)
+        problems.add_new("wrong_shape", message, expected="2 classes", got="1")
     elif len(classes) == 2 and positive_label not in classes:
         message = f"The positive label {quote(positive_label or '')} is not among the classes. Name one of them."
         expected = " or ".join(quote(label) for label in classes)
-        problems.add(build_problem("wrong_shape", message, Location(), expected=expected), WHOLE_FILE_ROW)
+        problems.add_new("wrong_shape", message, expected=expected)
 
 
 def _report_third_label(table: NormalizedTable, classes: Sequence[str], problems: Problems) -> None:

@@ -51,6 +51,10 @@ class Location(NamedTuple):
     column: int | None = None
 
 
+NO_LOCATION = Location()
+"""The location of a problem of the whole file."""
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     """One fault of a file: what is wrong, where, and how to fix it."""
@@ -77,7 +81,7 @@ class Problem:
 def build_problem(
     code: str,
     message: str,
-    place: Location,
+    place: Location = NO_LOCATION,
     *,
     instance_id: str | None = None,
     expected: str | None = None,
@@ -158,11 +162,17 @@ class Problems:
         """Count a problem of this row, and list it if it is among the first."""
         self.report(found.code, row, lambda: found)
 
+    def add_new(
+        self, code: str, message: str, place: Location = NO_LOCATION, *, row: int = WHOLE_FILE_ROW, **shown: str | None
+    ) -> None:
+        """Build a problem of this row and add it; `shown` as for build_problem."""
+        self.add(build_problem(code, message, place, **shown), row)
+
     def stop(self, found: Problem) -> None:
         """Add the problem that ended the reading; the totals are then lower bounds."""
         self.stopped = True
         self._remaining = max(1, self._remaining)
-        self.add(found, WHOLE_FILE_ROW)
+        self.add(found)
 
     def to_dict(self) -> dict[str, Any]:
         """The result of a dry run: `valid`, `total` per code, first `problems`; `total_at_least` if reading stopped."""

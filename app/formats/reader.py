@@ -28,7 +28,7 @@ def memory_limit_problem(limit: int) -> Problem:
     """The problem of a file that cannot be read with this many bytes of memory."""
     message = f"Reading this file takes more than the {limit >> 20} MiB of memory that there are for one. "
     remedy = "Leave out what is not scored; many scores take least as .npz."
-    return build_problem("too_large", message + remedy, Location())
+    return build_problem("too_large", message + remedy)
 
 
 def cpu_limit_problem(seconds: float) -> Problem:
@@ -36,7 +36,7 @@ def cpu_limit_problem(seconds: float) -> Problem:
     message = f"Reading this file takes more than the {seconds:g} s of CPU time that there are for one"
     message += ", or decoding its Parquet or Arrow more than a small part of them. "
     remedy = "Leave out what is not scored, and write plain values once; many rows are read quickest as CSV or .npz."
-    return build_problem("too_large", message + remedy, Location())
+    return build_problem("too_large", message + remedy)
 
 
 def read_columns(form: Format, data: bytes, reading: ReaderContext) -> RawColumns | None:

@@ -122,7 +122,7 @@ class _ScoreMatrixBuilder:
         self, code: str, place: Location, message: str, expected: str | None = None, got: str | None = None
     ) -> None:
         row = place.line if place.line is not None else WHOLE_FILE_ROW
-        self.problems.add(build_problem(code, message, place, expected=expected, got=got), row)
+        self.problems.add_new(code, message, place, row=row, expected=expected, got=got)
 
     # ---- values that are numbers already ---------------------------------------------------------
 

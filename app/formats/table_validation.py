@@ -18,7 +18,6 @@ from app.formats.layouts import KeyedMapLayout
 from app.formats.problems import (
     END_OF_FILE_ROW,
     MAX_LISTED_PROBLEMS,
-    Location,
     Problem,
     Problems,
     TooManyProblems,
@@ -101,7 +100,7 @@ def _no_scores_problem(spec: TaskSpec) -> Problem:
     message = (
         "The file gives no scores, which the primary metric needs. Give each instance one for each class, such as "
     )
-    return build_problem("wrong_shape", f"{message}{example}.", Location(), expected="scores", got="labels alone")
+    return build_problem("wrong_shape", f"{message}{example}.", expected="scores", got="labels alone")
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,7 +319,7 @@ class _RowValidator:
         message = f"There is no prediction for {quote(name)}. Add one; every expected id needs exactly one."
         if self.table.unreadable_rows:
             message += " (Perhaps it is meant by a row whose id could not be read.)"
-        return build_problem("missing_instances", message, Location(), instance_id=name)
+        return build_problem("missing_instances", message, instance_id=name)
 
     def _repeated_id_problem(self, code: str, row: int, first: int, name: str) -> Problem:
         earlier = self.table.layout.locate(first, "id")

@@ -8,7 +8,7 @@ import numpy as np
 
 from app.formats.columns import MissingValue, RawColumns
 from app.formats.numbers import parse_number
-from app.formats.problems import build_problem, describe_value
+from app.formats.problems import describe_value
 from app.formats.readers.strict_json import LongNumber
 
 _MAX_WEIGHT, _MIN_WEIGHT = 1e12, 1e-12
@@ -36,11 +36,8 @@ class WeightReader:
             message = "Other rows have a weight, this one has none." if missing else "This is no weight."
             place = self._columns.layout.locate(row, None if value is MissingValue.ABSENT else "weight")
             got = "nothing" if missing else describe_value(value)
-            self._columns.reading.problems.add(
-                build_problem(
-                    "wrong_shape", f"{message} {_REMEDY}", place, instance_id=owner, expected="a number", got=got
-                ),
-                row,
+            self._columns.reading.problems.add_new(
+                "wrong_shape", f"{message} {_REMEDY}", place, row=row, instance_id=owner, expected="a number", got=got
             )
         self.values.append(found or Fraction(0))
 

@@ -70,7 +70,7 @@ def _read_file(
         reading.problems.stop(build_problem("too_large", str(too_many_bytes_error(reading.limits)), Location()))
     except (pa.ArrowException, OSError, ValueError, TypeError, KeyError, IndexError, OverflowError, EOFError) as fault:
         message = f"This is no intact {name} file ({_error_text(fault)}). {REWRITE_REMEDY}"
-        reading.problems.add(build_problem("syntax", message, Location()))
+        reading.problems.add_new("syntax", message)
     return None
 
 
@@ -140,7 +140,7 @@ def _map_columns(schema: "pa.Schema", reading: ReaderContext) -> _ArrowColumnMap
     shape = _ArrowColumnMapping(header, named, scores, listed, types)
     wrong = _wrong_type_problems(shape, header.reading)
     for fault in wrong:
-        reading.problems.add(fault, WHOLE_FILE_ROW)
+        reading.problems.add(fault)
     return None if wrong else shape
 
 

@@ -16,7 +16,7 @@ from app.formats.columns import RawColumns, RawScores, ReaderContext, check_row_
 from app.formats.layouts import Field
 from app.formats.normalize import normalize_clean_texts
 from app.formats.numbers import parse_number, parse_numbers
-from app.formats.problems import WHOLE_FILE_ROW, Location, Problem, build_problem, quote
+from app.formats.problems import Location, Problem, build_problem, quote
 from app.formats.readers.long_table import PairCounter
 from app.formats.readers.table_header import TableHeader, read_header
 from app.formats.wrong_format import json_format_problem
@@ -34,7 +34,7 @@ def read_csv(text: str, reading: ReaderContext, separator: str = ",") -> RawColu
     if "\r" in text and "\n" not in text:
         message = "The lines end in CR alone, as on old Macs. Save the file with LF or CR LF line ends."
         place = Location(None, 1, None)
-        reading.problems.add(build_problem("syntax", message, place, expected="LF or CR LF", got="CR"), WHOLE_FILE_ROW)
+        reading.problems.add_new("syntax", message, place, expected="LF or CR LF", got="CR")
         return None
     if mistaken := json_format_problem(text, "CSV" if separator == "," else "TSV"):
         reading.problems.add(mistaken)

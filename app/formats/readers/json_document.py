@@ -41,10 +41,8 @@ def _document_columns(document: Any, reading: ReaderContext) -> RawColumns | Non
         return _record_columns(document, "", FieldNames("id", reading.answer_field), reading)
     if type(document) is not tuple:
         message = 'The file is a bare value. Write records: {"predictions": [{"id": "t1", …}, …]}, or the list alone.'
-        reading.problems.add(
-            build_problem(
-                "wrong_shape", message, Location(""), expected="a list or object", got=describe_value(document)
-            )
+        reading.problems.add_new(
+            "wrong_shape", message, Location(""), expected="a list or object", got=describe_value(document)
         )
         return None
     fields: dict[str, Any] = dict(reversed(document))  # of a repeated key, the first value
@@ -135,7 +133,7 @@ def _check_other_keys(
         if beside_records and name in {"label", "labels"}:
             continue
         if refusal := gold_field_refusal(name, reading):
-            reading.problems.add(build_problem("wrong_shape", refusal, Location(pointer_token(name))), WHOLE_FILE_ROW)
+            reading.problems.add_new("wrong_shape", refusal, Location(pointer_token(name)))
     columns.ignored = tuple(dict.fromkeys((*names, *columns.ignored)))
     return columns
 
@@ -190,7 +188,7 @@ def _check_is_list(name: str, value: object, reading: ReaderContext) -> bool:
     found = build_problem(
         "wrong_shape", message, Location(pointer_token(name)), expected="a list", got=describe_value(value)
     )
-    reading.problems.add(found, WHOLE_FILE_ROW)
+    reading.problems.add(found)
     return False
 
 
@@ -208,9 +206,7 @@ def _common_length(columns: dict[str, list[Any]], count: int, reading: ReaderCon
             message = f"'ids' has {count} values, '{name}' has {len(column)}. Give one value for each id."
             place = Location(f"/{name}")
             expected, got = f"{count} values", f"{len(column)} values"
-            reading.problems.add(
-                build_problem("wrong_shape", message, place, expected=expected, got=got), WHOLE_FILE_ROW
-            )
+            reading.problems.add_new("wrong_shape", message, place, expected=expected, got=got)
             rows = min(rows, len(column))
     return rows
 

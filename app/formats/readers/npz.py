@@ -322,9 +322,7 @@ def _common_length(arrays: Mapping[str, Array], names: list[str], count: int, pr
         if size != count:
             message = f"'ids' has {count} values, '{name}' has {size}. Give one value for each id."
             expected, got = f"{count} values", f"{size} values"
-            problems.add(
-                build_problem("wrong_shape", message, Location(pointer_token(name)), expected=expected, got=got)
-            )
+            problems.add_new("wrong_shape", message, Location(pointer_token(name)), expected=expected, got=got)
             rows = min(rows, size)
     return rows
 
@@ -334,5 +332,5 @@ def _ignored_arrays(arrays: Mapping[str, Array], used: set[str], reading: Reader
     names = [name for name in arrays if name not in used]
     for name in names:
         if refusal := gold_field_refusal(name, reading):
-            reading.problems.add(build_problem("wrong_shape", refusal, Location(pointer_token(name))))
+            reading.problems.add_new("wrong_shape", refusal, Location(pointer_token(name)))
     return names

@@ -165,7 +165,7 @@ def decoding_problem(error: Exception, text: str, limits: Limits, *, line: int |
     if at is None:
         if isinstance(error, json.JSONDecodeError):
             return syntax_problem(error, line=line)
-        return build_problem("too_deep", "The nesting is too deep. Flatten it.", Location())
+        return build_problem("too_deep", "The nesting is too deep. Flatten it.")
     place = Location(None, line or text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at))
     message = f"Lists and objects are nested more than {limits.nesting} levels deep. Flatten them."
     return build_problem("too_deep", message, place, expected=f"at most {limits.nesting} levels")

@@ -123,8 +123,8 @@ def _take_records(window: SpanWindow, shape: _LabelSetPattern, join: IdJoin, tex
     expected[lists] = np.where(lists == ends, _EMPTY, _OPEN)
     require(np.array_equal(expected, meanings))
     is_label = np.ones(len(meanings), dtype=bool)
-    for at in range(shape.before):
-        is_label[starts + at] = False
+    for offset in range(shape.before):
+        is_label[starts + offset] = False
     join.take_ids(window.spans(opening[ids], closing[ids]))
     join.take_labels(window.spans(opening[is_label], closing[is_label]))
     join.counts.append(ends - lists)
