@@ -226,10 +226,7 @@ def infer_task(gold: SourceFile, positive_label: str | None = None, limits: Limi
 
 
 def normalized_task_spec(
-    task: TaskKind,
-    classes: Sequence[str] | None,
-    positive_label: str | None,
-    beside: Mapping[str, Any],
+    task: TaskKind, classes: Sequence[str] | None, positive_label: str | None, beside: Mapping[str, Any]
 ) -> TaskSpec:
     """The task with labels in NFC; raises InvalidContent if a class is listed twice."""
     positive = None if positive_label is None else normalize_distinct([positive_label])[0]

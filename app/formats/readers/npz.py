@@ -110,14 +110,7 @@ def _read_arrays(data: bytes, reading: ReaderContext) -> dict[str, Array]:
     try:
         archive = zipfile.ZipFile(BytesIO(data))
         return _load_members(archive, data, reading)
-    except (
-        zipfile.BadZipFile,
-        zlib.error,
-        EOFError,
-        RuntimeError,
-        OSError,
-        struct.error,
-    ) as fault:
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, OSError, struct.error) as fault:
         raise _NpzFileError("syntax", f"This is no intact .npz file ({_error_text(fault)}). {_REMEDY}") from None
     except (UnicodeDecodeError, ValueError, OverflowError) as fault:
         raise _NpzFileError("syntax", f"The archive cannot be read ({_error_text(fault)}). {_REMEDY}") from None

@@ -77,10 +77,7 @@ def json_decoder(limits: Limits, *, exact: bool = False) -> json.JSONDecoder:
 
     hook: Callable[[list[tuple[str, Any]]], Any] = tuple
     return json.JSONDecoder(
-        object_pairs_hook=hook,
-        parse_float=exact_real if exact else real,
-        parse_int=integer,
-        parse_constant=constant,
+        object_pairs_hook=hook, parse_float=exact_real if exact else real, parse_int=integer, parse_constant=constant
     )
 
 
