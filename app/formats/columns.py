@@ -88,6 +88,14 @@ class TooManyRows(Exception):
         self.problem = build_problem("too_many_rows", message, expected=expected, got=got)
 
 
+def _phase_reason(limits: Limits) -> str:
+    return "" if limits.instances is None else f"{_phase_text(limits.instances)}, so "
+
+
+def _phase_text(instances: int) -> str:
+    return f"the phase has {pluralize(instances, 'instance', 'instances')}"
+
+
 def check_row_count(count: int, reading: ReaderContext) -> None:
     """Raise TooManyRows for so many rows, before any of them is processed."""
     limits = reading.limits
@@ -98,9 +106,8 @@ def check_row_count(count: int, reading: ReaderContext) -> None:
     got, expected = f"at least {count} rows", f"at most {most} rows"
     if limits.instances is None:
         raise TooManyRows(f"The file has {got}; at most {most} are allowed. Split the task.", expected, got)
-    phase = pluralize(limits.instances, "instance", "instances")
-    mend = "Give one row for each pair of instance and label." if by_pair else "Give each instance one row."
-    message = f"The file has {got}, but the phase has {phase}: reading stops after {most}. {mend}"
+    remedy = "Give one row for each pair of instance and label." if by_pair else "Give each instance one row."
+    message = f"The file has {got}, but {_phase_text(limits.instances)}: reading stops after {most}. {remedy}"
     raise TooManyRows(message, expected, got)
 
 
@@ -110,9 +117,10 @@ def check_pair_counts(ids: int, rows: int, reading: ReaderContext) -> None:
     if limits.instances is None or limits.labels is None:
         return
     if ids > limits.records:
-        phase = pluralize(limits.instances, "instance", "instances")
         got = f"at least {ids} ids, or rows without one"
-        message = f"The file has {got}, but the phase has {phase}. Give the ids of the template, and no others."
+        message = (
+            f"The file has {got}, but {_phase_text(limits.instances)}. Give the ids of the template, and no others."
+        )
         raise TooManyRows(message, f"at most {limits.records} ids", got)
     if rows > limits.labels:
         message = f"An id has at least {rows} rows, of at most {limits.labels}. Give each pair of id and label once."
@@ -121,13 +129,10 @@ def check_pair_counts(ids: int, rows: int, reading: ReaderContext) -> None:
 
 def check_value_count(count: int, limits: Limits) -> None:
     """Raise TooManyRows for so many values, before any of them is processed."""
-    if count <= limits.values:
+    most, got = limits.values, f"at least {count} values"
+    if count <= most:
         return
-    got, most = f"at least {count} values", limits.values
-    phase = (
-        "" if limits.instances is None else f"the phase has {pluralize(limits.instances, 'instance', 'instances')}, so "
-    )
-    message = f"The file has {got}; {phase}reading stops after {most}. Leave out what is not scored."
+    message = f"The file has {got}; {_phase_reason(limits)}reading stops after {most}. Leave out what is not scored."
     raise TooManyRows(message, f"at most {most} values", got)
 
 
@@ -137,10 +142,7 @@ def check_set_label_count(count: int, limits: Limits) -> None:
     if count <= most:
         return
     got = f"at least {count} labels"
-    phase = (
-        "" if limits.instances is None else f"the phase has {pluralize(limits.instances, 'instance', 'instances')}, so "
-    )
-    message = f"The sets of the file have {got}; {phase}reading stops after {most}. Give each set a class once."
+    message = f"The sets of the file have {got}; {_phase_reason(limits)}reading stops after {most}. Give each set a class once."
     raise TooManyRows(message, f"at most {most} labels", got)
 
 

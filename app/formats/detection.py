@@ -53,6 +53,10 @@ def is_supported(known: Format) -> bool:
     return known.library is None or find_spec(known.library) is not None
 
 
+def _unsupported(message: str, more: str = "") -> UnsupportedMedia:
+    return UnsupportedMedia(message, remedy=accepted_formats_advice() + more)
+
+
 def accepted_formats_advice() -> str:
     """Advice that names every media type and encoding that can be read."""
     types = [known.media_type for known in FORMATS.values() if is_supported(known)]
@@ -73,41 +77,36 @@ def detect_file_kind(
     layout that the format does not have.
     """
     name = (filename or "").strip().lower()
-    ended = next((known for known in ENCODINGS.values() if name.endswith(known.ending)), None)
-    packed = _detect_encoding(encoding, ended)
+    by_name = next((known for known in ENCODINGS.values() if name.endswith(known.ending)), None)
+    encoding_key = _detect_encoding(encoding, by_name)
     media, _, parameters = (media_type or "").partition(";")
     media = media.strip().lower()
     _check_charset(parameters)
-    found = (
-        _format_by_extension(name.removesuffix(ended.ending) if ended else name)
-        if media in _GENERIC_MEDIA_TYPES
-        else _format_by_media_type(media)
-    )
-    if not is_supported(found):
-        raise UnsupportedMedia(
-            f"{found.name} is not read here: the library '{found.library}' is not installed.",
-            remedy=f"{accepted_formats_advice()} Who runs the service may install 'assay[arrow]'.",
-        )
-    return FileKind(found.key, packed, _parse_layout(layout, found))
+    if media in _GENERIC_MEDIA_TYPES:
+        form = _format_by_extension(name.removesuffix(by_name.ending) if by_name else name)
+    else:
+        form = _format_by_media_type(media)
+    if not is_supported(form):
+        message = f"{form.name} is not read here: the library '{form.library}' is not installed."
+        raise _unsupported(message, " Who runs the service may install 'assay[arrow]'.")
+    return FileKind(form.key, encoding_key, _parse_layout(layout, form))
 
 
-def _detect_encoding(given: str | None, ended: Encoding | None) -> str:
+def _detect_encoding(header: str | None, by_name: Encoding | None) -> str:
     """The key of the encoding, from Content-Encoding or the file name, which must not contradict each other."""
-    name = (given or "").strip().lower()
+    name = (header or "").strip().lower()
     if name in {"", "identity"}:
-        return ended.key if ended else ""
-    said = next((known for known in ENCODINGS.values() if name in known.names), None)
-    if said is None:
+        return by_name.key if by_name else ""
+    declared = next((known for known in ENCODINGS.values() if name in known.names), None)
+    if declared is None:
         several = " Encode the file once." if "," in name else ""
+        raise _unsupported(f"The content encoding '{name}' is not read here.{several}")
+    if by_name is not None and by_name is not declared:
         raise UnsupportedMedia(
-            f"The content encoding '{name}' is not read here.{several}", remedy=accepted_formats_advice()
-        )
-    if ended is not None and ended is not said:
-        raise UnsupportedMedia(
-            f"Content-Encoding says {said.key}, but the file name ends in {ended.ending}.",
+            f"Content-Encoding says {declared.key}, but the file name ends in {by_name.ending}.",
             remedy="Leave Content-Encoding away, or send the file under its own name.",
         )
-    return said.key
+    return declared.key
 
 
 def _check_charset(parameters: str) -> None:
@@ -115,16 +114,14 @@ def _check_charset(parameters: str) -> None:
         key, _, value = parameter.partition("=")
         charset = value.strip().strip('"').lower()
         if key.strip().lower() == "charset" and charset not in {"utf-8", "utf8", "us-ascii"}:
-            raise UnsupportedMedia(
-                f"The charset '{charset}' is not read here; save the file as UTF-8.", remedy=accepted_formats_advice()
-            )
+            raise _unsupported(f"The charset '{charset}' is not read here; save the file as UTF-8.")
 
 
 def _format_by_media_type(media: str) -> Format:
     for known in FORMATS.values():
         if media in known.media_types:
             return known
-    raise UnsupportedMedia(f"The media type '{media}' is not read here.", remedy=accepted_formats_advice())
+    raise _unsupported(f"The media type '{media}' is not read here.")
 
 
 def _format_by_extension(name: str) -> Format:
@@ -132,24 +129,21 @@ def _format_by_extension(name: str) -> Format:
         if name.endswith(known.endings):
             return known
     if name.endswith(_WORKBOOK_EXTENSIONS):
-        raise UnsupportedMedia(
-            "Spreadsheet workbooks are not read here; save the sheet as CSV (UTF-8), and send that file.",
-            remedy=accepted_formats_advice(),
+        raise _unsupported(
+            "Spreadsheet workbooks are not read here; save the sheet as CSV (UTF-8), and send that file."
         )
     if name.endswith(_UNSUPPORTED_EXTENSIONS):
-        raise UnsupportedMedia(
-            f"Files that end in '{name[name.rindex('.') :]}' are not read here.", remedy=accepted_formats_advice()
-        )
+        raise _unsupported(f"Files that end in '{name[name.rindex('.') :]}' are not read here.")
     return FORMATS["json"]
 
 
-def _parse_layout(given: str | None, found: Format) -> str:
-    name = (given or "").strip().lower()
+def _parse_layout(requested: str | None, form: Format) -> str:
+    name = (requested or "").strip().lower()
     if not name:
         return ""
     if name not in LAYOUTS:
         raise BadRequest(f"There is no layout '{name}'; there is {', '.join(LAYOUTS)}.")
-    if not found.table:
+    if not form.table:
         tables = ", ".join(known.name for known in FORMATS.values() if known.table)
-        raise BadRequest(f"layout={name} is for tables ({tables}), not for {found.name}.")
+        raise BadRequest(f"layout={name} is for tables ({tables}), not for {form.name}.")
     return name

@@ -38,18 +38,24 @@ class FieldNames:
     weight: str = "weight"
     score: str = "scores"
 
-    def of(self, field: Field) -> str:
-        """The name of a field."""
-        return str(getattr(self, field))
+
+def _item_pointer(item: ItemKey) -> str:
+    return "" if item is None else pointer_token(str(item))
 
 
 def _field_pointer(name: str, item: ItemKey) -> str:
-    return pointer_token(name) + ("" if item is None else pointer_token(str(item)))
+    return pointer_token(name) + _item_pointer(item)
 
 
-@dataclass(frozen=True, slots=True)
 class _RowOrderedLayout:
-    """What most layouts share: a label has the position of its row, and no location names a column."""
+    """What most layouts share: fields have names, a label has the position of its row, and columns have no location."""
+
+    __slots__ = ()
+    names: FieldNames
+
+    def name(self, field: Field) -> str:
+        """The file's name for a field."""
+        return str(getattr(self.names, field))
 
     def column(self, number: int) -> Location:  # noqa: ARG002
         """No location of its own."""
@@ -71,10 +77,6 @@ class RecordListLayout(_RowOrderedLayout):
         """A pointer into the list."""
         return Location(f"{self.prefix}/{row}" + (_field_pointer(self.name(field), item) if field else ""))
 
-    def name(self, field: Field) -> str:
-        """The records' name for a field."""
-        return self.names.of(field)
-
     def column(self, number: int) -> Location:
         """A pointer into the list of classes beside the records."""
         return Location(f"/classes/{number}")
@@ -89,10 +91,6 @@ class JsonLinesLayout(_RowOrderedLayout):
     def locate(self, row: int, field: Field | None = None, item: ItemKey = None) -> Location:
         """The line, and a pointer into its record."""
         return Location(_field_pointer(self.name(field), item) if field else None, row)
-
-    def name(self, field: Field) -> str:
-        """The records' name for a field."""
-        return self.names.of(field)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,13 +111,7 @@ class ColumnListsLayout(_RowOrderedLayout):
             return Location(f"{pointer_token(self.score_columns[item if type(item) is int else 0])}/{row}")
         if self.has_joined_labels and field == "label":
             item = None
-        return Location(
-            f"{pointer_token(self.name(field or 'id'))}/{row}" + ("" if item is None else pointer_token(str(item)))
-        )
-
-    def name(self, field: Field) -> str:
-        """The object's name for a column."""
-        return self.names.of(field)
+        return Location(f"{_field_pointer(self.name(field or 'id'), row)}{_item_pointer(item)}")
 
     def column(self, number: int) -> Location:
         """A pointer into the list of classes, or to the column itself."""
@@ -134,7 +126,7 @@ class KeyedMapLayout(_RowOrderedLayout):
 
     def locate(self, row: int, field: Field | None = None, item: ItemKey = None) -> Location:  # noqa: ARG002
         """A pointer to the key's value."""
-        return Location(pointer_token(self.keys[row]) + ("" if item is None else pointer_token(str(item))))
+        return Location(_field_pointer(self.keys[row], item))
 
     def name(self, field: Field) -> str:
         """A description of the part of an entry."""
@@ -155,10 +147,6 @@ class DelimitedTableLayout(_RowOrderedLayout):
         if field == "score":
             return Location(None, row, self.score_columns[item if type(item) is int else 0] + 1)
         return Location(None, row, self.header.index(self.name(field)) + 1 if field else None)
-
-    def name(self, field: Field) -> str:
-        """The header's name for a field."""
-        return self.names.of(field)
 
     def column(self, number: int) -> Location:
         """The field of the header."""

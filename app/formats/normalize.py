@@ -5,14 +5,14 @@ every valid file, and only the slow path reports problems.
 """
 
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from itertools import chain
 
 from app.formats.columns import MissingValue, NormalizedTable, RawColumns, ignored_field_notes
 from app.formats.decoding import has_excess_combining_marks, to_nfc
 from app.formats.layouts import Field
-from app.formats.problems import Location, build_problem, describe_value, quote, replace_surrogates
+from app.formats.problems import Problem, build_problem, describe_value, quote, replace_surrogates
 from app.formats.reading_rules import Limits
 from app.formats.weights import WeightReader
 
@@ -27,9 +27,8 @@ _SPLIT_OF_KAGGLE_USAGE = {"Public": "public", "Private": "private", "Ignored": I
 def normalize_columns(columns: RawColumns) -> NormalizedTable:
     """Normalize ids, labels, splits and weights to texts and numbers."""
     if columns.splits is not None and columns.layout.name("split") == "Usage":
-        columns.splits = [
-            _SPLIT_OF_KAGGLE_USAGE.get(value, value) if isinstance(value, str) else value for value in columns.splits
-        ]
+        usages = _SPLIT_OF_KAGGLE_USAGE
+        columns.splits = [usages.get(split, split) if isinstance(split, str) else split for split in columns.splits]
     table = _normalize_clean_columns(columns) or _CellNormalizer(columns).run()
     table.notes.extend(ignored_field_notes([replace_surrogates(name) for name in columns.ignored]))
     return table
@@ -121,14 +120,12 @@ class _CellNormalizer:
             ids.append(name)
             if columns.labels is not None:
                 cell = columns.labels[number]
-                found = (
-                    [self._normalize_label(row, cell, name)]
-                    if counts is None
-                    else self._normalize_labels(row, cell, name)
-                )
-                labels.extend(found)
-                if counts is not None:
-                    counts.append(len(found))
+                if counts is None:
+                    labels.append(self._normalize_label(row, cell, name))
+                else:
+                    cell_labels = self._normalize_labels(row, cell, name)
+                    labels.extend(cell_labels)
+                    counts.append(len(cell_labels))
             if columns.splits is not None:
                 splits.append(self._normalize_split(row, columns.splits[number], name))
             self.weights.take(row, number, name)
@@ -147,13 +144,14 @@ class _CellNormalizer:
     def _normalize_id(self, row: int, value: object) -> str | None:
         if value is MissingValue.FAULT:
             return None
+        shown = describe_value(value)
         if value is None or value is MissingValue.ABSENT or value == "":
             message = f"The id is {'empty' if value == '' else 'null'}. Give each record the id of its instance."
-            return self._report_cell("missing_id", row, "id", message, expected="an id", got=describe_value(value))
+            return self._refuse("missing_id", row, "id", message, expected="an id", got=shown)
         if type(value) not in {str, int}:
             message = "An id must be a string or an integer. Write it in double quotes."
-            return self._report_cell("wrong_shape", row, "id", message, expected="a string", got=describe_value(value))
-        return self._normalize_text(row, "id", str(value), None)
+            return self._refuse("wrong_shape", row, "id", message, expected="a string", got=shown)
+        return self._normalize_text(row, "id", str(value), None, None)
 
     def _normalize_label(self, row: int, value: object, owner: str | None, item: int | None = None) -> str | None:
         if value is MissingValue.FAULT:
@@ -161,19 +159,13 @@ class _CellNormalizer:
         if value == "":
             hint = "Leave it out." if item is not None else "Give one of the classes."
             message = f"A label is the empty string. {hint}"
-            return self._report_cell("empty_label", row, "label", message, item=item, owner=owner, got='""')
+            return self._refuse("empty_label", row, "label", message, item=item, owner=owner, got='""')
         if type(value) not in {str, int}:
             due = "There is no label." if value is MissingValue.ABSENT else "A label must be a string (or an integer)."
             message = f"{due} {self.reading.label_remedy}"
-            return self._report_cell(
-                "wrong_shape",
-                row,
-                "label",
-                message,
-                item=item,
-                owner=owner,
-                expected="a string",
-                got=describe_value(value),
+            shown = describe_value(value)
+            return self._refuse(
+                "wrong_shape", row, "label", message, item=item, owner=owner, expected="a string", got=shown
             )
         return self._normalize_text(row, "label", str(value), owner, item)
 
@@ -184,9 +176,8 @@ class _CellNormalizer:
             return [self._normalize_label(row, label, owner, item) for item, label in enumerate(value)]
         if value is not MissingValue.FAULT:
             message = f"This task takes a list of labels per instance. {self.reading.label_remedy}"
-            self._report_cell(
-                "wrong_shape", row, "label", message, owner=owner, expected="a list", got=describe_value(value)
-            )
+            shown = describe_value(value)
+            self._refuse("wrong_shape", row, "label", message, owner=owner, expected="a list", got=shown)
         return [None]
 
     def _normalize_split(self, row: int, value: object, owner: str | None) -> str | None:
@@ -200,24 +191,15 @@ class _CellNormalizer:
             words = "Public, Private or Ignored" if named == "Usage" else '"public" or "private", written exactly so'
             message = f"{named} must be {words}."
             shown = describe_value(value)
-        return self._report_cell(
-            "wrong_shape",
-            row,
-            None if value is MissingValue.ABSENT else "split",
-            message,
-            owner=owner,
-            expected="public or private",
-            got=shown,
-        )
+        field: Field | None = None if value is MissingValue.ABSENT else "split"
+        return self._refuse("wrong_shape", row, field, message, owner=owner, expected="public or private", got=shown)
 
-    def _normalize_text(
-        self, row: int, field: Field, text: str, owner: str | None, item: int | None = None
-    ) -> str | None:
+    def _normalize_text(self, row: int, field: Field, text: str, owner: str | None, item: int | None) -> str | None:
         """A text in NFC; None, and a problem, if it is invalid or too long."""
         known = self._normalized.get(text)
         if known is not None:
             return known
-        refuse = partial(self._report_cell, row=row, field=field, item=item, owner=owner)
+        refuse = partial(self._refuse, row=row, field=field, item=item, owner=owner)
         if not text.isascii() and not _is_encodable(text):
             if self.columns.has_invalid_bytes and any("\udc80" <= sign <= "\udcff" for sign in text):
                 return None
@@ -231,7 +213,7 @@ class _CellNormalizer:
             return refuse("too_large", message=message, expected=f"at most {most} characters", got=quote(text))
         return self._normalized.setdefault(text, to_nfc(text, most))
 
-    def _report_cell(
+    def _refuse(
         self,
         code: str,
         row: int,
@@ -240,15 +222,13 @@ class _CellNormalizer:
         *,
         item: int | None = None,
         owner: str | None = None,
-        expected: str | None = None,
-        got: str | None = None,
+        **shown: str,
     ) -> str | None:
         """Report a problem of a cell and return None as its value."""
         layout = self.columns.layout
-        place: Callable[[], Location] = partial(layout.locate, row, field, item)
-        self.reading.problems.report(
-            code,
-            layout.order(row, item),
-            lambda: build_problem(code, message, place(), instance_id=owner, expected=expected, got=got),
-        )
+
+        def build() -> Problem:
+            return build_problem(code, message, layout.locate(row, field, item), instance_id=owner, **shown)
+
+        self.reading.problems.report(code, layout.order(row, item), build)
         return None

@@ -1,23 +1,12 @@
 """The registry of file formats and encodings; each format declares its reader, its templates and its examples."""
 
+from app.formats import template_writers
 from app.formats.columns import RawColumns, ReaderContext
-from app.formats.declaration import BytesReader, Encoding, FileTemplate, Format, FormatShape, TemplateWriter, TextReader
+from app.formats.declaration import Encoding, FileTemplate, Format, FormatShape
 from app.formats.readers.csv_table import read_csv, read_tsv
 from app.formats.readers.json_document import read_json
 from app.formats.readers.json_lines import read_json_lines
 from app.formats.readers.npz import read_npz
-from app.formats.template_writers import (
-    write_arrow,
-    write_columns,
-    write_csv,
-    write_documents,
-    write_map,
-    write_npz,
-    write_parquet,
-    write_predictions,
-    write_records,
-    write_tsv,
-)
 
 ENCODINGS: dict[str, Encoding] = {
     known.key: known
@@ -35,10 +24,10 @@ _JSON = Format(
     meaning="One JSON value (RFC 8259): records (the main shape), columns, or a map. Problems carry an RFC 6901 pointer.",
     read_text=read_json,
     templates={
-        "json": FileTemplate(write_predictions),
-        "columns": FileTemplate(write_columns),
-        "map": FileTemplate(write_map, has_cell_per_score=True),
-        "documents": FileTemplate(write_documents),
+        "json": FileTemplate(template_writers.write_predictions),
+        "columns": FileTemplate(template_writers.write_columns),
+        "map": FileTemplate(template_writers.write_map, has_cell_per_score=True),
+        "documents": FileTemplate(template_writers.write_documents),
     },
     value_delimiters=b",[{",
     shapes=(
@@ -82,7 +71,7 @@ _JSON_LINES = Format(
     endings=(".jsonl", ".ndjson"),
     meaning="One JSON record a line. Problems carry the line, and a pointer within its record.",
     read_text=read_json_lines,
-    templates={"jsonl": FileTemplate(write_records)},
+    templates={"jsonl": FileTemplate(template_writers.write_records)},
     value_delimiters=b",[{\n",
     has_record_per_line=True,
     shapes=(
@@ -98,70 +87,55 @@ _JSON_LINES = Format(
 )
 
 
-def _delimited_format(
-    key: str,
-    *,
-    media: str,
-    endings: tuple[str, ...],
-    separator: str,
-    meaning: str,
-    read: TextReader,
-    write: TemplateWriter,
-) -> Format:
-    """The declaration of CSV or TSV, which differ in the separator alone."""
-
+def _delimited_shapes(separator: str) -> tuple[FormatShape, ...]:
     def rows(*lines: tuple[str, ...]) -> str:
         return "".join(separator.join(line) + "\n" for line in lines)
 
-    return Format(
-        key=key,
-        name=key.upper(),
-        media_types=(media,),
-        endings=endings,
-        meaning=meaning,
-        read_text=read,
-        templates={key: FileTemplate(write, has_cell_per_score=True)},
-        separator=separator,
-        value_delimiters=separator.encode() + b"\n|",
-        table=True,
-        shapes=(
-            FormatShape(
-                name="table",
-                meaning="The header names 'id' and 'label'; several labels are joined by '|', none is an empty field. "
-                "Scores have a column for each class, named by it; the score of the positive label is called 'score'.",
-                example=rows(("id", "label"), ("t1", "cat"), ("t2", "dog")),
-                multilabel=rows(("id", "label"), ("t1", "cat|dog"), ("t2", "")),
-                scores=rows(("id", "cat", "dog"), ("t1", "0.7", "0.3"), ("t2", "0.2", "0.8")),
-                score=rows(("id", "score"), ("t1", "0.7"), ("t2", "0.2")),
-            ),
-            FormatShape(
-                name="long table",
-                meaning="With layout=long, one row per pair of instance and label; an empty label alone is no label.",
-                multilabel=rows(("id", "label"), ("t1", "cat"), ("t2", ""), ("t1", "dog")),
-                layout="long",
-            ),
+    return (
+        FormatShape(
+            name="table",
+            meaning="The header names 'id' and 'label'; several labels are joined by '|', none is an empty field. "
+            "Scores have a column for each class, named by it; the score of the positive label is called 'score'.",
+            example=rows(("id", "label"), ("t1", "cat"), ("t2", "dog")),
+            multilabel=rows(("id", "label"), ("t1", "cat|dog"), ("t2", "")),
+            scores=rows(("id", "cat", "dog"), ("t1", "0.7", "0.3"), ("t2", "0.2", "0.8")),
+            score=rows(("id", "score"), ("t1", "0.7"), ("t2", "0.2")),
+        ),
+        FormatShape(
+            name="long table",
+            meaning="With layout=long, one row per pair of instance and label; an empty label alone is no label.",
+            multilabel=rows(("id", "label"), ("t1", "cat"), ("t2", ""), ("t1", "dog")),
+            layout="long",
         ),
     )
 
 
-_CSV = _delimited_format(
-    "csv",
-    media="text/csv",
+_CSV = Format(
+    key="csv",
+    name="CSV",
+    media_types=("text/csv",),
     endings=(".csv",),
-    separator=",",
-    read=read_csv,
-    write=write_csv,
     meaning="Comma-separated values with a header (RFC 4180); a field with a comma, quote or line end stands in double quotes. "
     "Problems carry the line and, as column, the number of the field.",
+    shapes=_delimited_shapes(","),
+    read_text=read_csv,
+    templates={"csv": FileTemplate(template_writers.write_csv, has_cell_per_score=True)},
+    separator=",",
+    value_delimiters=b",\n|",
+    table=True,
 )
-_TSV = _delimited_format(
-    "tsv",
-    media="text/tab-separated-values",
+_TSV = Format(
+    key="tsv",
+    name="TSV",
+    media_types=("text/tab-separated-values",),
     endings=(".tsv", ".tab"),
-    separator="\t",
-    read=read_tsv,
-    write=write_tsv,
     meaning="As CSV, separated by tabs.",
+    shapes=_delimited_shapes("\t"),
+    read_text=read_tsv,
+    templates={"tsv": FileTemplate(template_writers.write_tsv, has_cell_per_score=True)},
+    separator="\t",
+    value_delimiters=b"\t\n|",
+    table=True,
 )
 _NPZ = Format(
     key="npz",
@@ -171,7 +145,7 @@ _NPZ = Format(
     meaning="Arrays by name, as numpy.savez and savez_compressed write them: the fast way to send many scores. Pickled "
     "objects are refused. Problems carry a pointer: the array, the row, the column, from 0.",
     read_bytes=read_npz,
-    templates={"npz": FileTemplate(write_npz, has_cell_per_score=True)},
+    templates={"npz": FileTemplate(template_writers.write_npz, has_cell_per_score=True)},
     magic=b"PK",
     shapes=(
         FormatShape(
@@ -200,73 +174,58 @@ def _read_arrow(data: bytes, reading: ReaderContext) -> RawColumns | None:
     return read_arrow(data, reading)
 
 
-def _arrow_format(
-    key: str,
-    *,
-    name: str,
-    media: str,
-    endings: tuple[str, ...],
-    magic: bytes,
-    example_writer: str,
-    read: BytesReader,
-    write: TemplateWriter,
-) -> Format:
-    """The declaration of Parquet or Arrow IPC, which hold the same columns."""
-
+def _arrow_shapes(example_writer: str) -> tuple[FormatShape, ...]:
     def example(columns: str) -> str:
         return f"table = pyarrow.table({{{columns}}})\n{example_writer}"
 
-    return Format(
-        key=key,
-        name=name,
-        media_types=(media,),
-        endings=endings,
-        meaning="Columns as in CSV, with list columns for sets of labels and for scores. Read where the library pyarrow "
-        "is installed (assay[arrow]). Problems carry a pointer: the column, then the row from 0.",
-        read_bytes=read,
-        templates={key: FileTemplate(write, has_cell_per_score=True)},
-        magic=magic,
-        library="pyarrow",
-        table=True,
-        shapes=(
-            FormatShape(
-                name="columns",
-                meaning="id with label (or labels, a list column), with a column of float32 or float64 for each class, with "
-                "scores (a list column in the order of the classes), or with score.",
-                example=example('"id": ["t1", "t2"], "label": ["cat", "dog"]'),
-                multilabel=example('"id": ["t1", "t2"], "labels": [["cat", "dog"], []]'),
-                scores=example('"id": ["t1", "t2"], "cat": [0.7, 0.2], "dog": [0.3, 0.8]'),
-                score=example('"id": ["t1", "t2"], "score": [0.7, 0.2]'),
-            ),
-            FormatShape(
-                name="long columns",
-                meaning="With layout=long, one row per pair of instance and label; an empty label alone is no label.",
-                multilabel=example('"id": ["t1", "t2", "t1"], "label": ["cat", "", "dog"]'),
-                layout="long",
-            ),
+    return (
+        FormatShape(
+            name="columns",
+            meaning="id with label (or labels, a list column), with a column of float32 or float64 for each class, with "
+            "scores (a list column in the order of the classes), or with score.",
+            example=example('"id": ["t1", "t2"], "label": ["cat", "dog"]'),
+            multilabel=example('"id": ["t1", "t2"], "labels": [["cat", "dog"], []]'),
+            scores=example('"id": ["t1", "t2"], "cat": [0.7, 0.2], "dog": [0.3, 0.8]'),
+            score=example('"id": ["t1", "t2"], "score": [0.7, 0.2]'),
+        ),
+        FormatShape(
+            name="long columns",
+            meaning="With layout=long, one row per pair of instance and label; an empty label alone is no label.",
+            multilabel=example('"id": ["t1", "t2", "t1"], "label": ["cat", "", "dog"]'),
+            layout="long",
         ),
     )
 
 
-_PARQUET = _arrow_format(
-    "parquet",
-    name="Parquet",
-    media="application/vnd.apache.parquet",
-    endings=(".parquet", ".pq"),
-    magic=b"PAR1",
-    example_writer='pyarrow.parquet.write_table(table, "predictions.parquet")',
-    read=_read_parquet,
-    write=write_parquet,
+_ARROW_MEANING = (
+    "Columns as in CSV, with list columns for sets of labels and for scores. Read where the library pyarrow "
+    "is installed (assay[arrow]). Problems carry a pointer: the column, then the row from 0."
 )
-_ARROW = _arrow_format(
-    "arrow",
+_PARQUET = Format(
+    key="parquet",
+    name="Parquet",
+    media_types=("application/vnd.apache.parquet",),
+    endings=(".parquet", ".pq"),
+    meaning=_ARROW_MEANING,
+    shapes=_arrow_shapes('pyarrow.parquet.write_table(table, "predictions.parquet")'),
+    read_bytes=_read_parquet,
+    templates={"parquet": FileTemplate(template_writers.write_parquet, has_cell_per_score=True)},
+    magic=b"PAR1",
+    library="pyarrow",
+    table=True,
+)
+_ARROW = Format(
+    key="arrow",
     name="Arrow IPC",
-    media="application/vnd.apache.arrow.file",
+    media_types=("application/vnd.apache.arrow.file",),
     endings=(".arrow", ".feather"),
+    meaning=_ARROW_MEANING,
+    shapes=_arrow_shapes('pyarrow.feather.write_feather(table, "predictions.arrow")'),
+    read_bytes=_read_arrow,
+    templates={"arrow": FileTemplate(template_writers.write_arrow, has_cell_per_score=True)},
     magic=b"ARROW1",
-    example_writer='pyarrow.feather.write_feather(table, "predictions.arrow")',
-    read=_read_arrow,
-    write=write_arrow,
+    library="pyarrow",
+    table=True,
 )
 
 FORMATS: dict[str, Format] = {known.key: known for known in (_JSON, _JSON_LINES, _CSV, _TSV, _NPZ, _PARQUET, _ARROW)}

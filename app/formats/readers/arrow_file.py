@@ -2,24 +2,23 @@
 
 pyarrow is optional and slow to import: the registry of formats imports this module on first use.
 """
-# ruff: noqa: PLC0415
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pyarrow.types as is_
 
 from app.formats.columns import check_set_label_count, check_value_count
 from app.formats.cpu_share import CpuShare
 from app.formats.problems import quote
 from app.formats.reading_rules import Limits
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
 
 _ROWS_PER_TABLE = 1 << 16
 _SPARE_ROW_GROUPS, _ROWS_PER_ROW_GROUP = 100_000, 1000
@@ -52,9 +51,9 @@ class OpenedArrowFile:
     """
 
     share: CpuShare
-    schema: "pa.Schema"
+    schema: pa.Schema
     rows: int | None
-    batches: Callable[[Sequence[str]], Iterator["pa.RecordBatch"]]
+    batches: Callable[[Sequence[str]], Iterator[pa.RecordBatch]]
 
 
 def too_many_bytes_error(limits: Limits) -> ArrowFileError:
@@ -65,9 +64,6 @@ def too_many_bytes_error(limits: Limits) -> ArrowFileError:
 
 def open_parquet(data: bytes, limits: Limits) -> OpenedArrowFile:
     """Read the metadata of a Parquet file; raises ArrowFileError, and any error of pyarrow for an invalid file."""
-    import pyarrow.parquet as pq
-    import pyarrow.types as is_
-
     share = limits.cpu_share(limits.decoding_seconds)
     bounds = {
         "thrift_string_size_limit": _MAX_THRIFT_STRING_BYTES,
@@ -78,7 +74,7 @@ def open_parquet(data: bytes, limits: Limits) -> OpenedArrowFile:
         told, schema = first.metadata, first.schema_arrow
     _check_row_group_count(told.num_row_groups, "row groups", told.num_columns, limits)
 
-    def batches(names: Sequence[str]) -> Iterator["pa.RecordBatch"]:
+    def batches(names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         if _uncompressed_bytes(told) > limits.expanded_bytes:
             raise too_many_bytes_error(limits)
         texts = [name for name in names if is_.is_string(schema.field(name).type)]
@@ -100,7 +96,7 @@ def _check_row_group_count(count: int, name: str, columns: int, limits: Limits) 
         raise ArrowFileError("too_large", message)
 
 
-def _count_nested_columns(schema: "pa.Schema") -> int:
+def _count_nested_columns(schema: pa.Schema) -> int:
     """The number of columns of a schema, including nested ones."""
     count, left = 0, list(schema.types)
     while left:
@@ -110,7 +106,7 @@ def _count_nested_columns(schema: "pa.Schema") -> int:
     return count
 
 
-def _uncompressed_bytes(told: "pq.FileMetaData") -> int:
+def _uncompressed_bytes(told: pq.FileMetaData) -> int:
     """The total size of the columns, as declared in the metadata.
 
     It is the total of all columns: pyarrow aborts the process for some kinds of metadata of a single column.
@@ -121,8 +117,6 @@ def _uncompressed_bytes(told: "pq.FileMetaData") -> int:
 
 def open_arrow(data: bytes, limits: Limits) -> OpenedArrowFile:
     """Read the schema of an Arrow IPC file; raises ArrowFileError, and any error of pyarrow for an invalid file."""
-    import pyarrow as pa
-
     share = limits.cpu_share(limits.decoding_seconds)
     try:
         with share.step():
@@ -137,7 +131,7 @@ def open_arrow(data: bytes, limits: Limits) -> OpenedArrowFile:
     columns = _count_nested_columns(schema)
     _check_row_group_count(first.num_record_batches, "record batches", columns, limits)
 
-    def batches(names: Sequence[str]) -> Iterator["pa.RecordBatch"]:
+    def batches(names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         places = {name: at for at, name in enumerate(schema.names)}  # pyarrow builds this list anew on each access
         options = pa.ipc.IpcReadOptions(included_fields=[places[name] for name in names])
         with share.step():
@@ -147,10 +141,8 @@ def open_arrow(data: bytes, limits: Limits) -> OpenedArrowFile:
     return OpenedArrowFile(share, schema, None, batches)
 
 
-def combine_batches(batches: Iterator["pa.RecordBatch"]) -> Iterator["pa.Table"]:
+def combine_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
     """Yield tables of many rows each, combined from batches."""
-    import pyarrow as pa
-
     held: list[pa.RecordBatch] = []
     rows = 0
     for batch in batches:
@@ -175,20 +167,15 @@ class ArrowColumnValidator:
         self._known: dict[tuple[object, ...], pa.Array] = {}
         self._bytes = self._values = self._labels = 0
 
-    def values(self, name: str, column: "pa.ChunkedArray") -> list[Any]:
+    def values(self, name: str, column: pa.ChunkedArray) -> list[Any]:
         """The values of a column as Python objects; each value of a dictionary is converted only once."""
-        import pyarrow.types as is_
-
         if is_.is_dictionary(column.type):
             return self._dictionary_values(name, column)
         self.check(name, column)
         return list(column.to_pylist())
 
-    def check(self, name: str, column: "pa.ChunkedArray | pa.Array") -> None:
+    def check(self, name: str, column: pa.ChunkedArray | pa.Array) -> None:
         """Validate a column without a dictionary."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         try:
             with self._share.step():
                 column.validate(full=True)
@@ -207,14 +194,14 @@ class ArrowColumnValidator:
             self._labels += 0 if is_float(column.type.value_type) else count
             check_set_label_count(self._labels, self._limits)
 
-    def _dictionary_values(self, name: str, column: "pa.ChunkedArray") -> list[Any]:
+    def _dictionary_values(self, name: str, column: pa.ChunkedArray) -> list[Any]:
         found: list[Any] = []
         chunks = [(self._validate_dictionary(name, chunk.dictionary), chunk.indices) for chunk in column.chunks]
         for _, group in groupby(chunks, key=lambda chunk: id(chunk[0])):
             found.extend(_look_up_indices(list(group)))
         return found
 
-    def _validate_dictionary(self, name: str, dictionary: "pa.Array") -> "pa.Array":
+    def _validate_dictionary(self, name: str, dictionary: pa.Array) -> pa.Array:
         """The validated dictionary: the earlier object if the address is the same, as it is not reused while in memory."""
         places = [None if part is None else (part.address, part.size) for part in dictionary.buffers()]
         key = (name, dictionary.offset, len(dictionary), *places)
@@ -227,10 +214,8 @@ class ArrowColumnValidator:
         return known
 
 
-def _look_up_indices(chunks: Sequence[tuple["pa.Array", "pa.Array"]]) -> list[Any]:
+def _look_up_indices(chunks: Sequence[tuple[pa.Array, pa.Array]]) -> list[Any]:
     """The values at these indices of the one dictionary that all chunks share."""
-    import pyarrow as pa
-
     dictionary, indices = chunks[0][0], pa.chunked_array([each for _, each in chunks])
     indices.validate(full=True)
     used = indices.unique().drop_null()
@@ -244,11 +229,8 @@ def _look_up_indices(chunks: Sequence[tuple["pa.Array", "pa.Array"]]) -> list[An
     return [distinct[at] for at in indices.to_pylist()]
 
 
-def _decoded_bytes(column: "pa.ChunkedArray | pa.Array") -> int:
+def _decoded_bytes(column: pa.ChunkedArray | pa.Array) -> int:
     """The bytes of a column as Python objects: string views may refer to the same bytes many times."""
-    import pyarrow as pa
-    import pyarrow.types as is_
-
     if not is_.is_string_view(column.type):
         return int(column.nbytes)
     chunks = [column] if isinstance(column, pa.Array) else column.chunks
@@ -259,39 +241,29 @@ def _decoded_bytes(column: "pa.ChunkedArray | pa.Array") -> int:
     )
 
 
-def is_list(kind: "pa.DataType") -> bool:
+def is_list(kind: pa.DataType) -> bool:
     """Whether a column of this type holds lists."""
-    import pyarrow.types as is_
-
     return bool(is_.is_list(kind) or is_.is_large_list(kind) or is_.is_fixed_size_list(kind))
 
 
-def is_text_list(kind: "pa.DataType") -> bool:
+def is_text_list(kind: pa.DataType) -> bool:
     """Whether a column of this type holds lists of texts; if all its lists are empty, the items have the null type."""
-    import pyarrow.types as is_
-
     return is_list(kind) and (is_text(kind.value_type) or bool(is_.is_null(kind.value_type)))
 
 
-def is_text(kind: "pa.DataType") -> bool:
+def is_text(kind: pa.DataType) -> bool:
     """Whether a column of this type holds texts, or integers, which are read as their decimal text."""
-    import pyarrow.types as is_
-
     if is_.is_dictionary(kind):
         return is_text(kind.value_type)
     views = is_.is_string_view(kind)
     return bool(is_.is_string(kind) or is_.is_large_string(kind) or views or is_.is_integer(kind))
 
 
-def is_number(kind: "pa.DataType") -> bool:
+def is_number(kind: pa.DataType) -> bool:
     """Whether a column of this type holds integers or floating-point numbers."""
-    import pyarrow.types as is_
-
     return bool(is_.is_integer(kind) or is_.is_floating(kind))
 
 
-def is_float(kind: "pa.DataType") -> bool:
+def is_float(kind: pa.DataType) -> bool:
     """Whether a column of this type holds binary32 or binary64 numbers."""
-    import pyarrow.types as is_
-
     return bool(is_.is_float32(kind) or is_.is_float64(kind))

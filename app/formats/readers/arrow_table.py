@@ -4,9 +4,10 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from app.formats.columns import RawColumns, RawScores, ReaderContext, check_row_count, split_joined_labels
@@ -30,10 +31,6 @@ from app.formats.readers.table_header import TableHeader, identify_columns
 from app.formats.reading_rules import Limits
 from app.formats.weights import to_shortest_decimals
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-
 _ALLOCATION_SIZE = re.compile(r"of size ([0-9]+)")
 """The size of a failed allocation in Arrow's message; a damaged file may request any size."""
 
@@ -51,8 +48,6 @@ def read_arrow(data: bytes, reading: ReaderContext) -> RawColumns | None:
 def _read_file(
     data: bytes, reading: ReaderContext, name: str, open_file: Callable[[bytes, Limits], OpenedArrowFile]
 ) -> RawColumns | None:
-    import pyarrow as pa  # noqa: PLC0415 (optional, and slow to import)
-
     pa.set_cpu_count(1)
     pa.set_io_thread_count(1)
     try:
@@ -90,7 +85,7 @@ class _ArrowColumnMapping:
     named: Mapping[str, str]
     scores: Sequence[str]
     listed: bool
-    types: Mapping[str, "pa.DataType"]
+    types: Mapping[str, pa.DataType]
 
     @property
     def has_joined_labels(self) -> bool:
@@ -123,7 +118,7 @@ def _build_columns(opened: OpenedArrowFile, reading: ReaderContext) -> RawColumn
     )
 
 
-def _map_columns(schema: "pa.Schema", reading: ReaderContext) -> _ArrowColumnMapping | None:
+def _map_columns(schema: pa.Schema, reading: ReaderContext) -> _ArrowColumnMapping | None:
     """Identify the columns by names and types; None, and problems, where they are not clear."""
     names = [str(name) for name in schema.names]
     alone = {"label", "labels"}.isdisjoint(names)
@@ -151,7 +146,7 @@ def _problem_at_column(build: Callable[[], Problem], told: Sequence[str]) -> Pro
     return build_problem(fault.code, fault.message, place, expected=fault.expected, got=fault.got)
 
 
-def _has_score_lists(schema: "pa.Schema", reading: ReaderContext) -> bool:
+def _has_score_lists(schema: pa.Schema, reading: ReaderContext) -> bool:
     """Whether the column `scores` holds the scores of all classes, rather than those of a class with this name."""
     if reading.gold or "scores" not in schema.names:
         return False
@@ -178,7 +173,7 @@ def _wrong_type_problems(shape: _ArrowColumnMapping, reading: ReaderContext) -> 
     return faults
 
 
-def _wrong_type_problem(name: str, kind: "pa.DataType", due: str) -> Problem:
+def _wrong_type_problem(name: str, kind: pa.DataType, due: str) -> Problem:
     got = str(kind)[:60]
     message = f"The column {quote(name)} has the type {got}. Write {due}."
     return build_problem("wrong_shape", message, Location(pointer_token(name)), expected=due, got=got)
@@ -209,7 +204,7 @@ def _read_values(
     return cells, (np.concatenate(parts) if parts else np.zeros((0, width))) if width else None
 
 
-def _check_batch_rows(batches: Iterator["pa.RecordBatch"], reading: ReaderContext) -> Iterator["pa.RecordBatch"]:
+def _check_batch_rows(batches: Iterator[pa.RecordBatch], reading: ReaderContext) -> Iterator[pa.RecordBatch]:
     """Yield the batches; raises TooManyRows once they have more rows than the phase can use."""
     rows = 0
     for batch in batches:
@@ -218,7 +213,7 @@ def _check_batch_rows(batches: Iterator["pa.RecordBatch"], reading: ReaderContex
         yield batch
 
 
-def _score_matrix(table: "pa.Table", names: Sequence[str]) -> NDArray[np.float64]:
+def _score_matrix(table: pa.Table, names: Sequence[str]) -> NDArray[np.float64]:
     """The float columns of a table side by side; null becomes NaN."""
     found = np.empty((table.num_rows, len(names)))
     for at, name in enumerate(names):

@@ -26,17 +26,17 @@ class _InstanceRows:
 class _InstancesById(dict[object, _InstanceRows]):
     """The instances by the ids as they stand in the file; each distinct id is normalized only once."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, max_length: int) -> None:
         super().__init__()
-        self._most = most
+        self._max_length = max_length
         self._by_text: dict[str, _InstanceRows] = {}
 
     def __missing__(self, value: object) -> _InstanceRows:
-        one = _InstanceRows()
+        instance = _InstanceRows()
         if type(value) in {str, int}:
-            one = self._by_text.setdefault(to_nfc(str(value), self._most), one)
-        self[value] = one
-        return one
+            instance = self._by_text.setdefault(to_nfc(str(value), self._max_length), instance)
+        self[value] = instance
+        return instance
 
 
 class PairCounter:
@@ -62,25 +62,23 @@ def group_by_id(columns: RawColumns) -> RawColumns:
     assert columns.labels is not None
     instances = _InstancesById(columns.reading.limits.text_length)
     for position, (name, label) in enumerate(zip(_grouping_keys(columns), columns.labels, strict=True)):
-        found = instances[name]
-        (found.empty if label == "" else found.labelled).append(position)
-    found_at = list({id(one): one for one in instances.values()}.values())
-    most = max((len(one.labelled) + len(one.empty) for one in found_at), default=0)
-    check_pair_counts(len(found_at), most, columns.reading)
-    for one in found_at:
-        _check_consistent(one, columns)
-    chosen = [one.first for one in found_at]
-    rows = columns.rows
+        instance = instances[name]
+        (instance.empty if label == "" else instance.labelled).append(position)
+    distinct = list({id(instance): instance for instance in instances.values()}.values())
+    most = max((len(instance.labelled) + len(instance.empty) for instance in distinct), default=0)
+    check_pair_counts(len(distinct), most, columns.reading)
+    for instance in distinct:
+        _check_consistent(instance, columns)
+    first = [instance.first for instance in distinct]
+    label_rows = {columns.rows[one.first]: [columns.rows[at] for at in one.labelled] for one in distinct}
     return replace(
         columns,
-        ids=[columns.ids[at] for at in chosen],
-        labels=[[_label_at(columns, at) for at in one.labelled] for one in found_at],
-        rows=[rows[at] for at in chosen],
-        layout=LongTableLayout(
-            columns.layout, {rows[one.first]: [rows[at] for at in one.labelled] for one in found_at}
-        ),
-        splits=None if columns.splits is None else [columns.splits[at] for at in chosen],
-        weights=None if columns.weights is None else [columns.weights[at] for at in chosen],
+        ids=[columns.ids[at] for at in first],
+        labels=[[_label_at(columns, at) for at in one.labelled] for one in distinct],
+        rows=[columns.rows[at] for at in first],
+        layout=LongTableLayout(columns.layout, label_rows),
+        splits=None if columns.splits is None else [columns.splits[at] for at in first],
+        weights=None if columns.weights is None else [columns.weights[at] for at in first],
     )
 
 
@@ -108,45 +106,36 @@ def _label_at(columns: RawColumns, at: int) -> object:
     return MissingValue.FAULT
 
 
-def _check_consistent(one: _InstanceRows, columns: RawColumns) -> None:
+def _check_consistent(instance: _InstanceRows, columns: RawColumns) -> None:
     """Report rows that contradict the first row of their instance."""
-    if one.labelled:
-        for at in one.empty:
+    if instance.labelled:
+        for at in instance.empty:
             message = "The label is empty, but other rows give this id labels. Leave this row out."
             _report(columns, at, "empty_label", "label", message, got='""')
     else:
-        for at in one.empty[1:]:
+        for at in instance.empty[1:]:
             _report(columns, at, "duplicate_id", "id", "This id has an empty label already. Keep one of the rows.")
-    for name, values in (("split", columns.splits), ("weight", columns.weights)):
-        _check_same(one, columns, "split" if name == "split" else "weight", values)
+    _check_same(instance, columns, "split", columns.splits)
+    _check_same(instance, columns, "weight", columns.weights)
 
 
-def _check_same(one: _InstanceRows, columns: RawColumns, name: Field, values: Sequence[object] | None) -> None:
+def _check_same(instance: _InstanceRows, columns: RawColumns, name: Field, values: Sequence[object] | None) -> None:
     if values is None:
         return
-    first = values[one.first]
-    for at in sorted((*one.labelled, *one.empty)):
+    first = values[instance.first]
+    for at in sorted((*instance.labelled, *instance.empty)):
         if values[at] != first:
             message = f"Another row gives this id another {name}. Give the same {name} on all rows of an id."
             expected, got = describe_value(first), describe_value(values[at])
             _report(columns, at, "wrong_shape", name, message, expected=expected, got=got)
 
 
-def _report(
-    columns: RawColumns,
-    at: int,
-    code: str,
-    name: Field,
-    message: str,
-    *,
-    expected: str | None = None,
-    got: str | None = None,
-) -> None:
+def _report(columns: RawColumns, at: int, code: str, field: Field, message: str, **shown: str) -> None:
     row, owner = columns.rows[at], columns.ids[at]
 
     def build() -> Problem:
-        place = columns.layout.locate(row, name)
+        place = columns.layout.locate(row, field)
         known = to_nfc(str(owner), columns.reading.limits.text_length) if type(owner) in {str, int} else None
-        return build_problem(code, message, place, instance_id=known, expected=expected, got=got or quote(known or ""))
+        return build_problem(code, message, place, instance_id=known, **{"got": quote(known or ""), **shown})
 
     columns.reading.problems.report(code, row, build)
