@@ -1,6 +1,6 @@
 """The values of a file as columns, first as they stand in the file, then normalized."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.formats.layouts import Layout
-from app.formats.problems import END_OF_FILE_ROW, Problems, build_problem, shorten
+from app.formats.problems import END_OF_FILE_ROW, Location, Problems, build_problem, pointer_token, shorten
 from app.formats.reading_rules import Limits
 from app.scoring.declaration.metric_syntax import pluralize
 from app.scoring.declaration.task import TaskKind
@@ -150,6 +150,16 @@ def check_label_lists(answers: Iterable[object], reading: ReaderContext) -> None
     """Raise TooManyRows if the lists among these answers have more labels than the phase can use in its sets."""
     if reading.sets:
         check_set_label_count(sum(len(answer) for answer in answers if type(answer) is list), reading.limits)
+
+
+def check_common_length(lengths: Mapping[str, int], count: int, problems: Problems) -> int:
+    """The number of rows that all columns have; a problem for each column whose length differs from that of the ids."""
+    for name, length in lengths.items():
+        if length != count:
+            message = f"'ids' has {count} values, '{name}' has {length}. Give one value for each id."
+            expected, got = f"{count} values", f"{length} values"
+            problems.add_new("wrong_shape", message, Location(pointer_token(name)), expected=expected, got=got)
+    return min((count, *lengths.values()))
 
 
 def split_joined_labels(cells: Sequence[object], limits: Limits) -> list[object]:

@@ -36,19 +36,16 @@ def read_bytes(stream: BinaryIO, encoding: str, *, limits: Limits, problems: Pro
 
     `encoding` is a key of ENCODINGS or empty. Never holds more than `limits.expanded_bytes` plus one chunk of output.
     """
-    kept = BytesIO()
+    content = BytesIO()
     try:
         for piece in iter_decompressed(stream, encoding, limits):
-            kept.write(piece)
-        data = kept.getvalue()
+            content.write(piece)
+        data = content.getvalue()
         if known := _detect_compression(data):
-            raise DecompressionError("encoding", _still_compressed_message(encoding, known))  # noqa: TRY301 (told like all others)
+            raise DecompressionError("encoding", _still_compressed_message(encoding, known))  # noqa: TRY301 (handled like all others)
     except DecompressionError as refused:
-        found = build_problem(refused.code, str(refused))
-        if refused.code == "too_large":
-            problems.stop(found)
-        else:
-            problems.add(found)
+        problem = build_problem(refused.code, str(refused))
+        (problems.stop if refused.code == "too_large" else problems.add)(problem)
         return None
     return data
 
@@ -81,8 +78,8 @@ def _read_uncompressed(stream: BinaryIO, limit: int) -> Iterator[bytes]:
 def _still_compressed_message(encoding: str, known: Encoding) -> str:
     if encoding:
         return f"Within the {encoding} data, {known.key} data follows. Compress the file once."
-    mend = f"Send Content-Encoding: {known.key}, or a file name that ends in {known.ending}."
-    return f"The file is compressed with {known.key}. {mend}"
+    remedy = f"Send Content-Encoding: {known.key}, or a file name that ends in {known.ending}."
+    return f"The file is compressed with {known.key}. {remedy}"
 
 
 def _detect_compression(data: bytes) -> Encoding | None:
@@ -149,31 +146,26 @@ def _decompress_members(stream: BinaryIO, encoding: str, limits: Limits) -> Iter
         try:
             part, pending = member.expand(pending, min(_CHUNK_BYTES, left))
         except (zlib.error, zstd.ZstdError) as error:
-            raise _damaged_error(encoding, error) from None
+            raise _library_error(encoding, error) from None
         left -= len(part)
         yield part
         member = None if member.ended else member
     if not members:
-        raise DecompressionError(
-            "encoding", f"The file is empty: there is no {encoding} data. {_recompress_remedy(encoding)}"
-        )
+        raise _damaged_error(f"The file is empty: there is no {encoding} data.", encoding)
     if member is not None:
-        mend = _recompress_remedy(encoding)
-        raise DecompressionError("encoding", f"The {encoding} data ends before its end mark: it is cut off. {mend}")
+        raise _damaged_error(f"The {encoding} data ends before its end mark: it is cut off.", encoding)
 
 
-def _recompress_remedy(encoding: str) -> str:
-    return f"Compress the file with {encoding} again and send it whole."
+def _damaged_error(message: str, encoding: str) -> DecompressionError:
+    return DecompressionError("encoding", f"{message} Compress the file with {encoding} again and send it whole.")
 
 
-def _damaged_error(encoding: str, error: Exception) -> DecompressionError:
+def _library_error(encoding: str, error: Exception) -> DecompressionError:
     reason = str(error).rsplit(": ", 1)[-1].rstrip(".")
     if "too much memory" in reason:
-        most = f"{(1 << _MAX_ZSTD_WINDOW_LOG) >> 20} MiB"
-        return DecompressionError(
-            "too_large", f"The zstd data needs a window of more than {most}. Compress it without --long."
-        )
-    return DecompressionError("encoding", f"The {encoding} data is damaged ({reason}). {_recompress_remedy(encoding)}")
+        message = f"The zstd data needs a window of more than {(1 << _MAX_ZSTD_WINDOW_LOG) >> 20} MiB."
+        return DecompressionError("too_large", f"{message} Compress it without --long.")
+    return _damaged_error(f"The {encoding} data is damaged ({reason}).", encoding)
 
 
 def _count_member(members: int, encoding: str, most: int) -> int:
@@ -193,10 +185,6 @@ def _check_member_magic(head: bytes, encoding: str, *, first: bool) -> None:
     if encoding == "zstd" and int.from_bytes(head[:4], "little") in _SKIPPABLE_FRAME_MAGICS:
         return
     if first:
-        message = (
-            f"The file is said to be compressed with {encoding}, but is not. Leave the encoding away, or compress it."
-        )
-        raise DecompressionError("encoding", message)
-    raise DecompressionError(
-        "encoding", f"Something that is not {encoding} follows the {encoding} data. {_recompress_remedy(encoding)}"
-    )
+        message = f"The file is said to be compressed with {encoding}, but is not."
+        raise DecompressionError("encoding", f"{message} Leave the encoding away, or compress it.")
+    raise _damaged_error(f"Something that is not {encoding} follows the {encoding} data.", encoding)

@@ -62,7 +62,7 @@ def _read_file(
         asked, most = _ALLOCATION_SIZE.search(str(lack)), reading.limits.expanded_bytes
         if asked is None or int(asked[1]) <= most:
             raise  # the caller knows how much memory there is and what else uses it
-        reading.problems.stop(build_problem("too_large", str(too_many_bytes_error(reading.limits)), Location()))
+        reading.problems.stop(build_problem("too_large", str(too_many_bytes_error(reading.limits))))
     except (pa.ArrowException, OSError, ValueError, TypeError, KeyError, IndexError, OverflowError, EOFError) as fault:
         message = f"This is no intact {name} file ({_error_text(fault)}). {REWRITE_REMEDY}"
         reading.problems.add_new("syntax", message)

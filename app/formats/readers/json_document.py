@@ -6,7 +6,15 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from app.formats.columns import MissingValue, RawColumns, RawScores, ReaderContext, check_label_lists, check_row_count
+from app.formats.columns import (
+    MissingValue,
+    RawColumns,
+    RawScores,
+    ReaderContext,
+    check_common_length,
+    check_label_lists,
+    check_row_count,
+)
 from app.formats.layouts import ColumnListsLayout, FieldNames, KeyedMapLayout, RecordListLayout
 from app.formats.problems import WHOLE_FILE_ROW, Location, Problem, build_problem, describe_value, pointer_token, quote
 from app.formats.readers.records import columns_from_records, fault_message, gold_field_refusal, valid_id
@@ -41,9 +49,8 @@ def _document_columns(document: Any, reading: ReaderContext) -> RawColumns | Non
         return _record_columns(document, "", FieldNames("id", reading.answer_field), reading)
     if type(document) is not tuple:
         message = 'The file is a bare value. Write records: {"predictions": [{"id": "t1", …}, …]}, or the list alone.'
-        reading.problems.add_new(
-            "wrong_shape", message, Location(""), expected="a list or object", got=describe_value(document)
-        )
+        got = describe_value(document)
+        reading.problems.add_new("wrong_shape", message, Location(""), expected="a list or object", got=got)
         return None
     fields: dict[str, Any] = dict(reversed(document))  # of a repeated key, the first value
     for key in _RECORD_KEYS:
@@ -77,9 +84,8 @@ def _shape_problem(fields: dict[str, Any], document: tuple[Any, ...], reading: R
         f'{quote(key)} is not laid out as in any known shape. Records are {{"predictions": [{{…}}, …]}}, '
         'columns are {"ids": […], "labels": […]} or {"ids": […], "classes": […], "scores": [[…], …]}.'
     )
-    return build_problem(
-        "wrong_shape", message, Location(pointer_token(key)), expected="a list", got=describe_value(fields[key])
-    )
+    place, got = Location(pointer_token(key)), describe_value(fields[key])
+    return build_problem("wrong_shape", message, place, expected="a list", got=got)
 
 
 def _columns_without_ids(fields: dict[str, Any]) -> str | None:
@@ -124,9 +130,8 @@ def _check_other_keys(
     if faulty or has_repeated_key(document):
         shallow = tuple((key, None if key in used else value) for key, value in document)
         for code, path, value in iter_faults(shallow, ()):
-            reading.problems.report(
-                code, WHOLE_FILE_ROW, partial(_fault_problem, code, path, value, shown=value is not None)
-            )
+            got = None if value is None else describe_value(value)
+            reading.problems.report(code, WHOLE_FILE_ROW, partial(_fault_problem, code, path, got))
     names = dict.fromkeys(key for key, _ in others)
     beside_records = type(columns.layout) is RecordListLayout  # where 'labels' may be anything, such as the vocabulary
     for name in names:
@@ -153,9 +158,9 @@ def _column_lists(fields: dict[str, Any], document: tuple[Any, ...], reading: Re
     listed = {name: fields[name] for name in used if name in fields and _check_is_list(name, fields[name], reading)}
     if max(inspect_nesting(column)[0] for column in (ids, named or (), *listed.values())) + 2 > reading.limits.nesting:
         raise TooDeep
-    rows = _common_length(listed, len(ids), reading)
+    rows = check_common_length({name: len(column) for name, column in listed.items()}, len(ids), reading.problems)
     cut = {
-        name: _mark_faults(column, partial(_column_path, name), ids, reading, texts=name in {"ids", "labels"})[:rows]
+        name: _mark_faults(column, _paths_in_column(name), ids, reading, texts=name in {"ids", "labels"})[:rows]
         for name, column in {"ids": ids, **listed}.items()
     }
     columns = RawColumns(
@@ -172,8 +177,8 @@ def _column_lists(fields: dict[str, Any], document: tuple[Any, ...], reading: Re
     return _check_other_keys(columns, document, {"ids", *used, *(["classes"] if named is not None else [])}, reading)
 
 
-def _column_path(name: str, row: int) -> KeyPath:
-    return name, row
+def _paths_in_column(name: str) -> Callable[[int], KeyPath]:
+    return lambda row: (name, row)
 
 
 def _has_nested_lists(labels: object) -> bool:
@@ -185,10 +190,8 @@ def _check_is_list(name: str, value: object, reading: ReaderContext) -> bool:
     if type(value) is list:
         return True
     message = f"'{name}' must be a list with one value for each id."
-    found = build_problem(
-        "wrong_shape", message, Location(pointer_token(name)), expected="a list", got=describe_value(value)
-    )
-    reading.problems.add(found)
+    place, got = Location(pointer_token(name)), describe_value(value)
+    reading.problems.add_new("wrong_shape", message, place, expected="a list", got=got)
     return False
 
 
@@ -196,19 +199,6 @@ def _class_names(fields: dict[str, Any], reading: ReaderContext) -> list[Any] | 
     """The classes in the order of the columns of scores; None where the file does not name them."""
     classes = fields.get("classes")
     return classes if classes is not None and _check_is_list("classes", classes, reading) else None
-
-
-def _common_length(columns: dict[str, list[Any]], count: int, reading: ReaderContext) -> int:
-    """The number of rows that all columns have; a problem for each column whose length differs from that of the ids."""
-    rows = count
-    for name, column in columns.items():
-        if len(column) != count:
-            message = f"'ids' has {count} values, '{name}' has {len(column)}. Give one value for each id."
-            place = Location(f"/{name}")
-            expected, got = f"{count} values", f"{len(column)} values"
-            reading.problems.add_new("wrong_shape", message, place, expected=expected, got=got)
-            rows = min(rows, len(column))
-    return rows
 
 
 def _mark_faults(
@@ -221,27 +211,19 @@ def _mark_faults(
     for row, value in enumerate(values):
         if type(value) not in NESTED_OR_BAD_TYPES:
             continue
-        for code, found, wrong in iter_faults(value, path(row)):
-            owner = partial(valid_id, ids[row] if row < len(ids) else None, reading)
-            reading.problems.report(code, row, partial(_fault_problem, code, found, wrong, owner, text=texts))
+        for code, inner_path, faulty in iter_faults(value, path(row)):
+            owner, got = partial(valid_id, ids[row] if row < len(ids) else None, reading), describe_value(faulty)
+            reading.problems.report(code, row, partial(_fault_problem, code, inner_path, got, owner, text=texts))
             marked[row] = MissingValue.FAULT
     return marked
 
 
 def _fault_problem(
-    code: str,
-    path: KeyPath,
-    value: object,
-    owner: Callable[[], str | None] = lambda: None,
-    *,
-    shown: bool = True,
-    text: bool = False,
+    code: str, path: KeyPath, got: str | None, owner: Callable[[], str | None] = lambda: None, *, text: bool = False
 ) -> Problem:
     """The problem of a repeated key or an invalid number."""
-    got = describe_value(value) if shown else None
-    return build_problem(
-        code, fault_message(code, text=text), Location(json_pointer(path)), instance_id=owner(), got=got
-    )
+    message, place = fault_message(code, text=text), Location(json_pointer(path))
+    return build_problem(code, message, place, instance_id=owner(), got=got)
 
 
 def _map_columns(document: tuple[Any, ...], reading: ReaderContext) -> RawColumns:

@@ -63,8 +63,8 @@ def gold_field_refusal(name: str, reading: ReaderContext) -> str | None:
 
 def valid_id(name: object, reading: ReaderContext) -> str | None:
     """An id if it is valid, to name the instance of a problem."""
-    found = normalize_clean_texts([name], reading.limits)
-    return found[0] if found else None
+    texts = normalize_clean_texts([name], reading.limits)
+    return texts[0] if texts else None
 
 
 def columns_from_records(
@@ -82,9 +82,9 @@ def columns_from_records(
         named = shape.layout.names.label
         labels = (value for record in records if type(record) is tuple for name, value in record if name == named)
         check_label_lists(labels if columns is None else columns.get(named, ()), shape.reading)
-    found = _columns_from_uniform_records(columns, rows, shape, outer) if columns is not None else None
-    if found is not None:
-        return found
+    uniform = _columns_from_uniform_records(columns, rows, shape, outer) if columns is not None else None
+    if uniform is not None:
+        return uniform
     if inspect_nesting(records)[0] + outer > reading.limits.nesting:
         raise TooDeep
     return _RecordParser(shape).run(records, rows)
@@ -213,22 +213,18 @@ class _RecordParser:
         fields = self._without_faults(row, record)
         shape, names = self.shape, self.layout.names
         self.rows.append(row)
-        self.ids.append(fields[names.id] if names.id in fields else self._report_missing_id(row, fields))
+        value = partial(self._required_value, row, fields)
+        self.ids.append(value(names.id, "missing_id", self._missing_id_problem))
         if shape.labelled:
-            self.labels.append(
-                fields[names.label] if names.label in fields else self._report_missing_label(row, fields)
-            )
+            self.labels.append(value(names.label, "wrong_shape", self._missing_label_problem))
         if shape.score:
-            self.scores.append(
-                fields[shape.score] if shape.score in fields else self._report_missing_scores(row, fields)
-            )
+            self.scores.append(value(shape.score, "wrong_shape", self._missing_scores_problem))
         if self.reading.gold:
             self.splits.append(fields.get(names.split, MissingValue.ABSENT))
             self.weights.append(fields.get(names.weight, MissingValue.ABSENT))
-        known = {
-            *shape.used,
-            *([] if not shape.labelled or names.label in fields else [self.reading.other_answer_field]),
-        }
+        known = set(shape.used)
+        if shape.labelled and names.label not in fields:
+            known.add(self.reading.other_answer_field)  # which is part of the problem of the missing label
         for name in fields:
             if name not in known:
                 self._handle_unused_field(row, name, fields)
@@ -236,28 +232,22 @@ class _RecordParser:
     def _without_faults(self, row: int, record: tuple[Any, ...]) -> dict[str, Any]:
         """The record as a dictionary; repeated keys and invalid numbers are reported and replaced by a marker."""
         fields: dict[str, Any] = dict(record)
-        if len(fields) == len(record) and (
-            NESTED_OR_BAD_TYPES.isdisjoint(map(type, fields.values())) or not inspect_nesting([record])[1]
-        ):
+        is_flat = NESTED_OR_BAD_TYPES.isdisjoint(map(type, fields.values()))
+        if len(fields) == len(record) and (is_flat or not inspect_nesting([record])[1]):
             return fields
         faulty = set()
         for code, path, value in iter_faults(record, ()):
             self._report(code, row, partial(self._fault, code, row, path, value, fields))
             faulty.add(path[0])
-        return (
-            {key: MissingValue.FAULT if key in faulty else value for key, value in fields.items()} if faulty else fields
-        )
+        return {key: MissingValue.FAULT if key in faulty else value for key, value in fields.items()}
 
-    def _report_missing_id(self, row: int, fields: Mapping[str, Any]) -> MissingValue:
-        self._report("missing_id", row, partial(self._missing_id_field_problem, row, fields))
-        return MissingValue.FAULT
-
-    def _report_missing_label(self, row: int, fields: Mapping[str, Any]) -> MissingValue:
-        self._report("wrong_shape", row, partial(self._missing_label_field_problem, row, fields))
-        return MissingValue.FAULT
-
-    def _report_missing_scores(self, row: int, fields: Mapping[str, Any]) -> MissingValue:
-        self._report("wrong_shape", row, partial(self._missing_scores_field_problem, row, fields))
+    def _required_value(
+        self, row: int, fields: Mapping[str, Any], name: str, code: str, build: Callable[..., Problem]
+    ) -> object:
+        """The value of a field; a marker, and a problem, where the record does not have it."""
+        if name in fields:
+            return fields[name]
+        self._report(code, row, partial(build, row, fields))
         return MissingValue.FAULT
 
     def _handle_unused_field(self, row: int, name: str, fields: Mapping[str, Any]) -> None:
@@ -275,44 +265,39 @@ class _RecordParser:
         value = '["a", "b"]' if self.reading.sets else '"a"'
         example = f'{{"{self.layout.name("id")}": "t1", "{self.reading.answer_field}": {value}}}'
         message = f"A record must be an object. Write it like {example}."
-        return build_problem(
-            "wrong_shape", message, self.layout.locate(row), expected="an object", got=describe_value(record)
-        )
+        place, got = self.layout.locate(row), describe_value(record)
+        return build_problem("wrong_shape", message, place, expected="an object", got=got)
 
     def _fault(self, code: str, row: int, path: KeyPath, value: object, fields: Mapping[str, Any]) -> Problem:
         place, names = self._location_within(row, json_pointer(path)), self.layout.names
         message = fault_message(code, text=path[0] in {names.id, names.label})
         return build_problem(code, message, place, instance_id=self._record_id(fields), got=describe_value(value))
 
-    def _missing_id_field_problem(self, row: int, fields: Mapping[str, Any]) -> Problem:
+    def _missing_id_problem(self, row: int, fields: Mapping[str, Any]) -> Problem:
         name = self.layout.name("id")
         message = f"The record has no '{name}'. Give each record the id of its instance."
         place, expected = self.layout.locate(row), f"the field '{name}'"
         return build_problem("missing_id", message, place, expected=expected, got=_describe_fields(fields))
 
-    def _missing_label_field_problem(self, row: int, fields: Mapping[str, Any]) -> Problem:
-        reading, place = self.reading, self.layout.locate(row)
+    def _missing_label_problem(self, row: int, fields: Mapping[str, Any]) -> Problem:
+        reading, place, name = self.reading, self.layout.locate(row), self.reading.answer_field
         if reading.other_answer_field in fields:
             message = f"This task takes {reading.kind} per instance, not '{reading.other_answer_field}'. {reading.label_remedy}"
             place = self._location_within(row, f"/{reading.other_answer_field}")
         elif reading.score_field(fields, labelled=False):
-            message = (
-                f"Other records have a '{reading.answer_field}', this one has none. Give it to all records or to none."
-            )
+            message = f"Other records have a '{name}', this one has none. Give it to all records or to none."
         else:
-            message = f"The record has no '{reading.answer_field}'. {reading.label_remedy}"
-        return self._missing_field_problem(place, message, reading.answer_field, fields)
+            message = f"The record has no '{name}'. {reading.label_remedy}"
+        return self._missing_field_problem(place, message, name, fields)
 
-    def _missing_scores_field_problem(self, row: int, fields: Mapping[str, Any]) -> Problem:
+    def _missing_scores_problem(self, row: int, fields: Mapping[str, Any]) -> Problem:
         name = self.layout.name("score")
         message = f"Other records have '{name}', this one has none. Give a score for each class to all records."
         return self._missing_field_problem(self.layout.locate(row), message, name, fields)
 
-    def _missing_field_problem(self, place: Location, message: str, due: str, fields: Mapping[str, Any]) -> Problem:
-        expected, got = f"the field '{due}'", _describe_fields(fields)
-        return build_problem(
-            "wrong_shape", message, place, instance_id=self._record_id(fields), expected=expected, got=got
-        )
+    def _missing_field_problem(self, place: Location, message: str, name: str, fields: Mapping[str, Any]) -> Problem:
+        expected, got, owner = f"the field '{name}'", _describe_fields(fields), self._record_id(fields)
+        return build_problem("wrong_shape", message, place, instance_id=owner, expected=expected, got=got)
 
     def _misnamed_field_problem(self, row: int, name: str, fields: Mapping[str, Any]) -> Problem:
         refusal = gold_field_refusal(name, self.reading) or ""

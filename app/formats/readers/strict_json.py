@@ -85,19 +85,14 @@ def syntax_problem(error: json.JSONDecodeError, *, line: int | None = None) -> P
     """The problem of a text that is not JSON; `line` is its line if the text is one line of a file."""
     place = Location(None, line or error.lineno, error.colno)
     rest = error.doc[error.pos : error.pos + 20]
-    return build_problem(
-        "syntax",
-        f"This is not JSON: {_syntax_reason(error, rest, lines=line is not None)}",
-        place,
-        got=_describe_rest(rest),
-    )
+    message = f"This is not JSON: {_syntax_reason(error, rest, lines=line is not None)}"
+    return build_problem("syntax", message, place, got=json.dumps(rest) if rest else "the end of the text")
 
 
-def _describe_rest(rest: str) -> str:
-    return json.dumps(rest) if rest else "the end of the text"
-
-
-_LINES_HINT = (
+_SECOND_VALUE_HINT = "the line goes on after its value. Put one record on each line."
+_UNTERMINATED_HINT = "a string begins here that nothing closes. Close it with a double quote, or send the text whole."
+_PYTHON_HINT = "it looks like Python. Write it with json.dump: double quotes, true, false, null."
+_JSON_LINES_HINT = (
     "the text goes on after its value. If there is one record a line, it is JSON Lines: send it as "
     "application/x-ndjson, or with a file name that ends in .jsonl."
 )
@@ -107,24 +102,15 @@ def _syntax_reason(error: json.JSONDecodeError, rest: str, *, lines: bool) -> st
     """What is wrong, in a sentence, from the library's message and the text at that position."""
     message = error.msg.removesuffix(" at").removesuffix(" starting").lower()
     cases = (
-        (
-            error.msg == "Extra data",
-            "the line goes on after its value. Put one record on each line." if lines else _LINES_HINT,
-        ),
-        (
-            message.startswith("unterminated string"),
-            "a string begins here that nothing closes. Close it with a double quote, or send the text whole.",
-        ),
+        (error.msg == "Extra data", _SECOND_VALUE_HINT if lines else _JSON_LINES_HINT),
+        (message.startswith("unterminated string"), _UNTERMINATED_HINT),
         (not rest, "the text ends in the middle of a value. Send it whole."),
-        (
-            _PYTHON_LITERAL.match(rest),
-            "it looks like Python. Write it with json.dump: double quotes, true, false, null.",
-        ),
+        (_PYTHON_LITERAL.match(rest), _PYTHON_HINT),
         (rest[:1] in {"]", "}"}, "a value or name is missing here. Remove the comma before it."),
         (message.startswith("invalid control"), "a line end or control character stands in a string. Escape it."),
-        (True, f"{message}. Correct it at this place, or write the file with a JSON library."),
     )
-    return next(text for holds, text in cases if holds)
+    fallback = f"{message}. Correct it at this place, or write the file with a JSON library."
+    return next((text for applies, text in cases if applies), fallback)
 
 
 _BRACKET = re.compile(r'"(?:[^"\\]|\\.)*+"?|[\[\]{}]', re.DOTALL)
