@@ -50,7 +50,7 @@ def score_offline(
     task: TaskKind,
     classes: Sequence[str] | None = None,
     positive_label: str | None = None,
-    beside: Mapping[str, Any] | None = None,
+    metadata: Mapping[str, Any] | None = None,
     void: Iterable[str] = (),
     wants_scores: bool = True,
     options: Mapping[str, str] | None = None,
@@ -62,8 +62,8 @@ def score_offline(
     InvalidContent if `classes` or `void` list something twice, and any error of `choose`.
     """
     outcome = OfflineOutcome(Problems(), Problems(), [])
-    beside = beside or {}
-    spec = normalized_task_spec(task, classes, positive_label, beside)
+    metadata = metadata or {}
+    spec = normalized_task_spec(task, classes, positive_label, metadata)
     declared = classes is not None
     with garbage_collection_paused(), suppress(TooManyProblems):
         truth = read_source(gold, spec, gold=True, problems=outcome.gold_problems, limits=limits, declared=declared)
@@ -79,22 +79,21 @@ def score_offline(
         if classes is None:
             spec = replace(spec, classes=_union_of_classes(truth, answers, task, voided))
             size = len(spec.classes)
-            outcome.notes.append(
-                f"no classes were declared: the sorted labels of gold and predictions ({size}) are the vocabulary"
-            )
+            labels = f"the sorted labels of gold and predictions ({size})"
+            outcome.notes.append(f"no classes were declared: {labels} are the vocabulary")
         gold_rules.check_not_empty(truth, voided, outcome.gold_problems)
         gold_rules.check_vocabulary(truth, spec, declared=declared, limits=limits, problems=outcome.gold_problems)
         if not outcome.gold_problems:  # without valid gold the predictions cannot be validated
-            outcome.calls = choose(spec, _needs_met(spec, truth, answers, beside))
-            _score_tables(outcome, truth, answers, spec=spec, void=voided, options=options or {}, beside=beside)
+            outcome.calls = choose(spec, _needs_met(spec, truth, answers, metadata))
+            _score_tables(outcome, truth, answers, spec=spec, void=voided, options=options or {}, metadata=metadata)
     return outcome
 
 
 def _needs_met(
-    spec: TaskSpec, truth: NormalizedTable, answers: NormalizedTable, beside: Mapping[str, Any]
+    spec: TaskSpec, truth: NormalizedTable, answers: NormalizedTable, metadata: Mapping[str, Any]
 ) -> frozenset[str]:
     """The needs that two files and the gold metadata meet, and whether the gold gives acceptable answers."""
-    parts = {name: beside.get(name) is not None for name in ("folds", "groups")}
+    parts = {name: metadata.get(name) is not None for name in ("folds", "groups")}
     acceptable = spec.task != "multilabel" and truth.counts is not None
     return needs_met(spec, scores=answers.scores is not None, **parts) | ({ACCEPTABLE_SETS} if acceptable else set())
 
@@ -107,19 +106,19 @@ def _score_tables(
     spec: TaskSpec,
     void: frozenset[str],
     options: Mapping[str, str],
-    beside: Mapping[str, Any],
+    metadata: Mapping[str, Any],
 ) -> None:
     rules = ReadingRules.strictest(outcome.calls)
     gold = build_gold(truth, spec, void, rules, outcome.gold_problems)
     known = gold.index if gold else IdIndex(gold_rules.scored_ids(truth, void))
-    found = validate_table(answers, known, spec, rules=rules, void=void, problems=outcome.problems)
+    arrays = validate_table(answers, known, spec, rules=rules, void=void, problems=outcome.problems)
     outcome.notes = list(dict.fromkeys((*outcome.notes, *truth.notes, *answers.notes)))  # notes of the validation
-    if gold is not None and found is not None:
-        assign_groupings(gold, beside)
-        labels, rule, said = hard_labels(gold, found, None, options)
-        outcome.notes += said
-        outcome.case = gold.case(labels, found.scores)
-        outcome.scores = score_labels(gold, labels, outcome.calls, found.scores, rule)
+    if gold is not None and arrays is not None:
+        assign_groupings(gold, metadata)
+        labels, rule, decision_notes = hard_labels(gold, arrays, None, options)
+        outcome.notes += decision_notes
+        outcome.case = gold.case(labels, arrays.scores)
+        outcome.scores = score_labels(gold, labels, outcome.calls, arrays.scores, rule)
 
 
 def _union_of_classes(

@@ -86,8 +86,8 @@ class Gold:
 
     def case(self, labels: Labels, scores: NDArray[np.float64] | None = None) -> EvaluationInput:
         """The evaluation input of predictions, in gold order."""
-        beside = self.weights, self.folds, self.groups, self.weight_unit
-        return EvaluationInput(self.spec, self.labels, labels, scores, *beside)
+        divisions = self.weights, self.folds, self.groups, self.weight_unit
+        return EvaluationInput(self.spec, self.labels, labels, scores, *divisions)
 
     def rows_by_split(self) -> dict[str, NDArray[np.int64] | None]:
         """The row numbers of each split that gets scores; None means all rows."""
@@ -130,11 +130,11 @@ def garbage_collection_paused() -> Iterator[None]:
 
 def normalize_distinct(texts: Iterable[str]) -> tuple[str, ...]:
     """Texts in Unicode NFC, in which ids and labels are compared; raises InvalidContent if two become equal."""
-    found = tuple(to_nfc(text, len(text)) for text in texts)
-    if len(set(found)) != len(found):
-        twice = Counter(found).most_common(1)[0][0]
-        raise InvalidContent(f"'{twice}' is listed twice.", remedy="List each id or label once.")
-    return found
+    normalized = tuple(to_nfc(text, len(text)) for text in texts)
+    if len(set(normalized)) != len(normalized):
+        repeated = Counter(normalized).most_common(1)[0][0]
+        raise InvalidContent(f"'{repeated}' is listed twice.", remedy="List each id or label once.")
+    return normalized
 
 
 def read_source(
@@ -174,7 +174,7 @@ def load_gold(
 ) -> tuple[Gold | None, Problems]:
     """Read gold and validate it; the gold is None exactly where there are problems.
 
-    Without `classes`, the sorted label set of the gold becomes the vocabulary. `metadata` holds canonical gold metadata
+    Without `classes`, the sorted label set of the gold becomes the vocabulary. `beside` holds canonical gold metadata
     by field (app.scoring.declaration.gold_metadata). `void` ids are not scored, nor are those that the file marks so.
     Of `rules` only `duplicates` applies to gold. Raises InvalidContent if `classes` or `void` list something twice, and
     if folds or groups lack an id.
@@ -186,9 +186,8 @@ def load_gold(
         voided = find_void_ids(table, task, normalize_distinct(void))
         if classes is None:
             spec = replace(spec, classes=gold_rules.label_set(table, voided))
-            table.notes.append(
-                f"no classes were declared: the sorted labels of the gold ({len(spec.classes)}) are the vocabulary"
-            )
+            labels = f"the sorted labels of the gold ({len(spec.classes)})"
+            table.notes.append(f"no classes were declared: {labels} are the vocabulary")
         gold_rules.check_not_empty(table, voided, problems)
         gold_rules.check_vocabulary(table, spec, declared=classes is not None, limits=limits, problems=problems)
         gold = build_gold(table, spec, voided, rules or ReadingRules(), problems)
@@ -197,10 +196,10 @@ def load_gold(
     return gold, problems
 
 
-def assign_groupings(gold: Gold, beside: Mapping[str, Any]) -> None:
+def assign_groupings(gold: Gold, metadata: Mapping[str, Any]) -> None:
     """Assign the instances to their folds and groups, where these are given."""
-    gold.folds = build_grouping(beside.get("folds"), "folds", gold.ids)
-    gold.groups = build_grouping(beside.get("groups"), "groups", gold.ids)
+    gold.folds = build_grouping(metadata.get("folds"), "folds", gold.ids)
+    gold.groups = build_grouping(metadata.get("groups"), "groups", gold.ids)
 
 
 def find_void_ids(table: NormalizedTable, task: TaskKind, void: Iterable[str]) -> frozenset[str]:
@@ -226,11 +225,11 @@ def infer_task(gold: SourceFile, positive_label: str | None = None, limits: Limi
 
 
 def normalized_task_spec(
-    task: TaskKind, classes: Sequence[str] | None, positive_label: str | None, beside: Mapping[str, Any]
+    task: TaskKind, classes: Sequence[str] | None, positive_label: str | None, metadata: Mapping[str, Any]
 ) -> TaskSpec:
     """The task with labels in NFC; raises InvalidContent if a class is listed twice."""
     positive = None if positive_label is None else normalize_distinct([positive_label])[0]
-    return build_task_spec(task, normalize_distinct(classes or ()), positive, beside)
+    return build_task_spec(task, normalize_distinct(classes or ()), positive, metadata)
 
 
 def build_gold(
@@ -239,17 +238,15 @@ def build_gold(
     """Build gold from a table, in the order of its ids; None if it has problems."""
     index = IdIndex(gold_rules.scored_ids(table, void))
     gold_rules.check_void_ids_distinct(table, void, problems)
-    found = validate_table(
-        table, index, spec, rules=ReadingRules(duplicates=rules.duplicates), void=void, problems=problems
-    )
+    reading_rules = ReadingRules(duplicates=rules.duplicates)
+    arrays = validate_table(table, index, spec, rules=reading_rules, void=void, problems=problems)
     weights = gold_rules.integer_weights(table, void, problems)
-    if found is None or found.labels is None or problems:
+    if arrays is None or arrays.labels is None or problems:
         return None
-    listed = sorted(name for name in set(table.ids) if name is not None)
+    ids = sorted(name for name in set(table.ids) if name is not None)
     if spec.task != "multilabel" and table.counts is not None:
-        table.notes.append(
-            "the gold gives sets of acceptable answers: only metrics that are defined for them have values"
-        )
+        limitation = "only metrics that are defined for them have values"
+        table.notes.append(f"the gold gives sets of acceptable answers: {limitation}")
     splits = gold_rules.split_codes(table, void)
     splits = None if splits is None else gold_rules.align_to_index(splits, table, void, index)
     if splits is not None and splits.all():
@@ -257,9 +254,10 @@ def build_gold(
     if weights is not None:
         table.notes.append("the instances have weights: all counts are sums of them")
     tables = build_lookup_tables(index, spec.classes)
-    whole = None if weights is None else gold_rules.align_to_index(weights[0], table, void, index)
+    exact_weights = None if weights is None else gold_rules.align_to_index(weights[0], table, void, index)
     unit = Fraction(1) if weights is None else weights[1]
-    return Gold(index, spec, found.labels, splits, whole, void, listed, table.notes, tables=tables, weight_unit=unit)
+    labels, notes = arrays.labels, table.notes
+    return Gold(index, spec, labels, splits, exact_weights, void, ids, notes, tables=tables, weight_unit=unit)
 
 
 def validate_predictions(
@@ -289,44 +287,39 @@ def validate_predictions(
             texts = (ids.ids, spec.classes) if tables is None else (tables.ids, tables.classes)
             pairs = predictions.kind.layout == "long" and spec.task == "multilabel"
             limits = limits_for_phase(PhaseSize.of(*texts, void=void), limits, pairs=pairs)
-            labels = (
-                None
-                if rules.scores == "due" or tables is None
-                else _read_labels_vectorized(predictions, spec, tables, limits)
-            )
-            if labels is not None:
-                return PredictionArrays(labels), problems, []
-            scores = _read_scores_vectorized(predictions, spec, tables, rules, limits)
-            if scores is not None:
-                return PredictionArrays(None, scores), problems, []
+            arrays = None if tables is None else _read_vectorized(predictions, spec, tables, rules, limits)
+            if arrays is not None:
+                return arrays, problems, []
             table = read_source(predictions, spec, gold=False, problems=problems, limits=limits, wants_scores=wanted)
-            found = validate_table(
-                table, ids, spec, rules=rules, void=frozenset(normalize_distinct(void)), problems=problems
-            )
+            void = frozenset(normalize_distinct(void))
+            arrays = validate_table(table, ids, spec, rules=rules, void=void, problems=problems)
     except TooManyRows as refused:
         problems.stop(refused.problem)
         return None, problems, []
     except MemoryError as lack:
         raise FileMemoryError from lack
-    return found, problems, table.notes
+    return arrays, problems, table.notes
 
 
-def _read_labels_vectorized(
-    predictions: SourceFile, spec: TaskSpec, tables: LookupTables, limits: Limits
-) -> Labels | None:
-    """The labels, if the vectorized reader supports the file; else None. Raises TooManyRows."""
-    with predictions.path.open("rb") as stream:
-        return read_labels(stream, predictions.kind, tables, sets=spec.task == "multilabel", limits=limits)
+def _read_vectorized(
+    source: SourceFile, spec: TaskSpec, tables: LookupTables, rules: ReadingRules, limits: Limits
+) -> PredictionArrays | None:
+    """The labels or scores of a file, if a vectorized reader supports it; else None. Raises TooManyRows."""
+    labels, scores = None, None
+    if rules.scores != "due":
+        with source.path.open("rb") as stream:
+            labels = read_labels(stream, source.kind, tables, sets=spec.task == "multilabel", limits=limits)
+    if labels is None:
+        with source.path.open("rb") as stream:
+            scores = read_scores(stream, source.kind, tables.ids, spec, rules=rules, limits=limits)
+    return None if labels is None and scores is None else PredictionArrays(labels, scores)
 
 
-def _read_scores_vectorized(
-    predictions: SourceFile, spec: TaskSpec, tables: LookupTables | None, rules: ReadingRules, limits: Limits
-) -> NDArray[np.float64] | None:
-    """The scores of a file without labels, if the vectorized reader supports it; else None."""
-    if tables is None:
-        return None
-    with predictions.path.open("rb") as stream:
-        return read_scores(stream, predictions.kind, tables.ids, spec, rules=rules, limits=limits)
+def _validate_against_gold(
+    gold: Gold, predictions: SourceFile, rules: ReadingRules, limits: Limits
+) -> tuple[PredictionArrays | None, Problems, list[str]]:
+    index, void, tables = gold.index, gold.void, gold.tables
+    return validate_predictions(index, gold.spec, predictions, rules=rules, void=void, tables=tables, limits=limits)
 
 
 def score_predictions(
@@ -348,15 +341,13 @@ def score_predictions(
     once the file has been validated, before any score is computed. Raises FileMemoryError.
     """
     rules = rules or ReadingRules.strictest(calls, primary)
-    found, problems, notes = validate_predictions(
-        gold.index, gold.spec, predictions, rules=rules, void=gold.void, tables=gold.tables, limits=limits
-    )
+    arrays, problems, notes = _validate_against_gold(gold, predictions, rules, limits)
     if checked is not None:
         checked()
-    if found is None:
+    if arrays is None:
         return ScoringOutcome(problems, notes)
-    labels, rule, said = hard_labels(gold, found, decision, options or {})
-    return ScoringOutcome(problems, [*notes, *said], score_labels(gold, labels, calls, found.scores, rule))
+    labels, rule, decision_notes = hard_labels(gold, arrays, decision, options or {})
+    return ScoringOutcome(problems, [*notes, *decision_notes], score_labels(gold, labels, calls, arrays.scores, rule))
 
 
 def predicted_case(
@@ -370,25 +361,23 @@ def predicted_case(
     limits: Limits = DEFAULT_LIMITS,
 ) -> EvaluationInput:
     """The evaluation input of stored predictions on one split; raises ValueError if they have problems."""
-    found, problems, _ = validate_predictions(
-        gold.index, gold.spec, predictions, rules=rules, void=gold.void, tables=gold.tables, limits=limits
-    )
-    if found is None:
+    arrays, problems, _ = _validate_against_gold(gold, predictions, rules, limits)
+    if arrays is None:
         raise ValueError(f"stored predictions no longer read: {problems.to_dict()['total']}")
-    labels, rule, _ = hard_labels(gold, found, decision, options or {})
-    whole, rows = gold.case(labels, found.scores), gold.rows_by_split()[split]
-    return whole if rows is None else redecide_subset(rule, whole.take(rows))
+    labels, rule, _ = hard_labels(gold, arrays, decision, options or {})
+    all_rows, rows = gold.case(labels, arrays.scores), gold.rows_by_split()[split]
+    return all_rows if rows is None else redecide_subset(rule, all_rows.take(rows))
 
 
 def hard_labels(
-    gold: Gold, found: PredictionArrays, decision: Mapping[str, Any] | None, options: Mapping[str, str]
+    gold: Gold, arrays: PredictionArrays, decision: Mapping[str, Any] | None, options: Mapping[str, str]
 ) -> tuple[Labels, ConfiguredDecisionRule | None, list[str]]:
     """The labels of a file, or those that follow from its scores, with the decision rule and a note that says so."""
-    if found.labels is not None:
-        return found.labels, None, []
-    assert found.scores is not None
-    rule = ConfiguredDecisionRule.of(gold.spec, decision, single=found.scores.shape[1] == 1, options=options)
-    labels = decide_labels_with_gold(rule, gold.spec, gold.labels, found.scores, gold.weights)
+    if arrays.labels is not None:
+        return arrays.labels, None, []
+    assert arrays.scores is not None
+    rule = ConfiguredDecisionRule.of(gold.spec, decision, single=arrays.scores.shape[1] == 1, options=options)
+    labels = decide_labels_with_gold(rule, gold.spec, gold.labels, arrays.scores, gold.weights)
     return labels, rule, [f"hard labels follow from the scores: {describe_rule(rule)}"]
 
 
@@ -404,11 +393,11 @@ def score_labels(
     If a decision `rule` derived the labels from scores, it is applied again to each split with the rows of that split
     alone. All rows come last and reuse the counts of the splits; no split depends on another.
     """
-    whole, rows_of = gold.case(labels, scores), gold.rows_by_split()
-    found, common = {}, dict[Hashable, Any]()
-    for split, rows in reversed(rows_of.items()):
-        case = whole if rows is None else redecide_subset(rule, whole.take(rows))
+    all_rows, rows_by_split = gold.case(labels, scores), gold.rows_by_split()
+    results, shared_counts = {}, dict[Hashable, Any]()
+    for split, rows in reversed(rows_by_split.items()):
+        case = all_rows if rows is None else redecide_subset(rule, all_rows.take(rows))
         if split not in gold.ceilings:
             gold.ceilings[split] = BestAttainableValues(case)
-        found[split] = evaluate(case, calls, gold.ceilings[split], common)
-    return {split: found[split] for split in rows_of}
+        results[split] = evaluate(case, calls, gold.ceilings[split], shared_counts)
+    return {split: results[split] for split in rows_by_split}

@@ -118,9 +118,8 @@ def check_pair_counts(ids: int, rows: int, reading: ReaderContext) -> None:
         return
     if ids > limits.records:
         got = f"at least {ids} ids, or rows without one"
-        message = (
-            f"The file has {got}, but {_phase_text(limits.instances)}. Give the ids of the template, and no others."
-        )
+        phase = _phase_text(limits.instances)
+        message = f"The file has {got}, but {phase}. Give the ids of the template, and no others."
         raise TooManyRows(message, f"at most {limits.records} ids", got)
     if rows > limits.labels:
         message = f"An id has at least {rows} rows, of at most {limits.labels}. Give each pair of id and label once."

@@ -29,11 +29,8 @@ def decode_utf8(data: bytes, *, by_line: bool, problems: Problems) -> str | None
     With `by_line`, problems are ordered by their line; otherwise they come first. Invalid bytes appear in the text as
     lone surrogates (PEP 383), so that reading can continue. None where there is no text at all.
     """
-    if (
-        data[:2] in _UTF16_BYTE_ORDER_MARKS
-        or (b"\0" in data[:2] and data[:2] != b"\0\0")
-        or data[:4] == codecs.BOM_UTF32_BE
-    ):
+    is_utf16 = data[:2] in _UTF16_BYTE_ORDER_MARKS or (b"\0" in data[:2] and data[:2] != b"\0\0")
+    if is_utf16 or data[:4] == codecs.BOM_UTF32_BE:
         message = f"The file is UTF-16 or UTF-32. {_UTF8_REMEDY}"
         problems.add_new("encoding", message, Location(None, 1, 1), expected="UTF-8")
         return None
@@ -79,22 +76,22 @@ def has_excess_combining_marks(text: str) -> bool:
 def _report_invalid_bytes(data: bytes, by_line: bool, problems: Problems) -> None:
     """Report each maximal run of invalid bytes; runs beyond the listed ones are only counted."""
     view = memoryview(data)
-    start, line, line_start, found = 0, 1, 0, 0
-    ruler = _ColumnCounter(data)
-    while start < len(data) and found < MAX_LISTED_PROBLEMS:
+    start, line, line_start, listed = 0, 1, 0, 0
+    counter = _ColumnCounter(data)
+    while start < len(data) and listed < MAX_LISTED_PROBLEMS:
         end = start + _DECODE_WINDOW_BYTES
-        wrong = None
+        invalid_at = None
         try:
             end = start + codecs.utf_8_decode(view[start:end], "strict", end >= len(data))[1]
         except UnicodeDecodeError as error:
-            wrong, end = start + error.start, start + error.end
-        until = end if wrong is None else wrong
+            invalid_at, end = start + error.start, start + error.end
+        until = end if invalid_at is None else invalid_at
         line += data.count(b"\n", start, until)
         line_start = max(line_start, data.rfind(b"\n", start, until) + 1)
-        if wrong is not None:
-            build = partial(_invalid_bytes_problem, data, ruler, line, line_start, (wrong, end))
+        if invalid_at is not None:
+            build = partial(_invalid_bytes_problem, data, counter, line, line_start, slice(invalid_at, end))
             problems.report("encoding", line if by_line else WHOLE_FILE_ROW, build)
-            found += 1
+            listed += 1
         start = end
     if start < len(data):
         problems.more("encoding", _count_invalid_runs(data, start, MAX_COUNTED_PROBLEMS), at_most=MAX_COUNTED_PROBLEMS)
@@ -106,14 +103,14 @@ def _count_invalid_runs(data: bytes, start: int, most: int) -> int:
     The decoder replaces each run by one U+FFFD. Valid U+FFFD characters in the file are subtracted.
     """
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
-    found, whole, done = 0, start, start
-    while done < len(data) and found <= most:
+    count, complete, done = 0, start, start
+    while done < len(data) and count <= most:
         piece = data[done : done + _BLOCK_BYTES]
         done += len(piece)
-        found += decoder.decode(piece, done == len(data)).count("\ufffd")
-        before, whole = whole, done - len(decoder.getstate()[0])
-        found -= data.count("\ufffd".encode(), before, whole)
-    return found
+        count += decoder.decode(piece, done == len(data)).count("\ufffd")
+        before, complete = complete, done - len(decoder.getstate()[0])
+        count -= data.count("\ufffd".encode(), before, complete)
+    return count
 
 
 @dataclass(slots=True)
@@ -134,12 +131,10 @@ class _ColumnCounter:
         return self.before + 1
 
 
-def _invalid_bytes_problem(
-    data: bytes, ruler: _ColumnCounter, line: int, line_start: int, span: tuple[int, int]
-) -> Problem:
-    wrong = data[slice(*span)]
-    column = ruler.column(line_start, span[0])
-    shown = wrong.hex(" ").upper()
-    guess = f" (in Latin-1 it would be '{wrong.decode('latin-1')}')" if wrong[0] >= 0xA0 else ""
+def _invalid_bytes_problem(data: bytes, counter: _ColumnCounter, line: int, start: int, span: slice) -> Problem:
+    invalid = data[span]
+    column = counter.column(start, span.start)
+    shown = invalid.hex(" ").upper()
+    guess = f" (in Latin-1 it would be '{invalid.decode('latin-1')}')" if invalid[0] >= 0xA0 else ""
     message = f"The byte {shown} is not UTF-8 here{guess}. {_UTF8_REMEDY}"
     return build_problem("encoding", message, Location(None, line, column), expected="UTF-8", got=shown)

@@ -62,9 +62,8 @@ def accepted_formats_advice() -> str:
     types = [known.media_type for known in FORMATS.values() if is_supported(known)]
     encodings = " or ".join(ENCODINGS)
     endings = " or ".join(encoding.ending for encoding in ENCODINGS.values())
-    return (
-        f"Send {', '.join(types)}; plain or with Content-Encoding: {encodings} (or a file name that ends in {endings})."
-    )
+    encoded = f"with Content-Encoding: {encodings} (or a file name that ends in {endings})"
+    return f"Send {', '.join(types)}; plain or {encoded}."
 
 
 def detect_file_kind(
@@ -129,9 +128,8 @@ def _format_by_extension(name: str) -> Format:
         if name.endswith(known.endings):
             return known
     if name.endswith(_WORKBOOK_EXTENSIONS):
-        raise _unsupported(
-            "Spreadsheet workbooks are not read here; save the sheet as CSV (UTF-8), and send that file."
-        )
+        message = "Spreadsheet workbooks are not read here; save the sheet as CSV (UTF-8), and send that file."
+        raise _unsupported(message)
     if name.endswith(_UNSUPPORTED_EXTENSIONS):
         raise _unsupported(f"Files that end in '{name[name.rindex('.') :]}' are not read here.")
     return FORMATS["json"]

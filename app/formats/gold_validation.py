@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from app.formats.columns import NormalizedTable
 from app.formats.normalize import IGNORED_SPLIT, SPLITS
-from app.formats.problems import Problems, build_problem, quote
+from app.formats.problems import Problems, quote
 from app.formats.reading_rules import DEFAULT_LIMITS, Limits
 from app.formats.score_matrix import named_classes
 from app.scoring.declaration.task import TaskKind, TaskSpec
@@ -78,23 +78,23 @@ def integer_weights(
     exact = [weight for name, weight in pairs if name not in void]
     whole, unit = _scale_to_integers(exact)
     distorted = False
+    # Metrics sum the weights in binary64, which holds every integer up to this bound exactly.
     if sum(whole) > _MAX_WEIGHT_SUM:
         step = 1 << (sum(whole) // _MAX_WEIGHT_SUM).bit_length()
         whole, more = _scale_to_integers([Fraction(round(Fraction(weight, step))) for weight in whole])
         unit *= step * more
         splits = table.splits or [None] * len(table.ids)
-        of_each = [split for name, split in zip(table.ids, splits, strict=True) if name not in void]
-        distorted = _is_distorted(exact, [weight * unit for weight in whole], of_each)
-        table.notes.append(
-            "the weights have more digits than counting allows: they are rounded to 52 binary digits of their sum"
-        )
+        scored_splits = [split for name, split in zip(table.ids, splits, strict=True) if name not in void]
+        distorted = _is_distorted(exact, [weight * unit for weight in whole], scored_splits)
+        reason = "the weights have more digits than counting allows"
+        table.notes.append(f"{reason}: they are rounded to 52 binary digits of their sum")
     if not any(whole) or distorted or any(map(operator.ne, map(bool, whole), map(bool, exact))):
         far = "The weights lie too far apart. Write them, and those of each split, within 15 digits of each other."
         message = far if any(whole) else "All weights are 0. Give at least one instance a weight."
         problems.add_new("wrong_shape", message, expected="weights")
         return None
-    found = np.array(whole, dtype=np.int64)
-    return None if (found == 1).all() else (found, unit)
+    weights = np.array(whole, dtype=np.int64)
+    return None if (weights == 1).all() else (weights, unit)
 
 
 def _is_distorted(exact: Sequence[Fraction], rounded: Sequence[Fraction], splits: Sequence[str | None]) -> bool:
@@ -102,12 +102,13 @@ def _is_distorted(exact: Sequence[Fraction], rounded: Sequence[Fraction], splits
 
     Each split is checked by itself, as heavy weights of one split must not determine the values of another.
     """
-    found: dict[str | None, tuple[list[float], list[float]]] = {}
-    for one, other, split in zip(map(float, exact), map(float, rounded), splits, strict=True):
-        weights, moved = found.setdefault(split, ([], []))
-        weights.append(one)
-        moved.append(abs(one - other))
-    return any(math.fsum(moved) * _ROUNDING_TOLERANCE_PARTS > math.fsum(weights) for weights, moved in found.values())
+    by_split: dict[str | None, tuple[list[float], list[float]]] = {}
+    for weight, rounded_weight, split in zip(map(float, exact), map(float, rounded), splits, strict=True):
+        weights, errors = by_split.setdefault(split, ([], []))
+        weights.append(weight)
+        errors.append(abs(weight - rounded_weight))
+    parts = _ROUNDING_TOLERANCE_PARTS
+    return any(math.fsum(errors) * parts > math.fsum(weights) for weights, errors in by_split.values())
 
 
 def _scale_to_integers(weights: Sequence[Fraction]) -> tuple[list[int], Fraction]:
@@ -188,6 +189,5 @@ def _report_third_label(table: NormalizedTable, classes: Sequence[str], problems
             continue
         message = f"A binary task has two labels, here {quote(first[0])} and {quote(first[1])}; this is another."
         expected = " or ".join(quote(known) for known in first)
-        place = table.layout.locate(row, "label")
-        found = build_problem("wrong_shape", message, place, instance_id=name, expected=expected, got=quote(label))
-        problems.add(found, row)
+        place, got = table.layout.locate(row, "label"), quote(label)
+        problems.add_new("wrong_shape", message, place, row=row, instance_id=name, expected=expected, got=got)

@@ -161,12 +161,12 @@ class _CellNormalizer:
             message = f"A label is the empty string. {hint}"
             return self._refuse("empty_label", row, "label", message, item=item, owner=owner, got='""')
         if type(value) not in {str, int}:
-            due = "There is no label." if value is MissingValue.ABSENT else "A label must be a string (or an integer)."
-            message = f"{due} {self.reading.label_remedy}"
-            shown = describe_value(value)
-            return self._refuse(
-                "wrong_shape", row, "label", message, item=item, owner=owner, expected="a string", got=shown
+            fault = (
+                "There is no label." if value is MissingValue.ABSENT else "A label must be a string (or an integer)."
             )
+            message, got = f"{fault} {self.reading.label_remedy}", describe_value(value)
+            report = partial(self._refuse, item=item, owner=owner)
+            return report("wrong_shape", row, "label", message, expected="a string", got=got)
         return self._normalize_text(row, "label", str(value), owner, item)
 
     def _normalize_labels(self, row: int, value: object, owner: str | None) -> list[str | None]:

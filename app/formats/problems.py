@@ -70,12 +70,8 @@ class Problem:
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form without unknown fields; every text in it can be encoded as UTF-8."""
-        pairs = ((field.name, getattr(self, field.name)) for field in fields(self))
-        return {
-            name: replace_surrogates(value) if type(value) is str else value
-            for name, value in pairs
-            if value is not None
-        }
+        known = {field.name: value for field in fields(self) if (value := getattr(self, field.name)) is not None}
+        return {name: replace_surrogates(value) if type(value) is str else value for name, value in known.items()}
 
 
 def build_problem(

@@ -111,7 +111,6 @@ def read_table(
     except TooManyProblems:
         return empty_table(ColumnListsLayout(), sets=sets)
     if reading.is_long_table and not columns.reading.sets:
-        table.notes.append(
-            "layout=long is for sets of labels; in this task each row is an instance, so it changes nothing"
-        )
+        note = "layout=long is for sets of labels; in this task each row is an instance, so it changes nothing"
+        table.notes.append(note)
     return table

@@ -29,6 +29,8 @@ from app.formats.vocabulary import ProblemText, Vocabulary
 from app.scoring.probability_rows import sum_tolerance, sums_to_one
 
 ScoreMatrix = NDArray[np.float64]
+ScorePairs = tuple[tuple[str, object], ...]
+"""An object of scores as strict_json decodes it: pairs of class and score."""
 _NUMBER_TYPES = frozenset({float, int})
 _MAX_NAME_LENGTH = 1000
 """Characters of the longest class name that is compared in NFC."""
@@ -61,18 +63,18 @@ class _ScoreMatrixBuilder:
     vocabulary: Vocabulary
     probabilities: bool
     problems: Problems
-    given: RawScores = field(init=False)
+    scores: RawScores = field(init=False)
     codes: Mapping[str, int] = field(init=False)
-    kept: Sequence[int] | None = None
+    file_rows: Sequence[int] | None = None
     """The file rows of the rows of the matrix; None: all rows."""
 
     def __post_init__(self) -> None:
         assert self.table.scores is not None
-        self.given = self.table.scores
+        self.scores = self.table.scores
         self.codes = self.vocabulary.codes
 
     def run(self) -> ScoreMatrix:
-        values, names = self.given.values, self.given.names
+        values, names = self.scores.values, self.scores.names
         order = None if names is None else self._class_order(names)
         if names is not None and order is None:
             return np.zeros((len(self.table.rows), 1))
@@ -96,9 +98,8 @@ class _ScoreMatrixBuilder:
                 continue
             name = self.vocabulary.normalize_name(str(given))
             if name in found:
-                self._fault(
-                    "duplicate_label", place(at), f"{quote(name)} is named twice. Name it once.", got=quote(name)
-                )
+                message = f"{quote(name)} is named twice. Name it once."
+                self._fault("duplicate_label", place(at), message, got=quote(name))
             elif name not in self.codes:
                 self._fault("unknown_label", place(at), *self.vocabulary.unknown_class_text(name))
             found.setdefault(name, at)
@@ -106,11 +107,8 @@ class _ScoreMatrixBuilder:
         if self.vocabulary.positive_label is not None and known == list(found) == [self.vocabulary.positive_label]:
             return [0] if self.problems.count == before else None
         if self.vocabulary.is_missing_class(found, len(known)):
-            self._fault(
-                "wrong_class_count",
-                self._class_names_location(),
-                *self.vocabulary.missing_classes_text(found, f"{len(known)} classes"),
-            )
+            text = self.vocabulary.missing_classes_text(found, f"{len(known)} classes")
+            self._fault("wrong_class_count", self._class_names_location(), *text)
         return [found[name] for name in self.codes] if self.problems.count == before else None
 
     def _class_names_location(self) -> Location:
@@ -147,7 +145,7 @@ class _ScoreMatrixBuilder:
 
     def _column(self, at: int) -> int | None:
         """The file's reference to a column of scores; a single score has none."""
-        values = self.given.values
+        values = self.scores.values
         return at if not isinstance(values, np.ndarray) or values.ndim > 1 else None
 
     def _report(self, code: str, rows: NDArray[np.intp], build: Callable[[int], Problem]) -> None:
@@ -158,33 +156,31 @@ class _ScoreMatrixBuilder:
 
     def _row_of(self, row: int) -> int:
         """The file row of a row of the matrix."""
-        return row if self.kept is None else self.kept[row]
+        return row if self.file_rows is None else self.file_rows[row]
 
-    def _problem_at(
-        self, code: str, row: int, item: ItemKey, message: str, *, expected: str | None, got: str | None
-    ) -> Problem:
+    def _problem_at(self, code: str, row: int, item: ItemKey, message: str, **shown: str | None) -> Problem:
         place = self.table.layout.locate(self.table.rows[row], "score", item)
-        return build_problem(code, message, place, instance_id=self.table.ids[row], expected=expected, got=got)
+        return build_problem(code, message, place, instance_id=self.table.ids[row], **shown)
 
     # ---- values as JSON gives them -----------------------------------------------------------------
 
     def _rows(self, values: Sequence[object], order: Sequence[int] | None) -> ScoreMatrix:
         """The scores in the order of the file: that of its own class names, or of the classes."""
         width = len(self.codes) if order is None else len(order)
-        may_stand_alone = order is None or len(order) == 1
-        single = may_stand_alone and bool(values) and self._positive_score(values[0]) is not None
-        quick = self._clean_matrix(values, 1 if single else width, named=order is not None)
-        if quick is not None:
-            return quick
-        single = may_stand_alone and self._is_mostly_single(values)
-        numbers, kept = array("d"), []  # of valid rows alone: a file may have many rows without any number
+        may_be_single = order is None or len(order) == 1
+        is_single = may_be_single and bool(values) and self._positive_score(values[0]) is not None
+        uniform = self._clean_matrix(values, 1 if is_single else width, named=order is not None)
+        if uniform is not None:
+            return uniform
+        is_single = may_be_single and self._is_mostly_single(values)
+        numbers, valid_rows = array("d"), []  # of valid rows alone: a file may have many rows without any number
         for row, value in enumerate(values):
-            found = self._single_score(row, value) if single else self._row_scores(row, value, order)
-            if found is not None:
-                numbers.extend(found)
-                kept.append(row)
-        self.kept = kept if len(kept) < len(values) else None
-        return np.array(numbers, dtype=np.float64).reshape(len(kept), 1 if single else width)
+            row_numbers = self._single_score(row, value) if is_single else self._row_scores(row, value, order)
+            if row_numbers is not None:
+                numbers.extend(row_numbers)
+                valid_rows.append(row)
+        self.file_rows = valid_rows if len(valid_rows) < len(values) else None
+        return np.array(numbers, dtype=np.float64).reshape(len(valid_rows), 1 if is_single else width)
 
     def _clean_matrix(self, values: Sequence[object], width: int, *, named: bool) -> ScoreMatrix | None:
         """The matrix of rows with the same shape and only finite numbers; None for any other rows."""
@@ -252,9 +248,8 @@ class _ScoreMatrixBuilder:
         if type(value) is tuple:
             return self._scores_by_name(row, value, order)
         if type(value) is not list:
-            message = (
-                "These are no scores. Give an object of a number for each class, or a list in the order of classes."
-            )
+            message = "These are no scores. "
+            message += "Give an object of a number for each class, or a list in the order of classes."
             got = "nothing" if value is MissingValue.ABSENT else _describe(value)
             self._add("wrong_shape", row, None, lambda: (message, self.vocabulary.width, got))
             return None
@@ -266,9 +261,7 @@ class _ScoreMatrixBuilder:
         numbers = [self._number(row, at, item) for at, item in enumerate(value)]
         return None if None in numbers else [item for item in numbers if item is not None]
 
-    def _scores_by_name(
-        self, row: int, pairs: tuple[tuple[str, object], ...], order: Sequence[int] | None
-    ) -> list[float] | None:
+    def _scores_by_name(self, row: int, pairs: ScorePairs, order: Sequence[int] | None) -> list[float] | None:
         """The scores of an object of all classes, in the order of the file's lists."""
         if order is not None and len(order) != len(self.codes):
             message = "The file names one class for all rows, this row names its own. Name all classes, or none."
@@ -280,7 +273,7 @@ class _ScoreMatrixBuilder:
             return found
         return [value for _, value in sorted(zip(order, found, strict=True))]
 
-    def _object(self, row: int, pairs: tuple[tuple[str, object], ...]) -> list[float] | None:
+    def _object(self, row: int, pairs: ScorePairs) -> list[float] | None:
         found: dict[str, float | None] = {}
         for key, item in pairs:
             name = self.vocabulary.normalize_name(key)
@@ -292,12 +285,8 @@ class _ScoreMatrixBuilder:
                 found[name] = self._number(row, key, item)
         given = {self.vocabulary.normalize_name(key) for key, _ in pairs}
         if self.vocabulary.is_missing_class(given, len(found)):
-            self._add(
-                "wrong_class_count",
-                row,
-                None,
-                lambda: self.vocabulary.missing_classes_text(given, f"{len(found)} scores"),
-            )
+            build_text = partial(self.vocabulary.missing_classes_text, given, f"{len(found)} scores")
+            self._add("wrong_class_count", row, None, build_text)
         values = [found.get(name) for name in self.codes]
         return None if None in values else [value for value in values if value is not None]
 
@@ -312,11 +301,11 @@ class _ScoreMatrixBuilder:
         self._add("not_a_number", row, item, lambda: (message, "a number", _describe(value)))
         return None
 
-    def _add(self, code: str, row: int, item: ItemKey, say: Callable[[], ProblemText]) -> None:
+    def _add(self, code: str, row: int, item: ItemKey, build_text: Callable[[], ProblemText]) -> None:
         """Report a problem of a row; its text is built only if it will be listed."""
 
         def build() -> Problem:
-            message, expected, got = say()
+            message, expected, got = build_text()
             return self._problem_at(code, row, item, message, expected=expected, got=got)
 
         self.problems.report(code, self.table.rows[row], build)
@@ -342,13 +331,12 @@ class _ScoreMatrixBuilder:
         value = matrix[row, column]
         message = "A metric of this challenge needs probabilities, so each score must lie from 0 to 1."
         item = self._item_of_class(self._row_of(row), column, order)
-        return self._problem_at(
-            "not_a_probability", self._row_of(row), item, message, expected="0 … 1", got=repr(float(value))
-        )
+        got = repr(float(value))
+        return self._problem_at("not_a_probability", self._row_of(row), item, message, expected="0 … 1", got=got)
 
     def _item_of_class(self, row: int, column: int, order: Sequence[int] | None) -> ItemKey:
         """The file's reference to the score of a class, given by its position in the vocabulary."""
-        values = self.given.values
+        values = self.scores.values
         if isinstance(values, np.ndarray):
             return self._column(column if order is None else order[column])
         value = values[row]

@@ -8,6 +8,8 @@ import numpy as np
 from app.formats.reading_rules import Limits
 from app.scoring.string_table import StringTable
 
+Texts = Sequence[str] | StringTable
+
 _EXTRA_ROWS = 1000
 """Rows in addition to the instances, on top of a quarter of them."""
 BASE_FILE_BYTES = 8 << 20
@@ -47,16 +49,10 @@ class PhaseSize:
     class_names_bytes: int
 
     @classmethod
-    def of(
-        cls, ids: Sequence[str] | StringTable, classes: Sequence[str] | StringTable, *, void: Collection[str] = ()
-    ) -> "PhaseSize":
+    def of(cls, ids: Texts, classes: Texts, *, void: Collection[str] = ()) -> "PhaseSize":
         """The size of a phase with these ids and classes, and with `void` ids that are not scored."""
-        return cls(
-            len(ids) + len(void),
-            max(_longest_text_bytes(ids), _longest_text_bytes(tuple(void))),
-            len(classes),
-            _total_bytes(classes),
-        )
+        longest = max(_longest_text_bytes(ids), _longest_text_bytes(tuple(void)))
+        return cls(len(ids) + len(void), longest, len(classes), _total_bytes(classes))
 
 
 def limits_for_phase(phase: PhaseSize, limits: Limits, *, pairs: bool = False) -> Limits:
@@ -67,31 +63,25 @@ def limits_for_phase(phase: PhaseSize, limits: Limits, *, pairs: bool = False) -
     n, m = phase.instances, phase.classes
     rows = n + n // 4 + _EXTRA_ROWS
     by_pair = n * m + rows if pairs else 0
-    answer = 2 * (
-        _BYTES_PER_ESCAPED_CHARACTER * phase.class_names_bytes + _BYTES_PER_SCORE * m
-    )  # labels, and a score of each
-    record = _EXTRA_BYTES_PER_RECORD + 2 * _BYTES_PER_ESCAPED_CHARACTER * phase.longest_id_bytes + answer
-    cells, letters = (
-        rows * (m + 2) + 2 * by_pair,
-        rows * phase.class_names_bytes + (rows + by_pair) * phase.longest_id_bytes,
-    )
-    texts = min(n, _MAX_LONG_TEXTS) * _BYTES_PER_LONG_TEXT + by_pair * (_EXTRA_BYTES_PER_PAIR + phase.longest_id_bytes)
+    # An answer may have each label and a score of each; doubled as a margin.
+    id_bytes, names_bytes = phase.longest_id_bytes, phase.class_names_bytes
+    answer = 2 * (_BYTES_PER_ESCAPED_CHARACTER * names_bytes + _BYTES_PER_SCORE * m)
+    record = _EXTRA_BYTES_PER_RECORD + 2 * _BYTES_PER_ESCAPED_CHARACTER * id_bytes + answer
+    texts = min(n, _MAX_LONG_TEXTS) * _BYTES_PER_LONG_TEXT + by_pair * (_EXTRA_BYTES_PER_PAIR + id_bytes)
+    values = n * (2 * m + _EXTRA_VALUES_PER_RECORD) + _EXTRA_VALUES + by_pair * _EXTRA_VALUES_PER_PAIR
+    sets = n * (m + _EXTRA_VALUES_PER_RECORD) + _EXTRA_LABELS
+    seconds = _BASE_DECODING_SECONDS + _DECODING_SECONDS_PER_CELL * (rows * (m + 2) + 2 * by_pair)
+    seconds += _DECODING_SECONDS_PER_TEXT_BYTE * (rows * names_bytes + (rows + by_pair) * id_bytes)
     return replace(
         limits,
         instances=n,
         records=min(limits.records, rows),
         pairs=min(limits.records, by_pair) if pairs else None,
         labels=m + m // 4 + _EXTRA_ROWS if pairs else None,
-        sets=min(
-            limits.values if limits.sets is None else limits.sets, n * (m + _EXTRA_VALUES_PER_RECORD) + _EXTRA_LABELS
-        ),
-        values=min(
-            limits.values, n * (2 * m + _EXTRA_VALUES_PER_RECORD) + _EXTRA_VALUES + by_pair * _EXTRA_VALUES_PER_PAIR
-        ),
+        sets=min(limits.values if limits.sets is None else limits.sets, sets),
+        values=min(limits.values, values),
         expanded_bytes=min(limits.expanded_bytes, n * record + texts + BASE_FILE_BYTES),
-        decoding_seconds=_BASE_DECODING_SECONDS
-        + _DECODING_SECONDS_PER_CELL * cells
-        + _DECODING_SECONDS_PER_TEXT_BYTE * letters,
+        decoding_seconds=seconds,
         members=min(limits.members, _MAX_MEMBERS, n // _INSTANCES_PER_MEMBER + _EXTRA_MEMBERS),
     )
 
@@ -102,14 +92,14 @@ def max_upload_bytes(phase: PhaseSize, limits: Limits, *, pairs: bool = False) -
     return most + most // 64 + BASE_FILE_BYTES // 8
 
 
-def _total_bytes(texts: Sequence[str] | StringTable) -> int:
+def _total_bytes(texts: Texts) -> int:
     """The total size of these texts, in bytes."""
     if isinstance(texts, StringTable):
         return int(np.count_nonzero(texts.words.view(np.uint8)))
     return sum(len(text.encode(errors="surrogatepass")) for text in texts)
 
 
-def _longest_text_bytes(texts: Sequence[str] | StringTable) -> int:
+def _longest_text_bytes(texts: Texts) -> int:
     """The size of the longest of these texts, in bytes, rounded up to whole words."""
     if isinstance(texts, StringTable):
         return 8 * texts.width

@@ -50,57 +50,34 @@ def validate_table(
     Returns the arrays for n instances in the order of `known`; None if a problem prevents scoring. `void` ids are
     ignored and may be absent.
     """
-    with suppress(TooManyProblems):
-        return _validate_table(table, known, spec, rules=rules, void=void, problems=problems)
-    return None
-
-
-def _validate_table(
-    table: NormalizedTable,
-    known: IdIndex,
-    spec: TaskSpec,
-    *,
-    rules: ReadingRules,
-    void: Collection[str],
-    problems: Problems,
-) -> PredictionArrays | None:
     codes = {label: code for code, label in enumerate(spec.classes)}
-    joined = _join_clean_table(table, known, codes)
-    if joined is None:
-        joined = _RowValidator(table, known, codes, rules, void, problems).run()
-    scores = None
-    if table.scores is not None:
-        vocabulary = Vocabulary(spec.classes, spec.positive_label, exclusive=spec.task != "multilabel")
-        matrix = build_score_matrix(
-            _without_void_rows(table, void), vocabulary, probabilities=rules.probabilities, problems=problems
-        )
-        scores = None if problems else joined.place(matrix, len(known))
-    elif rules.scores == "due" and table.unreadable_rows != END_OF_FILE_ROW:
-        problems.add(_no_scores_problem(spec))
-    return None if problems else PredictionArrays(joined.labels, scores)
+    with suppress(TooManyProblems):
+        joined = _join_clean_table(table, known, codes)
+        if joined is None:
+            joined = _RowValidator(table, known, codes, rules, void, problems).run()
+        scores = None
+        if table.scores is not None:
+            vocabulary = Vocabulary(spec.classes, spec.positive_label, exclusive=spec.task != "multilabel")
+            scored = _without_void_rows(table, void)
+            matrix = build_score_matrix(scored, vocabulary, probabilities=rules.probabilities, problems=problems)
+            scores = None if problems else joined.place(matrix, len(known))
+        elif rules.scores == "due" and table.unreadable_rows != END_OF_FILE_ROW:
+            example = '"score": 0.7' if spec.task == "binary" else '"scores": {"a": 0.7, "b": 0.3}'
+            message = "The file gives no scores, which the primary metric needs. Give each instance one for each class"
+            problems.add_new("wrong_shape", f"{message}, such as {example}.", expected="scores", got="labels alone")
+        return None if problems else PredictionArrays(joined.labels, scores)
+    return None
 
 
 def _without_void_rows(table: NormalizedTable, void: Collection[str]) -> NormalizedTable:
     """The table without the rows of void ids, whose scores are ignored and not checked."""
     if table.scores is None or not any(name in void for name in table.ids):
         return table
-    kept = [at for at, name in enumerate(table.ids) if name not in void]
+    scored = [at for at, name in enumerate(table.ids) if name not in void]
     values = table.scores.values
-    scores = values[kept] if isinstance(values, np.ndarray) else [values[at] for at in kept]
-    return replace(
-        table,
-        ids=[table.ids[at] for at in kept],
-        rows=[table.rows[at] for at in kept],
-        scores=RawScores(scores, table.scores.names),
-    )
-
-
-def _no_scores_problem(spec: TaskSpec) -> Problem:
-    example = '"score": 0.7' if spec.task == "binary" else '"scores": {"a": 0.7, "b": 0.3}'
-    message = (
-        "The file gives no scores, which the primary metric needs. Give each instance one for each class, such as "
-    )
-    return build_problem("wrong_shape", f"{message}{example}.", expected="scores", got="labels alone")
+    scores = values[scored] if isinstance(values, np.ndarray) else [values[at] for at in scored]
+    ids, rows = [table.ids[at] for at in scored], [table.rows[at] for at in scored]
+    return replace(table, ids=ids, rows=rows, scores=RawScores(scores, table.scores.names))
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,46 +211,45 @@ class _RowValidator:
         return isinstance(layout, KeyedMapLayout) and layout.keys[row] == layout.keys[first]
 
     def _label_codes(self, row: int, name: str | None, labels: Sequence[str | None], *, several: bool) -> list[int]:
-        found: Sequence[int | None] = list(map(self.codes.get, labels))  # type: ignore[arg-type]
-        once = len(set(labels)) == len(labels)
-        if once and None in found and self.rules.unknown_label != "reject" and None not in labels:
-            self.outside += found.count(None)
+        codes: Sequence[int | None] = list(map(self.codes.get, labels))  # type: ignore[arg-type]
+        are_distinct = len(set(labels)) == len(labels)
+        if are_distinct and None in codes and self.rules.unknown_label != "reject" and None not in labels:
+            self.outside += codes.count(None)
             if self.rules.unknown_label == "drop":
-                found = [code for code in found if code is not None]
+                codes = [code for code in codes if code is not None]
             else:
-                found = [len(self.codes) if code is None else code for code in found]
-        elif not once or None in found:
-            found = self._codes_of_faulty_labels(row, name, labels, found, several=several)
-        return found if several or found else [MISSING_CODE]  # type: ignore[return-value]
+                codes = [len(self.codes) if code is None else code for code in codes]
+        elif not are_distinct or None in codes:
+            codes = self._codes_of_faulty_labels(row, name, labels, codes, several=several)
+        return codes if several or codes else [MISSING_CODE]  # type: ignore[return-value]
 
     def _codes_of_faulty_labels(
-        self, row: int, name: str | None, labels: Sequence[str | None], found: Sequence[int | None], *, several: bool
+        self, row: int, name: str | None, labels: Sequence[str | None], known: Sequence[int | None], *, several: bool
     ) -> list[int]:
         """The codes of labels, some of which are unknown or repeated: these follow the rules or are reported."""
-        rules, kept, seen = self.rules, list[int](), set[str]()
+        rules, codes, seen = self.rules, list[int](), set[str]()
         order, report = self.table.layout.order, self.problems.report
-        for item, (label, code) in enumerate(zip(labels, found, strict=True)):
+        for item, (label, code) in enumerate(zip(labels, known, strict=True)):
             if label is None:
                 continue
-            again = label in seen
-            if again and rules.duplicates != "multiset":
+            at = item if several else None
+            is_repeated = label in seen
+            if is_repeated and rules.duplicates != "multiset":
                 if rules.duplicates == "reject":
-                    at = item if several else None
-                    report(
-                        "duplicate_label", order(row, at), partial(self._repeated_label_problem, row, at, name, label)
-                    )
+                    build = partial(self._repeated_label_problem, row, at, name, label)
+                    report("duplicate_label", order(row, at), build)
                 continue
             seen.add(label)
             if code is not None:
-                kept.append(code)
+                codes.append(code)
             elif rules.unknown_label == "reject":
-                at = item if several else None
                 report("unknown_label", order(row, at), partial(self._unknown_label_problem, row, at, name, label))
             else:
                 self.outside += 1
                 if rules.unknown_label == "count_as_fp":
-                    kept.append(len(self.codes) + again)
-        return kept
+                    # A repeated unknown label has the code m + 1 instead of m.
+                    codes.append(len(self.codes) + is_repeated)
+        return codes
 
     def _note_tolerated(self, absent: int) -> None:
         """Note what the options of the recipe tolerated, so that nothing is dropped silently."""
@@ -296,26 +272,23 @@ class _RowValidator:
             return
         first = rows[:MAX_LISTED_PROBLEMS].tolist()
         ends = [END_OF_FILE_ROW] * len(first)
-        self.problems.report_all(
-            "missing_instances", ends, lambda n: self._missing_id_problem(self.known.ids[first[n]]), len(rows)
-        )
+        build = partial(self._missing_id_problem, [self.known.ids[row] for row in first])
+        self.problems.report_all("missing_instances", ends, build, len(rows))
 
     # ---- the problems, built only for those that are listed --------------------------------------
 
     def _unknown_id_problem(self, row: int, name: str) -> Problem:
         near = self.id_suggestions.find(name)
-        mend = (
-            f"Did you mean {quote(near)}?"
-            if near is not None
-            else "Take the ids from the template, or from the list of ids."
-        )
-        message = f"{quote(name)} is not among the expected ids. {mend}"
+        expected = None if near is None else quote(near)
+        remedy = "Take the ids from the template, or from the list of ids."
+        if near is not None:
+            remedy = f"Did you mean {expected}?"
+        message = f"{quote(name)} is not among the expected ids. {remedy}"
         place = self.table.layout.locate(row, "id")
-        return build_problem(
-            "unknown_id", message, place, instance_id=name, expected=_quote_optional(near), got=quote(name)
-        )
+        return build_problem("unknown_id", message, place, instance_id=name, expected=expected, got=quote(name))
 
-    def _missing_id_problem(self, name: str) -> Problem:
+    def _missing_id_problem(self, names: Sequence[str], position: int) -> Problem:
+        name = names[position]
         message = f"There is no prediction for {quote(name)}. Add one; every expected id needs exactly one."
         if self.table.unreadable_rows:
             message += " (Perhaps it is meant by a row whose id could not be read.)"
@@ -334,20 +307,16 @@ class _RowValidator:
 
     def _unknown_label_problem(self, row: int, item: int | None, name: str | None, label: str) -> Problem:
         parts = [part.strip() for part in _LABEL_SEPARATOR.split(label)]
-        joined = len(parts) > 1 and all(part in self.codes for part in parts)
-        near = None if joined else self.label_suggestions.find(label)
-        mend = f"Did you mean {quote(near)}?" if near is not None else "Use one of the labels of the vocabulary."
-        if joined:
-            several = "Give each label of its own: in a list, or in a table joined by |."
-            mend = several if self.table.counts is not None else "One label is due here."
-        message = f"{quote(label)} is not in the vocabulary (labels are compared exactly). {mend}"
+        is_joined = len(parts) > 1 and all(part in self.codes for part in parts)
+        near = None if is_joined else self.label_suggestions.find(label)
+        remedy = f"Did you mean {quote(near)}?" if near is not None else "Use one of the labels of the vocabulary."
+        if is_joined:
+            several = "Give each label of its own: in a list, or in a table is_joined by |."
+            remedy = several if self.table.counts is not None else "One label is due here."
+        message = f"{quote(label)} is not in the vocabulary (labels are compared exactly). {remedy}"
         place = self.table.layout.locate(row, "label", item)
-        expected = _quote_optional(near) or _describe_vocabulary(list(self.codes))
+        expected = _describe_vocabulary(list(self.codes)) if near is None else quote(near)
         return build_problem("unknown_label", message, place, instance_id=name, expected=expected, got=quote(label))
-
-
-def _quote_optional(text: str | None) -> str | None:
-    return None if text is None else quote(text)
 
 
 def _describe_vocabulary(classes: Sequence[str]) -> str:

@@ -35,10 +35,8 @@ def build_template(ids: Sequence[str], spec: TaskSpec, format: str = "json", *, 
         scored = spec.classes if spec.positive_label is None else (spec.positive_label,)
     advice = "Ask for format=columns, which lists ids and classes once."
     if template.has_cell_per_score and len(ids) * len(scored) > _MAX_CELLS:
-        message = (
-            f"The template would have {len(ids)} × {len(scored)} places for scores; at most {_MAX_CELLS} are made."
-        )
-        raise BadRequest(message, remedy=advice)
+        size = f"{len(ids)} × {len(scored)} places for scores"
+        raise BadRequest(f"The template would have {size}; at most {_MAX_CELLS} are made.", remedy=advice)
     if form.table and "id" in scored:
         message = "A table cannot have a column of scores for a class that is called 'id', as the ids are."
         raise BadRequest(message, remedy=advice)

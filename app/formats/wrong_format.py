@@ -13,9 +13,8 @@ def table_format_problem(text: str, read_as: str) -> Problem | None:
     first = text[:2000].split("\n", 1)[0].strip()
     for sign, name, ending, media in _TABLE_FORMATS:
         if sign in first and first.replace(sign, "").replace("_", "").isalnum():
-            message = (
-                f"This was read as {read_as} but looks like {name}. Name the file {ending}, or send it as {media}."
-            )
+            message = f"This was read as {read_as} but looks like {name}. "
+            message += f"Name the file {ending}, or send it as {media}."
             return build_problem("syntax", message, Location(None, 1, 1), expected=read_as, got=describe_value(first))
     return None
 
@@ -24,8 +23,8 @@ def json_format_problem(text: str, read_as: str) -> Problem | None:
     """Advice for JSON that was sent as a table."""
     if not _JSON_START.match(text[:2000]):
         return None
-    mend = "Name the file .json (.jsonl with one record a line), or send it as application/json (application/x-ndjson)."
-    message = f"This was read as {read_as} but looks like JSON. {mend}"
-    return build_problem(
-        "syntax", message, Location(None, 1, 1), expected=read_as, got=describe_value(text[:2000].split("\n", 1)[0])
+    remedy = (
+        "Name the file .json (.jsonl with one record a line), or send it as application/json (application/x-ndjson)."
     )
+    message, got = f"This was read as {read_as} but looks like JSON. {remedy}", text[:2000].split("\n", 1)[0]
+    return build_problem("syntax", message, Location(None, 1, 1), expected=read_as, got=describe_value(got))

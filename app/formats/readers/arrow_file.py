@@ -3,7 +3,7 @@
 pyarrow is optional and slow to import: the registry of formats imports this module on first use.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from itertools import groupby
@@ -90,10 +90,8 @@ def _check_row_group_count(count: int, name: str, columns: int, limits: Limits) 
     """Refuse a file in more pieces than its rows can need: each is read once per column, however small it is."""
     most = _SPARE_ROW_GROUPS // max(1, columns) + limits.records // _ROWS_PER_ROW_GROUP
     if count > max(1, most):
-        message = (
-            f"The file has {count} {name} of {columns} columns; at most {max(1, most)} are allowed. {REWRITE_REMEDY}"
-        )
-        raise ArrowFileError("too_large", message)
+        message = f"The file has {count} {name} of {columns} columns; at most {max(1, most)} are allowed."
+        raise ArrowFileError("too_large", f"{message} {REWRITE_REMEDY}")
 
 
 def _count_nested_columns(schema: pa.Schema) -> int:
@@ -123,9 +121,8 @@ def open_arrow(data: bytes, limits: Limits) -> OpenedArrowFile:
             first = pa.ipc.open_file(pa.BufferReader(data))
     except pa.ArrowInvalid:
         if data[:4] == b"\xff\xff\xff\xff":
-            raise ArrowFileError(
-                "syntax", "This is an Arrow stream. Write an Arrow file: pyarrow.ipc.new_file."
-            ) from None
+            message = "This is an Arrow stream. Write an Arrow file: pyarrow.ipc.new_file."
+            raise ArrowFileError("syntax", message) from None
         raise
     schema = first.schema
     columns = _count_nested_columns(schema)
@@ -216,17 +213,14 @@ class ArrowColumnValidator:
 
 def _look_up_indices(chunks: Sequence[tuple[pa.Array, pa.Array]]) -> list[Any]:
     """The values at these indices of the one dictionary that all chunks share."""
-    dictionary, indices = chunks[0][0], pa.chunked_array([each for _, each in chunks])
+    dictionary, indices = chunks[0][0], pa.chunked_array([part for _, part in chunks])
     indices.validate(full=True)
     used = indices.unique().drop_null()
     places = used.to_pylist()
     if places and not 0 <= min(places) <= max(places) < len(dictionary):
         raise pa.ArrowInvalid("an index lies outside its dictionary")
-    distinct: Mapping[int | None, Any] = {
-        None: None,
-        **dict(zip(places, dictionary.take(used).to_pylist(), strict=True)),
-    }
-    return [distinct[at] for at in indices.to_pylist()]
+    distinct = dict(zip(places, dictionary.take(used).to_pylist(), strict=True))
+    return [distinct.get(at) for at in indices.to_pylist()]  # None, which is no position, stays None
 
 
 def _decoded_bytes(column: pa.ChunkedArray | pa.Array) -> int:

@@ -56,8 +56,8 @@ def _read_file(
         return _build_columns(open_file(data, reading.limits), reading)
     except ArrowFileError as refused:
         place = Location(None if refused.column is None else pointer_token(refused.column))
-        found = build_problem(refused.code, str(refused), place)
-        (reading.problems.stop if refused.code == "too_large" else reading.problems.add)(found)
+        problem = build_problem(refused.code, str(refused), place)
+        (reading.problems.stop if refused.code == "too_large" else reading.problems.add)(problem)
     except MemoryError as lack:  # also raised by Arrow, whose error is an ArrowException as well
         asked, most = _ALLOCATION_SIZE.search(str(lack)), reading.limits.expanded_bytes
         if asked is None or int(asked[1]) <= most:

@@ -131,10 +131,10 @@ def _read_clean_rows(reader: Any, header: TableHeader) -> _DelimitedRows | None:
             if pairs is not None:
                 pairs.add(body.cells["id"][-len(rows) :])
             if header.scores:
-                found = parse_numbers(map(score_of, rows))
-                if found is None:
+                numbers = parse_numbers(map(score_of, rows))
+                if numbers is None:
                     return None
-                body.scores.extend(found)
+                body.scores.extend(numbers)
             line += len(rows)
     except csv.Error:
         return None
@@ -161,14 +161,12 @@ def _read_row_by_row(header: TableHeader, text: str, separator: str) -> _Delimit
             body.bad_rows += reader.line_num - line + 1  # an unclosed quote includes many lines, each perhaps a row
         elif len(row) == header.width:
             body.take([line], [row])
-            body.scores.extend(
-                parse_numbers([score_of(row)]) or [_parse_score(header, line, row, at) for at in header.scores]
-            )
+            numbers = parse_numbers([score_of(row)])
+            body.scores.extend(numbers or [_parse_score(header, line, row, at) for at in header.scores])
         elif row:
             body.bad_rows += 1
-            reading.problems.report(
-                "wrong_shape", line, partial(_wrong_width_problem, header.width, line, len(row), separator)
-            )
+            build = partial(_wrong_width_problem, header.width, line, len(row), separator)
+            reading.problems.report("wrong_shape", line, build)
     return body
 
 

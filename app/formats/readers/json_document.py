@@ -31,6 +31,8 @@ from app.formats.readers.strict_json import (
 )
 from app.formats.wrong_format import table_format_problem
 
+JsonObject = tuple[Any, ...]
+"""A decoded object: pairs of key and value (see strict_json)."""
 _RECORD_KEYS = ("predictions", "documents")
 
 
@@ -70,7 +72,7 @@ def _document_columns(document: Any, reading: ReaderContext) -> RawColumns | Non
     return _map_columns(document, reading)
 
 
-def _shape_problem(fields: dict[str, Any], document: tuple[Any, ...], reading: ReaderContext) -> Problem | None:
+def _shape_problem(fields: dict[str, Any], document: JsonObject, reading: ReaderContext) -> Problem | None:
     """The problem of an object that cannot be a map; None where it can be one."""
     if lonely := _columns_without_ids(fields):
         message = "There are columns but no 'ids'. Give the ids as a list of the same length."
@@ -99,7 +101,7 @@ def _cannot_be_answer(value: object, reading: ReaderContext) -> bool:
     return type(value) is tuple or (type(value) is list and not reading.sets)
 
 
-def _key_of_records(document: tuple[Any, ...]) -> str | None:
+def _key_of_records(document: JsonObject) -> str | None:
     """The only key of an object whose value is a list of objects: records under an unknown name."""
     if len(document) != 1:
         return None
@@ -119,9 +121,7 @@ def _id_name(key: str, records: Sequence[Any]) -> str:
     return "pmid" if "pmid" in names and "id" not in names else "id"
 
 
-def _check_other_keys(
-    columns: RawColumns, document: tuple[Any, ...], used: set[str], reading: ReaderContext
-) -> RawColumns:
+def _check_other_keys(columns: RawColumns, document: JsonObject, used: set[str], reading: ReaderContext) -> RawColumns:
     """Check the unused keys: each occurs once, is not nested too deeply, and is not one that gold must not ignore."""
     others = tuple(pair for pair in document if pair[0] not in used)
     depth, faulty = inspect_nesting([others])
@@ -143,7 +143,7 @@ def _check_other_keys(
     return columns
 
 
-def _column_lists(fields: dict[str, Any], document: tuple[Any, ...], reading: ReaderContext) -> RawColumns:
+def _column_lists(fields: dict[str, Any], document: JsonObject, reading: ReaderContext) -> RawColumns:
     """Read lists of equal length: the ids, and values in the order of the ids."""
     labelled = type(fields.get("labels")) is list or reading.gold
     score = "scores" if reading.score_field({"scores"} & fields.keys(), labelled=labelled) else None
@@ -226,7 +226,7 @@ def _fault_problem(
     return build_problem(code, message, place, instance_id=owner(), got=got)
 
 
-def _map_columns(document: tuple[Any, ...], reading: ReaderContext) -> RawColumns:
+def _map_columns(document: JsonObject, reading: ReaderContext) -> RawColumns:
     check_row_count(len(document), reading)
     keys, values = zip(*document, strict=True) if document else ((), ())
     check_label_lists(values, reading)

@@ -262,9 +262,8 @@ def _text_values(name: str, arrays: Mapping[str, Array]) -> list[Any]:
         try:
             return [text.decode() for text in array.tolist()]
         except UnicodeDecodeError:
-            raise _NpzError(
-                "encoding", f"{quote(name)} is not UTF-8. Use numpy.array(texts, dtype=str).", name
-            ) from None
+            message = f"{quote(name)} is not UTF-8. Use numpy.array(texts, dtype=str)."
+            raise _NpzError("encoding", message, name) from None
     return list(array.tolist())
 
 

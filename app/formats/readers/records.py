@@ -32,6 +32,9 @@ _WEIGHT_FIELD_NAMES = frozenset(
     {"weight", "weights", "sample_weight", "sample_weights", "instance_weight", "instance_weights"}
 )
 RecordsLayout = RecordListLayout | JsonLinesLayout
+RecordFields = Mapping[str, Any]
+ProblemBuilder = Callable[[int, RecordFields], Problem]
+"""Builds the problem of a record from its row and fields."""
 FAULT_MESSAGES = {
     "duplicate_key": "The key is given twice in this object. Keep one.",
     "not_a_number": "This is not a finite number. Write a finite one, or leave the field out.",
@@ -241,16 +244,14 @@ class _RecordParser:
             faulty.add(path[0])
         return {key: MissingValue.FAULT if key in faulty else value for key, value in fields.items()}
 
-    def _required_value(
-        self, row: int, fields: Mapping[str, Any], name: str, code: str, build: Callable[..., Problem]
-    ) -> object:
+    def _required_value(self, row: int, fields: RecordFields, name: str, code: str, build: ProblemBuilder) -> object:
         """The value of a field; a marker, and a problem, where the record does not have it."""
         if name in fields:
             return fields[name]
         self._report(code, row, partial(build, row, fields))
         return MissingValue.FAULT
 
-    def _handle_unused_field(self, row: int, name: str, fields: Mapping[str, Any]) -> None:
+    def _handle_unused_field(self, row: int, name: str, fields: RecordFields) -> None:
         if gold_field_refusal(name, self.reading):
             self._report("wrong_shape", row, partial(self._misnamed_field_problem, row, name, fields))
         else:
@@ -268,18 +269,18 @@ class _RecordParser:
         place, got = self.layout.locate(row), describe_value(record)
         return build_problem("wrong_shape", message, place, expected="an object", got=got)
 
-    def _fault(self, code: str, row: int, path: KeyPath, value: object, fields: Mapping[str, Any]) -> Problem:
+    def _fault(self, code: str, row: int, path: KeyPath, value: object, fields: RecordFields) -> Problem:
         place, names = self._location_within(row, json_pointer(path)), self.layout.names
         message = fault_message(code, text=path[0] in {names.id, names.label})
         return build_problem(code, message, place, instance_id=self._record_id(fields), got=describe_value(value))
 
-    def _missing_id_problem(self, row: int, fields: Mapping[str, Any]) -> Problem:
+    def _missing_id_problem(self, row: int, fields: RecordFields) -> Problem:
         name = self.layout.name("id")
         message = f"The record has no '{name}'. Give each record the id of its instance."
         place, expected = self.layout.locate(row), f"the field '{name}'"
         return build_problem("missing_id", message, place, expected=expected, got=_describe_fields(fields))
 
-    def _missing_label_problem(self, row: int, fields: Mapping[str, Any]) -> Problem:
+    def _missing_label_problem(self, row: int, fields: RecordFields) -> Problem:
         reading, place, name = self.reading, self.layout.locate(row), self.reading.answer_field
         if reading.other_answer_field in fields:
             message = f"This task takes {reading.kind} per instance, not '{reading.other_answer_field}'. {reading.label_remedy}"
@@ -290,21 +291,21 @@ class _RecordParser:
             message = f"The record has no '{name}'. {reading.label_remedy}"
         return self._missing_field_problem(place, message, name, fields)
 
-    def _missing_scores_problem(self, row: int, fields: Mapping[str, Any]) -> Problem:
+    def _missing_scores_problem(self, row: int, fields: RecordFields) -> Problem:
         name = self.layout.name("score")
         message = f"Other records have '{name}', this one has none. Give a score for each class to all records."
         return self._missing_field_problem(self.layout.locate(row), message, name, fields)
 
-    def _missing_field_problem(self, place: Location, message: str, name: str, fields: Mapping[str, Any]) -> Problem:
+    def _missing_field_problem(self, place: Location, message: str, name: str, fields: RecordFields) -> Problem:
         expected, got, owner = f"the field '{name}'", _describe_fields(fields), self._record_id(fields)
         return build_problem("wrong_shape", message, place, instance_id=owner, expected=expected, got=got)
 
-    def _misnamed_field_problem(self, row: int, name: str, fields: Mapping[str, Any]) -> Problem:
+    def _misnamed_field_problem(self, row: int, name: str, fields: RecordFields) -> Problem:
         refusal = gold_field_refusal(name, self.reading) or ""
         place, got = self._location_within(row, pointer_token(name)), describe_value(fields[name])
         return build_problem("wrong_shape", refusal, place, instance_id=self._record_id(fields), got=got)
 
-    def _record_id(self, fields: Mapping[str, Any]) -> str | None:
+    def _record_id(self, fields: RecordFields) -> str | None:
         """The id of a record, if it is valid."""
         return valid_id(fields.get(self.layout.name("id")), self.reading)
 
@@ -318,6 +319,6 @@ def _none_if_absent(values: list[object]) -> list[object] | None:
     return values if any(value is not MissingValue.ABSENT for value in values) else None
 
 
-def _describe_fields(fields: Mapping[str, Any]) -> str:
+def _describe_fields(fields: RecordFields) -> str:
     names = [f"'{replace_surrogates(shorten(name))}'" for name in islice(fields, 10)]
     return "an object with " + ", ".join(names) if names else "an empty object"

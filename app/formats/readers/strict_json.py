@@ -76,9 +76,8 @@ def json_decoder(limits: Limits, *, exact: bool = False) -> json.JSONDecoder:
         return BadNumber(text, "not_a_number")
 
     hook: Callable[[list[tuple[str, Any]]], Any] = tuple
-    return json.JSONDecoder(
-        object_pairs_hook=hook, parse_float=exact_real if exact else real, parse_int=integer, parse_constant=constant
-    )
+    decimal = exact_real if exact else real
+    return json.JSONDecoder(object_pairs_hook=hook, parse_float=decimal, parse_int=integer, parse_constant=constant)
 
 
 def syntax_problem(error: json.JSONDecodeError, *, line: int | None = None) -> Problem:

@@ -135,30 +135,30 @@ def _score_columns(names: Sequence[str], label: str, reading: ReaderContext) -> 
 
 
 def _header_problems(
-    names: Sequence[str], found: _IdentifiedColumns, separator: str | None, reading: ReaderContext
+    names: Sequence[str], columns: _IdentifiedColumns, separator: str | None, reading: ReaderContext
 ) -> list[DeferredProblem]:
     """Problems of a header: what is missing, and what must not be there."""
     faults: list[DeferredProblem] = []
     for at, name in enumerate(names, start=1):
-        if name not in {found.split, found.label} and (refusal := gold_field_refusal(name, reading)):
+        if name not in {columns.split, columns.label} and (refusal := gold_field_refusal(name, reading)):
             faults.append(("wrong_shape", partial(_refused_column_problem, refusal, name, at)))
     shown = ", ".join(quote(name) for name in names[:10])
-    due = (found.id,) if found.scores or found.alone else (found.id, found.label)
-    lacking = [name for name in due if name not in names]
-    near = {name: next((other for other in names if other.strip().casefold() == name), None) for name in lacking}
-    if len(lacking) > 1 and not any(near.values()):  # without a header, or with another separator: one problem
-        lacking = ["' and '".join(lacking)]
-    for name in lacking:
-        scores = "" if name == found.id or reading.gold else " (or id and a column for each class, for scores)"
-        mend = f"The first line must name the columns: id,label{scores}." if separator else f"Call it so{scores}."
+    required = (columns.id,) if columns.scores or columns.alone else (columns.id, columns.label)
+    missing = [name for name in required if name not in names]
+    near = {name: next((other for other in names if other.strip().casefold() == name), None) for name in missing}
+    if len(missing) > 1 and not any(near.values()):  # without a header, or with another separator: one problem
+        missing = ["' and '".join(missing)]
+    for name in missing:
+        scores = "" if name == columns.id or reading.gold else " (or id and a column for each class, for scores)"
+        remedy = f"The first line must name the columns: id,label{scores}." if separator else f"Call it so{scores}."
         if near.get(name):
-            mend = f"Rename {quote(near[name] or '')} to {name}."
+            remedy = f"Rename {quote(near[name] or '')} to {name}."
         if name == reading.answer_field and reading.other_answer_field in names:
-            mend = f"This task takes {reading.kind} per instance, not '{reading.other_answer_field}'. {mend}"
-        lack = "The header does not name" if separator else "There is no column"
-        message = f"{lack} '{name}'. {mend}{_separator_hint(names, separator)}"
-        lacks = partial(build_problem, "wrong_shape", message, Location(None, 1), expected=f"'{name}'", got=shown)
-        faults.append(("wrong_shape", lacks))
+            remedy = f"This task takes {reading.kind} per instance, not '{reading.other_answer_field}'. {remedy}"
+        statement = "The header does not name" if separator else "There is no column"
+        message = f"{statement} '{name}'. {remedy}{_separator_hint(names, separator)}"
+        build = partial(build_problem, "wrong_shape", message, Location(None, 1), expected=f"'{name}'", got=shown)
+        faults.append(("wrong_shape", build))
     return faults
 
 
@@ -174,23 +174,18 @@ def _separator_hint(names: Sequence[str], separator: str | None) -> str:
     return ""
 
 
-def _build_header(names: Sequence[str], found: _IdentifiedColumns, reading: ReaderContext) -> TableHeader:
+def _build_header(names: Sequence[str], columns: _IdentifiedColumns, reading: ReaderContext) -> TableHeader:
     at = {name: number for number, name in enumerate(names)}
-    called = {"id": found.id}
-    if found.label in names and found.label not in found.scores:
-        called["label"] = found.label
+    fields = {"id": columns.id}
+    if columns.label in names and columns.label not in columns.scores:
+        fields["label"] = columns.label
     if reading.gold:
-        called |= {field: name for field, name in (("split", found.split), ("weight", "weight")) if name in at}
-    scores = [at[name] for name in found.scores]
-    used = {*called.values(), *found.scores}
-    single = list(found.scores) == ["score"] and "score" not in (reading.classes or ())
-    layout = DelimitedTableLayout(names, FieldNames(found.id, found.label, found.split, score="score"), scores)
-    return TableHeader(
-        reading,
-        layout,
-        len(names),
-        {field: at[name] for field, name in called.items()},
-        scores,
-        None if single or not scores else list(found.scores),
-        [name for name in names if name not in used],
-    )
+        fields |= {field: name for field, name in (("split", columns.split), ("weight", "weight")) if name in at}
+    scores = [at[name] for name in columns.scores]
+    used = {*fields.values(), *columns.scores}
+    single = list(columns.scores) == ["score"] and "score" not in (reading.classes or ())
+    layout = DelimitedTableLayout(names, FieldNames(columns.id, columns.label, columns.split, score="score"), scores)
+    positions = {field: at[name] for field, name in fields.items()}
+    score_names = None if single or not scores else list(columns.scores)
+    ignored = [name for name in names if name not in used]
+    return TableHeader(reading, layout, len(names), positions, scores, score_names, ignored)

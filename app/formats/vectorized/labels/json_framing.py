@@ -7,9 +7,8 @@ HEAD_BYTES = 1 << 14
 """Bytes from which the layout of a file is detected; its first two records must fit."""
 WHITESPACE = rb"[ \t\n\r]*+"
 _INLINE_WHITESPACE = rb"[ \t\r]*+"
-_RECORDS_OPENING = re.compile(
-    WHITESPACE.join([rb"", rb"(?:\{", rb'"(predictions|documents)"', rb":", rb")?\[", rb"(?=\{)"])
-)
+_RECORDS_KEY = WHITESPACE.join([rb"\{", rb'"(predictions|documents)"', rb":", rb""])
+_RECORDS_OPENING = re.compile(WHITESPACE.join([rb"", rb"(?:" + _RECORDS_KEY + rb")?\[", rb"(?=\{)"]))
 _MAP_OPENING = re.compile(WHITESPACE.join([rb"", rb"\{", rb'(?=")']))
 
 
