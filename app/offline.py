@@ -67,25 +67,25 @@ def score_offline(
     declared = classes is not None
     with garbage_collection_paused(), suppress(TooManyProblems):
         truth = read_source(gold, spec, gold=True, problems=outcome.gold_problems, limits=limits, declared=declared)
-        voided = find_void_ids(truth, task, normalize_distinct(void))
+        void_ids = find_void_ids(truth, task, normalize_distinct(void))
         if not outcome.gold_problems:
-            known = spec.classes if declared else gold_rules.label_set(truth, voided)
-            ids = gold_rules.scored_ids(truth, voided)
+            known = spec.classes if declared else gold_rules.label_set(truth, void_ids)
+            ids = gold_rules.scored_ids(truth, void_ids)
             pairs = predictions.kind.layout == "long" and task == "multilabel"
-            limits = limits_for_phase(PhaseSize.of(ids, known, void=voided), limits, pairs=pairs)
-        how: dict[str, Any] = {"declared": declared, "wants_scores": wants_scores, "limits": limits}
-        answers = read_source(predictions, spec, gold=False, problems=outcome.problems, **how)
+            limits = limits_for_phase(PhaseSize.of(ids, known, void=void_ids), limits, pairs=pairs)
+        reading: dict[str, Any] = {"declared": declared, "wants_scores": wants_scores, "limits": limits}
+        answers = read_source(predictions, spec, gold=False, problems=outcome.problems, **reading)
         outcome.notes = list(dict.fromkeys((*truth.notes, *answers.notes)))
         if classes is None:
-            spec = replace(spec, classes=_union_of_classes(truth, answers, task, voided))
+            spec = replace(spec, classes=_union_of_classes(truth, answers, task, void_ids))
             size = len(spec.classes)
             labels = f"the sorted labels of gold and predictions ({size})"
             outcome.notes.append(f"no classes were declared: {labels} are the vocabulary")
-        gold_rules.check_not_empty(truth, voided, outcome.gold_problems)
+        gold_rules.check_not_empty(truth, void_ids, outcome.gold_problems)
         gold_rules.check_vocabulary(truth, spec, declared=declared, limits=limits, problems=outcome.gold_problems)
         if not outcome.gold_problems:  # without valid gold the predictions cannot be validated
             outcome.calls = choose(spec, _needs_met(spec, truth, answers, metadata))
-            _score_tables(outcome, truth, answers, spec=spec, void=voided, options=options or {}, metadata=metadata)
+            _score_tables(outcome, truth, answers, spec=spec, void=void_ids, options=options or {}, metadata=metadata)
     return outcome
 
 
@@ -125,9 +125,9 @@ def _union_of_classes(
     truth: NormalizedTable, answers: NormalizedTable, task: TaskKind, void: Collection[str]
 ) -> tuple[str, ...]:
     """The labels of gold and predictions; in a binary task those of gold if there are more than two in total."""
-    own = gold_rules.label_set(truth, void)
-    both = tuple(sorted({*own, *gold_rules.label_set(answers, void)}))
-    return own if task == "binary" and len(both) > 2 else both
+    gold_labels = gold_rules.label_set(truth, void)
+    all_labels = tuple(sorted({*gold_labels, *gold_rules.label_set(answers, void)}))
+    return gold_labels if task == "binary" and len(all_labels) > 2 else all_labels
 
 
 def read_ids(source: SourceFile, limits: Limits = DEFAULT_LIMITS) -> tuple[list[str] | None, Problems]:

@@ -183,14 +183,14 @@ def load_gold(
     with garbage_collection_paused(), suppress(TooManyProblems):
         spec = normalized_task_spec(task, classes, positive_label, beside or {})
         table = read_source(source, spec, gold=True, problems=problems, limits=limits, declared=classes is not None)
-        voided = find_void_ids(table, task, normalize_distinct(void))
+        void_ids = find_void_ids(table, task, normalize_distinct(void))
         if classes is None:
-            spec = replace(spec, classes=gold_rules.label_set(table, voided))
+            spec = replace(spec, classes=gold_rules.label_set(table, void_ids))
             labels = f"the sorted labels of the gold ({len(spec.classes)})"
             table.notes.append(f"no classes were declared: {labels} are the vocabulary")
-        gold_rules.check_not_empty(table, voided, problems)
+        gold_rules.check_not_empty(table, void_ids, problems)
         gold_rules.check_vocabulary(table, spec, declared=classes is not None, limits=limits, problems=problems)
-        gold = build_gold(table, spec, voided, rules or ReadingRules(), problems)
+        gold = build_gold(table, spec, void_ids, rules or ReadingRules(), problems)
         if gold is not None:
             assign_groupings(gold, beside or {})
     return gold, problems
@@ -204,11 +204,11 @@ def assign_groupings(gold: Gold, metadata: Mapping[str, Any]) -> None:
 
 def find_void_ids(table: NormalizedTable, task: TaskKind, void: Iterable[str]) -> frozenset[str]:
     """The ids that are not scored: those given separately, and those that the gold file excludes (noted)."""
-    voided = set(void)
+    void_ids = set(void)
     for reason, names in gold_rules.unscored_ids(table, task).items():
-        voided.update(names)
+        void_ids.update(names)
         table.notes.append(f"{pluralize(len(names), 'instance is', 'instances are')} {_UNSCORED}: {reason}")
-    return frozenset(voided)
+    return frozenset(void_ids)
 
 
 def is_fully_scored(notes: Iterable[str]) -> bool:

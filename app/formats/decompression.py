@@ -16,6 +16,8 @@ from app.scoring.declaration.metric_syntax import pluralize
 _READ_BYTES = 1 << 14
 """Compressed bytes read at once: for each member that ends within them, the rest is copied."""
 _CHUNK_BYTES = 1 << 20
+_MAX_MAGIC_BYTES = 4
+"""Bytes of the longest magic number, by which a member is recognized."""
 _SIZE_REMEDY = "Leave out what is not scored."
 _MAX_ZSTD_WINDOW_LOG = 27
 """The largest window of zstd data, as a power of two: 128 MiB, the default limit of the zstd program."""
@@ -139,8 +141,11 @@ def _decompress_members(stream: BinaryIO, encoding: str, limits: Limits) -> Iter
             if not pending:
                 break
         if member is None:
-            members = _count_member(members, encoding, limits.members)
-            pending = _read_at_least(stream, pending, 4)
+            if members >= limits.members:
+                message = f"The {encoding} data has more than {limits.members} members. Compress the file in one piece."
+                raise DecompressionError("too_large", message)
+            members += 1
+            pending += b"" if len(pending) >= _MAX_MAGIC_BYTES else stream.read(_CHUNK_BYTES)
             _check_member_magic(pending, encoding, first=members == 1)
             member = _DECOMPRESSORS[encoding]()
         try:
@@ -166,17 +171,6 @@ def _library_error(encoding: str, error: Exception) -> DecompressionError:
         message = f"The zstd data needs a window of more than {(1 << _MAX_ZSTD_WINDOW_LOG) >> 20} MiB."
         return DecompressionError("too_large", f"{message} Compress it without --long.")
     return _damaged_error(f"The {encoding} data is damaged ({reason}).", encoding)
-
-
-def _count_member(members: int, encoding: str, most: int) -> int:
-    if members >= most:
-        message = f"The {encoding} data has more than {most} members. Compress the file in one piece."
-        raise DecompressionError("too_large", message)
-    return members + 1
-
-
-def _read_at_least(stream: BinaryIO, pending: bytes, count: int) -> bytes:
-    return pending if len(pending) >= count else pending + stream.read(_CHUNK_BYTES)
 
 
 def _check_member_magic(head: bytes, encoding: str, *, first: bool) -> None:

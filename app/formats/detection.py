@@ -4,20 +4,10 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 
 from app.errors import BadRequest, UnsupportedMedia
-from app.formats.declaration import Encoding, Format, FormatShape
+from app.formats.declaration import Encoding, Format
 from app.formats.registry import ENCODINGS, FORMATS
 
-__all__ = [
-    "ENCODINGS",
-    "FORMATS",
-    "LAYOUTS",
-    "Encoding",
-    "FileKind",
-    "Format",
-    "FormatShape",
-    "accepted_formats_advice",
-    "detect_file_kind",
-]
+__all__ = ["ENCODINGS", "FORMATS", "LAYOUTS", "FileKind", "Format", "accepted_formats_advice", "detect_file_kind"]
 
 LAYOUTS: dict[str, str] = {"long": "one row per pair of instance and label, in tables of multi-label data"}
 """Layouts that an upload may declare, other than the default one of its format."""

@@ -25,30 +25,30 @@ _ROUNDING_TOLERANCE_PARTS = 1 << 24
 def label_set(table: NormalizedTable, void: Collection[str] = ()) -> tuple[str, ...]:
     """The sorted labels of all rows that are not void (by code points), and the classes that scores are for."""
     labels = table.labels or ()
-    found = {label for label in labels if label is not None}
-    if void and found:
-        found = set()
+    label_names = {label for label in labels if label is not None}
+    if void and label_names:
+        label_names = set()
         start = 0
         for number, name in enumerate(table.ids):
             size = 1 if table.counts is None else table.counts[number]
             if name not in void:
-                found.update(label for label in labels[start : start + size] if label is not None)
+                label_names.update(label for label in labels[start : start + size] if label is not None)
             start += size
     if table.scores is not None:
-        found.update(named_classes(table.scores))
-    return tuple(sorted(found))
+        label_names.update(named_classes(table.scores))
+    return tuple(sorted(label_names))
 
 
 def unscored_ids(table: NormalizedTable, task: TaskKind) -> dict[str, list[str]]:
     """The ids that the gold file itself excludes from scoring, by the reason."""
-    found: dict[str, list[str]] = {}
+    by_reason: dict[str, list[str]] = {}
     if table.splits is not None:
         marked = [name for name, split in zip(table.ids, table.splits, strict=True) if split == IGNORED_SPLIT and name]
-        found["their Usage is Ignored"] = marked
+        by_reason["their Usage is Ignored"] = marked
     if table.counts is not None and task != "multilabel":
         empty = [name for name, count in zip(table.ids, table.counts, strict=True) if not count and name]
-        found["their set of acceptable answers is empty"] = empty
-    return {reason: names for reason, names in found.items() if names}
+        by_reason["their set of acceptable answers is empty"] = empty
+    return {reason: names for reason, names in by_reason.items() if names}
 
 
 def check_void_ids_distinct(table: NormalizedTable, void: Collection[str], problems: Problems) -> None:
@@ -58,9 +58,9 @@ def check_void_ids_distinct(table: NormalizedTable, void: Collection[str], probl
         if name is None or name not in void:
             continue
         if name in seen:
-            place = table.layout.locate(row, "id")
+            location = table.layout.locate(row, "id")
             message = f"{quote(name)} has another row. Give each id once, whether it is scored or not."
-            problems.add_new("duplicate_id", message, place, row=row, instance_id=name, got=quote(name))
+            problems.add_new("duplicate_id", message, location, row=row, instance_id=name, got=quote(name))
         seen[name] = row
 
 
@@ -126,9 +126,9 @@ def scored_ids(table: NormalizedTable, void: Collection[str]) -> list[str]:
 
 def align_to_index(values: NDArray[Any], table: NormalizedTable, void: Collection[str], index: IdIndex) -> NDArray[Any]:
     """Values of the scored ids in file order, rearranged to the order of `index`."""
-    found = np.empty_like(values)
-    found[index.rows([name for name in table.ids if name is not None and name not in void])] = values
-    return found
+    aligned = np.empty_like(values)
+    aligned[index.rows([name for name in table.ids if name is not None and name not in void])] = values
+    return aligned
 
 
 def split_codes(table: NormalizedTable, void: Collection[str]) -> NDArray[np.int8] | None:
@@ -189,5 +189,5 @@ def _report_third_label(table: NormalizedTable, classes: Sequence[str], problems
             continue
         message = f"A binary task has two labels, here {quote(first[0])} and {quote(first[1])}; this is another."
         expected = " or ".join(quote(known) for known in first)
-        place, got = table.layout.locate(row, "label"), quote(label)
-        problems.add_new("wrong_shape", message, place, row=row, instance_id=name, expected=expected, got=got)
+        location, got = table.layout.locate(row, "label"), quote(label)
+        problems.add_new("wrong_shape", message, location, row=row, instance_id=name, expected=expected, got=got)

@@ -80,7 +80,9 @@ def _normalize_clean_columns(columns: RawColumns) -> NormalizedTable | None:
         labels = list(chain.from_iterable(lists))
     ids, texts = normalize_clean_texts(columns.ids, reading.limits), normalize_clean_texts(labels, reading.limits)
     splits = columns.splits
-    if ids is None or texts is None or columns.weights is not None or (splits is not None and not _are_splits(splits)):
+    if splits is not None and not (set(map(type, splits)) <= {str} and set(splits) <= set(SPLITS)):
+        return None
+    if ids is None or texts is None or columns.weights is not None:
         return None
     return NormalizedTable(
         ids,
@@ -92,10 +94,6 @@ def _normalize_clean_columns(columns: RawColumns) -> NormalizedTable | None:
         scores=columns.scores,
         unreadable_rows=columns.unreadable_rows,
     )
-
-
-def _are_splits(values: Sequence[object]) -> bool:
-    return set(map(type, values)) <= {str} and set(values) <= set(SPLITS)
 
 
 class _CellNormalizer:
@@ -161,9 +159,8 @@ class _CellNormalizer:
             message = f"A label is the empty string. {hint}"
             return self._refuse("empty_label", row, "label", message, item=item, owner=owner, got='""')
         if type(value) not in {str, int}:
-            fault = (
-                "There is no label." if value is MissingValue.ABSENT else "A label must be a string (or an integer)."
-            )
+            is_absent = value is MissingValue.ABSENT
+            fault = "There is no label." if is_absent else "A label must be a string (or an integer)."
             message, got = f"{fault} {self.reading.label_remedy}", describe_value(value)
             report = partial(self._refuse, item=item, owner=owner)
             return report("wrong_shape", row, "label", message, expected="a string", got=got)
@@ -181,15 +178,15 @@ class _CellNormalizer:
         return [None]
 
     def _normalize_split(self, row: int, value: object, owner: str | None) -> str | None:
-        named = self.columns.layout.name("split")
-        if value in SPLITS or value is MissingValue.FAULT or (named == "Usage" and value == IGNORED_SPLIT):
+        field_name = self.columns.layout.name("split")
+        if value in SPLITS or value is MissingValue.FAULT or (field_name == "Usage" and value == IGNORED_SPLIT):
             return str(value)
         if value is MissingValue.ABSENT or value == "":
-            message = f"Other rows have a {named}, this one has none. Give it on all rows or on none."
+            message = f"Other rows have a {field_name}, this one has none. Give it on all rows or on none."
             shown = "nothing"
         else:
-            words = "Public, Private or Ignored" if named == "Usage" else '"public" or "private", written exactly so'
-            message = f"{named} must be {words}."
+            allowed = '"public" or "private", written exactly so'
+            message = f"{field_name} must be {'Public, Private or Ignored' if field_name == 'Usage' else allowed}."
             shown = describe_value(value)
         field: Field | None = None if value is MissingValue.ABSENT else "split"
         return self._refuse("wrong_shape", row, field, message, owner=owner, expected="public or private", got=shown)

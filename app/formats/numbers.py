@@ -28,7 +28,7 @@ def parse_numbers(rows: Iterable[Iterable[str]]) -> "array[float] | None":
     if _NON_NUMBER_CHARACTER.search(_SEPARATOR.join(cells)):
         return None
     try:
-        found = array("d", map(float, cells))
+        numbers = array("d", map(float, cells))
     except ValueError:
         return None
-    return found if math.inf not in {max(found, default=0.0), -min(found, default=0.0)} else None
+    return numbers if math.inf not in {max(numbers, default=0.0), -min(numbers, default=0.0)} else None

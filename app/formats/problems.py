@@ -77,7 +77,7 @@ class Problem:
 def build_problem(
     code: str,
     message: str,
-    place: Location = NO_LOCATION,
+    location: Location = NO_LOCATION,
     *,
     instance_id: str | None = None,
     expected: str | None = None,
@@ -85,7 +85,7 @@ def build_problem(
 ) -> Problem:
     """Build a problem at a location."""
     owner = instance_id if instance_id is None else shorten(instance_id, 1000)  # an invalid id may have any size
-    return Problem(code, message, place.pointer, place.line, place.column, owner, expected, got)
+    return Problem(code, message, location.pointer, location.line, location.column, owner, expected, got)
 
 
 class TooManyProblems(Exception):
@@ -111,7 +111,7 @@ class Problems:
     @property
     def first(self) -> list[Problem]:
         """The listed problems, in file order."""
-        return [kept[2] for kept in self._listed]
+        return [entry[2] for entry in self._listed]
 
     def report(self, code: str, row: int, build: Callable[[], Problem]) -> None:
         """Count a problem of this row, and build it only if it will be listed. Raises TooManyProblems."""
@@ -154,27 +154,34 @@ class Problems:
         """The number of problems."""
         return sum(self.total.values())
 
-    def add(self, found: Problem, row: int = WHOLE_FILE_ROW) -> None:
+    def add(self, problem: Problem, row: int = WHOLE_FILE_ROW) -> None:
         """Count a problem of this row, and list it if it is among the first."""
-        self.report(found.code, row, lambda: found)
+        self.report(problem.code, row, lambda: problem)
 
     def add_new(
-        self, code: str, message: str, place: Location = NO_LOCATION, *, row: int = WHOLE_FILE_ROW, **shown: str | None
+        self,
+        code: str,
+        message: str,
+        location: Location = NO_LOCATION,
+        *,
+        row: int = WHOLE_FILE_ROW,
+        **shown: str | None,
     ) -> None:
         """Build a problem of this row and add it; `shown` as for build_problem."""
-        self.add(build_problem(code, message, place, **shown), row)
+        self.add(build_problem(code, message, location, **shown), row)
 
-    def stop(self, found: Problem) -> None:
+    def stop(self, problem: Problem) -> None:
         """Add the problem that ended the reading; the totals are then lower bounds."""
         self.stopped = True
         self._remaining = max(1, self._remaining)
-        self.add(found)
+        self.add(problem)
 
     def to_dict(self) -> dict[str, Any]:
         """The result of a dry run: `valid`, `total` per code, first `problems`; `total_at_least` if reading stopped."""
         total = {code: self.total[code] for code in PROBLEM_CODES if code in self.total}
         at_least = {"total_at_least": True} if self.stopped else {}
-        return {"valid": not self, "total": total, **at_least, "problems": [found.to_dict() for found in self.first]}
+        problems = [problem.to_dict() for problem in self.first]
+        return {"valid": not self, "total": total, **at_least, "problems": problems}
 
 
 def shorten(text: str, length: int = 60) -> str:

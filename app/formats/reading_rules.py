@@ -83,9 +83,9 @@ class ReadingRules:
         calls = list(calls)
         chosen = {}
         for option, values in _STRICTNESS.items():
-            asked = {str(call.options.get(option, "reject")) for call in calls} or {"reject"}
-            chosen[option] = next((value for value in values if value in asked), "reject")
-        needing = {call.text for call in calls if SCORES in call.metric.needs}
+            requested = {str(call.options.get(option, "reject")) for call in calls} or {"reject"}
+            chosen[option] = next((value for value in values if value in requested), "reject")
+        metrics_with_scores = {call.text for call in calls if SCORES in call.metric.needs}
         ranking = any(RANKING in call.metric.needs for call in calls)
-        scores = "due" if primary in needing else "used" if needing or ranking else "ignored"
+        scores = "due" if primary in metrics_with_scores else "used" if metrics_with_scores or ranking else "ignored"
         return cls(**chosen, scores=scores, probabilities=any(PROBABILITIES in call.metric.needs for call in calls))

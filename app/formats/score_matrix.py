@@ -50,11 +50,11 @@ def build_score_matrix(
 def named_classes(scores: RawScores) -> list[str]:
     """The classes that a file has scores for, as far as it names them (NFC)."""
     if scores.names is not None:
-        found = [name for name in scores.names if type(name) in {str, int}]
+        names = [name for name in scores.names if type(name) in {str, int}]
     else:
         rows = [] if isinstance(scores.values, np.ndarray) else scores.values
-        found = [key for row in rows if type(row) is tuple for key, _ in row]
-    return list(dict.fromkeys(to_nfc(str(name), _MAX_NAME_LENGTH) for name in found))
+        names = [key for row in rows if type(row) is tuple for key, _ in row]
+    return list(dict.fromkeys(to_nfc(str(name), _MAX_NAME_LENGTH) for name in names))
 
 
 @dataclass(slots=True)
@@ -90,49 +90,50 @@ class _ScoreMatrixBuilder:
     def _class_order(self, names: Sequence[object]) -> list[int] | None:
         """For each class the column that holds it; None unless the names are the classes, each once."""
         before = self.problems.count
-        place = self.table.layout.column
-        found: dict[str, int] = {}
-        for at, given in enumerate(names):
-            if type(given) not in {str, int}:
-                self._fault("wrong_shape", place(at), "The name of a class must be a string.", got=_describe(given))
+        location_of = self.table.layout.column
+        positions: dict[str, int] = {}
+        for at, raw_name in enumerate(names):
+            if type(raw_name) not in {str, int}:
+                message = "The name of a class must be a string."
+                self._fault("wrong_shape", location_of(at), (message, None, _describe(raw_name)))
                 continue
-            name = self.vocabulary.normalize_name(str(given))
-            if name in found:
+            name = self.vocabulary.normalize_name(str(raw_name))
+            if name in positions:
                 message = f"{quote(name)} is named twice. Name it once."
-                self._fault("duplicate_label", place(at), message, got=quote(name))
+                self._fault("duplicate_label", location_of(at), (message, None, quote(name)))
             elif name not in self.codes:
-                self._fault("unknown_label", place(at), *self.vocabulary.unknown_class_text(name))
-            found.setdefault(name, at)
-        known = [name for name in found if name in self.codes]
-        if self.vocabulary.positive_label is not None and known == list(found) == [self.vocabulary.positive_label]:
+                self._fault("unknown_label", location_of(at), self.vocabulary.unknown_class_text(name))
+            positions.setdefault(name, at)
+        known = [name for name in positions if name in self.codes]
+        if self.vocabulary.positive_label is not None and known == list(positions) == [self.vocabulary.positive_label]:
             return [0] if self.problems.count == before else None
-        if self.vocabulary.is_missing_class(found, len(known)):
-            text = self.vocabulary.missing_classes_text(found, f"{len(known)} classes")
-            self._fault("wrong_class_count", self._class_names_location(), *text)
-        return [found[name] for name in self.codes] if self.problems.count == before else None
+        if self.vocabulary.is_missing_class(positions, len(known)):
+            text = self.vocabulary.missing_classes_text(positions, f"{len(known)} classes")
+            self._fault("wrong_class_count", self._class_names_location(), text)
+        return [positions[name] for name in self.codes] if self.problems.count == before else None
 
     def _class_names_location(self) -> Location:
         """The location of the class names: a list, or a line."""
         first = self.table.layout.column(0)
         return Location("/classes" if first.pointer == "/classes/0" else None, first.line)
 
-    def _fault(
-        self, code: str, place: Location, message: str, expected: str | None = None, got: str | None = None
-    ) -> None:
-        row = place.line if place.line is not None else WHOLE_FILE_ROW
-        self.problems.add_new(code, message, place, row=row, expected=expected, got=got)
+    def _fault(self, code: str, location: Location, text: ProblemText) -> None:
+        """Report a problem of the class names or of a whole array."""
+        message, expected, got = text
+        row = location.line if location.line is not None else WHOLE_FILE_ROW
+        self.problems.add_new(code, message, location, row=row, expected=expected, got=got)
 
     # ---- values that are numbers already ---------------------------------------------------------
 
     def _check_array(self, values: ScoreMatrix, order: Sequence[int] | None) -> ScoreMatrix:
         """Check the width of an array, and that all its numbers are finite."""
         matrix = values[:, None] if values.ndim == 1 else values
-        width, due = matrix.shape[1], len(self.codes) if order is None else len(order)
-        if width != due and not (order is None and width == 1 and self.vocabulary.positive_label is not None):
+        width, expected = matrix.shape[1], len(self.codes) if order is None else len(order)
+        if width != expected and not (order is None and width == 1 and self.vocabulary.positive_label is not None):
             message = f"There are {width} scores for each instance. Give one score for each class."
-            place = self.table.layout.locate(0, "score") if len(values) else Location()
-            pointer = None if place.pointer is None else place.pointer.rsplit("/", 1)[0]
-            self._fault("wrong_class_count", Location(pointer), message, self.vocabulary.width, f"{width} scores")
+            location = self.table.layout.locate(0, "score") if len(values) else Location()
+            pointer = None if location.pointer is None else location.pointer.rsplit("/", 1)[0]
+            self._fault("wrong_class_count", Location(pointer), (message, self.vocabulary.width, f"{width} scores"))
         elif not np.isfinite(matrix).all() and not self.problems.total.get("not_a_number"):
             rows, at = np.nonzero(~np.isfinite(matrix))
             self._report("not_a_number", rows, lambda n: self._not_finite_problem(matrix, int(rows[n]), int(at[n])))
@@ -159,8 +160,8 @@ class _ScoreMatrixBuilder:
         return row if self.file_rows is None else self.file_rows[row]
 
     def _problem_at(self, code: str, row: int, item: ItemKey, message: str, **shown: str | None) -> Problem:
-        place = self.table.layout.locate(self.table.rows[row], "score", item)
-        return build_problem(code, message, place, instance_id=self.table.ids[row], **shown)
+        location = self.table.layout.locate(self.table.rows[row], "score", item)
+        return build_problem(code, message, location, instance_id=self.table.ids[row], **shown)
 
     # ---- values as JSON gives them -----------------------------------------------------------------
 
@@ -185,10 +186,10 @@ class _ScoreMatrixBuilder:
     def _clean_matrix(self, values: Sequence[object], width: int, *, named: bool) -> ScoreMatrix | None:
         """The matrix of rows with the same shape and only finite numbers; None for any other rows."""
         kinds = set(map(type, values))
-        flat: list[object] = list(values)
+        cells: list[object] = list(values)
         order: Sequence[int] | None = None
         if kinds == {tuple} and not named:
-            keys, flat = _transpose_objects(values)
+            keys, cells = _transpose_objects(values)
             order = self._key_order(keys) if len(keys) == width else None
             if order is None:
                 return None
@@ -196,11 +197,11 @@ class _ScoreMatrixBuilder:
             lists: Sequence[list[object]] = values  # type: ignore[assignment]
             if set(map(len, lists)) != {width}:
                 return None
-            flat = list(chain.from_iterable(lists))
-        if not flat or not set(map(type, flat)) <= _NUMBER_TYPES:
+            cells = list(chain.from_iterable(lists))
+        if not cells or not set(map(type, cells)) <= _NUMBER_TYPES:
             return None
         try:
-            matrix = np.array(flat, dtype=np.float64).reshape(len(values), width)
+            matrix = np.array(cells, dtype=np.float64).reshape(len(values), width)
         except (OverflowError, ValueError):
             return None
         if not np.isfinite(matrix).all():
@@ -209,8 +210,8 @@ class _ScoreMatrixBuilder:
 
     def _key_order(self, keys: Sequence[str]) -> list[int] | None:
         """For each class the position of its key; None unless the keys are the classes."""
-        found = {self.vocabulary.normalize_name(key): at for at, key in enumerate(keys)}
-        return [found[name] for name in self.codes] if found.keys() == self.codes.keys() else None
+        positions = {self.vocabulary.normalize_name(key): at for at, key in enumerate(keys)}
+        return [positions[name] for name in self.codes] if positions.keys() == self.codes.keys() else None
 
     def _positive_score(self, value: object) -> tuple[ItemKey, object] | None:
         """The file's reference to the score of the positive label, and the score: a number, or the only item of an object."""
@@ -225,20 +226,20 @@ class _ScoreMatrixBuilder:
         """Whether most rows with scores have a single score, so that a faulty row does not decide for the others."""
         if self.vocabulary.positive_label is None:
             return False
-        given = [value for value in values if value is not None and type(value) is not MissingValue]
-        if not given:
+        present = [value for value in values if value is not None and type(value) is not MissingValue]
+        if not present:
             return self.table.layout.name("score") == "score"
-        return 2 * sum(self._positive_score(value) is not None for value in given) > len(given)
+        return 2 * sum(self._positive_score(value) is not None for value in present) > len(present)
 
     def _single_score(self, row: int, value: object) -> list[float] | None:
         """The single score of a row, that of the positive label."""
-        alone = (None, value) if value is None else self._positive_score(value)
-        if alone is None:
+        score = (None, value) if value is None else self._positive_score(value)
+        if score is None:
             message = "Other rows give one score, that of the positive label. Give the same kind of score to all rows."
             self._add("wrong_class_count", row, None, lambda: (message, "a number", _describe(value)))
             return None
-        found = self._number(row, *alone)
-        return None if found is None else [found]
+        number = self._number(row, *score)
+        return None if number is None else [number]
 
     def _row_scores(self, row: int, value: object, order: Sequence[int] | None) -> list[float] | None:
         """The scores of a row: a list of the right width, or an object of all classes."""
@@ -268,26 +269,26 @@ class _ScoreMatrixBuilder:
             expected, got = f"{len(order)} scores", f"{len(pairs)} scores"
             self._add("wrong_class_count", row, None, lambda: (message, expected, got))
             return None
-        found = self._object(row, pairs)
-        if found is None or order is None:
-            return found
-        return [value for _, value in sorted(zip(order, found, strict=True))]
+        scores = self._object(row, pairs)
+        if scores is None or order is None:
+            return scores
+        return [value for _, value in sorted(zip(order, scores, strict=True))]
 
     def _object(self, row: int, pairs: ScorePairs) -> list[float] | None:
-        found: dict[str, float | None] = {}
+        scores: dict[str, float | None] = {}
         for key, item in pairs:
             name = self.vocabulary.normalize_name(key)
             if name not in self.codes:
                 self._add("unknown_label", row, key, partial(self.vocabulary.unknown_class_text, name))
-            elif name in found:
+            elif name in scores:
                 self._add("duplicate_label", row, key, partial(_repeated_class_text, name))
             else:
-                found[name] = self._number(row, key, item)
-        given = {self.vocabulary.normalize_name(key) for key, _ in pairs}
-        if self.vocabulary.is_missing_class(given, len(found)):
-            build_text = partial(self.vocabulary.missing_classes_text, given, f"{len(found)} scores")
+                scores[name] = self._number(row, key, item)
+        names = {self.vocabulary.normalize_name(key) for key, _ in pairs}
+        if self.vocabulary.is_missing_class(names, len(scores)):
+            build_text = partial(self.vocabulary.missing_classes_text, names, f"{len(scores)} scores")
             self._add("wrong_class_count", row, None, build_text)
-        values = [found.get(name) for name in self.codes]
+        values = [scores.get(name) for name in self.codes]
         return None if None in values else [value for value in values if value is not None]
 
     def _number(self, row: int, item: ItemKey, value: object) -> float | None:
@@ -295,8 +296,8 @@ class _ScoreMatrixBuilder:
             return None
         if type(value) in _NUMBER_TYPES:
             with contextlib.suppress(OverflowError):
-                if math.isfinite(found := float(value)):  # type: ignore[arg-type]
-                    return found
+                if math.isfinite(number := float(value)):  # type: ignore[arg-type]
+                    return number
         message = "The score is not a finite number. Write one without quotes."
         self._add("not_a_number", row, item, lambda: (message, "a number", _describe(value)))
         return None
@@ -320,8 +321,8 @@ class _ScoreMatrixBuilder:
             build = partial(self._not_a_probability_problem, matrix, rows, at, order)
             self._report("not_a_probability", rows, build)
         if self.vocabulary.exclusive and matrix.shape[1] > 1:
-            sound = np.asarray(np.isfinite(matrix).all(axis=1) & ~outside.any(axis=1))
-            (rows,) = np.nonzero(sound & ~sums_to_one(np.where(sound[:, None], matrix, 0.0)))
+            is_valid = np.asarray(np.isfinite(matrix).all(axis=1) & ~outside.any(axis=1))
+            (rows,) = np.nonzero(is_valid & ~sums_to_one(np.where(is_valid[:, None], matrix, 0.0)))
             self._report("not_a_probability", rows, partial(self._sum_not_one_problem, matrix, rows))
 
     def _not_a_probability_problem(
@@ -359,13 +360,13 @@ def _transpose_objects(values: Sequence[object]) -> tuple[Sequence[str], list[ob
     first = values[0]
     assert isinstance(first, tuple)
     keys = tuple(key for key, _ in first)
-    flat: list[object] = []
+    cells: list[object] = []
     for row in values:
         assert isinstance(row, tuple)
         if tuple([key for key, _ in row]) != keys:
             return (), []
-        flat.extend([value for _, value in row])
-    return keys, flat
+        cells.extend([value for _, value in row])
+    return keys, cells
 
 
 def _repeated_class_text(name: str) -> ProblemText:

@@ -27,8 +27,8 @@ def fold_text(text: str) -> str:
 def last_word(text: str) -> str | None:
     """The part of an id that survives a changed prefix or file ending: its last number or word."""
     flat = _FILE_EXTENSION.sub("", unicodedata.normalize("NFKC", text[-200:]).casefold())
-    found = _LAST_WORD.match(flat[::-1])  # reversed, so that the search is linear
-    return _ZERO_PADDING.sub("", found.group()[::-1]) if found else None
+    match = _LAST_WORD.match(flat[::-1])  # reversed, so that the search is linear
+    return _ZERO_PADDING.sub("", match.group()[::-1]) if match else None
 
 
 class SuggestionFinder:
@@ -57,10 +57,10 @@ class SuggestionFinder:
         return next((self._folded[match] for match in close_matches(flat, self._folded, most=1, cutoff=0.8)), None)
 
     def _build_index(self) -> dict[str, str]:
-        found: dict[str, str] = {}
+        folded: dict[str, str] = {}
         for name in self._known:
-            found.setdefault(fold_text(name), name)
+            folded.setdefault(fold_text(name), name)
             end = last_word(name)
             if end is not None:
                 self._tails[end] = None if end in self._tails else name
-        return found
+        return folded

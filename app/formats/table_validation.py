@@ -32,6 +32,8 @@ from app.scoring.declaration.metric_syntax import pluralize
 from app.scoring.declaration.task import TaskSpec
 from app.scoring.evaluation_input import MISSING_CODE, IdIndex, Labels, PredictionArrays
 
+Int32s = NDArray[np.int32]
+
 _LABEL_SEPARATOR = re.compile(r"[|,;]")
 """Characters that join labels, in some files wrongly."""
 
@@ -85,7 +87,7 @@ class _JoinedRows:
     """The instance of each row of a file (without void rows), and the labels by instance if the file has labels."""
 
     labels: Labels | None
-    targets: NDArray[np.int32]
+    targets: Int32s
 
     def place(self, values: NDArray[np.float64], n: int) -> NDArray[np.float64]:
         """The scores of file rows in the order of the instances; NaN for instances without a row."""
@@ -106,17 +108,17 @@ def _join_clean_table(table: NormalizedTable, known: IdIndex, codes: dict[str, i
         return None
     if table.labels is None:
         return _JoinedRows(None, targets)
-    look = codes.get
+    code_of = codes.get
     try:
-        found = np.fromiter(map(look, table.labels), dtype=np.int32, count=len(table.labels))  # type: ignore[arg-type]
+        label_codes = np.fromiter(map(code_of, table.labels), dtype=np.int32, count=len(table.labels))  # type: ignore[arg-type]
     except TypeError:  # an unknown label has the code None
         return None
-    if table.counts is not None and has_repeated_labels(found, table.counts, len(codes)):
+    if table.counts is not None and has_repeated_labels(label_codes, table.counts, len(codes)):
         return None
-    return _JoinedRows(assemble_labels(targets, found, table.counts, len(known)), targets)
+    return _JoinedRows(assemble_labels(targets, label_codes, table.counts, len(known)), targets)
 
 
-def has_repeated_labels(codes: NDArray[np.int32], counts: Sequence[int], m: int) -> bool:
+def has_repeated_labels(codes: Int32s, counts: Sequence[int], m: int) -> bool:
     """Whether any set of labels (of m classes) contains a label twice."""
     if counts and max(counts) > m:
         return True
@@ -125,9 +127,7 @@ def has_repeated_labels(codes: NDArray[np.int32], counts: Sequence[int], m: int)
     return bool((keys[1:] == keys[:-1]).any())
 
 
-def assemble_labels(
-    targets: NDArray[np.int32], codes: NDArray[np.int32], counts: Sequence[int] | None, n: int
-) -> Labels:
+def assemble_labels(targets: Int32s, codes: Int32s, counts: Sequence[int] | None, n: int) -> Labels:
     """The labels of file rows in the order of the instances: file row i describes instance targets[i] of n."""
     if counts is None:
         placed = np.full(n, MISSING_CODE, dtype=np.int32)
@@ -176,19 +176,19 @@ class _RowValidator:
             target = self._target_row(row, name, rows[number])
             if name is not None and target == MISSING_CODE and name in self.void:
                 continue
-            found = [] if labels is None else self._label_codes(row, name, labels, several=counts is not None)
+            row_codes = [] if labels is None else self._label_codes(row, name, labels, several=counts is not None)
             if target != MISSING_CODE:
                 targets.append(target)
-                codes.extend(found)
+                codes.extend(row_codes)
                 if counts is not None:
-                    counts.append(len(found))
+                    counts.append(len(row_codes))
         self._report_missing_ids(targets)
         self._note_tolerated(len(self.known) - len(targets))
-        found_at = np.asarray(targets, dtype=np.int32)
+        instances = np.asarray(targets, dtype=np.int32)
         if table.labels is None:
-            return _JoinedRows(None, found_at)
-        placed = assemble_labels(found_at, np.asarray(codes, dtype=np.int32), counts, len(self.known))
-        return _JoinedRows(placed, found_at)
+            return _JoinedRows(None, instances)
+        placed = assemble_labels(instances, np.asarray(codes, dtype=np.int32), counts, len(self.known))
+        return _JoinedRows(placed, instances)
 
     def _target_row(self, row: int, name: str | None, target: int) -> int:
         """The instance of a row; MISSING_CODE if there is none, or if another row described it already."""
@@ -284,8 +284,8 @@ class _RowValidator:
         if near is not None:
             remedy = f"Did you mean {expected}?"
         message = f"{quote(name)} is not among the expected ids. {remedy}"
-        place = self.table.layout.locate(row, "id")
-        return build_problem("unknown_id", message, place, instance_id=name, expected=expected, got=quote(name))
+        location = self.table.layout.locate(row, "id")
+        return build_problem("unknown_id", message, location, instance_id=name, expected=expected, got=quote(name))
 
     def _missing_id_problem(self, names: Sequence[str], position: int) -> Problem:
         name = names[position]
@@ -302,8 +302,8 @@ class _RowValidator:
 
     def _repeated_label_problem(self, row: int, item: int | None, name: str | None, label: str) -> Problem:
         message = f"{quote(label)} is given twice for this instance. Give each label once."
-        place = self.table.layout.locate(row, "label", item)
-        return build_problem("duplicate_label", message, place, instance_id=name, got=quote(label))
+        location = self.table.layout.locate(row, "label", item)
+        return build_problem("duplicate_label", message, location, instance_id=name, got=quote(label))
 
     def _unknown_label_problem(self, row: int, item: int | None, name: str | None, label: str) -> Problem:
         parts = [part.strip() for part in _LABEL_SEPARATOR.split(label)]
@@ -314,9 +314,9 @@ class _RowValidator:
             several = "Give each label of its own: in a list, or in a table is_joined by |."
             remedy = several if self.table.counts is not None else "One label is due here."
         message = f"{quote(label)} is not in the vocabulary (labels are compared exactly). {remedy}"
-        place = self.table.layout.locate(row, "label", item)
+        location = self.table.layout.locate(row, "label", item)
         expected = _describe_vocabulary(list(self.codes)) if near is None else quote(near)
-        return build_problem("unknown_label", message, place, instance_id=name, expected=expected, got=quote(label))
+        return build_problem("unknown_label", message, location, instance_id=name, expected=expected, got=quote(label))
 
 
 def _describe_vocabulary(classes: Sequence[str]) -> str:

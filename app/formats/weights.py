@@ -29,17 +29,23 @@ class WeightReader:
         if self._columns.weights is None or self.values is None:
             return
         value = self._columns.weights[position]
-        meant = type(value) is not str or not self._columns.has_typed_values
-        found = Fraction(0) if value is MissingValue.FAULT else parse_exact_weight(value) if meant else None
-        if found is None:
+        is_typed = type(value) is not str or not self._columns.has_typed_values
+        weight = Fraction(0) if value is MissingValue.FAULT else parse_exact_weight(value) if is_typed else None
+        if weight is None:
             missing = value is MissingValue.ABSENT or value == ""
             message = "Other rows have a weight, this one has none." if missing else "This is no weight."
-            place = self._columns.layout.locate(row, None if value is MissingValue.ABSENT else "weight")
+            location = self._columns.layout.locate(row, None if value is MissingValue.ABSENT else "weight")
             got = "nothing" if missing else describe_value(value)
             self._columns.reading.problems.add_new(
-                "wrong_shape", f"{message} {_REMEDY}", place, row=row, instance_id=owner, expected="a number", got=got
+                "wrong_shape",
+                f"{message} {_REMEDY}",
+                location,
+                row=row,
+                instance_id=owner,
+                expected="a number",
+                got=got,
             )
-        self.values.append(found or Fraction(0))
+        self.values.append(weight or Fraction(0))
 
 
 def parse_exact_weight(value: object) -> Fraction | None:

@@ -10,12 +10,13 @@ _TABLE_FORMATS = ((",", "CSV", ".csv", "text/csv"), ("\t", "TSV", ".tsv", "text/
 
 def table_format_problem(text: str, read_as: str) -> Problem | None:
     """Advice for a table that was sent as JSON, because of its media type or a file name without a known ending."""
-    first = text[:2000].split("\n", 1)[0].strip()
+    first_line = text[:2000].split("\n", 1)[0].strip()
     for sign, name, ending, media in _TABLE_FORMATS:
-        if sign in first and first.replace(sign, "").replace("_", "").isalnum():
+        if sign in first_line and first_line.replace(sign, "").replace("_", "").isalnum():
             message = f"This was read as {read_as} but looks like {name}. "
             message += f"Name the file {ending}, or send it as {media}."
-            return build_problem("syntax", message, Location(None, 1, 1), expected=read_as, got=describe_value(first))
+            got = describe_value(first_line)
+            return build_problem("syntax", message, Location(None, 1, 1), expected=read_as, got=got)
     return None
 
 
@@ -23,8 +24,7 @@ def json_format_problem(text: str, read_as: str) -> Problem | None:
     """Advice for JSON that was sent as a table."""
     if not _JSON_START.match(text[:2000]):
         return None
-    remedy = (
-        "Name the file .json (.jsonl with one record a line), or send it as application/json (application/x-ndjson)."
-    )
-    message, got = f"This was read as {read_as} but looks like JSON. {remedy}", text[:2000].split("\n", 1)[0]
+    remedy = "Name the file .json (.jsonl with one record a line), or send it as application/json"
+    message = f"This was read as {read_as} but looks like JSON. {remedy} (application/x-ndjson)."
+    got = text[:2000].split("\n", 1)[0]
     return build_problem("syntax", message, Location(None, 1, 1), expected=read_as, got=describe_value(got))

@@ -70,20 +70,20 @@ def open_parquet(data: bytes, limits: Limits) -> OpenedArrowFile:
         "thrift_container_size_limit": _MAX_THRIFT_CONTAINER_ITEMS,
     }
     with share.step():
-        first = pq.ParquetFile(BytesIO(data), **bounds)
-        told, schema = first.metadata, first.schema_arrow
-    _check_row_group_count(told.num_row_groups, "row groups", told.num_columns, limits)
+        header = pq.ParquetFile(BytesIO(data), **bounds)
+        metadata, schema = header.metadata, header.schema_arrow
+    _check_row_group_count(metadata.num_row_groups, "row groups", metadata.num_columns, limits)
 
     def batches(names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        if _uncompressed_bytes(told) > limits.expanded_bytes:
+        if _uncompressed_bytes(metadata) > limits.expanded_bytes:
             raise too_many_bytes_error(limits)
         texts = [name for name in names if is_.is_string(schema.field(name).type)]
         how: dict[str, Any] = {"read_dictionary": texts, "page_checksum_verification": True, **bounds}
         with share.step():
-            again = pq.ParquetFile(BytesIO(data), metadata=told, **how)
-        return share.each(again.iter_batches(batch_size=_ROWS_PER_TABLE, columns=list(names), use_threads=False))
+            file = pq.ParquetFile(BytesIO(data), metadata=metadata, **how)
+        return share.each(file.iter_batches(batch_size=_ROWS_PER_TABLE, columns=list(names), use_threads=False))
 
-    return OpenedArrowFile(share, schema, told.num_rows, batches)
+    return OpenedArrowFile(share, schema, metadata.num_rows, batches)
 
 
 def _check_row_group_count(count: int, name: str, columns: int, limits: Limits) -> None:
@@ -104,12 +104,12 @@ def _count_nested_columns(schema: pa.Schema) -> int:
     return count
 
 
-def _uncompressed_bytes(told: pq.FileMetaData) -> int:
+def _uncompressed_bytes(metadata: pq.FileMetaData) -> int:
     """The total size of the columns, as declared in the metadata.
 
     It is the total of all columns: pyarrow aborts the process for some kinds of metadata of a single column.
     """
-    groups = map(told.row_group, range(told.num_row_groups))
+    groups = map(metadata.row_group, range(metadata.num_row_groups))
     return sum(max(0, int(group.total_byte_size)) for group in groups)
 
 
@@ -129,8 +129,8 @@ def open_arrow(data: bytes, limits: Limits) -> OpenedArrowFile:
     _check_row_group_count(first.num_record_batches, "record batches", columns, limits)
 
     def batches(names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        places = {name: at for at, name in enumerate(schema.names)}  # pyarrow builds this list anew on each access
-        options = pa.ipc.IpcReadOptions(included_fields=[places[name] for name in names])
+        positions = {name: at for at, name in enumerate(schema.names)}  # pyarrow builds this list anew on each access
+        options = pa.ipc.IpcReadOptions(included_fields=[positions[name] for name in names])
         with share.step():
             again = pa.ipc.open_file(pa.BufferReader(data), options=options)
         return share.each(map(again.get_batch, range(again.num_record_batches)))
@@ -140,16 +140,16 @@ def open_arrow(data: bytes, limits: Limits) -> OpenedArrowFile:
 
 def combine_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
     """Yield tables of many rows each, combined from batches."""
-    held: list[pa.RecordBatch] = []
+    pending: list[pa.RecordBatch] = []
     rows = 0
     for batch in batches:
-        held.append(batch)
+        pending.append(batch)
         rows += batch.num_rows
-        if rows >= _ROWS_PER_TABLE or len(held) >= _MAX_COMBINED_BATCHES:
-            yield pa.Table.from_batches(held)
-            held, rows = [], 0
-    if held:
-        yield pa.Table.from_batches(held)
+        if rows >= _ROWS_PER_TABLE or len(pending) >= _MAX_COMBINED_BATCHES:
+            yield pa.Table.from_batches(pending)
+            pending, rows = [], 0
+    if pending:
+        yield pa.Table.from_batches(pending)
 
 
 class ArrowColumnValidator:
@@ -192,16 +192,16 @@ class ArrowColumnValidator:
             check_set_label_count(self._labels, self._limits)
 
     def _dictionary_values(self, name: str, column: pa.ChunkedArray) -> list[Any]:
-        found: list[Any] = []
+        values: list[Any] = []
         chunks = [(self._validate_dictionary(name, chunk.dictionary), chunk.indices) for chunk in column.chunks]
         for _, group in groupby(chunks, key=lambda chunk: id(chunk[0])):
-            found.extend(_look_up_indices(list(group)))
-        return found
+            values.extend(_look_up_indices(list(group)))
+        return values
 
     def _validate_dictionary(self, name: str, dictionary: pa.Array) -> pa.Array:
         """The validated dictionary: the earlier object if the address is the same, as it is not reused while in memory."""
-        places = [None if part is None else (part.address, part.size) for part in dictionary.buffers()]
-        key = (name, dictionary.offset, len(dictionary), *places)
+        addresses = [None if part is None else (part.address, part.size) for part in dictionary.buffers()]
+        key = (name, dictionary.offset, len(dictionary), *addresses)
         known = self._known.get(key)
         if known is None:
             self._values += len(dictionary)
@@ -216,10 +216,10 @@ def _look_up_indices(chunks: Sequence[tuple[pa.Array, pa.Array]]) -> list[Any]:
     dictionary, indices = chunks[0][0], pa.chunked_array([part for _, part in chunks])
     indices.validate(full=True)
     used = indices.unique().drop_null()
-    places = used.to_pylist()
-    if places and not 0 <= min(places) <= max(places) < len(dictionary):
+    positions = used.to_pylist()
+    if positions and not 0 <= min(positions) <= max(positions) < len(dictionary):
         raise pa.ArrowInvalid("an index lies outside its dictionary")
-    distinct = dict(zip(places, dictionary.take(used).to_pylist(), strict=True))
+    distinct = dict(zip(positions, dictionary.take(used).to_pylist(), strict=True))
     return [distinct.get(at) for at in indices.to_pylist()]  # None, which is no position, stays None
 
 

@@ -55,12 +55,12 @@ def _read_file(
             raise ArrowFileError("syntax", f"The file is empty. {REWRITE_REMEDY}")  # noqa: TRY301 (one answer for all that is refused)
         return _build_columns(open_file(data, reading.limits), reading)
     except ArrowFileError as refused:
-        place = Location(None if refused.column is None else pointer_token(refused.column))
-        problem = build_problem(refused.code, str(refused), place)
+        location = Location(None if refused.column is None else pointer_token(refused.column))
+        problem = build_problem(refused.code, str(refused), location)
         (reading.problems.stop if refused.code == "too_large" else reading.problems.add)(problem)
     except MemoryError as lack:  # also raised by Arrow, whose error is an ArrowException as well
-        asked, most = _ALLOCATION_SIZE.search(str(lack)), reading.limits.expanded_bytes
-        if asked is None or int(asked[1]) <= most:
+        allocation, most = _ALLOCATION_SIZE.search(str(lack)), reading.limits.expanded_bytes
+        if allocation is None or int(allocation[1]) <= most:
             raise  # the caller knows how much memory there is and what else uses it
         reading.problems.stop(build_problem("too_large", str(too_many_bytes_error(reading.limits))))
     except (pa.ArrowException, OSError, ValueError, TypeError, KeyError, IndexError, OverflowError, EOFError) as fault:
@@ -123,27 +123,27 @@ def _map_columns(schema: pa.Schema, reading: ReaderContext) -> _ArrowColumnMappi
     names = [str(name) for name in schema.names]
     alone = {"label", "labels"}.isdisjoint(names)
     listed = _has_score_lists(schema, reading) and (alone or (reading.wants_scores and not reading.is_long_table))
-    told = [name for name in names if name != "scores"] if listed else names
-    header, faults = identify_columns(told, reading, listed=listed)
+    column_names = [name for name in names if name != "scores"] if listed else names
+    header, faults = identify_columns(column_names, reading, listed=listed)
     if header is None:
         for code, build in faults:
-            reading.problems.report(code, WHOLE_FILE_ROW, partial(_problem_at_column, build, told))
+            reading.problems.report(code, WHOLE_FILE_ROW, partial(_problem_at_column, build, column_names))
         return None
-    named = {field: told[at] for field, at in header.used.items()}
-    scores = ["scores"] if listed else [told[at] for at in header.scores]
-    types = {name: schema.field(name).type for name in (*named.values(), *scores)}
-    shape = _ArrowColumnMapping(header, named, scores, listed, types)
-    wrong = _wrong_type_problems(shape, header.reading)
-    for fault in wrong:
+    fields = {field: column_names[at] for field, at in header.used.items()}
+    scores = ["scores"] if listed else [column_names[at] for at in header.scores]
+    types = {name: schema.field(name).type for name in (*fields.values(), *scores)}
+    shape = _ArrowColumnMapping(header, fields, scores, listed, types)
+    type_problems = _wrong_type_problems(shape, header.reading)
+    for fault in type_problems:
         reading.problems.add(fault)
-    return None if wrong else shape
+    return None if type_problems else shape
 
 
-def _problem_at_column(build: Callable[[], Problem], told: Sequence[str]) -> Problem:
+def _problem_at_column(build: Callable[[], Problem], column_names: Sequence[str]) -> Problem:
     """A problem of the header, with the column's name as its location."""
     fault = build()
-    place = Location(None if fault.column is None else pointer_token(told[fault.column - 1]))
-    return build_problem(fault.code, fault.message, place, expected=fault.expected, got=fault.got)
+    location = Location(None if fault.column is None else pointer_token(column_names[fault.column - 1]))
+    return build_problem(fault.code, fault.message, location, expected=fault.expected, got=fault.got)
 
 
 def _has_score_lists(schema: pa.Schema, reading: ReaderContext) -> bool:
@@ -157,15 +157,15 @@ def _wrong_type_problems(shape: _ArrowColumnMapping, reading: ReaderContext) -> 
     """A problem for each column with a type that its field cannot have."""
     faults = []
     for field, name in shape.named.items():
-        kind, due = shape.types[name], "strings"
-        sound = is_text(kind)
+        kind, expected = shape.types[name], "strings"
+        is_valid = is_text(kind)
         if field == "weight":
-            due, sound = "numbers", is_number(kind)
+            expected, is_valid = "numbers", is_number(kind)
         elif field == "label" and reading.sets:
-            due = "strings or lists of strings"
-            sound = sound or (not reading.is_long_table and is_text_list(kind))
-        if not sound:
-            faults.append(_wrong_type_problem(name, kind, due))
+            expected = "strings or lists of strings"
+            is_valid = is_valid or (not reading.is_long_table and is_text_list(kind))
+        if not is_valid:
+            faults.append(_wrong_type_problem(name, kind, expected))
     for name in shape.scores:
         kind = shape.types[name]
         if not (is_list(kind) and is_float(kind.value_type) if shape.listed else is_float(kind)):
@@ -173,10 +173,10 @@ def _wrong_type_problems(shape: _ArrowColumnMapping, reading: ReaderContext) -> 
     return faults
 
 
-def _wrong_type_problem(name: str, kind: pa.DataType, due: str) -> Problem:
+def _wrong_type_problem(name: str, kind: pa.DataType, expected: str) -> Problem:
     got = str(kind)[:60]
-    message = f"The column {quote(name)} has the type {got}. Write {due}."
-    return build_problem("wrong_shape", message, Location(pointer_token(name)), expected=due, got=got)
+    message = f"The column {quote(name)} has the type {got}. Write {expected}."
+    return build_problem("wrong_shape", message, Location(pointer_token(name)), expected=expected, got=got)
 
 
 def _read_values(
@@ -215,7 +215,7 @@ def _check_batch_rows(batches: Iterator[pa.RecordBatch], reading: ReaderContext)
 
 def _score_matrix(table: pa.Table, names: Sequence[str]) -> NDArray[np.float64]:
     """The float columns of a table side by side; null becomes NaN."""
-    found = np.empty((table.num_rows, len(names)))
+    matrix = np.empty((table.num_rows, len(names)))
     for at, name in enumerate(names):
-        found[:, at] = table.column(name).to_numpy()
-    return found
+        matrix[:, at] = table.column(name).to_numpy()
+    return matrix

@@ -33,8 +33,8 @@ def read_csv(text: str, reading: ReaderContext, separator: str = ",") -> RawColu
     """Read a CSV text; None, and a problem, where the header does not identify the columns."""
     if "\r" in text and "\n" not in text:
         message = "The lines end in CR alone, as on old Macs. Save the file with LF or CR LF line ends."
-        place = Location(None, 1, None)
-        reading.problems.add_new("syntax", message, place, expected="LF or CR LF", got="CR")
+        location = Location(None, 1, None)
+        reading.problems.add_new("syntax", message, location, expected="LF or CR LF", got="CR")
         return None
     if mistaken := json_format_problem(text, "CSV" if separator == "," else "TSV"):
         reading.problems.add(mistaken)
@@ -44,7 +44,7 @@ def read_csv(text: str, reading: ReaderContext, separator: str = ",") -> RawColu
     header = None if first is None else read_header(first, separator, reading)
     if header is None:
         return None
-    return _read_rows(reader, header, text, separator).columns()
+    return (_read_clean_rows(reader, header) or _read_row_by_row(header, text, separator)).columns()
 
 
 def read_tsv(text: str, reading: ReaderContext) -> RawColumns | None:
@@ -113,12 +113,8 @@ def _none_if_empty(cells: list[str] | None) -> list[str] | None:
     return cells if cells and any(cells) else None
 
 
-def _read_rows(reader: Any, header: TableHeader, text: str, separator: str) -> _DelimitedRows:
-    """Read all rows: by the fast path if every row is valid, otherwise row by row from the start."""
-    return _read_clean_rows(reader, header) or _read_row_by_row(header, text, separator)
-
-
 def _read_clean_rows(reader: Any, header: TableHeader) -> _DelimitedRows | None:
+    """The fast path, for a table in which every row is valid; None for any other table."""
     body, line = _DelimitedRows(header), 2
     pairs = PairCounter(header.reading) if header.reading.is_long_table and header.reading.sets else None
     score_of = _field_getter(header.scores)
@@ -141,16 +137,16 @@ def _read_clean_rows(reader: Any, header: TableHeader) -> _DelimitedRows | None:
     return body
 
 
-def _field_getter(places: Sequence[int]) -> Any:
+def _field_getter(positions: Sequence[int]) -> Any:
     """A function that picks the fields at these positions from a row."""
-    if places and list(places) == list(range(places[0], places[-1] + 1)):
-        span = slice(places[0], places[-1] + 1)
+    if positions and list(positions) == list(range(positions[0], positions[-1] + 1)):
+        span = slice(positions[0], positions[-1] + 1)
         return lambda row: row[span]
-    return lambda row: [row[at] for at in places]
+    return lambda row: [row[at] for at in positions]
 
 
 def _read_row_by_row(header: TableHeader, text: str, separator: str) -> _DelimitedRows:
-    """The slow path: every problem is reported with its location."""
+    """The slow path, from the start of the text: every problem is reported with its location."""
     reading, body = header.reading, _DelimitedRows(header)
     score_of = _field_getter(header.scores)
     reader = csv.reader(io.StringIO(text, newline="\n"), strict=True, delimiter=separator)
@@ -171,10 +167,10 @@ def _read_row_by_row(header: TableHeader, text: str, separator: str) -> _Delimit
 
 
 def _wrong_width_problem(width: int, line: int, found: int, separator: str) -> Problem:
-    mend = f"Quote fields that hold a {SEPARATOR_NAMES[separator]}." if found > width else "Write the row whole."
-    message = f"The row has not as many fields as the header. {mend}"
-    place = Location(None, line, min(found, width + 1))
-    return build_problem("wrong_shape", message, place, expected=f"{width} fields", got=f"{found} fields")
+    remedy = f"Quote fields that hold a {SEPARATOR_NAMES[separator]}." if found > width else "Write the row whole."
+    message = f"The row has not as many fields as the header. {remedy}"
+    location = Location(None, line, min(found, width + 1))
+    return build_problem("wrong_shape", message, location, expected=f"{width} fields", got=f"{found} fields")
 
 
 def _parse_score(header: TableHeader, line: int, row: Sequence[str], at: int) -> float:
@@ -187,11 +183,11 @@ def _parse_score(header: TableHeader, line: int, row: Sequence[str], at: int) ->
 
 
 def _not_a_number_problem(header: TableHeader, line: int, row: Sequence[str], at: int) -> Problem:
-    mend = "Write a finite number with a decimal point, such as 0.25 or 1e-3."
-    message = f"The score is {'empty' if not row[at] else 'not a number'}. {mend}"
+    remedy = "Write a finite number with a decimal point, such as 0.25 or 1e-3."
+    message = f"The score is {'empty' if not row[at] else 'not a number'}. {remedy}"
     owners = normalize_clean_texts([row[header.used["id"]]], header.reading.limits)
-    place, owner = Location(None, line, at + 1), owners[0] if owners else None
-    return build_problem("not_a_number", message, place, instance_id=owner, expected="a number", got=quote(row[at]))
+    location, owner = Location(None, line, at + 1), owners[0] if owners else None
+    return build_problem("not_a_number", message, location, instance_id=owner, expected="a number", got=quote(row[at]))
 
 
 def _numbered_rows(reader: Any, text: str, separator: str, reading: ReaderContext) -> Iterator[_NumberedRow]:
@@ -235,29 +231,29 @@ class _LineOffsets:
         return self.at
 
 
-def _quoting_problem(found: str, line: int, lines: _LineOffsets, separator: str) -> Problem:
-    place = Location(None, line, _faulty_field(lines, line, separator))
-    if "field larger" in found:
+def _quoting_problem(library_message: str, line: int, lines: _LineOffsets, separator: str) -> Problem:
+    location = Location(None, line, _faulty_field(lines, line, separator))
+    if "field larger" in library_message:
         message = f"A field is larger than {csv.field_size_limit()} characters. Perhaps a closing quote is missing."
-        return build_problem("too_large", message, place)
-    if "new-line character" in found:
+        return build_problem("too_large", message, location)
+    if "new-line character" in library_message:
         message = "A CR stands inside the line. Save the file with LF or CR LF line ends, or quote the field."
-    elif "unexpected end" in found:
+    elif "unexpected end" in library_message:
         message = "The file ends inside a quoted field. Close the quote; write a quote within it twice."
     else:
         sign = SEPARATOR_NAMES[separator]
         message = f"After a closing quote a {sign} or the line's end must follow. Write a quote within a field twice."
-    return build_problem("syntax", message, place)
+    return build_problem("syntax", message, location)
 
 
 def _faulty_field(lines: _LineOffsets, line: int, separator: str) -> int:
     """The number of the first field on this line with invalid quoting (from 1)."""
     pattern = re.compile(rf'"(?:[^"]|"")*+"(?={separator}|\r?\n|\Z)|(?!")[^{separator}\n]*+', re.DOTALL)
     text, at, count = lines.text, lines.start(line), 1
-    while found := pattern.match(text, at):
-        if "\r" in found.group().rstrip("\r") and not found.group().startswith('"'):
+    while match := pattern.match(text, at):
+        if "\r" in match.group().rstrip("\r") and not match.group().startswith('"'):
             return count
-        at = found.end()
+        at = match.end()
         if text[at : at + 1] != separator:
             return count
         count, at = count + 1, at + 1

@@ -59,15 +59,16 @@ def _document_columns(document: Any, reading: ReaderContext) -> RawColumns | Non
         if type(fields.get(key)) is list:
             names = FieldNames(_id_name(key, fields[key]), reading.answer_field)
             columns = _record_columns(fields[key], f"/{key}", names, reading)
-            listed = columns.scores is not None and any(type(value) is list for value in columns.scores.values)
-            named = _class_names(fields, reading) if listed else None
-            if columns.scores and named is not None:  # else lists would score under wrong classes
-                columns.scores.names = named
-            return _check_other_keys(columns, document, {key, *(["classes"] if named is not None else [])}, reading)
+            has_lists = columns.scores is not None and any(type(value) is list for value in columns.scores.values)
+            class_names = _class_names(fields, reading) if has_lists else None
+            if columns.scores and class_names is not None:  # else lists would score under wrong classes
+                columns.scores.names = class_names
+            used = {key} if class_names is None else {key, "classes"}
+            return _check_other_keys(columns, document, used, reading)
     if type(fields.get("ids")) is list and list in {type(fields.get("labels")), type(fields.get("scores"))}:
         return _column_lists(fields, document, reading)
-    if fault := _shape_problem(fields, document, reading):
-        reading.problems.add(fault)
+    if problem := _shape_problem(fields, document, reading):
+        reading.problems.add(problem)
         return None
     return _map_columns(document, reading)
 
@@ -76,8 +77,8 @@ def _shape_problem(fields: dict[str, Any], document: JsonObject, reading: Reader
     """The problem of an object that cannot be a map; None where it can be one."""
     if lonely := _columns_without_ids(fields):
         message = "There are columns but no 'ids'. Give the ids as a list of the same length."
-        place, expected = Location(pointer_token(lonely)), "a list of ids beside it"
-        return build_problem("wrong_shape", message, place, expected=expected, got=describe_value(fields[lonely]))
+        location, expected = Location(pointer_token(lonely)), "a list of ids beside it"
+        return build_problem("wrong_shape", message, location, expected=expected, got=describe_value(fields[lonely]))
     key = next((key for key in (*_RECORD_KEYS, "ids") if _cannot_be_answer(fields.get(key), reading)), None)
     key = key or _key_of_records(document)
     if not key:
@@ -86,14 +87,14 @@ def _shape_problem(fields: dict[str, Any], document: JsonObject, reading: Reader
         f'{quote(key)} is not laid out as in any known shape. Records are {{"predictions": [{{…}}, …]}}, '
         'columns are {"ids": […], "labels": […]} or {"ids": […], "classes": […], "scores": [[…], …]}.'
     )
-    place, got = Location(pointer_token(key)), describe_value(fields[key])
-    return build_problem("wrong_shape", message, place, expected="a list", got=got)
+    location, got = Location(pointer_token(key)), describe_value(fields[key])
+    return build_problem("wrong_shape", message, location, expected="a list", got=got)
 
 
 def _columns_without_ids(fields: dict[str, Any]) -> str | None:
     """The first column of an object that consists of columns but has no ids."""
-    known = fields.keys() <= {"labels", "scores", "classes"} and {"labels", "scores"} & fields.keys()
-    return next(iter(fields)) if known and set(map(type, fields.values())) == {list} else None
+    has_only_columns = fields.keys() <= {"labels", "scores", "classes"} and {"labels", "scores"} & fields.keys()
+    return next(iter(fields)) if has_only_columns and set(map(type, fields.values())) == {list} else None
 
 
 def _cannot_be_answer(value: object, reading: ReaderContext) -> bool:
@@ -147,14 +148,15 @@ def _column_lists(fields: dict[str, Any], document: JsonObject, reading: ReaderC
     """Read lists of equal length: the ids, and values in the order of the ids."""
     labelled = type(fields.get("labels")) is list or reading.gold
     score = "scores" if reading.score_field({"scores"} & fields.keys(), labelled=labelled) else None
-    if labelled and reading.gold and reading.task == "multiclass" and _has_nested_lists(fields.get("labels")):
+    labels = fields["labels"] if type(fields.get("labels")) is list else []
+    if reading.gold and reading.task == "multiclass" and list in set(map(type, labels)):
         reading = replace(reading, sets=True)
     split = reading.split_field(fields)
     named = _class_names(fields, reading) if score else None
     used = ["labels"] * labelled + ["scores"] * bool(score) + [split, "weight"] * reading.gold
     ids = fields["ids"]
     check_row_count(len(ids), reading)
-    check_label_lists(fields["labels"] if type(fields.get("labels")) is list else (), reading)
+    check_label_lists(labels, reading)
     listed = {name: fields[name] for name in used if name in fields and _check_is_list(name, fields[name], reading)}
     if max(inspect_nesting(column)[0] for column in (ids, named or (), *listed.values())) + 2 > reading.limits.nesting:
         raise TooDeep
@@ -181,17 +183,13 @@ def _paths_in_column(name: str) -> Callable[[int], KeyPath]:
     return lambda row: (name, row)
 
 
-def _has_nested_lists(labels: object) -> bool:
-    return isinstance(labels, list) and list in set(map(type, labels))
-
-
 def _check_is_list(name: str, value: object, reading: ReaderContext) -> bool:
     """Whether the value of a column is a list; a problem if it is not."""
     if type(value) is list:
         return True
     message = f"'{name}' must be a list with one value for each id."
-    place, got = Location(pointer_token(name)), describe_value(value)
-    reading.problems.add_new("wrong_shape", message, place, expected="a list", got=got)
+    location, got = Location(pointer_token(name)), describe_value(value)
+    reading.problems.add_new("wrong_shape", message, location, expected="a list", got=got)
     return False
 
 
@@ -222,8 +220,8 @@ def _fault_problem(
     code: str, path: KeyPath, got: str | None, owner: Callable[[], str | None] = lambda: None, *, text: bool = False
 ) -> Problem:
     """The problem of a repeated key or an invalid number."""
-    message, place = fault_message(code, text=text), Location(json_pointer(path))
-    return build_problem(code, message, place, instance_id=owner(), got=got)
+    message, location = fault_message(code, text=text), Location(json_pointer(path))
+    return build_problem(code, message, location, instance_id=owner(), got=got)
 
 
 def _map_columns(document: JsonObject, reading: ReaderContext) -> RawColumns:

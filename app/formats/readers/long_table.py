@@ -134,8 +134,8 @@ def _report(columns: RawColumns, at: int, code: str, field: Field, message: str,
     row, owner = columns.rows[at], columns.ids[at]
 
     def build() -> Problem:
-        place = columns.layout.locate(row, field)
+        location = columns.layout.locate(row, field)
         known = to_nfc(str(owner), columns.reading.limits.text_length) if type(owner) in {str, int} else None
-        return build_problem(code, message, place, instance_id=known, **{"got": quote(known or ""), **shown})
+        return build_problem(code, message, location, instance_id=known, **{"got": quote(known or ""), **shown})
 
     columns.reading.problems.report(code, row, build)

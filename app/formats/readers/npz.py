@@ -88,9 +88,9 @@ def read_npz(data: bytes, reading: ReaderContext) -> RawColumns | None:
         arrays = _read_arrays(data, reading)
         return _build_columns(arrays, reading)
     except _NpzError as refused:
-        place = Location(None if refused.name is None else pointer_token(refused.name))
-        found = build_problem(refused.code, str(refused), place, got=refused.got)
-        (reading.problems.stop if refused.code == "too_large" else reading.problems.add)(found)
+        location = Location(None if refused.name is None else pointer_token(refused.name))
+        problem = build_problem(refused.code, str(refused), location, got=refused.got)
+        (reading.problems.stop if refused.code == "too_large" else reading.problems.add)(problem)
     return None
 
 
@@ -146,9 +146,9 @@ def _load_members(archive: zipfile.ZipFile, data: bytes, reading: ReaderContext)
     for name in names:
         if names.count(name) > 1:
             raise _NpzError("duplicate_key", f"The archive holds {quote(name)} twice. Keep one.", name)
-    most = reading.limits.expanded_bytes
-    if sum(member.file_size for member in members) > most:
-        raise _NpzError("too_large", f"The arrays have more than {most} bytes. Leave out what is not scored.")
+    limit = reading.limits.expanded_bytes
+    if sum(member.file_size for member in members) > limit:
+        raise _NpzError("too_large", f"The arrays have more than {limit} bytes. Leave out what is not scored.")
     return {
         name: _load_array(archive, data, member, name) if name in _KNOWN_ARRAYS else np.zeros(0)
         for name, member in zip(names, members, strict=True)
@@ -187,9 +187,9 @@ def _uncompressed_member(data: bytes, member: zipfile.ZipInfo) -> memoryview | N
     start = member.header_offset
     name, extra = struct.unpack_from("<HH", data, start + _NAME_LENGTH_OFFSET)
     start += _LOCAL_HEADER_BYTES + name + extra
-    found = memoryview(data)[start : start + member.file_size]
-    plain = member.compress_type == zipfile.ZIP_STORED and member.compress_size == member.file_size == len(found)
-    return found if plain and zlib.crc32(found) == member.CRC else None
+    content = memoryview(data)[start : start + member.file_size]
+    is_plain = member.compress_type == zipfile.ZIP_STORED and member.compress_size == member.file_size == len(content)
+    return content if is_plain and zlib.crc32(content) == member.CRC else None
 
 
 def _build_array(name: str, body: memoryview, shape: tuple[int, ...], fortran: bool, dtype: np.dtype[Any]) -> Array:

@@ -79,22 +79,18 @@ def columns_from_records(
     """
     check_row_count(len(records), reading)
     columns = transpose_records(records)
-    names = columns.keys() if columns is not None else _all_field_names(records)
+    names: Collection[str] = columns or {name for record in records if type(record) is tuple for name, _ in record}
     shape = _RecordFields.of(names, layout, reading)
     if shape.labelled:
-        named = shape.layout.names.label
-        labels = (value for record in records if type(record) is tuple for name, value in record if name == named)
-        check_label_lists(labels if columns is None else columns.get(named, ()), shape.reading)
+        label_field = shape.layout.names.label
+        labels = (value for record in records if type(record) is tuple for name, value in record if name == label_field)
+        check_label_lists(labels if columns is None else columns.get(label_field, ()), shape.reading)
     uniform = _columns_from_uniform_records(columns, rows, shape, outer) if columns is not None else None
     if uniform is not None:
         return uniform
     if inspect_nesting(records)[0] + outer > reading.limits.nesting:
         raise TooDeep
     return _RecordParser(shape).run(records, rows)
-
-
-def _all_field_names(records: Sequence[Any]) -> Collection[str]:
-    return {name for record in records if type(record) is tuple for name, _ in record}
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +110,8 @@ class _RecordFields:
         labelled = not {"label", "labels"}.isdisjoint(names)
         score = reading.score_field(names, labelled=labelled)
         split = reading.split_field(names) if reading.gold else "split"
-        called = FieldNames(layout.names.id, reading.answer_field, split, score=score or "scores")
-        return cls(reading, replace(layout, names=called), labelled or score is None, score)
+        field_names = FieldNames(layout.names.id, reading.answer_field, split, score=score or "scores")
+        return cls(reading, replace(layout, names=field_names), labelled or score is None, score)
 
     @property
     def used(self) -> list[str]:
@@ -266,52 +262,52 @@ class _RecordParser:
         value = '["a", "b"]' if self.reading.sets else '"a"'
         example = f'{{"{self.layout.name("id")}": "t1", "{self.reading.answer_field}": {value}}}'
         message = f"A record must be an object. Write it like {example}."
-        place, got = self.layout.locate(row), describe_value(record)
-        return build_problem("wrong_shape", message, place, expected="an object", got=got)
+        location, got = self.layout.locate(row), describe_value(record)
+        return build_problem("wrong_shape", message, location, expected="an object", got=got)
 
     def _fault(self, code: str, row: int, path: KeyPath, value: object, fields: RecordFields) -> Problem:
-        place, names = self._location_within(row, json_pointer(path)), self.layout.names
+        location, names = self._location_within(row, json_pointer(path)), self.layout.names
         message = fault_message(code, text=path[0] in {names.id, names.label})
-        return build_problem(code, message, place, instance_id=self._record_id(fields), got=describe_value(value))
+        return build_problem(code, message, location, instance_id=self._record_id(fields), got=describe_value(value))
 
     def _missing_id_problem(self, row: int, fields: RecordFields) -> Problem:
         name = self.layout.name("id")
         message = f"The record has no '{name}'. Give each record the id of its instance."
-        place, expected = self.layout.locate(row), f"the field '{name}'"
-        return build_problem("missing_id", message, place, expected=expected, got=_describe_fields(fields))
+        location, expected = self.layout.locate(row), f"the field '{name}'"
+        return build_problem("missing_id", message, location, expected=expected, got=_describe_fields(fields))
 
     def _missing_label_problem(self, row: int, fields: RecordFields) -> Problem:
-        reading, place, name = self.reading, self.layout.locate(row), self.reading.answer_field
+        reading, location, name = self.reading, self.layout.locate(row), self.reading.answer_field
         if reading.other_answer_field in fields:
             message = f"This task takes {reading.kind} per instance, not '{reading.other_answer_field}'. {reading.label_remedy}"
-            place = self._location_within(row, f"/{reading.other_answer_field}")
+            location = self._location_within(row, f"/{reading.other_answer_field}")
         elif reading.score_field(fields, labelled=False):
             message = f"Other records have a '{name}', this one has none. Give it to all records or to none."
         else:
             message = f"The record has no '{name}'. {reading.label_remedy}"
-        return self._missing_field_problem(place, message, name, fields)
+        return self._missing_field_problem(location, message, name, fields)
 
     def _missing_scores_problem(self, row: int, fields: RecordFields) -> Problem:
         name = self.layout.name("score")
         message = f"Other records have '{name}', this one has none. Give a score for each class to all records."
         return self._missing_field_problem(self.layout.locate(row), message, name, fields)
 
-    def _missing_field_problem(self, place: Location, message: str, name: str, fields: RecordFields) -> Problem:
+    def _missing_field_problem(self, location: Location, message: str, name: str, fields: RecordFields) -> Problem:
         expected, got, owner = f"the field '{name}'", _describe_fields(fields), self._record_id(fields)
-        return build_problem("wrong_shape", message, place, instance_id=owner, expected=expected, got=got)
+        return build_problem("wrong_shape", message, location, instance_id=owner, expected=expected, got=got)
 
     def _misnamed_field_problem(self, row: int, name: str, fields: RecordFields) -> Problem:
         refusal = gold_field_refusal(name, self.reading) or ""
-        place, got = self._location_within(row, pointer_token(name)), describe_value(fields[name])
-        return build_problem("wrong_shape", refusal, place, instance_id=self._record_id(fields), got=got)
+        location, got = self._location_within(row, pointer_token(name)), describe_value(fields[name])
+        return build_problem("wrong_shape", refusal, location, instance_id=self._record_id(fields), got=got)
 
     def _record_id(self, fields: RecordFields) -> str | None:
         """The id of a record, if it is valid."""
         return valid_id(fields.get(self.layout.name("id")), self.reading)
 
     def _location_within(self, row: int, inner: str) -> Location:
-        place = self.layout.locate(row)
-        return Location((place.pointer or "") + inner, place.line, place.column)
+        location = self.layout.locate(row)
+        return Location((location.pointer or "") + inner, location.line, location.column)
 
 
 def _none_if_absent(values: list[object]) -> list[object] | None:

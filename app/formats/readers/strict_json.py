@@ -66,8 +66,8 @@ def json_decoder(limits: Limits, *, exact: bool = False) -> json.JSONDecoder:
 
     def exact_real(text: str) -> float | BadNumber | LongNumber:
         value = real(text)
-        sure = (len(text) <= _EXACT_NUMBER_LENGTH and value) or type(value) is BadNumber or repr(value) == text
-        return value if sure else LongNumber(text)
+        is_exact = (len(text) <= _EXACT_NUMBER_LENGTH and value) or type(value) is BadNumber or repr(value) == text
+        return value if is_exact else LongNumber(text)
 
     def integer(text: str) -> int | BadNumber:
         return int(text) if len(text) <= most + text.startswith("-") else BadNumber(shorten(text), "too_large")
@@ -82,10 +82,10 @@ def json_decoder(limits: Limits, *, exact: bool = False) -> json.JSONDecoder:
 
 def syntax_problem(error: json.JSONDecodeError, *, line: int | None = None) -> Problem:
     """The problem of a text that is not JSON; `line` is its line if the text is one line of a file."""
-    place = Location(None, line or error.lineno, error.colno)
+    location = Location(None, line or error.lineno, error.colno)
     rest = error.doc[error.pos : error.pos + 20]
     message = f"This is not JSON: {_syntax_reason(error, rest, lines=line is not None)}"
-    return build_problem("syntax", message, place, got=json.dumps(rest) if rest else "the end of the text")
+    return build_problem("syntax", message, location, got=json.dumps(rest) if rest else "the end of the text")
 
 
 _SECOND_VALUE_HINT = "the line goes on after its value. Put one record on each line."
@@ -122,11 +122,11 @@ def _too_deep_offset(text: str, limits: Limits) -> int | None:
     if text.count("[") + text.count("{") <= limits.nesting:
         return None
     depth = 0
-    for found in _BRACKET.finditer(text):
-        sign = found.group()
+    for match in _BRACKET.finditer(text):
+        sign = match.group()
         depth += 1 if sign in "[{" else -1 if sign in "]}" else 0
         if depth > limits.nesting:
-            return found.start()
+            return match.start()
     return None
 
 
@@ -148,9 +148,9 @@ def decoding_problem(error: Exception, text: str, limits: Limits, *, line: int |
         if isinstance(error, json.JSONDecodeError):
             return syntax_problem(error, line=line)
         return build_problem("too_deep", "The nesting is too deep. Flatten it.")
-    place = Location(None, line or text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at))
+    location = Location(None, line or text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at))
     message = f"Lists and objects are nested more than {limits.nesting} levels deep. Flatten them."
-    return build_problem("too_deep", message, place, expected=f"at most {limits.nesting} levels")
+    return build_problem("too_deep", message, location, expected=f"at most {limits.nesting} levels")
 
 
 def inspect_nesting(values: Iterable[object]) -> tuple[int, bool]:

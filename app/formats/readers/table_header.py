@@ -47,23 +47,19 @@ def identify_columns(
     most = reading.limits.columns
     if len(names) > most:
         message = f"There are {len(names)} columns; at most {most} are allowed. Leave out what is not scored."
-        found = build_problem("too_large", message, Location(None, 1), expected=f"at most {most} columns")
-        return None, [("too_large", lambda: found)]
+        problem = build_problem("too_large", message, Location(None, 1), expected=f"at most {most} columns")
+        return None, [("too_large", lambda: problem)]
     if reading.acceptable(names):
         reading = replace(reading, sets=True)
-    meant = _identify_columns(names, reading, listed=listed)
-    faults = [*_repeated_column_problems(names), *_header_problems(names, meant, separator, reading)]
-    return (None if faults else _build_header(names, meant, reading)), faults
+    columns = _identify_columns(names, reading, listed=listed)
+    faults = [*_repeated_column_problems(names), *_header_problems(names, columns, separator, reading)]
+    return (None if faults else _build_header(names, columns, reading)), faults
 
 
 def _repeated_column_problems(names: Sequence[str]) -> list[DeferredProblem]:
-    seen: set[str] = set()
-    faults: list[DeferredProblem] = []
-    for at, name in enumerate(names, start=1):
-        if name in seen:
-            faults.append(("duplicate_key", partial(_repeated_column_problem, name, at)))
-        seen.add(name)
-    return faults
+    columns = list(enumerate(names, start=1))
+    first = {name: at for at, name in reversed(columns)}
+    return [("duplicate_key", partial(_repeated_column_problem, name, at)) for at, name in columns if first[name] != at]
 
 
 def _repeated_column_problem(name: str, at: int) -> Problem:
@@ -101,8 +97,8 @@ def _kaggle_solution_columns(names: Sequence[str], split: str, reading: ReaderCo
     """A solution file of a competition site: an id, Usage or split, and one column of labels with any name."""
     first = next((name for name in names if name.casefold() == "id"), names[0] if names[0] != split else "id")
     rest = [name for name in names if name not in {first, split, "weight"}]
-    usual = "labels" if reading.sets and "labels" in names else "label"
-    return _IdentifiedColumns(first, rest[0] if len(rest) == 1 else usual, split, ())
+    default = "labels" if reading.sets and "labels" in names else "label"
+    return _IdentifiedColumns(first, rest[0] if len(rest) == 1 else default, split, ())
 
 
 def _label_column(names: Sequence[str], reading: ReaderContext) -> str:

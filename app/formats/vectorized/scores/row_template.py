@@ -214,9 +214,7 @@ def _as_slice(positions: NDArray[np.intp]) -> slice | NDArray[np.intp]:
     return positions
 
 
-def _build_word_checks(
-    parts: Sequence[bytes],
-) -> list[tuple[slice | NDArray[np.intp], NDArray[np.uint64], NDArray[np.uint64]]]:
+def _build_word_checks(parts: Sequence[bytes]) -> list[tuple[slice | NDArray[np.intp], Words, Words]]:
     """The comparisons of the bytes before the values, for all pieces together that take the same number of words.
 
     Each has the positions of the pieces, the words (J × K) that must stand there, and their masks.
