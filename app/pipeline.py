@@ -26,12 +26,8 @@ from app.formats.size_limits import PhaseSize, limits_for_phase
 from app.formats.table_validation import validate_table
 from app.formats.vectorized.labels import LookupTables, read_labels
 from app.formats.vectorized.scores import read_scores
-from app.scoring.declaration.decision_rules import (
-    ConfiguredDecisionRule,
-    decide_labels_with_gold,
-    describe_rule,
-    redecide_subset,
-)
+from app.scoring.declaration import decision_rules
+from app.scoring.declaration.decision_rules import ConfiguredDecisionRule
 from app.scoring.declaration.gold_metadata import build_grouping, build_task_spec
 from app.scoring.declaration.metric import MetricCall, Result
 from app.scoring.declaration.metric_syntax import pluralize
@@ -366,7 +362,7 @@ def predicted_case(
         raise ValueError(f"stored predictions no longer read: {problems.to_dict()['total']}")
     labels, rule, _ = hard_labels(gold, arrays, decision, options or {})
     all_rows, rows = gold.case(labels, arrays.scores), gold.rows_by_split()[split]
-    return all_rows if rows is None else redecide_subset(rule, all_rows.take(rows))
+    return all_rows if rows is None else decision_rules.redecide_subset(rule, all_rows.take(rows))
 
 
 def hard_labels(
@@ -377,8 +373,8 @@ def hard_labels(
         return arrays.labels, None, []
     assert arrays.scores is not None
     rule = ConfiguredDecisionRule.of(gold.spec, decision, single=arrays.scores.shape[1] == 1, options=options)
-    labels = decide_labels_with_gold(rule, gold.spec, gold.labels, arrays.scores, gold.weights)
-    return labels, rule, [f"hard labels follow from the scores: {describe_rule(rule)}"]
+    labels = decision_rules.decide_labels_with_gold(rule, gold.spec, gold.labels, arrays.scores, gold.weights)
+    return labels, rule, [f"hard labels follow from the scores: {decision_rules.describe_rule(rule)}"]
 
 
 def score_labels(
@@ -396,7 +392,7 @@ def score_labels(
     all_rows, rows_by_split = gold.case(labels, scores), gold.rows_by_split()
     results, shared_counts = {}, dict[Hashable, Any]()
     for split, rows in reversed(rows_by_split.items()):
-        case = all_rows if rows is None else redecide_subset(rule, all_rows.take(rows))
+        case = all_rows if rows is None else decision_rules.redecide_subset(rule, all_rows.take(rows))
         if split not in gold.ceilings:
             gold.ceilings[split] = BestAttainableValues(case)
         results[split] = evaluate(case, calls, gold.ceilings[split], shared_counts)

@@ -166,11 +166,11 @@ def _read_row_by_row(header: TableHeader, text: str, separator: str) -> _Delimit
     return body
 
 
-def _wrong_width_problem(width: int, line: int, found: int, separator: str) -> Problem:
-    remedy = f"Quote fields that hold a {SEPARATOR_NAMES[separator]}." if found > width else "Write the row whole."
+def _wrong_width_problem(width: int, line: int, fields: int, separator: str) -> Problem:
+    remedy = f"Quote fields that hold a {SEPARATOR_NAMES[separator]}." if fields > width else "Write the row whole."
     message = f"The row has not as many fields as the header. {remedy}"
-    location = Location(None, line, min(found, width + 1))
-    return build_problem("wrong_shape", message, location, expected=f"{width} fields", got=f"{found} fields")
+    location = Location(None, line, min(fields, width + 1))
+    return build_problem("wrong_shape", message, location, expected=f"{width} fields", got=f"{fields} fields")
 
 
 def _parse_score(header: TableHeader, line: int, row: Sequence[str], at: int) -> float:
