@@ -64,7 +64,7 @@ class ScoreRowCollector:
         """Whether the scores are finite, and probabilities where these are required."""
         if not self._probabilities:
             return bool(np.isfinite(scores).all())
-        if not (float(scores.min()) >= 0 and float(scores.max()) <= 1):  # also True for NaN
+        if not (float(scores.min()) >= 0 and float(scores.max()) <= 1):  # NaN fails the comparisons
             return False
         is_single = self._task == "multilabel" or scores.shape[1] == 1
         return is_single or bool(sums_to_one(scores).all())
