@@ -1,4 +1,4 @@
-"""Scoring without a server: two files in, scores and the problems of both files out."""
+"""Scores without a server: two files in, scores and the problems of both files out."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -32,7 +32,7 @@ from app.scoring.evaluation_input import EvaluationInput, IdIndex
 
 @dataclass(slots=True)
 class OfflineOutcome:
-    """What `assay score` shows: the case besides the scores, and the problems of each of the two files."""
+    """The result of `assay score`: scores, their evaluation input, and the problems of each of the two files."""
 
     gold_problems: Problems
     problems: Problems
@@ -50,51 +50,50 @@ def score_offline(
     task: TaskKind,
     classes: Sequence[str] | None = None,
     positive_label: str | None = None,
-    beside: Mapping[str, Any] | None = None,
+    metadata: Mapping[str, Any] | None = None,
     void: Iterable[str] = (),
     wants_scores: bool = True,
     options: Mapping[str, str] | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> OfflineOutcome:
-    """Score two files without a server: `choose` names the metrics, knowing the vocabulary and which needs are met.
+    """Score two files without a server; `choose` gets the vocabulary and the needs met, and returns the metrics.
 
-    Without `classes` the vocabulary is the sorted union of the labels in both files, and a note says so. Raises
-    InvalidContent where `classes` or `void` list something twice, and whatever `choose` raises.
+    Without `classes` the vocabulary is the sorted union of the labels of both files, and a note says so. Raises
+    InvalidContent if `classes` or `void` list something twice, and any error of `choose`.
     """
     outcome = OfflineOutcome(Problems(), Problems(), [])
-    beside = beside or {}
-    spec = normalized_task_spec(task, classes, positive_label, beside)
+    metadata = metadata or {}
+    spec = normalized_task_spec(task, classes, positive_label, metadata)
     declared = classes is not None
     with garbage_collection_paused(), suppress(TooManyProblems):
         truth = read_source(gold, spec, gold=True, problems=outcome.gold_problems, limits=limits, declared=declared)
-        voided = find_void_ids(truth, task, normalize_distinct(void))
+        void_ids = find_void_ids(truth, task, normalize_distinct(void))
         if not outcome.gold_problems:
-            known = spec.classes if declared else gold_rules.label_set(truth, voided)
-            ids = gold_rules.scored_ids(truth, voided)
+            known = spec.classes if declared else gold_rules.label_set(truth, void_ids)
+            ids = gold_rules.scored_ids(truth, void_ids)
             pairs = predictions.kind.layout == "long" and task == "multilabel"
-            limits = limits_for_phase(PhaseSize.of(ids, known, void=voided), limits, pairs=pairs)
-        how: dict[str, Any] = {"declared": declared, "wants_scores": wants_scores, "limits": limits}
-        answers = read_source(predictions, spec, gold=False, problems=outcome.problems, **how)
+            limits = limits_for_phase(PhaseSize.of(ids, known, void=void_ids), limits, pairs=pairs)
+        reading: dict[str, Any] = {"declared": declared, "wants_scores": wants_scores, "limits": limits}
+        answers = read_source(predictions, spec, gold=False, problems=outcome.problems, **reading)
         outcome.notes = list(dict.fromkeys((*truth.notes, *answers.notes)))
         if classes is None:
-            spec = replace(spec, classes=_union_of_classes(truth, answers, task, voided))
+            spec = replace(spec, classes=_union_of_classes(truth, answers, task, void_ids))
             size = len(spec.classes)
-            outcome.notes.append(
-                f"no classes were declared: the sorted labels of gold and predictions ({size}) are the vocabulary"
-            )
-        gold_rules.check_not_empty(truth, voided, outcome.gold_problems)
+            labels = f"the sorted labels of gold and predictions ({size})"
+            outcome.notes.append(f"no classes were declared: {labels} are the vocabulary")
+        gold_rules.check_not_empty(truth, void_ids, outcome.gold_problems)
         gold_rules.check_vocabulary(truth, spec, declared=declared, limits=limits, problems=outcome.gold_problems)
-        if not outcome.gold_problems:  # without sound gold there is nothing to hold the predictions against
-            outcome.calls = choose(spec, _needs_met(spec, truth, answers, beside))
-            _score_tables(outcome, truth, answers, spec=spec, void=voided, options=options or {}, beside=beside)
+        if not outcome.gold_problems:  # without valid gold the predictions cannot be validated
+            outcome.calls = choose(spec, _needs_met(spec, truth, answers, metadata))
+            _score_tables(outcome, truth, answers, spec=spec, void=void_ids, options=options or {}, metadata=metadata)
     return outcome
 
 
 def _needs_met(
-    spec: TaskSpec, truth: NormalizedTable, answers: NormalizedTable, beside: Mapping[str, Any]
+    spec: TaskSpec, truth: NormalizedTable, answers: NormalizedTable, metadata: Mapping[str, Any]
 ) -> frozenset[str]:
-    """The needs that two files and what stands beside them meet, and whether the gold gives acceptable answers."""
-    parts = {name: beside.get(name) is not None for name in ("folds", "groups")}
+    """The needs that two files and the gold metadata meet, and whether the gold gives acceptable answers."""
+    parts = {name: metadata.get(name) is not None for name in ("folds", "groups")}
     acceptable = spec.task != "multilabel" and truth.counts is not None
     return needs_met(spec, scores=answers.scores is not None, **parts) | ({ACCEPTABLE_SETS} if acceptable else set())
 
@@ -107,32 +106,32 @@ def _score_tables(
     spec: TaskSpec,
     void: frozenset[str],
     options: Mapping[str, str],
-    beside: Mapping[str, Any],
+    metadata: Mapping[str, Any],
 ) -> None:
     rules = ReadingRules.strictest(outcome.calls)
     gold = build_gold(truth, spec, void, rules, outcome.gold_problems)
     known = gold.index if gold else IdIndex(gold_rules.scored_ids(truth, void))
-    found = validate_table(answers, known, spec, rules=rules, void=void, problems=outcome.problems)
-    outcome.notes = list(dict.fromkeys((*outcome.notes, *truth.notes, *answers.notes)))  # what checking found out
-    if gold is not None and found is not None:
-        assign_groupings(gold, beside)
-        labels, rule, said = hard_labels(gold, found, None, options)
-        outcome.notes += said
-        outcome.case = gold.case(labels, found.scores)
-        outcome.scores = score_labels(gold, labels, outcome.calls, found.scores, rule)
+    arrays = validate_table(answers, known, spec, rules=rules, void=void, problems=outcome.problems)
+    outcome.notes = list(dict.fromkeys((*outcome.notes, *truth.notes, *answers.notes)))  # notes of the validation
+    if gold is not None and arrays is not None:
+        assign_groupings(gold, metadata)
+        labels, rule, decision_notes = hard_labels(gold, arrays, None, options)
+        outcome.notes += decision_notes
+        outcome.case = gold.case(labels, arrays.scores)
+        outcome.scores = score_labels(gold, labels, outcome.calls, arrays.scores, rule)
 
 
 def _union_of_classes(
     truth: NormalizedTable, answers: NormalizedTable, task: TaskKind, void: Collection[str]
 ) -> tuple[str, ...]:
-    """Gold and predicted labels; in a binary task at most two, gold's first, so that a third is an unknown label."""
-    own = gold_rules.label_set(truth, void)
-    both = tuple(sorted({*own, *gold_rules.label_set(answers, void)}))
-    return own if task == "binary" and len(both) > 2 else both
+    """The labels of gold and predictions; in a binary task those of gold if there are more than two in total."""
+    gold_labels = gold_rules.label_set(truth, void)
+    all_labels = tuple(sorted({*gold_labels, *gold_rules.label_set(answers, void)}))
+    return gold_labels if task == "binary" and len(all_labels) > 2 else all_labels
 
 
 def read_ids(source: SourceFile, limits: Limits = DEFAULT_LIMITS) -> tuple[list[str] | None, Problems]:
-    """The ids of a file of columns, such as a template, as far as they are ids; None where it cannot be read."""
+    """The ids of a file of columns, such as a template, if all of them are valid; None where it cannot be read."""
     problems = Problems()
     with source.path.open("rb") as stream:
         table = read_table(stream, source.kind, task="multilabel", gold=False, problems=problems, limits=limits)

@@ -1,4 +1,4 @@
-"""Formats and scoring joined: two files in, scores out; the same for scoring child and command line."""
+"""Joins formats and scoring: two files in, scores out; the same for the scoring process and the command line."""
 
 import gc
 from collections import Counter
@@ -26,12 +26,8 @@ from app.formats.size_limits import PhaseSize, limits_for_phase
 from app.formats.table_validation import validate_table
 from app.formats.vectorized.labels import LookupTables, read_labels
 from app.formats.vectorized.scores import read_scores
-from app.scoring.declaration.decision_rules import (
-    ConfiguredDecisionRule,
-    decide_labels_with_gold,
-    describe_rule,
-    redecide_subset,
-)
+from app.scoring.declaration import decision_rules
+from app.scoring.declaration.decision_rules import ConfiguredDecisionRule
 from app.scoring.declaration.gold_metadata import build_grouping, build_task_spec
 from app.scoring.declaration.metric import MetricCall, Result
 from app.scoring.declaration.metric_syntax import pluralize
@@ -53,31 +49,31 @@ class SourceFile:
 
 @dataclass(slots=True)
 class Gold:
-    """Gold that is ready to score with: n ids, their labels, and what the metrics need beside them.
+    """Gold that is ready for scoring: n ids, their labels, and what else the metrics need.
 
-    All of it is in the order of the ids' code points, so that nothing that anybody reads can follow the order of the
-    file, which often tells labels or splits.
+    Everything is in the order of the ids' code points, so that no output can reveal the order of the file, which often
+    depends on labels or splits.
     """
 
     index: IdIndex
     spec: TaskSpec
     labels: Labels
     splits: NDArray[np.int8] | None = None
-    """Per id 0 for public, 1 for private; None where the gold has no splits."""
+    """Per id 0 for public, 1 for private; None without splits."""
     weights: NDArray[np.int64] | None = None
-    """Per id its weight as a whole number of units; None where all weigh the same."""
+    """Per id its weight as an integer number of units; None where all weights are the same."""
     void: Collection[str] = frozenset()
-    listed: Sequence[str] = ()
-    """All ids of the file in the order of code points, those that are not scored too: what a template holds."""
+    template_ids: Sequence[str] = ()
+    """All ids of the file, including those that are not scored, in the order of code points: the ids of a template."""
     notes: list[str] = field(default_factory=list)
     folds: Grouping | None = None
     groups: Grouping | None = None
     ceilings: dict[str, BestAttainableValues] = field(default_factory=dict)
-    """Per split, what scoring has found out about this gold alone."""
+    """Per split, values that depend on this gold alone and have been computed already."""
     tables: LookupTables | None = None
-    """Ids and classes for the fast tier of reading; None where they do not fit into tables."""
+    """Ids and classes for the vectorized readers; None where they do not fit into lookup tables."""
     weight_unit: Fraction = Fraction(1)
-    """What a weight of 1 stands for in the file of gold."""
+    """The weight in the gold file for which a 1 stands."""
 
     @property
     def ids(self) -> list[str]:
@@ -85,12 +81,12 @@ class Gold:
         return self.index.ids
 
     def case(self, labels: Labels, scores: NDArray[np.float64] | None = None) -> EvaluationInput:
-        """The case of predictions, in gold order."""
-        beside = self.weights, self.folds, self.groups, self.weight_unit
-        return EvaluationInput(self.spec, self.labels, labels, scores, *beside)
+        """The evaluation input of predictions, in gold order."""
+        divisions = self.weights, self.folds, self.groups, self.weight_unit
+        return EvaluationInput(self.spec, self.labels, labels, scores, *divisions)
 
     def rows_by_split(self) -> dict[str, NDArray[np.int64] | None]:
-        """Row numbers of each split that gets scores; None means all rows."""
+        """The row numbers of each split that gets scores; None means all rows."""
         rows: dict[str, NDArray[np.int64] | None] = {"all": None}
         if self.splits is not None:
             rows |= {name: np.flatnonzero(self.splits == code) for code, name in enumerate(SPLITS)}
@@ -99,7 +95,7 @@ class Gold:
 
 @dataclass(slots=True)
 class ScoringOutcome:
-    """What became of a file of predictions: its problems, or its scores by split and canonical metric string."""
+    """The outcome of a file of predictions: its problems, or its scores by split and canonical metric string."""
 
     problems: Problems
     notes: list[str]
@@ -107,18 +103,18 @@ class ScoringOutcome:
 
 
 class FileMemoryError(MemoryError):
-    """Reading and checking a file of predictions took more memory than there is."""
+    """Reading and validating a file of predictions took more memory than is available."""
 
 
 def build_lookup_tables(known: IdIndex, classes: Sequence[str]) -> LookupTables | None:
-    """Ids and classes for the fast tier of reading, if they fit into tables."""
+    """Ids and classes for the vectorized readers; None where they do not fit into lookup tables."""
     codes = None if known.table is None else StringTable.build(classes)
     return None if known.table is None or codes is None else LookupTables(known.table, codes)
 
 
 @contextmanager
 def garbage_collection_paused() -> Iterator[None]:
-    """Switch the cyclic garbage collector off while many small objects are made that hold no cycles."""
+    """Pause the cyclic garbage collector while many small objects without cycles are created."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -129,12 +125,12 @@ def garbage_collection_paused() -> Iterator[None]:
 
 
 def normalize_distinct(texts: Iterable[str]) -> tuple[str, ...]:
-    """Texts in Unicode NFC, as all ids and labels are compared; raises InvalidContent where two become equal."""
-    found = tuple(to_nfc(text, len(text)) for text in texts)
-    if len(set(found)) != len(found):
-        twice = Counter(found).most_common(1)[0][0]
-        raise InvalidContent(f"'{twice}' is listed twice.", remedy="List each id or label once.")
-    return found
+    """Texts in Unicode NFC, in which ids and labels are compared; raises InvalidContent if two become equal."""
+    normalized = tuple(to_nfc(text, len(text)) for text in texts)
+    if len(set(normalized)) != len(normalized):
+        repeated = Counter(normalized).most_common(1)[0][0]
+        raise InvalidContent(f"'{repeated}' is listed twice.", remedy="List each id or label once.")
+    return normalized
 
 
 def read_source(
@@ -147,7 +143,7 @@ def read_source(
     declared: bool = True,
     wants_scores: bool = False,
 ) -> NormalizedTable:
-    """The table that a file holds; its faults are added to `problems`."""
+    """Read the table of a file; its problems are added to `problems`."""
     with source.path.open("rb") as stream:
         return read_table(
             stream,
@@ -172,53 +168,52 @@ def load_gold(
     rules: ReadingRules | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> tuple[Gold | None, Problems]:
-    """Read gold and check it against itself; None exactly where there are problems.
+    """Read gold and validate it; the gold is None exactly where there are problems.
 
-    Without `classes`, the sorted label set of the gold becomes the vocabulary. `beside` holds canonical accessories by
-    field (app.scoring.declaration.gold_metadata). `void` ids are not scored, nor are those that the file marks so. Of `rules` only
-    `duplicates` concerns gold. Raises InvalidContent where `classes` or `void` list something twice, and where folds or
-    groups lack an id.
+    Without `classes`, the sorted label set of the gold becomes the vocabulary. `beside` holds canonical gold metadata
+    by field (app.scoring.declaration.gold_metadata). `void` ids are not scored, nor are those that the file marks so.
+    Of `rules` only `duplicates` applies to gold. Raises InvalidContent if `classes` or `void` list something twice, and
+    if folds or groups lack an id.
     """
     problems, gold = Problems(), None
     with garbage_collection_paused(), suppress(TooManyProblems):
         spec = normalized_task_spec(task, classes, positive_label, beside or {})
         table = read_source(source, spec, gold=True, problems=problems, limits=limits, declared=classes is not None)
-        voided = find_void_ids(table, task, normalize_distinct(void))
+        void_ids = find_void_ids(table, task, normalize_distinct(void))
         if classes is None:
-            spec = replace(spec, classes=gold_rules.label_set(table, voided))
-            table.notes.append(
-                f"no classes were declared: the sorted labels of the gold ({len(spec.classes)}) are the vocabulary"
-            )
-        gold_rules.check_not_empty(table, voided, problems)
+            spec = replace(spec, classes=gold_rules.label_set(table, void_ids))
+            labels = f"the sorted labels of the gold ({len(spec.classes)})"
+            table.notes.append(f"no classes were declared: {labels} are the vocabulary")
+        gold_rules.check_not_empty(table, void_ids, problems)
         gold_rules.check_vocabulary(table, spec, declared=classes is not None, limits=limits, problems=problems)
-        gold = build_gold(table, spec, voided, rules or ReadingRules(), problems)
+        gold = build_gold(table, spec, void_ids, rules or ReadingRules(), problems)
         if gold is not None:
             assign_groupings(gold, beside or {})
     return gold, problems
 
 
-def assign_groupings(gold: Gold, beside: Mapping[str, Any]) -> None:
-    """Divide the instances into their folds and groups, where those are given."""
-    gold.folds = build_grouping(beside.get("folds"), "folds", gold.ids)
-    gold.groups = build_grouping(beside.get("groups"), "groups", gold.ids)
+def assign_groupings(gold: Gold, metadata: Mapping[str, Any]) -> None:
+    """Assign the instances to their folds and groups, where these are given."""
+    gold.folds = build_grouping(metadata.get("folds"), "folds", gold.ids)
+    gold.groups = build_grouping(metadata.get("groups"), "groups", gold.ids)
 
 
 def find_void_ids(table: NormalizedTable, task: TaskKind, void: Iterable[str]) -> frozenset[str]:
-    """The ids that are not scored: those named beside the gold, and those that the gold itself leaves out (noted)."""
-    voided = set(void)
+    """The ids that are not scored: those given separately, and those that the gold file excludes (noted)."""
+    void_ids = set(void)
     for reason, names in gold_rules.unscored_ids(table, task).items():
-        voided.update(names)
+        void_ids.update(names)
         table.notes.append(f"{pluralize(len(names), 'instance is', 'instances are')} {_UNSCORED}: {reason}")
-    return frozenset(voided)
+    return frozenset(void_ids)
 
 
 def is_fully_scored(notes: Iterable[str]) -> bool:
-    """Whether all instances of a gold file are scored, by the notes on it."""
+    """Whether all instances of a gold file are scored, judging from its notes."""
     return not any(_UNSCORED in note for note in notes)
 
 
 def infer_task(gold: SourceFile, positive_label: str | None = None, limits: Limits = DEFAULT_LIMITS) -> TaskKind:
-    """Tell the task from a gold file when nobody says it: sets of labels, a positive label, or else one label each."""
+    """Infer the task from a gold file: sets of labels, a positive label, or otherwise one label each."""
     if positive_label is not None:
         return "binary"
     with gold.path.open("rb") as stream, garbage_collection_paused():
@@ -226,33 +221,28 @@ def infer_task(gold: SourceFile, positive_label: str | None = None, limits: Limi
 
 
 def normalized_task_spec(
-    task: TaskKind,
-    classes: Sequence[str] | None,
-    positive_label: str | None,
-    beside: Mapping[str, Any],
+    task: TaskKind, classes: Sequence[str] | None, positive_label: str | None, metadata: Mapping[str, Any]
 ) -> TaskSpec:
-    """The task with labels in NFC; raises InvalidContent where a class is listed twice."""
+    """The task with labels in NFC; raises InvalidContent if a class is listed twice."""
     positive = None if positive_label is None else normalize_distinct([positive_label])[0]
-    return build_task_spec(task, normalize_distinct(classes or ()), positive, beside)
+    return build_task_spec(task, normalize_distinct(classes or ()), positive, metadata)
 
 
 def build_gold(
     table: NormalizedTable, spec: TaskSpec, void: frozenset[str], rules: ReadingRules, problems: Problems
 ) -> Gold | None:
-    """Gold of a table that was read, in the order of its ids; None where it has problems."""
+    """Build gold from a table, in the order of its ids; None if it has problems."""
     index = IdIndex(gold_rules.scored_ids(table, void))
     gold_rules.check_void_ids_distinct(table, void, problems)
-    found = validate_table(
-        table, index, spec, rules=ReadingRules(duplicates=rules.duplicates), void=void, problems=problems
-    )
+    reading_rules = ReadingRules(duplicates=rules.duplicates)
+    arrays = validate_table(table, index, spec, rules=reading_rules, void=void, problems=problems)
     weights = gold_rules.integer_weights(table, void, problems)
-    if found is None or found.labels is None or problems:
+    if arrays is None or arrays.labels is None or problems:
         return None
-    listed = sorted(name for name in set(table.ids) if name is not None)
+    ids = sorted(name for name in set(table.ids) if name is not None)
     if spec.task != "multilabel" and table.counts is not None:
-        table.notes.append(
-            "the gold gives sets of acceptable answers: only metrics that are defined for them have values"
-        )
+        limitation = "only metrics that are defined for them have values"
+        table.notes.append(f"the gold gives sets of acceptable answers: {limitation}")
     splits = gold_rules.split_codes(table, void)
     splits = None if splits is None else gold_rules.align_to_index(splits, table, void, index)
     if splits is not None and splits.all():
@@ -260,9 +250,10 @@ def build_gold(
     if weights is not None:
         table.notes.append("the instances have weights: all counts are sums of them")
     tables = build_lookup_tables(index, spec.classes)
-    whole = None if weights is None else gold_rules.align_to_index(weights[0], table, void, index)
+    exact_weights = None if weights is None else gold_rules.align_to_index(weights[0], table, void, index)
     unit = Fraction(1) if weights is None else weights[1]
-    return Gold(index, spec, found.labels, splits, whole, void, listed, table.notes, tables=tables, weight_unit=unit)
+    labels, notes = arrays.labels, table.notes
+    return Gold(index, spec, labels, splits, exact_weights, void, ids, notes, tables=tables, weight_unit=unit)
 
 
 def validate_predictions(
@@ -275,11 +266,11 @@ def validate_predictions(
     tables: LookupTables | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> tuple[PredictionArrays | None, Problems, list[str]]:
-    """Read predictions and check them; what they say (in the order of `ids`) is None exactly where there are problems.
+    """Read and validate predictions; the arrays, in the order of `ids`, are None exactly where there are problems.
 
-    Needs no gold labels, and answers the same with and without them. Of `ids` given as a list, `void` ones are
-    dropped; an IdIndex is taken to be without them. With `tables` (of these ids and classes) the fast tier reads files
-    that are beyond doubt. Raises InvalidContent where an id is listed twice, and FileTooHeavy.
+    It needs no gold labels, and gives the same answer with and without them. `void` ids are dropped from a list of ids;
+    an IdIndex must not contain them. With `tables` (of these ids and classes) the vectorized readers are tried first.
+    Raises InvalidContent if an id is listed twice, and FileMemoryError.
     """
     rules = rules or ReadingRules()
     problems = Problems()
@@ -292,44 +283,39 @@ def validate_predictions(
             texts = (ids.ids, spec.classes) if tables is None else (tables.ids, tables.classes)
             pairs = predictions.kind.layout == "long" and spec.task == "multilabel"
             limits = limits_for_phase(PhaseSize.of(*texts, void=void), limits, pairs=pairs)
-            labels = (
-                None
-                if rules.scores == "due" or tables is None
-                else _read_labels_vectorized(predictions, spec, tables, limits)
-            )
-            if labels is not None:
-                return PredictionArrays(labels), problems, []
-            scores = _read_scores_vectorized(predictions, spec, tables, rules, limits)
-            if scores is not None:
-                return PredictionArrays(None, scores), problems, []
+            arrays = None if tables is None else _read_vectorized(predictions, spec, tables, rules, limits)
+            if arrays is not None:
+                return arrays, problems, []
             table = read_source(predictions, spec, gold=False, problems=problems, limits=limits, wants_scores=wanted)
-            found = validate_table(
-                table, ids, spec, rules=rules, void=frozenset(normalize_distinct(void)), problems=problems
-            )
+            void = frozenset(normalize_distinct(void))
+            arrays = validate_table(table, ids, spec, rules=rules, void=void, problems=problems)
     except TooManyRows as refused:
-        problems.stop(refused.found)
+        problems.stop(refused.problem)
         return None, problems, []
     except MemoryError as lack:
         raise FileMemoryError from lack
-    return found, problems, table.notes
+    return arrays, problems, table.notes
 
 
-def _read_labels_vectorized(
-    predictions: SourceFile, spec: TaskSpec, tables: LookupTables, limits: Limits
-) -> Labels | None:
-    """The labels as the fast tier reads them; None where it does not. Raises TooManyRows."""
-    with predictions.path.open("rb") as stream:
-        return read_labels(stream, predictions.kind, tables, sets=spec.task == "multilabel", limits=limits)
+def _read_vectorized(
+    source: SourceFile, spec: TaskSpec, tables: LookupTables, rules: ReadingRules, limits: Limits
+) -> PredictionArrays | None:
+    """The labels or scores of a file, if a vectorized reader supports it; else None. Raises TooManyRows."""
+    labels, scores = None, None
+    if rules.scores != "due":
+        with source.path.open("rb") as stream:
+            labels = read_labels(stream, source.kind, tables, sets=spec.task == "multilabel", limits=limits)
+    if labels is None:
+        with source.path.open("rb") as stream:
+            scores = read_scores(stream, source.kind, tables.ids, spec, rules=rules, limits=limits)
+    return None if labels is None and scores is None else PredictionArrays(labels, scores)
 
 
-def _read_scores_vectorized(
-    predictions: SourceFile, spec: TaskSpec, tables: LookupTables | None, rules: ReadingRules, limits: Limits
-) -> NDArray[np.float64] | None:
-    """The scores of a file without labels as the fast tier reads them; None where it does not."""
-    if tables is None:
-        return None
-    with predictions.path.open("rb") as stream:
-        return read_scores(stream, predictions.kind, tables.ids, spec, rules=rules, limits=limits)
+def _validate_against_gold(
+    gold: Gold, predictions: SourceFile, rules: ReadingRules, limits: Limits
+) -> tuple[PredictionArrays | None, Problems, list[str]]:
+    index, void, tables = gold.index, gold.void, gold.tables
+    return validate_predictions(index, gold.spec, predictions, rules=rules, void=void, tables=tables, limits=limits)
 
 
 def score_predictions(
@@ -346,20 +332,18 @@ def score_predictions(
 ) -> ScoringOutcome:
     """Score predictions against gold, per split; without `rules`, the strictest of the metrics apply.
 
-    `primary` is the canonical string of the metric that must have what it needs; hard labels that the file does not
-    give follow from its scores by `decision`, as a recipe has it, under the recipe's `options`. `checked` is called once the
-    file has been read and checked, before anything is computed from it. Raises FileTooHeavy.
+    `primary` is the canonical string of the metric whose needs must be met. Hard labels that the file does not give
+    follow from its scores by `decision`, as declared in a recipe, under the recipe's `options`. `checked` is called
+    once the file has been validated, before any score is computed. Raises FileMemoryError.
     """
     rules = rules or ReadingRules.strictest(calls, primary)
-    found, problems, notes = validate_predictions(
-        gold.index, gold.spec, predictions, rules=rules, void=gold.void, tables=gold.tables, limits=limits
-    )
+    arrays, problems, notes = _validate_against_gold(gold, predictions, rules, limits)
     if checked is not None:
         checked()
-    if found is None:
+    if arrays is None:
         return ScoringOutcome(problems, notes)
-    labels, rule, said = hard_labels(gold, found, decision, options or {})
-    return ScoringOutcome(problems, [*notes, *said], score_labels(gold, labels, calls, found.scores, rule))
+    labels, rule, decision_notes = hard_labels(gold, arrays, decision, options or {})
+    return ScoringOutcome(problems, [*notes, *decision_notes], score_labels(gold, labels, calls, arrays.scores, rule))
 
 
 def predicted_case(
@@ -372,27 +356,25 @@ def predicted_case(
     options: Mapping[str, str] | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> EvaluationInput:
-    """The case of a file of predictions that was scored before, on one split; raises ValueError where it has problems."""
-    found, problems, _ = validate_predictions(
-        gold.index, gold.spec, predictions, rules=rules, void=gold.void, tables=gold.tables, limits=limits
-    )
-    if found is None:
+    """The evaluation input of stored predictions on one split; raises ValueError if they have problems."""
+    arrays, problems, _ = _validate_against_gold(gold, predictions, rules, limits)
+    if arrays is None:
         raise ValueError(f"stored predictions no longer read: {problems.to_dict()['total']}")
-    labels, rule, _ = hard_labels(gold, found, decision, options or {})
-    whole, rows = gold.case(labels, found.scores), gold.rows_by_split()[split]
-    return whole if rows is None else redecide_subset(rule, whole.take(rows))
+    labels, rule, _ = hard_labels(gold, arrays, decision, options or {})
+    all_rows, rows = gold.case(labels, arrays.scores), gold.rows_by_split()[split]
+    return all_rows if rows is None else decision_rules.redecide_subset(rule, all_rows.take(rows))
 
 
 def hard_labels(
-    gold: Gold, found: PredictionArrays, decision: Mapping[str, Any] | None, options: Mapping[str, str]
+    gold: Gold, arrays: PredictionArrays, decision: Mapping[str, Any] | None, options: Mapping[str, str]
 ) -> tuple[Labels, ConfiguredDecisionRule | None, list[str]]:
-    """The labels that a file gives, or those that follow from its scores, by which rule, and a note that says so."""
-    if found.labels is not None:
-        return found.labels, None, []
-    assert found.scores is not None
-    rule = ConfiguredDecisionRule.of(gold.spec, decision, single=found.scores.shape[1] == 1, options=options)
-    labels = decide_labels_with_gold(rule, gold.spec, gold.labels, found.scores, gold.weights)
-    return labels, rule, [f"hard labels follow from the scores: {describe_rule(rule)}"]
+    """The labels of a file, or those that follow from its scores, with the decision rule and a note that says so."""
+    if arrays.labels is not None:
+        return arrays.labels, None, []
+    assert arrays.scores is not None
+    rule = ConfiguredDecisionRule.of(gold.spec, decision, single=arrays.scores.shape[1] == 1, options=options)
+    labels = decision_rules.decide_labels_with_gold(rule, gold.spec, gold.labels, arrays.scores, gold.weights)
+    return labels, rule, [f"hard labels follow from the scores: {decision_rules.describe_rule(rule)}"]
 
 
 def score_labels(
@@ -402,16 +384,16 @@ def score_labels(
     scores: NDArray[np.float64] | None = None,
     rule: ConfiguredDecisionRule | None = None,
 ) -> dict[str, dict[str, Result]]:
-    """Scores of predictions (in gold order): `all`, and `public` and `private` where the gold has splits.
+    """The scores of predictions (in gold order): `all`, and `public` and `private` where the gold has splits.
 
-    With the `rule` by which the labels follow from the scores, a split is decided by its own rows. All rows come last,
-    as what was counted for the splits serves them; no split goes by another.
+    If a decision `rule` derived the labels from scores, it is applied again to each split with the rows of that split
+    alone. All rows come last and reuse the counts of the splits; no split depends on another.
     """
-    whole, rows_of = gold.case(labels, scores), gold.rows_by_split()
-    found, common = {}, dict[Hashable, Any]()
-    for split, rows in reversed(rows_of.items()):
-        case = whole if rows is None else redecide_subset(rule, whole.take(rows))
+    all_rows, rows_by_split = gold.case(labels, scores), gold.rows_by_split()
+    results, shared_counts = {}, dict[Hashable, Any]()
+    for split, rows in reversed(rows_by_split.items()):
+        case = all_rows if rows is None else decision_rules.redecide_subset(rule, all_rows.take(rows))
         if split not in gold.ceilings:
             gold.ceilings[split] = BestAttainableValues(case)
-        found[split] = evaluate(case, calls, gold.ceilings[split], common)
-    return {split: found[split] for split in rows_of}
+        results[split] = evaluate(case, calls, gold.ceilings[split], shared_counts)
+    return {split: results[split] for split in rows_by_split}

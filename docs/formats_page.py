@@ -8,8 +8,9 @@ from pathlib import Path
 from textwrap import fill
 
 from app.formats import FORMATS, detect_file_kind
+from app.formats.declaration import Format, FormatShape
 from app.formats.problems import MAX_LISTED_PROBLEMS, PROBLEM_CODES, Problem
-from app.formats.registry import ENCODINGS, Format, FormatShape
+from app.formats.registry import ENCODINGS
 from app.pipeline import SourceFile, validate_predictions
 from app.settings import Settings
 from tests.formats.fault_table import GROUPS, cells
@@ -212,7 +213,7 @@ def _examples(known: Format, shape: FormatShape) -> Iterator[str]:
         "Scores": shape.scores,
         "The score of the positive label": shape.score,
     }
-    language = "python" if known.binary else {"json": "json", "jsonl": "json"}.get(known.key, known.key)
+    language = "python" if known.is_binary else {"json": "json", "jsonl": "json"}.get(known.key, known.key)
     for kind, example in kinds.items():
         if example:
             yield from (f"{kind}:", "", f"```{language}", example.rstrip("\n"), "```", "")

@@ -255,9 +255,9 @@ def file_request_body(description: str, examples: Mapping[str, JSON]) -> dict[st
     content: dict[str, Any] = {}
     for known in FORMATS.values():
         schema = {"type": "string", "format": "binary"}
-        if known.binary:
+        if known.is_binary:
             schema["description"] = f"{known.name}, as Python writes it: {known.shapes[0].example}"
         for media in known.media_types:
-            content[media] = {"schema": schema, **({} if known.binary else {"examples": examples[media]})}
+            content[media] = {"schema": schema, **({} if known.is_binary else {"examples": examples[media]})}
     content["application/json"]["schema"] = {}
     return {"requestBody": {"required": True, "description": description, "content": content}}

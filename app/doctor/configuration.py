@@ -1,7 +1,6 @@
 """Checks of the settings: do they read, are any mistyped, and what they let happen."""
 
 import stat
-from difflib import get_close_matches
 from ipaddress import ip_address
 from pathlib import Path
 
@@ -9,6 +8,7 @@ from app.actions.accounts.bootstrap import MIN_ADMIN_TOKEN_LENGTH
 from app.doctor.check_declaration import SETTINGS_CHECK, CheckResult, check, ok, problem, warning
 from app.doctor.installation import Installation
 from app.settings import known_variables, unknown_variables
+from app.text.close_matches import did_you_mean
 
 
 @check(SETTINGS_CHECK, needs=(), remedy="Correct the variable that is named, or unset it; docs/settings.md lists all.")
@@ -33,8 +33,7 @@ def check_unknown_variables(patient: Installation) -> CheckResult:
 
 
 def _with_suggestion(name: str, known: list[str]) -> str:
-    near = get_close_matches(name.upper(), known, n=1, cutoff=0.7)
-    return f"{name} (did you mean {near[0]}?)" if near else name
+    return name + did_you_mean(name.upper(), known, most=1, cutoff=0.7)
 
 
 @check(

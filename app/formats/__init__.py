@@ -1,4 +1,4 @@
-"""File formats: bytes to columns, with a full list of problems; pure, and the same for every way in."""
+"""File formats: reads bytes into columns with a complete list of problems, without side effects."""
 
 from app.formats.detection import FORMATS, FileKind, Format, detect_file_kind
 from app.formats.problems import Problem, Problems

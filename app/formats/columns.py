@@ -1,6 +1,6 @@
-"""What a format hands over: the values of a file as columns, still as they stand there, with their places."""
+"""The values of a file as columns, first as they stand in the file, then normalized."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
@@ -9,27 +9,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.formats.layouts import Layout
-from app.formats.problems import END_OF_FILE_ROW, Location, Problems, build_problem, shorten
+from app.formats.problems import END_OF_FILE_ROW, Location, Problems, build_problem, pointer_token, shorten
 from app.formats.reading_rules import Limits
 from app.scoring.declaration.metric_syntax import pluralize
 from app.scoring.declaration.task import TaskKind
 
 
 class MissingValue(Enum):
-    """What a column holds where it has no value."""
+    """A marker for a cell without a value."""
 
     ABSENT = "absent"
     """The record does not have this field."""
     FAULT = "fault"
-    """There is a value, but a problem says already what is wrong with it."""
+    """The value is invalid, and the problem has been reported already."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReaderContext:
-    """What a reader must know: what is due, what is allowed, and where problems go.
+    """What a reader needs to know: the task, the limits, and where to report problems.
 
-    `sets`: each instance has a set of labels. `classes` is the vocabulary (NFC) where it is known. `long`: the upload
-    says that it has one row per pair. `wants_scores`: a metric uses scores, even beside labels.
+    `sets`: each instance has a set of labels. `classes` is the vocabulary (NFC) if it is known. `is_long_table`: the
+    upload declares one row per pair. `wants_scores`: a metric uses scores, even beside labels.
     """
 
     task: TaskKind
@@ -38,11 +38,11 @@ class ReaderContext:
     problems: Problems
     sets: bool = False
     classes: Sequence[str] | None = None
-    long: bool = False
+    is_long_table: bool = False
     wants_scores: bool = False
 
     @property
-    def due(self) -> str:
+    def answer_field(self) -> str:
         """The field that must hold the answer."""
         return "labels" if self.sets else "label"
 
@@ -53,22 +53,22 @@ class ReaderContext:
 
     @property
     def kind(self) -> str:
-        """What an answer is in this task."""
+        """A description of an answer in this task."""
         return "a list of labels" if self.sets else "one label"
 
     @property
     def label_remedy(self) -> str:
-        """How an answer looks in this task."""
+        """Advice on how to write an answer in this task."""
         if self.sets:
             return 'Give a list of labels, such as "labels": ["a", "b"] or [].'
         return 'Give one label as a string, such as "label": "a".'
 
     def acceptable(self, names: Collection[str]) -> bool:
-        """Whether fields of these names give sets of acceptable answers: gold of one label each may do so."""
+        """Whether fields with these names give sets of acceptable answers, which gold with one label each may do."""
         return self.gold and self.task == "multiclass" and "labels" in names and "label" not in names
 
     def score_field(self, names: Collection[str], *, labelled: bool) -> str | None:
-        """The field of scores among these names, if it is to be read: scores beside labels only where they are used."""
+        """The field of scores among these names; None if there is none, or if it is not used beside labels."""
         if self.gold or (labelled and not self.wants_scores):
             return None
         if "scores" in names:
@@ -76,43 +76,50 @@ class ReaderContext:
         return "score" if self.task == "binary" and "score" in names else None
 
     def split_field(self, names: Collection[str]) -> str:
-        """What the file calls the split: Kaggle's solution files say Usage."""
+        """The file's name for the split, which Kaggle's solution files call Usage."""
         return "Usage" if "Usage" in names and "split" not in names else "split"
 
 
 class TooManyRows(Exception):
-    """The file holds more than its phase can use; nothing more of it is worth looking at."""
+    """The file has more rows or values than its phase can use, so reading stops."""
 
     def __init__(self, message: str, expected: str, got: str) -> None:
         super().__init__(message)
-        self.found = build_problem("too_many_rows", message, Location(), expected=expected, got=got)
+        self.problem = build_problem("too_many_rows", message, expected=expected, got=got)
+
+
+def _phase_reason(limits: Limits) -> str:
+    return "" if limits.instances is None else f"{_phase_text(limits.instances)}, so "
+
+
+def _phase_text(instances: int) -> str:
+    return f"the phase has {pluralize(instances, 'instance', 'instances')}"
 
 
 def check_row_count(count: int, reading: ReaderContext) -> None:
-    """Raise TooManyRows before any work is spent on so many rows."""
+    """Raise TooManyRows for so many rows, before any of them is processed."""
     limits = reading.limits
-    by_pair = reading.long and reading.sets
+    by_pair = reading.is_long_table and reading.sets
     most = limits.records if limits.pairs is None or not by_pair else limits.pairs
     if count <= most:
         return
     got, expected = f"at least {count} rows", f"at most {most} rows"
     if limits.instances is None:
         raise TooManyRows(f"The file has {got}; at most {most} are allowed. Split the task.", expected, got)
-    phase = pluralize(limits.instances, "instance", "instances")
-    mend = "Give one row for each pair of instance and label." if by_pair else "Give each instance one row."
-    message = f"The file has {got}, but the phase has {phase}: reading stops after {most}. {mend}"
+    remedy = "Give one row for each pair of instance and label." if by_pair else "Give each instance one row."
+    message = f"The file has {got}, but {_phase_text(limits.instances)}: reading stops after {most}. {remedy}"
     raise TooManyRows(message, expected, got)
 
 
 def check_pair_counts(ids: int, rows: int, reading: ReaderContext) -> None:
-    """Raise TooManyRows for a table of pairs with so many ids, one of which has so many rows, where that is too many."""
+    """Raise TooManyRows for a table of pairs with too many ids, or with too many rows of one id."""
     limits = reading.limits
     if limits.instances is None or limits.labels is None:
         return
     if ids > limits.records:
-        phase = pluralize(limits.instances, "instance", "instances")
         got = f"at least {ids} ids, or rows without one"
-        message = f"The file has {got}, but the phase has {phase}. Give the ids of the template, and no others."
+        phase = _phase_text(limits.instances)
+        message = f"The file has {got}, but {phase}. Give the ids of the template, and no others."
         raise TooManyRows(message, f"at most {limits.records} ids", got)
     if rows > limits.labels:
         message = f"An id has at least {rows} rows, of at most {limits.labels}. Give each pair of id and label once."
@@ -120,40 +127,44 @@ def check_pair_counts(ids: int, rows: int, reading: ReaderContext) -> None:
 
 
 def check_value_count(count: int, limits: Limits) -> None:
-    """Raise TooManyRows before any work is spent on so many values."""
-    if count <= limits.values:
+    """Raise TooManyRows for so many values, before any of them is processed."""
+    most, got = limits.values, f"at least {count} values"
+    if count <= most:
         return
-    got, most = f"at least {count} values", limits.values
-    phase = (
-        "" if limits.instances is None else f"the phase has {pluralize(limits.instances, 'instance', 'instances')}, so "
-    )
-    message = f"The file has {got}; {phase}reading stops after {most}. Leave out what is not scored."
+    message = f"The file has {got}; {_phase_reason(limits)}reading stops after {most}. Leave out what is not scored."
     raise TooManyRows(message, f"at most {most} values", got)
 
 
 def check_set_label_count(count: int, limits: Limits) -> None:
-    """Raise TooManyRows before any work is spent on so many labels in the sets of all instances."""
+    """Raise TooManyRows for so many labels in the sets of all instances, before any of them is processed."""
     most = limits.values if limits.sets is None else limits.sets
     if count <= most:
         return
     got = f"at least {count} labels"
-    phase = (
-        "" if limits.instances is None else f"the phase has {pluralize(limits.instances, 'instance', 'instances')}, so "
-    )
-    message = f"The sets of the file have {got}; {phase}reading stops after {most}. Give each set a class once."
+    message = f"The sets of the file have {got}; {_phase_reason(limits)}reading stops after {most}. Give each set a class once."
     raise TooManyRows(message, f"at most {most} labels", got)
 
 
 def check_label_lists(answers: Iterable[object], reading: ReaderContext) -> None:
-    """Raise TooManyRows where the lists among these answers have more labels than the phase can use in its sets."""
+    """Raise TooManyRows if the lists among these answers have more labels than the phase can use in its sets."""
     if reading.sets:
         check_set_label_count(sum(len(answer) for answer in answers if type(answer) is list), reading.limits)
 
 
-def split_joined_labels(cells: Sequence[object], limits: Limits) -> list[object]:
-    """The labels of sets that are given as one text each, joined by |; what is no text stays as it is.
+def check_common_length(lengths: Mapping[str, int], count: int, problems: Problems) -> int:
+    """The number of rows that all columns have; a problem for each column whose length differs from that of the ids."""
+    for name, length in lengths.items():
+        if length != count:
+            message = f"'ids' has {count} values, '{name}' has {length}. Give one value for each id."
+            expected, got = f"{count} values", f"{length} values"
+            problems.add_new("wrong_shape", message, Location(pointer_token(name)), expected=expected, got=got)
+    return min((count, *lengths.values()))
 
-    Raises TooManyRows before any text is taken apart, where they have more labels than their phase can use.
+
+def split_joined_labels(cells: Sequence[object], limits: Limits) -> list[object]:
+    """The labels of sets that are given as one text each, joined by |; other values are returned unchanged.
+
+    Raises TooManyRows, before any text is split, if they have more labels than the phase can use.
     """
     check_set_label_count(sum(cell.count("|") + 1 for cell in cells if isinstance(cell, str) and cell), limits)
     return [(cell.split("|") if cell else []) if isinstance(cell, str) else cell for cell in cells]
@@ -163,9 +174,9 @@ def split_joined_labels(cells: Sequence[object], limits: Limits) -> list[object]
 class RawScores:
     """The scores of a file as they stand there, row by row.
 
-    `values` are objects (tuples of pairs), lists or numbers as decoded (see strict_json), or already an array of rows
-    (n × k, NaN where a problem says what is wrong). `names` are the classes as the file names them for all rows; without
-    them, a list or array is in the order of the vocabulary, and a single score is that of the positive label.
+    `values` are decoded objects (tuples of pairs), lists or numbers (see strict_json), or an array of rows (n × k, NaN
+    where a problem has been reported). `names` are the classes if the file names them for all rows; otherwise a list or
+    array has the order of the vocabulary, and a single score is that of the positive label.
     """
 
     values: Sequence[object] | NDArray[np.float64]
@@ -174,9 +185,9 @@ class RawScores:
 
 @dataclass(slots=True)
 class RawColumns:
-    """Values by column, row by row; `rows` are row numbers as the layout counts them.
+    """The values of a file by column, row by row; `rows` are row numbers as the layout counts them.
 
-    `labels` is None where the file gives scores alone.
+    `labels` is None where the file has scores alone.
     """
 
     ids: Sequence[object]
@@ -184,26 +195,26 @@ class RawColumns:
     rows: Sequence[int]
     layout: Layout
     reading: ReaderContext
-    """As the file turned out to be: gold of one label each may give sets."""
+    """The context, adapted to the file: gold with one label each may give sets."""
     splits: Sequence[object] | None = None
     weights: Sequence[object] | None = None
     scores: RawScores | None = None
     ignored: Sequence[str] = ()
-    """Names of fields that were not used, in the order in which they came."""
+    """The names of unused fields, in the order of their first use."""
     unreadable_rows: int = 0
-    """How many rows gave nothing: their ids are unknown."""
+    """The number of rows that could not be read, whose ids are unknown."""
     has_typed_values: bool = True
-    """Whether the file tells numbers from texts, which tables of text do not."""
+    """Whether the file distinguishes numbers from texts, which text tables do not."""
     has_invalid_bytes: bool = False
-    """Whether faulty bytes were reported already and stand as lone surrogates (see text.decode)."""
+    """Whether invalid bytes were reported and stand in texts as lone surrogates (see decoding.decode_utf8)."""
 
 
 @dataclass(slots=True)
 class NormalizedTable:
-    """The checked texts of a file, row by row; None stands where a problem says what is wrong.
+    """The normalized texts of a file, row by row; None stands for a value with a reported problem.
 
-    `labels` holds one label a row, or with `counts` the labels of all rows one after the other; it is None where the
-    file gives scores alone. `scores` are still as they stand in the file: their names concern the vocabulary.
+    `labels` holds one label per row, or with `counts` the concatenated labels of all rows; it is None where the file
+    has scores alone. `scores` are still raw, as interpreting their names needs the vocabulary.
     """
 
     ids: Sequence[str | None]
@@ -215,17 +226,17 @@ class NormalizedTable:
     weights: Sequence[Fraction] | None = None
     scores: RawScores | None = None
     unreadable_rows: int = 0
-    """How many ids could not be read (END: nothing could)."""
+    """The number of ids that could not be read; END_OF_FILE_ROW if nothing could."""
     notes: list[str] = field(default_factory=list)
 
     @property
     def whole(self) -> bool:
-        """Whether every cell was read."""
+        """Whether every id and label could be read."""
         return None not in self.ids and (self.labels is None or None not in self.labels)
 
 
 def ignored_field_notes(names: Sequence[str]) -> list[str]:
-    """Say once for each unused field that it was not used; many are summed up."""
+    """A note for each unused field; beyond 20, one note for all others."""
     notes = [f"field '{shorten(name)}' is not used by this task's metrics and was ignored" for name in names[:20]]
     if len(names) > 20:
         notes.append(f"{len(names) - 20} more fields are not used by this task's metrics and were ignored")

@@ -1,4 +1,4 @@
-"""Steps of a library that nothing bounds but the CPU time that they take."""
+"""A limit on the CPU time of library calls that nothing else limits."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
@@ -8,20 +8,20 @@ Item = TypeVar("Item")
 
 
 class CpuShare:
-    """CPU time that some steps may take together; here, and on the command line, as much as they like.
+    """The CPU time that some steps may take together; unlimited here and on the command line.
 
-    The program that reads files for the service limits it (app.worker.cpu_limit): formats know no clock.
+    The process that reads files for the service limits it (app.worker.cpu_limit), as formats have no access to a clock.
     """
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
 
     def step(self) -> AbstractContextManager[None]:
-        """What is done within counts."""
+        """A context whose CPU time counts."""
         return nullcontext()
 
     def each(self, items: Iterable[Item]) -> Iterator[Item]:
-        """The items; that each is made counts, and what is done with it does not."""
+        """Yield the items; the time to produce them counts, the time to process them does not."""
         iterator = iter(items)
         while True:
             with self.step():

@@ -1,4 +1,4 @@
-"""From bytes to text: strict UTF-8, with every faulty byte placed."""
+"""Decodes strict UTF-8 and reports the location of every invalid byte."""
 
 import codecs
 import unicodedata
@@ -15,43 +15,31 @@ from app.formats.problems import (
     Problems,
     build_problem,
 )
-from app.formats.registry import FORMATS
 
 _DECODE_WINDOW_BYTES = 1 << 12
 _BLOCK_BYTES = 1 << 20
 _MAX_COMBINING_MARKS = 30
 _UTF16_BYTE_ORDER_MARKS = frozenset({codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE})
-_ZIP_MAGIC = b"PK\x03\x04"
-_XLS_MAGIC = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-_WORKBOOK_PARTS = (b"xl/workbook", b"xl/worksheets/")
 _UTF8_REMEDY = "Save the file as UTF-8 without a byte order mark."
 
 
 def decode_utf8(data: bytes, *, by_line: bool, problems: Problems) -> str | None:
     """Decode strict UTF-8; each fault is a problem with line and column (both from 1, columns in characters).
 
-    With `by_line`, problems are ordered by their line, else they come first. Faulty bytes appear in the text as
-    lone surrogates (PEP 383), so that reading can go on. None where there is no text at all.
+    With `by_line`, problems are ordered by their line; otherwise they come first. Invalid bytes appear in the text as
+    lone surrogates (PEP 383), so that reading can continue. None where there is no text at all.
     """
-    if (
-        data[:2] in _UTF16_BYTE_ORDER_MARKS
-        or (b"\0" in data[:2] and data[:2] != b"\0\0")
-        or data[:4] == codecs.BOM_UTF32_BE
-    ):
+    is_utf16 = data[:2] in _UTF16_BYTE_ORDER_MARKS or (b"\0" in data[:2] and data[:2] != b"\0\0")
+    if is_utf16 or data[:4] == codecs.BOM_UTF32_BE:
         message = f"The file is UTF-16 or UTF-32. {_UTF8_REMEDY}"
-        problems.add(build_problem("encoding", message, Location(None, 1, 1), expected="UTF-8"))
-        return None
-    if binary := _binary_file_problem(data):
-        problems.add(binary)
+        problems.add_new("encoding", message, Location(None, 1, 1), expected="UTF-8")
         return None
     if data[:3] == codecs.BOM_UTF8:
         message = "The file begins with a byte order mark (EF BB BF). Save it as UTF-8 without one."
-        problems.add(build_problem("encoding", message, Location(None, 1, 1), expected="UTF-8", got="EF BB BF"))
+        problems.add_new("encoding", message, Location(None, 1, 1), expected="UTF-8", got="EF BB BF")
         data = data[3:]
     if not data or data.isspace():
-        problems.add(
-            build_problem("syntax", "The file is empty. It should hold predictions or gold.", Location(None, 1, 1))
-        )
+        problems.add_new("syntax", "The file is empty. It should hold predictions or gold.", Location(None, 1, 1))
         return None
     try:
         return data.decode()
@@ -61,10 +49,10 @@ def decode_utf8(data: bytes, *, by_line: bool, problems: Problems) -> str | None
 
 
 def to_nfc(text: str, most: int) -> str:
-    """A text in NFC; as it is where it has more than `most` characters, and so is no id or label.
+    """A text in NFC; unchanged if it has more than `most` characters, as it then is no valid id or label.
 
-    As it is, too, with more than 30 marks in a row, which no script needs (UAX 15, section 13): marks in disorder are put
-    in order in a time that grows with the square of their number.
+    Also unchanged with more than 30 combining marks in a row, which no script needs (UAX 15, section 13): sorting marks
+    takes a time that grows with the square of their number.
     """
     return text if len(text) > most or has_excess_combining_marks(text) else unicodedata.normalize("NFC", text)
 
@@ -76,7 +64,7 @@ def has_excess_combining_marks(text: str) -> bool:
     mark = unicodedata.combining
     for at in range(
         _MAX_COMBINING_MARKS, len(text), _MAX_COMBINING_MARKS + 1
-    ):  # one of these places is in each such row
+    ):  # each run of 31 marks covers one of these positions
         if mark(text[at]):
             before, after = text[at - _MAX_COMBINING_MARKS : at], text[at + 1 : at + 1 + _MAX_COMBINING_MARKS]
             row = 1 + len(list(takewhile(mark, reversed(before)))) + len(list(takewhile(mark, after)))
@@ -85,69 +73,49 @@ def has_excess_combining_marks(text: str) -> bool:
     return False
 
 
-def _binary_file_problem(data: bytes) -> Problem | None:
-    """The advice for a file of a format that is no text, sent as text."""
-    if _is_workbook(data):
-        message = "This is an Excel workbook, not text. Save the sheet as CSV (UTF-8), and send that file."
-        return build_problem("syntax", message, Location(None, 1, 1), expected="text")
-    found = next((known for known in FORMATS.values() if known.binary and data.startswith(known.magic)), None)
-    if found is None or (found.key == "npz" and data[2:4] != b"\x03\x04"):
-        return None
-    message = f"This was read as text but looks like {found.name}. "
-    message += f"Name the file {found.endings[0]}, or send it as {found.media_types[0]}."
-    return build_problem("syntax", message, Location(None, 1, 1), expected="text")
-
-
-def _is_workbook(data: bytes) -> bool:
-    """Whether this is a workbook as Excel saves it: a ZIP archive of parts of a workbook (.xlsx), or its old format."""
-    return data.startswith(_XLS_MAGIC) or (
-        data.startswith(_ZIP_MAGIC) and any(name in data for name in _WORKBOOK_PARTS)
-    )
-
-
 def _report_invalid_bytes(data: bytes, by_line: bool, problems: Problems) -> None:
-    """Report every maximal run of bytes that is no UTF-8; those that cannot be listed are counted together."""
+    """Report each maximal run of invalid bytes; runs beyond the listed ones are only counted."""
     view = memoryview(data)
-    start, line, line_start, found = 0, 1, 0, 0
-    ruler = _ColumnCounter(data)
-    while start < len(data) and found < MAX_LISTED_PROBLEMS:
+    start, line, line_start, listed = 0, 1, 0, 0
+    counter = _ColumnCounter(data)
+    while start < len(data) and listed < MAX_LISTED_PROBLEMS:
         end = start + _DECODE_WINDOW_BYTES
-        wrong = None
+        invalid_at = None
         try:
             end = start + codecs.utf_8_decode(view[start:end], "strict", end >= len(data))[1]
         except UnicodeDecodeError as error:
-            wrong, end = start + error.start, start + error.end
-        until = end if wrong is None else wrong
+            invalid_at, end = start + error.start, start + error.end
+        until = end if invalid_at is None else invalid_at
         line += data.count(b"\n", start, until)
         line_start = max(line_start, data.rfind(b"\n", start, until) + 1)
-        if wrong is not None:
-            build = partial(_invalid_bytes_problem, data, ruler, line, line_start, (wrong, end))
+        if invalid_at is not None:
+            build = partial(_invalid_bytes_problem, data, counter, line, line_start, slice(invalid_at, end))
             problems.report("encoding", line if by_line else WHOLE_FILE_ROW, build)
-            found += 1
+            listed += 1
         start = end
     if start < len(data):
         problems.more("encoding", _count_invalid_runs(data, start, MAX_COUNTED_PROBLEMS), at_most=MAX_COUNTED_PROBLEMS)
 
 
 def _count_invalid_runs(data: bytes, start: int, most: int) -> int:
-    """How many runs are no UTF-8 from here on, where a character or a fault begins; counted until more than `most` are.
+    """Count the invalid runs from `start`, where a character or a run begins; stops counting above `most`.
 
-    Each becomes one U+FFFD, which the file may hold itself.
+    The decoder replaces each run by one U+FFFD. Valid U+FFFD characters in the file are subtracted.
     """
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
-    found, whole, done = 0, start, start
-    while done < len(data) and found <= most:
+    count, complete, done = 0, start, start
+    while done < len(data) and count <= most:
         piece = data[done : done + _BLOCK_BYTES]
         done += len(piece)
-        found += decoder.decode(piece, done == len(data)).count("\ufffd")
-        before, whole = whole, done - len(decoder.getstate()[0])
-        found -= data.count("\ufffd".encode(), before, whole)
-    return found
+        count += decoder.decode(piece, done == len(data)).count("\ufffd")
+        before, complete = complete, done - len(decoder.getstate()[0])
+        count -= data.count("\ufffd".encode(), before, complete)
+    return count
 
 
 @dataclass(slots=True)
 class _ColumnCounter:
-    """Counts the characters of a line up to a byte, from where it was asked last: a line may be the whole file."""
+    """Counts the characters of a line up to a byte, starting from the previous request: a line may be the whole file."""
 
     data: bytes
     line_start: int = 0
@@ -155,7 +123,7 @@ class _ColumnCounter:
     before: int = 0
 
     def column(self, line_start: int, at: int) -> int:
-        """The column of a byte at which a character, or a fault, begins; bytes are asked for in ascending order."""
+        """The column of the first byte of a character or an invalid run; requests must be in ascending order."""
         if line_start != self.line_start:
             self.line_start, self.at, self.before = line_start, line_start, 0
         self.before += len(self.data[self.at : at].decode(errors="replace"))
@@ -163,12 +131,10 @@ class _ColumnCounter:
         return self.before + 1
 
 
-def _invalid_bytes_problem(
-    data: bytes, ruler: _ColumnCounter, line: int, line_start: int, span: tuple[int, int]
-) -> Problem:
-    wrong = data[slice(*span)]
-    column = ruler.column(line_start, span[0])
-    shown = wrong.hex(" ").upper()
-    guess = f" (in Latin-1 it would be '{wrong.decode('latin-1')}')" if wrong[0] >= 0xA0 else ""
+def _invalid_bytes_problem(data: bytes, counter: _ColumnCounter, line: int, start: int, span: slice) -> Problem:
+    invalid = data[span]
+    column = counter.column(start, span.start)
+    shown = invalid.hex(" ").upper()
+    guess = f" (in Latin-1 it would be '{invalid.decode('latin-1')}')" if invalid[0] >= 0xA0 else ""
     message = f"The byte {shown} is not UTF-8 here{guess}. {_UTF8_REMEDY}"
     return build_problem("encoding", message, Location(None, line, column), expected="UTF-8", got=shown)

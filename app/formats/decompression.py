@@ -1,4 +1,4 @@
-"""From a byte stream to the bytes of the file itself: decompression under a limit, with every fault told."""
+"""Decompresses a byte stream within limits, and reports why a stream cannot be decompressed."""
 
 import zlib
 from collections.abc import Callable, Iterator, Mapping
@@ -7,23 +7,26 @@ from typing import BinaryIO, Protocol
 
 from backports import zstd
 
-from app.formats.problems import Location, Problems, build_problem
+from app.formats.declaration import Encoding
+from app.formats.problems import Problems, build_problem
 from app.formats.reading_rules import Limits
-from app.formats.registry import ENCODINGS, Encoding
+from app.formats.registry import ENCODINGS
 from app.scoring.declaration.metric_syntax import pluralize
 
 _READ_BYTES = 1 << 14
-"""Bytes read of compressed data at once: what is left of a piece is copied for every member that ends in it."""
+"""Compressed bytes read at once: for each member that ends within them, the rest is copied."""
 _CHUNK_BYTES = 1 << 20
+_MAX_MAGIC_BYTES = 4
+"""Bytes of the longest magic number, by which a member is recognized."""
 _SIZE_REMEDY = "Leave out what is not scored."
 _MAX_ZSTD_WINDOW_LOG = 27
-"""Largest window of zstd data, as a power of two: 128 MiB, the most that the zstd program takes by itself."""
+"""The largest window of zstd data, as a power of two: 128 MiB, the default limit of the zstd program."""
 _SKIPPABLE_FRAME_MAGICS = range(0x184D2A50, 0x184D2A60)
-"""How skippable frames of zstd begin (RFC 8878, section 3.1.2)."""
+"""The magic numbers of skippable zstd frames (RFC 8878, section 3.1.2)."""
 
 
 class DecompressionError(Exception):
-    """The bytes cannot be unpacked."""
+    """The bytes cannot be decompressed; `code` is the code of the problem."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -31,29 +34,26 @@ class DecompressionError(Exception):
 
 
 def read_bytes(stream: BinaryIO, encoding: str, *, limits: Limits, problems: Problems) -> bytes | None:
-    """Read all bytes, decompressed; None (and a problem) where that is not possible.
+    """Read and decompress all bytes; None, and a problem, where that is not possible.
 
-    `encoding` is a key of ENCODINGS, or empty. Never holds more than `limits.expanded_bytes` plus one chunk of output.
+    `encoding` is a key of ENCODINGS or empty. Never holds more than `limits.expanded_bytes` plus one chunk of output.
     """
-    kept = BytesIO()
+    content = BytesIO()
     try:
         for piece in iter_decompressed(stream, encoding, limits):
-            kept.write(piece)
-        data = kept.getvalue()
+            content.write(piece)
+        data = content.getvalue()
         if known := _detect_compression(data):
-            raise DecompressionError("encoding", _still_compressed_message(encoding, known))  # noqa: TRY301 (told like all others)
+            raise DecompressionError("encoding", _still_compressed_message(encoding, known))  # noqa: TRY301 (handled like all others)
     except DecompressionError as refused:
-        found = build_problem(refused.code, str(refused), Location())
-        if refused.code == "too_large":
-            problems.stop(found)
-        else:
-            problems.add(found)
+        problem = build_problem(refused.code, str(refused))
+        (problems.stop if refused.code == "too_large" else problems.add)(problem)
         return None
     return data
 
 
 def iter_decompressed(stream: BinaryIO, encoding: str, limits: Limits) -> Iterator[bytes]:
-    """The bytes, decompressed, in pieces of at most 1 MiB; raises Refused beyond the limits, and where they are damaged."""
+    """Yield the decompressed bytes in pieces of up to 1 MiB; raises DecompressionError for damage and above the limits."""
     total, most = 0, limits.expanded_bytes
     for piece in _decompress_members(stream, encoding, limits) if encoding else _read_uncompressed(stream, most):
         total += len(piece)
@@ -71,7 +71,7 @@ def _too_many_bytes_message(limits: Limits) -> str:
 
 
 def _read_uncompressed(stream: BinaryIO, limit: int) -> Iterator[bytes]:
-    left = limit + 1  # a single read of so many bytes would allocate them all, whatever the file's size
+    left = limit + 1  # a single read of so many bytes would allocate all of them, whatever the file's size
     while left and (piece := stream.read(min(_CHUNK_BYTES, left))):
         left -= len(piece)
         yield piece
@@ -80,28 +80,28 @@ def _read_uncompressed(stream: BinaryIO, limit: int) -> Iterator[bytes]:
 def _still_compressed_message(encoding: str, known: Encoding) -> str:
     if encoding:
         return f"Within the {encoding} data, {known.key} data follows. Compress the file once."
-    mend = f"Send Content-Encoding: {known.key}, or a file name that ends in {known.ending}."
-    return f"The file is compressed with {known.key}. {mend}"
+    remedy = f"Send Content-Encoding: {known.key}, or a file name that ends in {known.ending}."
+    return f"The file is compressed with {known.key}. {remedy}"
 
 
 def _detect_compression(data: bytes) -> Encoding | None:
-    """The encoding that these bytes have, by how they begin: no format begins so."""
+    """The encoding of these bytes by their magic number, with which no format begins."""
     return next((known for known in ENCODINGS.values() if data.startswith(known.magic)), None)
 
 
 class _Decompressor(Protocol):
-    """One gzip member or zstd frame on its way out."""
+    """Decompresses one gzip member or zstd frame."""
 
     ended: bool
-    hungry: bool
-    """Whether it needs more input to go on."""
+    needs_more_input: bool
+    """Whether more input is needed to continue."""
 
     def expand(self, data: bytes, limit: int) -> tuple[bytes, bytes]:
-        """At most `limit` bytes of output, and the input that was not taken; raises zlib.error, zstd.ZstdError."""
+        """Up to `limit` bytes of output, and the input that was not used; raises zlib.error or zstd.ZstdError."""
 
 
 class _GzipDecompressor:
-    hungry = True
+    needs_more_input = True
 
     def __init__(self) -> None:
         self._inner = zlib.decompressobj(31)
@@ -117,12 +117,12 @@ class _ZstdDecompressor:
     def __init__(self) -> None:
         self._inner = zstd.ZstdDecompressor(options={zstd.DecompressionParameter.window_log_max: _MAX_ZSTD_WINDOW_LOG})
         self.ended = False
-        self.hungry = True
+        self.needs_more_input = True
 
     def expand(self, data: bytes, limit: int) -> tuple[bytes, bytes]:
         part = self._inner.decompress(data, limit)
         self.ended = self._inner.eof
-        self.hungry = not self.ended and self._inner.needs_input
+        self.needs_more_input = not self.ended and self._inner.needs_input
         return part, self._inner.unused_data if self.ended else b""
 
 
@@ -130,60 +130,47 @@ _DECOMPRESSORS: Mapping[str, Callable[[], _Decompressor]] = {"gzip": _GzipDecomp
 
 
 def _decompress_members(stream: BinaryIO, encoding: str, limits: Limits) -> Iterator[bytes]:
-    """All members of a compressed file, one bounded chunk after the other."""
+    """Yield the content of all members of a compressed file, one bounded chunk after the other."""
     member: _Decompressor | None = None
     members = 0
     left = limits.expanded_bytes + 1
     pending = b""
     while left > 0:
-        if not pending and (member is None or member.hungry):
+        if not pending and (member is None or member.needs_more_input):
             pending = stream.read(_READ_BYTES)
             if not pending:
                 break
         if member is None:
-            members = _count_member(members, encoding, limits.members)
-            pending = _read_at_least(stream, pending, 4)
+            if members >= limits.members:
+                message = f"The {encoding} data has more than {limits.members} members. Compress the file in one piece."
+                raise DecompressionError("too_large", message)
+            members += 1
+            pending += b"" if len(pending) >= _MAX_MAGIC_BYTES else stream.read(_CHUNK_BYTES)
             _check_member_magic(pending, encoding, first=members == 1)
             member = _DECOMPRESSORS[encoding]()
         try:
             part, pending = member.expand(pending, min(_CHUNK_BYTES, left))
         except (zlib.error, zstd.ZstdError) as error:
-            raise _damaged_error(encoding, error) from None
+            raise _library_error(encoding, error) from None
         left -= len(part)
         yield part
         member = None if member.ended else member
     if not members:
-        raise DecompressionError(
-            "encoding", f"The file is empty: there is no {encoding} data. {_recompress_remedy(encoding)}"
-        )
+        raise _damaged_error(f"The file is empty: there is no {encoding} data.", encoding)
     if member is not None:
-        mend = _recompress_remedy(encoding)
-        raise DecompressionError("encoding", f"The {encoding} data ends before its end mark: it is cut off. {mend}")
+        raise _damaged_error(f"The {encoding} data ends before its end mark: it is cut off.", encoding)
 
 
-def _recompress_remedy(encoding: str) -> str:
-    return f"Compress the file with {encoding} again and send it whole."
+def _damaged_error(message: str, encoding: str) -> DecompressionError:
+    return DecompressionError("encoding", f"{message} Compress the file with {encoding} again and send it whole.")
 
 
-def _damaged_error(encoding: str, error: Exception) -> DecompressionError:
+def _library_error(encoding: str, error: Exception) -> DecompressionError:
     reason = str(error).rsplit(": ", 1)[-1].rstrip(".")
     if "too much memory" in reason:
-        most = f"{(1 << _MAX_ZSTD_WINDOW_LOG) >> 20} MiB"
-        return DecompressionError(
-            "too_large", f"The zstd data needs a window of more than {most}. Compress it without --long."
-        )
-    return DecompressionError("encoding", f"The {encoding} data is damaged ({reason}). {_recompress_remedy(encoding)}")
-
-
-def _count_member(members: int, encoding: str, most: int) -> int:
-    if members >= most:
-        message = f"The {encoding} data has more than {most} members. Compress the file in one piece."
-        raise DecompressionError("too_large", message)
-    return members + 1
-
-
-def _read_at_least(stream: BinaryIO, pending: bytes, count: int) -> bytes:
-    return pending if len(pending) >= count else pending + stream.read(_CHUNK_BYTES)
+        message = f"The zstd data needs a window of more than {(1 << _MAX_ZSTD_WINDOW_LOG) >> 20} MiB."
+        return DecompressionError("too_large", f"{message} Compress it without --long.")
+    return _damaged_error(f"The {encoding} data is damaged ({reason}).", encoding)
 
 
 def _check_member_magic(head: bytes, encoding: str, *, first: bool) -> None:
@@ -192,10 +179,6 @@ def _check_member_magic(head: bytes, encoding: str, *, first: bool) -> None:
     if encoding == "zstd" and int.from_bytes(head[:4], "little") in _SKIPPABLE_FRAME_MAGICS:
         return
     if first:
-        message = (
-            f"The file is said to be compressed with {encoding}, but is not. Leave the encoding away, or compress it."
-        )
-        raise DecompressionError("encoding", message)
-    raise DecompressionError(
-        "encoding", f"Something that is not {encoding} follows the {encoding} data. {_recompress_remedy(encoding)}"
-    )
+        message = f"The file is said to be compressed with {encoding}, but is not."
+        raise DecompressionError("encoding", f"{message} Leave the encoding away, or compress it.")
+    raise _damaged_error(f"Something that is not {encoding} follows the {encoding} data.", encoding)

@@ -1,25 +1,16 @@
-"""The file formats: each declared once with media types, endings, meaning and examples, and how one is told."""
+"""Detects the format, encoding and layout of a file from its media type, Content-Encoding and name."""
 
 from dataclasses import dataclass
 from importlib.util import find_spec
 
 from app.errors import BadRequest, UnsupportedMedia
-from app.formats.registry import ENCODINGS, FORMATS, Encoding, Format, FormatShape
+from app.formats.declaration import Encoding, Format
+from app.formats.registry import ENCODINGS, FORMATS
 
-__all__ = [
-    "ENCODINGS",
-    "FORMATS",
-    "LAYOUTS",
-    "Encoding",
-    "FileKind",
-    "Format",
-    "FormatShape",
-    "accepted_formats_advice",
-    "detect_file_kind",
-]
+__all__ = ["ENCODINGS", "FORMATS", "LAYOUTS", "FileKind", "Format", "accepted_formats_advice", "detect_file_kind"]
 
 LAYOUTS: dict[str, str] = {"long": "one row per pair of instance and label, in tables of multi-label data"}
-"""Layouts that an upload may say it has, beside the plain one of its format."""
+"""Layouts that an upload may declare, other than the default one of its format."""
 
 _GENERIC_MEDIA_TYPES = frozenset({"", "application/x-www-form-urlencoded", "application/octet-stream"})
 _UNSUPPORTED_EXTENSIONS = (".npy", ".zip", ".bz2", ".xz", ".tar", ".tgz", ".7z", ".rar", ".pkl", ".pickle", ".xml")
@@ -30,7 +21,7 @@ _WORKBOOK_EXTENSIONS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 class FileKind:
     """How to read a file: its format (a key of FORMATS), its encoding (of ENCODINGS) and its layout (of LAYOUTS).
 
-    An encoding or layout that is empty is the plain one.
+    An empty encoding means uncompressed, an empty layout the default one.
     """
 
     format: str
@@ -39,73 +30,72 @@ class FileKind:
 
     @property
     def ending(self) -> str:
-        """How the name of such a file ends."""
-        return FORMATS[self.format].endings[0] + (ENCODINGS[self.encoding].ending if self.encoding else "")
+        """The usual ending of the name of such a file."""
+        return FORMATS[self.format].ending + (ENCODINGS[self.encoding].ending if self.encoding else "")
 
     def to_dict(self) -> dict[str, str]:
-        """The fields by name, as a request to a scoring child carries them."""
+        """The fields by name, as sent to a scoring process."""
         return {"format": self.format, "encoding": self.encoding, "layout": self.layout}
 
 
 def is_supported(known: Format) -> bool:
-    """Whether this installation reads the format: some need an optional library."""
+    """Whether this installation can read the format; some formats need an optional library."""
     return known.library is None or find_spec(known.library) is not None
 
 
+def _unsupported(message: str, more: str = "") -> UnsupportedMedia:
+    return UnsupportedMedia(message, remedy=accepted_formats_advice() + more)
+
+
 def accepted_formats_advice() -> str:
-    """Name every media type and encoding that is read, as advice for who sent another."""
-    types = [known.media_types[0] for known in FORMATS.values() if is_supported(known)]
+    """Advice that names every media type and encoding that can be read."""
+    types = [known.media_type for known in FORMATS.values() if is_supported(known)]
     encodings = " or ".join(ENCODINGS)
     endings = " or ".join(encoding.ending for encoding in ENCODINGS.values())
-    return (
-        f"Send {', '.join(types)}; plain or with Content-Encoding: {encodings} (or a file name that ends in {endings})."
-    )
+    encoded = f"with Content-Encoding: {encodings} (or a file name that ends in {endings})"
+    return f"Send {', '.join(types)}; plain or {encoded}."
 
 
 def detect_file_kind(
     filename: str | None, media_type: str | None, encoding: str | None, layout: str | None = None
 ) -> FileKind:
-    """Tell format and encoding from media type, file name and Content-Encoding, in this order.
+    """Detect format and encoding from media type, file name and Content-Encoding.
 
-    A media type decides; where it is absent, form-urlencoded or octet-stream, the file name's ending does; else it
-    is JSON. Raises UnsupportedMedia, which names what is accepted, and BadRequest for a layout that does not fit.
+    A specific media type decides. If it is absent, form-urlencoded or octet-stream, the ending of the file name
+    decides; otherwise the format is JSON. Raises UnsupportedMedia, which names what is accepted, and BadRequest for a
+    layout that the format does not have.
     """
     name = (filename or "").strip().lower()
-    ended = next((known for known in ENCODINGS.values() if name.endswith(known.ending)), None)
-    packed = _detect_encoding(encoding, ended)
+    by_name = next((known for known in ENCODINGS.values() if name.endswith(known.ending)), None)
+    encoding_key = _detect_encoding(encoding, by_name)
     media, _, parameters = (media_type or "").partition(";")
     media = media.strip().lower()
     _check_charset(parameters)
-    found = (
-        _format_by_extension(name.removesuffix(ended.ending) if ended else name)
-        if media in _GENERIC_MEDIA_TYPES
-        else _format_by_media_type(media)
-    )
-    if not is_supported(found):
-        raise UnsupportedMedia(
-            f"{found.name} is not read here: the library '{found.library}' is not installed.",
-            remedy=f"{accepted_formats_advice()} Who runs the service may install 'assay[arrow]'.",
-        )
-    return FileKind(found.key, packed, _parse_layout(layout, found))
+    if media in _GENERIC_MEDIA_TYPES:
+        form = _format_by_extension(name.removesuffix(by_name.ending) if by_name else name)
+    else:
+        form = _format_by_media_type(media)
+    if not is_supported(form):
+        message = f"{form.name} is not read here: the library '{form.library}' is not installed."
+        raise _unsupported(message, " Who runs the service may install 'assay[arrow]'.")
+    return FileKind(form.key, encoding_key, _parse_layout(layout, form))
 
 
-def _detect_encoding(given: str | None, ended: Encoding | None) -> str:
-    """The key of the encoding: what Content-Encoding says, which must not contradict the file's name."""
-    name = (given or "").strip().lower()
+def _detect_encoding(header: str | None, by_name: Encoding | None) -> str:
+    """The key of the encoding, from Content-Encoding or the file name, which must not contradict each other."""
+    name = (header or "").strip().lower()
     if name in {"", "identity"}:
-        return ended.key if ended else ""
-    said = next((known for known in ENCODINGS.values() if name in known.names), None)
-    if said is None:
+        return by_name.key if by_name else ""
+    declared = next((known for known in ENCODINGS.values() if name in known.names), None)
+    if declared is None:
         several = " Encode the file once." if "," in name else ""
+        raise _unsupported(f"The content encoding '{name}' is not read here.{several}")
+    if by_name is not None and by_name is not declared:
         raise UnsupportedMedia(
-            f"The content encoding '{name}' is not read here.{several}", remedy=accepted_formats_advice()
-        )
-    if ended is not None and ended is not said:
-        raise UnsupportedMedia(
-            f"Content-Encoding says {said.key}, but the file name ends in {ended.ending}.",
+            f"Content-Encoding says {declared.key}, but the file name ends in {by_name.ending}.",
             remedy="Leave Content-Encoding away, or send the file under its own name.",
         )
-    return said.key
+    return declared.key
 
 
 def _check_charset(parameters: str) -> None:
@@ -113,16 +103,14 @@ def _check_charset(parameters: str) -> None:
         key, _, value = parameter.partition("=")
         charset = value.strip().strip('"').lower()
         if key.strip().lower() == "charset" and charset not in {"utf-8", "utf8", "us-ascii"}:
-            raise UnsupportedMedia(
-                f"The charset '{charset}' is not read here; save the file as UTF-8.", remedy=accepted_formats_advice()
-            )
+            raise _unsupported(f"The charset '{charset}' is not read here; save the file as UTF-8.")
 
 
 def _format_by_media_type(media: str) -> Format:
     for known in FORMATS.values():
         if media in known.media_types:
             return known
-    raise UnsupportedMedia(f"The media type '{media}' is not read here.", remedy=accepted_formats_advice())
+    raise _unsupported(f"The media type '{media}' is not read here.")
 
 
 def _format_by_extension(name: str) -> Format:
@@ -130,24 +118,20 @@ def _format_by_extension(name: str) -> Format:
         if name.endswith(known.endings):
             return known
     if name.endswith(_WORKBOOK_EXTENSIONS):
-        raise UnsupportedMedia(
-            "Spreadsheet workbooks are not read here; save the sheet as CSV (UTF-8), and send that file.",
-            remedy=accepted_formats_advice(),
-        )
+        message = "Spreadsheet workbooks are not read here; save the sheet as CSV (UTF-8), and send that file."
+        raise _unsupported(message)
     if name.endswith(_UNSUPPORTED_EXTENSIONS):
-        raise UnsupportedMedia(
-            f"Files that end in '{name[name.rindex('.') :]}' are not read here.", remedy=accepted_formats_advice()
-        )
+        raise _unsupported(f"Files that end in '{name[name.rindex('.') :]}' are not read here.")
     return FORMATS["json"]
 
 
-def _parse_layout(given: str | None, found: Format) -> str:
-    name = (given or "").strip().lower()
+def _parse_layout(requested: str | None, form: Format) -> str:
+    name = (requested or "").strip().lower()
     if not name:
         return ""
     if name not in LAYOUTS:
         raise BadRequest(f"There is no layout '{name}'; there is {', '.join(LAYOUTS)}.")
-    if not found.table:
+    if not form.table:
         tables = ", ".join(known.name for known in FORMATS.values() if known.table)
-        raise BadRequest(f"layout={name} is for tables ({tables}), not for {found.name}.")
+        raise BadRequest(f"layout={name} is for tables ({tables}), not for {form.name}.")
     return name

@@ -1,4 +1,4 @@
-"""Gold against itself: vocabulary, splits, and what makes a gold file unusable."""
+"""Validates gold: vocabulary, splits, weights, and whether anything is left to score."""
 
 import math
 import operator
@@ -11,66 +11,66 @@ from numpy.typing import NDArray
 
 from app.formats.columns import NormalizedTable
 from app.formats.normalize import IGNORED_SPLIT, SPLITS
-from app.formats.problems import WHOLE_FILE_ROW, Location, Problems, build_problem, quote
+from app.formats.problems import Problems, quote
 from app.formats.reading_rules import DEFAULT_LIMITS, Limits
 from app.formats.score_matrix import named_classes
 from app.scoring.declaration.task import TaskKind, TaskSpec
 from app.scoring.evaluation_input import IdIndex
 
 _MAX_WEIGHT_SUM = 2**52
-"""Sums of weights up to it are exact in binary64."""
+"""Sums of weights up to this are exact in binary64."""
 _ROUNDING_TOLERANCE_PARTS = 1 << 24
 
 
 def label_set(table: NormalizedTable, void: Collection[str] = ()) -> tuple[str, ...]:
-    """The sorted labels of all rows that are not void (order of code points), and the classes that scores are for."""
+    """The sorted labels of all rows that are not void (by code points), and the classes that scores are for."""
     labels = table.labels or ()
-    found = {label for label in labels if label is not None}
-    if void and found:
-        found = set()
+    label_names = {label for label in labels if label is not None}
+    if void and label_names:
+        label_names = set()
         start = 0
         for number, name in enumerate(table.ids):
             size = 1 if table.counts is None else table.counts[number]
             if name not in void:
-                found.update(label for label in labels[start : start + size] if label is not None)
+                label_names.update(label for label in labels[start : start + size] if label is not None)
             start += size
     if table.scores is not None:
-        found.update(named_classes(table.scores))
-    return tuple(sorted(found))
+        label_names.update(named_classes(table.scores))
+    return tuple(sorted(label_names))
 
 
 def unscored_ids(table: NormalizedTable, task: TaskKind) -> dict[str, list[str]]:
-    """The ids that the gold file itself leaves unscored, by the reason."""
-    found: dict[str, list[str]] = {}
+    """The ids that the gold file itself excludes from scoring, by the reason."""
+    by_reason: dict[str, list[str]] = {}
     if table.splits is not None:
         marked = [name for name, split in zip(table.ids, table.splits, strict=True) if split == IGNORED_SPLIT and name]
-        found["their Usage is Ignored"] = marked
+        by_reason["their Usage is Ignored"] = marked
     if table.counts is not None and task != "multilabel":
         empty = [name for name, count in zip(table.ids, table.counts, strict=True) if not count and name]
-        found["their set of acceptable answers is empty"] = empty
-    return {reason: names for reason, names in found.items() if names}
+        by_reason["their set of acceptable answers is empty"] = empty
+    return {reason: names for reason, names in by_reason.items() if names}
 
 
 def check_void_ids_distinct(table: NormalizedTable, void: Collection[str], problems: Problems) -> None:
-    """An id that is not scored may stand in a gold file once, too: else one row would take another out of the scoring."""
+    """Report repeated void ids: otherwise one row could exclude another row with the same id from scoring."""
     seen: dict[str, int] = {}
     for row, name in zip(table.rows, table.ids, strict=True):
         if name is None or name not in void:
             continue
         if name in seen:
-            place = table.layout.place(row, "id")
+            location = table.layout.locate(row, "id")
             message = f"{quote(name)} has another row. Give each id once, whether it is scored or not."
-            problems.add(build_problem("duplicate_id", message, place, instance_id=name, got=quote(name)), row)
+            problems.add_new("duplicate_id", message, location, row=row, instance_id=name, got=quote(name))
         seen[name] = row
 
 
 def integer_weights(
     table: NormalizedTable, void: Collection[str], problems: Problems
 ) -> tuple[NDArray[np.int64], Fraction] | None:
-    """The weights in file order as whole numbers, and the unit that they count; None where all are the same.
+    """The weights in file order as integers, and the unit that they count; None where all weights are the same.
 
-    The proportions are exact where binary64 can count the sum; else they are rounded to 52 binary digits of it (noted).
-    Weights that are all 0 are a problem, and those that rounding would make 0, or of which it would distort a split.
+    The proportions are exact if binary64 can count the sum; otherwise they are rounded to 52 binary digits of it
+    (noted). It is a problem if all weights are 0, if rounding would make a weight 0, or if it would distort a split.
     """
     if table.weights is None or problems:
         return None
@@ -78,37 +78,41 @@ def integer_weights(
     exact = [weight for name, weight in pairs if name not in void]
     whole, unit = _scale_to_integers(exact)
     distorted = False
+    # Metrics sum the weights in binary64, which holds every integer up to this bound exactly.
     if sum(whole) > _MAX_WEIGHT_SUM:
         step = 1 << (sum(whole) // _MAX_WEIGHT_SUM).bit_length()
         whole, more = _scale_to_integers([Fraction(round(Fraction(weight, step))) for weight in whole])
         unit *= step * more
         splits = table.splits or [None] * len(table.ids)
-        of_each = [split for name, split in zip(table.ids, splits, strict=True) if name not in void]
-        distorted = _is_distorted(exact, [weight * unit for weight in whole], of_each)
-        table.notes.append(
-            "the weights have more digits than counting allows: they are rounded to 52 binary digits of their sum"
-        )
+        scored_splits = [split for name, split in zip(table.ids, splits, strict=True) if name not in void]
+        distorted = _is_distorted(exact, [weight * unit for weight in whole], scored_splits)
+        reason = "the weights have more digits than counting allows"
+        table.notes.append(f"{reason}: they are rounded to 52 binary digits of their sum")
     if not any(whole) or distorted or any(map(operator.ne, map(bool, whole), map(bool, exact))):
         far = "The weights lie too far apart. Write them, and those of each split, within 15 digits of each other."
         message = far if any(whole) else "All weights are 0. Give at least one instance a weight."
-        problems.add(build_problem("wrong_shape", message, Location(), expected="weights"), WHOLE_FILE_ROW)
+        problems.add_new("wrong_shape", message, expected="weights")
         return None
-    found = np.array(whole, dtype=np.int64)
-    return None if (found == 1).all() else (found, unit)
+    weights = np.array(whole, dtype=np.int64)
+    return None if (weights == 1).all() else (weights, unit)
 
 
 def _is_distorted(exact: Sequence[Fraction], rounded: Sequence[Fraction], splits: Sequence[str | None]) -> bool:
-    """Whether rounding moves the weights of a split by more than one part in _SHARE: others must not decide its values."""
-    found: dict[str | None, tuple[list[float], list[float]]] = {}
-    for one, other, split in zip(map(float, exact), map(float, rounded), splits, strict=True):
-        weights, moved = found.setdefault(split, ([], []))
-        weights.append(one)
-        moved.append(abs(one - other))
-    return any(math.fsum(moved) * _ROUNDING_TOLERANCE_PARTS > math.fsum(weights) for weights, moved in found.values())
+    """Whether rounding moves the weights of any split by more than one part in _ROUNDING_TOLERANCE_PARTS.
+
+    Each split is checked by itself, as heavy weights of one split must not determine the values of another.
+    """
+    by_split: dict[str | None, tuple[list[float], list[float]]] = {}
+    for weight, rounded_weight, split in zip(map(float, exact), map(float, rounded), splits, strict=True):
+        weights, errors = by_split.setdefault(split, ([], []))
+        weights.append(weight)
+        errors.append(abs(weight - rounded_weight))
+    parts = _ROUNDING_TOLERANCE_PARTS
+    return any(math.fsum(errors) * parts > math.fsum(weights) for weights, errors in by_split.values())
 
 
 def _scale_to_integers(weights: Sequence[Fraction]) -> tuple[list[int], Fraction]:
-    """Weights as whole numbers without a common factor, which are the same in any unit, and what a 1 stands for."""
+    """Weights as integers without a common factor, the same for any unit, and the weight of a 1."""
     scale = math.lcm(*{weight.denominator for weight in weights})
     whole = [int(weight * scale) for weight in weights]
     common = math.gcd(*whole) or 1
@@ -116,19 +120,19 @@ def _scale_to_integers(weights: Sequence[Fraction]) -> tuple[list[int], Fraction
 
 
 def scored_ids(table: NormalizedTable, void: Collection[str]) -> list[str]:
-    """Each id that is scored, once, in the order of code points: the order of the file may follow labels or splits."""
+    """The scored ids, each once, by code points: the order of the file may depend on labels or splits."""
     return sorted(name for name in set(table.ids) if name is not None and name not in void)
 
 
 def align_to_index(values: NDArray[Any], table: NormalizedTable, void: Collection[str], index: IdIndex) -> NDArray[Any]:
-    """Values in file order, one for each id that is scored, put in the order of `index`."""
-    found = np.empty_like(values)
-    found[index.rows([name for name in table.ids if name is not None and name not in void])] = values
-    return found
+    """Values of the scored ids in file order, rearranged to the order of `index`."""
+    aligned = np.empty_like(values)
+    aligned[index.rows([name for name in table.ids if name is not None and name not in void])] = values
+    return aligned
 
 
 def split_codes(table: NormalizedTable, void: Collection[str]) -> NDArray[np.int8] | None:
-    """0 for public, 1 for private, in file order; None without splits. Only for tables without faults."""
+    """0 for public, 1 for private, in file order; None without splits. Only for tables without problems."""
     if table.splits is None:
         return None
     pairs = zip(table.ids, table.splits, strict=True)
@@ -136,55 +140,46 @@ def split_codes(table: NormalizedTable, void: Collection[str]) -> NDArray[np.int
 
 
 def check_not_empty(table: NormalizedTable, void: Collection[str], problems: Problems) -> None:
-    """Gold must hold at least one instance that is scored."""
+    """Report gold without any scored instance."""
     scored = any(name is not None and name not in void for name in table.ids)
     if not scored and not table.unreadable_rows and not problems:
         message = "The gold holds no instance that is scored. Give at least one."
-        problems.add(
-            build_problem("wrong_shape", message, Location(), expected="at least one instance", got="none"),
-            WHOLE_FILE_ROW,
-        )
+        problems.add_new("wrong_shape", message, expected="at least one instance", got="none")
 
 
 def check_vocabulary(
     table: NormalizedTable, spec: TaskSpec, *, declared: bool, limits: Limits = DEFAULT_LIMITS, problems: Problems
 ) -> None:
-    """Binary tasks have two classes, one of them positive; every task has at least one class, and not too many.
+    """Check the classes: every task has at least one and not too many, a binary task two, one of them positive.
 
-    `declared`: the classes of `spec` were named beside the file; else they are the labels found in it.
+    `declared`: the classes of `spec` were declared separately; otherwise they are the labels of the file.
     """
     classes, task, positive_label = spec.classes, spec.task, spec.positive_label
     if len(classes) > limits.classes:
         message = f"There are {len(classes)} classes; at most {limits.classes} are allowed. Merge rare ones."
-        problems.add(
-            build_problem("too_large", message, Location(), expected=f"at most {limits.classes} classes"),
-            WHOLE_FILE_ROW,
-        )
+        problems.add_new("too_large", message, expected=f"at most {limits.classes} classes")
         return
     if not classes and not problems:
         message = "The gold holds no label at all, and no classes are declared. Declare the classes."
-        problems.add(build_problem("wrong_shape", message, Location()), WHOLE_FILE_ROW)
+        problems.add_new("wrong_shape", message)
     if task != "binary":
         return
     if len(classes) > 2 and not declared:
         _report_third_label(table, classes, problems)
     elif len(classes) != 2 and declared:
         message = f"A binary task has exactly two classes; {len(classes)} are declared."
-        problems.add(
-            build_problem("wrong_shape", message, Location(), expected="2 classes", got=f"{len(classes)}"),
-            WHOLE_FILE_ROW,
-        )
+        problems.add_new("wrong_shape", message, expected="2 classes", got=f"{len(classes)}")
     elif len(classes) == 1 and not problems:
         message = f"The gold holds only {quote(classes[0])}, so the other class is unknown. Declare both classes."
-        problems.add(build_problem("wrong_shape", message, Location(), expected="2 classes", got="1"), WHOLE_FILE_ROW)
+        problems.add_new("wrong_shape", message, expected="2 classes", got="1")
     elif len(classes) == 2 and positive_label not in classes:
         message = f"The positive label {quote(positive_label or '')} is not among the classes. Name one of them."
         expected = " or ".join(quote(label) for label in classes)
-        problems.add(build_problem("wrong_shape", message, Location(), expected=expected), WHOLE_FILE_ROW)
+        problems.add_new("wrong_shape", message, expected=expected)
 
 
 def _report_third_label(table: NormalizedTable, classes: Sequence[str], problems: Problems) -> None:
-    """Report each row whose label is neither of the first two that the file gives."""
+    """Report each row whose label is neither of the first two labels of the file."""
     first: list[str] = []
     for row, name, label in zip(table.rows, table.ids, table.labels or (), strict=True):
         if label is None or label not in classes or label in first:
@@ -194,6 +189,5 @@ def _report_third_label(table: NormalizedTable, classes: Sequence[str], problems
             continue
         message = f"A binary task has two labels, here {quote(first[0])} and {quote(first[1])}; this is another."
         expected = " or ".join(quote(known) for known in first)
-        place = table.layout.place(row, "label")
-        found = build_problem("wrong_shape", message, place, instance_id=name, expected=expected, got=quote(label))
-        problems.add(found, row)
+        location, got = table.layout.locate(row, "label"), quote(label)
+        problems.add_new("wrong_shape", message, location, row=row, instance_id=name, expected=expected, got=got)

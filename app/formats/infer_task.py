@@ -1,4 +1,4 @@
-"""Whether a file gives one label or sets of labels."""
+"""Infers from a file whether its instances have one label each or sets of labels."""
 
 import contextlib
 import csv
@@ -7,61 +7,60 @@ import json
 from typing import Any, BinaryIO
 
 from app.formats.columns import ReaderContext, TooManyRows
+from app.formats.declaration import Format
 from app.formats.decoding import decode_utf8
 from app.formats.decompression import read_bytes
 from app.formats.detection import FORMATS, FileKind
 from app.formats.layouts import ColumnListsLayout
 from app.formats.problems import Problems, TooManyProblems
-from app.formats.reader import READERS
+from app.formats.reader import binary_file_problem, read_columns
 from app.formats.readers.strict_json import json_decoder
 from app.formats.reading_rules import Limits
 
 
 def has_label_sets(stream: BinaryIO, kind: FileKind, limits: Limits) -> bool:
-    """True if the first instance has a set of labels (in a table: if any has, or its column says so).
+    """True if the first instance has a set of labels; for a table, if any row has one or the column's name says so.
 
-    False where nothing can be told.
-
-    Faults are not reported here: reading the file with the task that results reports them all.
+    False where this cannot be determined. Problems are not reported here: reading the file with the resulting task
+    reports them all.
     """
-    problems = Problems()
+    problems, form = Problems(), FORMATS[kind.format]
     data = read_bytes(stream, kind.encoding, limits=limits, problems=problems)
     if data is None:
         return False
-    if FORMATS[kind.format].binary:
-        return _columns_have_sets(data, kind, limits)
+    if form.is_binary:
+        return _columns_have_sets(data, form, kind, limits)
     text = None
-    with contextlib.suppress(TooManyProblems):
-        text = decode_utf8(data, by_line=True, problems=problems)
+    if binary_file_problem(data) is None:
+        with contextlib.suppress(TooManyProblems):
+            text = decode_utf8(data, by_line=True, problems=problems)
     if text is None:
         return False
-    if kind.format in {"csv", "tsv"}:
-        return kind.layout == "long" or _table_has_sets(text, "," if kind.format == "csv" else "\t")
-    first_line = text.split("\n", 1)[0]
+    if form.separator:
+        return kind.layout == "long" or _table_has_sets(text, form.separator)
+    document = text.split("\n", 1)[0] if form.has_record_per_line else text
     with contextlib.suppress(json.JSONDecodeError, RecursionError):
-        return _document_has_sets(
-            json_decoder(limits).decode(first_line if kind.format == "jsonl" else text), kind.format
-        )
+        return _document_has_sets(json_decoder(limits).decode(document), is_record=form.has_record_per_line)
     return False
 
 
-def _columns_have_sets(data: bytes, kind: FileKind, limits: Limits) -> bool:
-    """Whether a file of columns has lists of labels, a column that is called so, or several labels in a cell.
+def _columns_have_sets(data: bytes, form: Format, kind: FileKind, limits: Limits) -> bool:
+    """Whether a file of columns has lists of labels, a column named `labels`, or several labels in a cell.
 
-    In .npz files the array of labels has one name, whatever it holds.
+    In .npz files the array of labels has the same name for both tasks.
     """
     reading = ReaderContext("multilabel", gold=True, limits=limits, problems=Problems(), sets=True)
     try:
-        columns = READERS[kind.format](data, reading)
+        columns = read_columns(form, data, reading)
     except (TooManyRows, TooManyProblems):
         return False
     if columns is None or columns.labels is None:
         return False
     layout = columns.layout
-    listed = isinstance(layout, ColumnListsLayout) and not layout.joined
-    named = kind.format != "npz" and layout.name("label") == "labels"
-    several = any(isinstance(labels, list) and len(labels) > 1 for labels in columns.labels)
-    return kind.layout == "long" or listed or named or several
+    has_lists = isinstance(layout, ColumnListsLayout) and not layout.has_joined_labels
+    is_named = form.key != "npz" and layout.name("label") == "labels"
+    has_several = any(isinstance(labels, list) and len(labels) > 1 for labels in columns.labels)
+    return kind.layout == "long" or has_lists or is_named or has_several
 
 
 def _table_has_sets(text: str, separator: str) -> bool:
@@ -77,14 +76,14 @@ def _table_has_sets(text: str, separator: str) -> bool:
         return False
 
 
-def _document_has_sets(document: Any, form: str) -> bool:
-    """Look at a decoded document, or at the record of a line (objects are tuples of pairs, see strict_json)."""
+def _document_has_sets(document: Any, *, is_record: bool) -> bool:
+    """Whether a decoded document, or a single record, has sets of labels (objects are tuples of pairs, see strict_json)."""
     fields: dict[str, Any] = dict(document) if type(document) is tuple else {}
-    if form == "jsonl":
+    if is_record:
         return "labels" in fields and "label" not in fields
     records = document if type(document) is list else fields.get("predictions", fields.get("documents"))
     if type(records) is list:
-        return bool(records) and _document_has_sets(records[0], "jsonl")
+        return bool(records) and _document_has_sets(records[0], is_record=True)
     if type(fields.get("ids")) is list and type(fields.get("labels")) is list:
         return bool(fields["labels"]) and type(fields["labels"][0]) is list
     return bool(fields) and type(next(iter(fields.values()))) is list

@@ -1,4 +1,4 @@
-"""Where the values of a file stand: one small class per layout turns a row number into a place."""
+"""Layouts of files: one small class per layout turns a row number into the location of a value."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,30 +7,30 @@ from typing import Literal, Protocol
 from app.formats.problems import Location, pointer_token
 
 Field = Literal["id", "label", "split", "weight", "score"]
-"""What a value is for; the name that a file gives it may differ."""
+"""The meaning of a value; the file may use another name for it."""
 ItemKey = int | str | None
-"""One label in a list of labels, one score in a list of scores, or the key of one in an object of scores."""
+"""The position of an item in a list of labels or scores, or the key of an item in an object of scores."""
 
 
 class Layout(Protocol):
-    """Where the parts of a row stand in its file."""
+    """How a file is laid out: the locations of its rows and the names of its fields."""
 
-    def place(self, row: int, field: Field | None = None, item: ItemKey = None) -> Location:
-        """The place of a row, of one of its fields, or of one item of a field."""
+    def locate(self, row: int, field: Field | None = None, item: ItemKey = None) -> Location:
+        """The location of a row, of one of its fields, or of one item of a field."""
 
     def name(self, field: Field) -> str:
-        """How the file calls a field."""
+        """The file's name for a field."""
 
     def column(self, number: int) -> Location:
-        """The place that names the class of a column of scores, where the file names them once for all rows."""
+        """The location of the class name of a column of scores, where the file names the classes once for all rows."""
 
     def order(self, row: int, item: int | None) -> int:
-        """Where a label comes in the order of the file, on the scale of the rows."""
+        """The position of a label in the order of the file, on the scale of row numbers."""
 
 
 @dataclass(frozen=True, slots=True)
 class FieldNames:
-    """What records call their fields."""
+    """The names of the fields in the file."""
 
     id: str
     label: str
@@ -38,25 +38,31 @@ class FieldNames:
     weight: str = "weight"
     score: str = "scores"
 
-    def of(self, field: Field) -> str:
-        """The name of a field."""
-        return str(getattr(self, field))
+
+def _item_pointer(item: ItemKey) -> str:
+    return "" if item is None else pointer_token(str(item))
 
 
 def _field_pointer(name: str, item: ItemKey) -> str:
-    return pointer_token(name) + ("" if item is None else pointer_token(str(item)))
+    return pointer_token(name) + _item_pointer(item)
 
 
-@dataclass(frozen=True, slots=True)
 class _RowOrderedLayout:
-    """What most layouts share: a label comes where its row does, and no columns are named."""
+    """What most layouts share: fields have names, a label has the position of its row, and columns have no location."""
+
+    __slots__ = ()
+    names: FieldNames
+
+    def name(self, field: Field) -> str:
+        """The file's name for a field."""
+        return str(getattr(self.names, field))
 
     def column(self, number: int) -> Location:  # noqa: ARG002
-        """No place of its own."""
+        """No location of its own."""
         return Location()
 
     def order(self, row: int, item: int | None) -> int:  # noqa: ARG002
-        """As the row."""
+        """The row itself."""
         return row
 
 
@@ -67,16 +73,12 @@ class RecordListLayout(_RowOrderedLayout):
     prefix: str
     names: FieldNames
 
-    def place(self, row: int, field: Field | None = None, item: ItemKey = None) -> Location:
-        """Point into the list."""
+    def locate(self, row: int, field: Field | None = None, item: ItemKey = None) -> Location:
+        """A pointer into the list."""
         return Location(f"{self.prefix}/{row}" + (_field_pointer(self.name(field), item) if field else ""))
 
-    def name(self, field: Field) -> str:
-        """How records call a field."""
-        return self.names.of(field)
-
     def column(self, number: int) -> Location:
-        """Point into the list of classes beside the records."""
+        """A pointer into the list of classes beside the records."""
         return Location(f"/classes/{number}")
 
 
@@ -86,44 +88,34 @@ class JsonLinesLayout(_RowOrderedLayout):
 
     names: FieldNames
 
-    def place(self, row: int, field: Field | None = None, item: ItemKey = None) -> Location:
-        """Name the line, and point into its record."""
+    def locate(self, row: int, field: Field | None = None, item: ItemKey = None) -> Location:
+        """The line, and a pointer into its record."""
         return Location(_field_pointer(self.name(field), item) if field else None, row)
-
-    def name(self, field: Field) -> str:
-        """How records call a field."""
-        return self.names.of(field)
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnListsLayout(_RowOrderedLayout):
     """One list or array per field, as in JSON columns, .npz and Parquet; rows count from 0.
 
-    `wide` names the columns of scores where each class has one of its own; the first one stands for a whole row of them.
-    `joined` says that the labels of a set are one text, and so share its place.
+    `score_columns` are the names of the columns if each class has a column of scores; the first one stands for a whole
+    row of them. `has_joined_labels`: the labels of a set are one text and so share its location.
     """
 
     names: FieldNames = FieldNames("ids", "labels")
-    wide: Sequence[str] = ()
-    joined: bool = False
+    score_columns: Sequence[str] = ()
+    has_joined_labels: bool = False
 
-    def place(self, row: int, field: Field | None = None, item: ItemKey = None) -> Location:
-        """Point into a column; a whole row is named by its id."""
-        if field == "score" and self.wide:
-            return Location(f"{pointer_token(self.wide[item if type(item) is int else 0])}/{row}")
-        if self.joined and field == "label":
+    def locate(self, row: int, field: Field | None = None, item: ItemKey = None) -> Location:
+        """A pointer into a column; the location of a whole row is that of its id."""
+        if field == "score" and self.score_columns:
+            return Location(f"{pointer_token(self.score_columns[item if type(item) is int else 0])}/{row}")
+        if self.has_joined_labels and field == "label":
             item = None
-        return Location(
-            f"{pointer_token(self.name(field or 'id'))}/{row}" + ("" if item is None else pointer_token(str(item)))
-        )
-
-    def name(self, field: Field) -> str:
-        """How the object calls a column."""
-        return self.names.of(field)
+        return Location(f"{_field_pointer(self.name(field or 'id'), row)}{_item_pointer(item)}")
 
     def column(self, number: int) -> Location:
-        """Point into the list of classes, or to the column itself."""
-        return Location(pointer_token(self.wide[number]) if self.wide else f"/classes/{number}")
+        """A pointer into the list of classes, or to the column itself."""
+        return Location(pointer_token(self.score_columns[number]) if self.score_columns else f"/classes/{number}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,12 +124,12 @@ class KeyedMapLayout(_RowOrderedLayout):
 
     keys: Sequence[str]
 
-    def place(self, row: int, field: Field | None = None, item: ItemKey = None) -> Location:  # noqa: ARG002
-        """Point to the key's value."""
-        return Location(pointer_token(self.keys[row]) + ("" if item is None else pointer_token(str(item))))
+    def locate(self, row: int, field: Field | None = None, item: ItemKey = None) -> Location:  # noqa: ARG002
+        """A pointer to the key's value."""
+        return Location(_field_pointer(self.keys[row], item))
 
     def name(self, field: Field) -> str:
-        """What the parts of an entry are."""
+        """A description of the part of an entry."""
         return {"id": "the key", "label": "the value", "score": "the value"}.get(field, field)
 
 
@@ -147,44 +139,40 @@ class DelimitedTableLayout(_RowOrderedLayout):
 
     header: Sequence[str]
     names: FieldNames
-    wide: Sequence[int] = ()
+    score_columns: Sequence[int] = ()
     """The positions of the columns of scores, from 0."""
 
-    def place(self, row: int, field: Field | None = None, item: ItemKey = None) -> Location:
-        """Name the line and the field; the labels of one field share its place."""
+    def locate(self, row: int, field: Field | None = None, item: ItemKey = None) -> Location:
+        """The line and the field; the labels of one field share its location."""
         if field == "score":
-            return Location(None, row, self.wide[item if type(item) is int else 0] + 1)
+            return Location(None, row, self.score_columns[item if type(item) is int else 0] + 1)
         return Location(None, row, self.header.index(self.name(field)) + 1 if field else None)
-
-    def name(self, field: Field) -> str:
-        """How the header calls a field."""
-        return self.names.of(field)
 
     def column(self, number: int) -> Location:
         """The field of the header."""
-        return Location(None, 1, self.wide[number] + 1)
+        return Location(None, 1, self.score_columns[number] + 1)
 
 
 @dataclass(frozen=True, slots=True)
 class LongTableLayout:
-    """A table with one row per pair: an instance is known by the first of its rows, each label by its own."""
+    """A table with one row per pair: the first row of an instance stands for it, and each label has its own row."""
 
     table: Layout
     rows_by_first_row: Mapping[int, Sequence[int]]
 
-    def place(self, row: int, field: Field | None = None, item: ItemKey = None) -> Location:
-        """The place in the table, for a label that of its own row."""
+    def locate(self, row: int, field: Field | None = None, item: ItemKey = None) -> Location:
+        """The location in the table; for a label, that of its own row."""
         at = self.rows_by_first_row[row][item] if field == "label" and type(item) is int else row
-        return self.table.place(at, field)
+        return self.table.locate(at, field)
 
     def name(self, field: Field) -> str:
-        """How the table calls a field."""
+        """The table's name for a field."""
         return self.table.name(field)
 
     def column(self, number: int) -> Location:
-        """As in the table."""
+        """The location in the table."""
         return self.table.column(number)
 
     def order(self, row: int, item: int | None) -> int:
-        """The label's own row."""
+        """The row of the label."""
         return row if item is None else self.rows_by_first_row[row][item]

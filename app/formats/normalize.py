@@ -1,47 +1,48 @@
-"""From values to texts: ids and labels become NFC strings, and what cannot be one is reported where it stands.
+"""Normalizes the values of a file: ids and labels become NFC strings; invalid values are reported with their location.
 
-The quick way looks at whole columns; only if something is odd does the slow way go cell by cell. Both give the same
-table for every valid file, and only the slow one reports.
+The fast path checks whole columns; only if a check fails, the slow path goes cell by cell. Both give the same table for
+every valid file, and only the slow path reports problems.
 """
 
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from itertools import chain
 
 from app.formats.columns import MissingValue, NormalizedTable, RawColumns, ignored_field_notes
 from app.formats.decoding import has_excess_combining_marks, to_nfc
 from app.formats.layouts import Field
-from app.formats.problems import Location, build_problem, describe_value, quote, replace_surrogates
+from app.formats.problems import Problem, build_problem, describe_value, quote, replace_surrogates
 from app.formats.reading_rules import Limits
 from app.formats.weights import WeightReader
 
 SPLITS = ("public", "private")
 IGNORED_SPLIT = "ignored"
-"""The split of a row that Kaggle's solution files mark as Ignored: it is not scored."""
+"""The split of rows that Kaggle's solution files mark as Ignored; they are not scored."""
 _TEXTS_PER_BATCH = 1 << 16
-"""Texts looked at together: all at once could take far more memory than they do, where many rows share one."""
+"""Texts checked together. Where many rows share a text, joining all of them could take far more memory than they do."""
 _SPLIT_OF_KAGGLE_USAGE = {"Public": "public", "Private": "private", "Ignored": IGNORED_SPLIT}
 
 
 def normalize_columns(columns: RawColumns) -> NormalizedTable:
-    """Read ids, labels, splits and weights as texts and numbers."""
+    """Normalize ids, labels, splits and weights to texts and numbers."""
     if columns.splits is not None and columns.layout.name("split") == "Usage":
-        columns.splits = [
-            _SPLIT_OF_KAGGLE_USAGE.get(value, value) if isinstance(value, str) else value for value in columns.splits
-        ]
+        usages = _SPLIT_OF_KAGGLE_USAGE
+        columns.splits = [usages.get(split, split) if isinstance(split, str) else split for split in columns.splits]
     table = _normalize_clean_columns(columns) or _CellNormalizer(columns).run()
     table.notes.extend(ignored_field_notes([replace_surrogates(name) for name in columns.ignored]))
     return table
 
 
 def normalize_clean_texts(values: Sequence[object], limits: Limits) -> list[str] | None:
-    """Texts of a column that holds nothing but sound, non-empty, not too long strings and integers; else None."""
+    """The texts of a column of valid strings (not empty, not too long) and integers; None for any other column."""
     kinds = set(map(type, values))
     if not kinds <= {str, int}:
         return None
     texts: list[str] = list(map(str, values)) if int in kinds else list(values)  # type: ignore[arg-type]
-    distinct = list(dict.fromkeys(texts))  # in dictionaries of columns, and in sets of labels, few stand for millions
+    distinct = list(
+        dict.fromkeys(texts)
+    )  # few distinct texts may stand for millions, in dictionary columns and sets of labels
     if not all(distinct) or (distinct and max(map(len, distinct)) > limits.text_length):
         return None
     changed: dict[str, str] = {}
@@ -67,7 +68,7 @@ def _is_encodable(text: str) -> bool:
 
 
 def _normalize_clean_columns(columns: RawColumns) -> NormalizedTable | None:
-    """The table, if no cell of the file needs a closer look."""
+    """The table of a file in which every cell is valid; None for any other file."""
     reading = columns.reading
     counts = None
     labels: Sequence[object] = columns.labels or ()
@@ -79,7 +80,9 @@ def _normalize_clean_columns(columns: RawColumns) -> NormalizedTable | None:
         labels = list(chain.from_iterable(lists))
     ids, texts = normalize_clean_texts(columns.ids, reading.limits), normalize_clean_texts(labels, reading.limits)
     splits = columns.splits
-    if ids is None or texts is None or columns.weights is not None or (splits is not None and not _are_splits(splits)):
+    if splits is not None and not (set(map(type, splits)) <= {str} and set(splits) <= set(SPLITS)):
+        return None
+    if ids is None or texts is None or columns.weights is not None:
         return None
     return NormalizedTable(
         ids,
@@ -93,22 +96,18 @@ def _normalize_clean_columns(columns: RawColumns) -> NormalizedTable | None:
     )
 
 
-def _are_splits(values: Sequence[object]) -> bool:
-    return set(map(type, values)) <= {str} and set(values) <= set(SPLITS)
-
-
 class _CellNormalizer:
-    """The slow way: cell by cell, reporting every fault."""
+    """The slow path: cell by cell, with every problem."""
 
     def __init__(self, columns: RawColumns) -> None:
         self.columns = columns
         self.reading = columns.reading
         self.weights = WeightReader(columns)
-        self._sound: dict[str, str] = {}
-        """Texts that were found to be sound, in NFC."""
+        self._normalized: dict[str, str] = {}
+        """Valid texts, in NFC."""
 
     def run(self) -> NormalizedTable:
-        """Read all rows, in file order."""
+        """Normalize all rows, in file order."""
         columns = self.columns
         ids: list[str | None] = []
         labels: list[str | None] = []
@@ -119,14 +118,12 @@ class _CellNormalizer:
             ids.append(name)
             if columns.labels is not None:
                 cell = columns.labels[number]
-                found = (
-                    [self._normalize_label(row, cell, name)]
-                    if counts is None
-                    else self._normalize_labels(row, cell, name)
-                )
-                labels.extend(found)
-                if counts is not None:
-                    counts.append(len(found))
+                if counts is None:
+                    labels.append(self._normalize_label(row, cell, name))
+                else:
+                    cell_labels = self._normalize_labels(row, cell, name)
+                    labels.extend(cell_labels)
+                    counts.append(len(cell_labels))
             if columns.splits is not None:
                 splits.append(self._normalize_split(row, columns.splits[number], name))
             self.weights.take(row, number, name)
@@ -145,13 +142,14 @@ class _CellNormalizer:
     def _normalize_id(self, row: int, value: object) -> str | None:
         if value is MissingValue.FAULT:
             return None
+        shown = describe_value(value)
         if value is None or value is MissingValue.ABSENT or value == "":
             message = f"The id is {'empty' if value == '' else 'null'}. Give each record the id of its instance."
-            return self._report_cell("missing_id", row, "id", message, expected="an id", got=describe_value(value))
+            return self._refuse("missing_id", row, "id", message, expected="an id", got=shown)
         if type(value) not in {str, int}:
             message = "An id must be a string or an integer. Write it in double quotes."
-            return self._report_cell("wrong_shape", row, "id", message, expected="a string", got=describe_value(value))
-        return self._normalize_text(row, "id", str(value), None)
+            return self._refuse("wrong_shape", row, "id", message, expected="a string", got=shown)
+        return self._normalize_text(row, "id", str(value), None, None)
 
     def _normalize_label(self, row: int, value: object, owner: str | None, item: int | None = None) -> str | None:
         if value is MissingValue.FAULT:
@@ -159,63 +157,46 @@ class _CellNormalizer:
         if value == "":
             hint = "Leave it out." if item is not None else "Give one of the classes."
             message = f"A label is the empty string. {hint}"
-            return self._report_cell("empty_label", row, "label", message, item=item, owner=owner, got='""')
+            return self._refuse("empty_label", row, "label", message, item=item, owner=owner, got='""')
         if type(value) not in {str, int}:
-            due = "There is no label." if value is MissingValue.ABSENT else "A label must be a string (or an integer)."
-            message = f"{due} {self.reading.label_remedy}"
-            return self._report_cell(
-                "wrong_shape",
-                row,
-                "label",
-                message,
-                item=item,
-                owner=owner,
-                expected="a string",
-                got=describe_value(value),
-            )
+            is_absent = value is MissingValue.ABSENT
+            fault = "There is no label." if is_absent else "A label must be a string (or an integer)."
+            message, got = f"{fault} {self.reading.label_remedy}", describe_value(value)
+            report = partial(self._refuse, item=item, owner=owner)
+            return report("wrong_shape", row, "label", message, expected="a string", got=got)
         return self._normalize_text(row, "label", str(value), owner, item)
 
     def _normalize_labels(self, row: int, value: object, owner: str | None) -> list[str | None]:
         if type(value) is list:
-            if set(map(type, value)) == {str} and self._sound.keys() >= set(value):
-                return list(map(self._sound.__getitem__, value))
+            if set(map(type, value)) == {str} and self._normalized.keys() >= set(value):
+                return list(map(self._normalized.__getitem__, value))
             return [self._normalize_label(row, label, owner, item) for item, label in enumerate(value)]
         if value is not MissingValue.FAULT:
             message = f"This task takes a list of labels per instance. {self.reading.label_remedy}"
-            self._report_cell(
-                "wrong_shape", row, "label", message, owner=owner, expected="a list", got=describe_value(value)
-            )
+            shown = describe_value(value)
+            self._refuse("wrong_shape", row, "label", message, owner=owner, expected="a list", got=shown)
         return [None]
 
     def _normalize_split(self, row: int, value: object, owner: str | None) -> str | None:
-        named = self.columns.layout.name("split")
-        if value in SPLITS or value is MissingValue.FAULT or (named == "Usage" and value == IGNORED_SPLIT):
+        field_name = self.columns.layout.name("split")
+        if value in SPLITS or value is MissingValue.FAULT or (field_name == "Usage" and value == IGNORED_SPLIT):
             return str(value)
         if value is MissingValue.ABSENT or value == "":
-            message = f"Other rows have a {named}, this one has none. Give it on all rows or on none."
+            message = f"Other rows have a {field_name}, this one has none. Give it on all rows or on none."
             shown = "nothing"
         else:
-            words = "Public, Private or Ignored" if named == "Usage" else '"public" or "private", written exactly so'
-            message = f"{named} must be {words}."
+            allowed = '"public" or "private", written exactly so'
+            message = f"{field_name} must be {'Public, Private or Ignored' if field_name == 'Usage' else allowed}."
             shown = describe_value(value)
-        return self._report_cell(
-            "wrong_shape",
-            row,
-            None if value is MissingValue.ABSENT else "split",
-            message,
-            owner=owner,
-            expected="public or private",
-            got=shown,
-        )
+        field: Field | None = None if value is MissingValue.ABSENT else "split"
+        return self._refuse("wrong_shape", row, field, message, owner=owner, expected="public or private", got=shown)
 
-    def _normalize_text(
-        self, row: int, field: Field, text: str, owner: str | None, item: int | None = None
-    ) -> str | None:
-        """A text in NFC, unless it is damaged or too long."""
-        known = self._sound.get(text)
+    def _normalize_text(self, row: int, field: Field, text: str, owner: str | None, item: int | None) -> str | None:
+        """A text in NFC; None, and a problem, if it is invalid or too long."""
+        known = self._normalized.get(text)
         if known is not None:
             return known
-        refuse = partial(self._report_cell, row=row, field=field, item=item, owner=owner)
+        refuse = partial(self._refuse, row=row, field=field, item=item, owner=owner)
         if not text.isascii() and not _is_encodable(text):
             if self.columns.has_invalid_bytes and any("\udc80" <= sign <= "\udcff" for sign in text):
                 return None
@@ -227,9 +208,9 @@ class _CellNormalizer:
         if len(text) > most:
             message = f"The text has {len(text)} characters; at most {most} are allowed. Shorten it."
             return refuse("too_large", message=message, expected=f"at most {most} characters", got=quote(text))
-        return self._sound.setdefault(text, to_nfc(text, most))
+        return self._normalized.setdefault(text, to_nfc(text, most))
 
-    def _report_cell(
+    def _refuse(
         self,
         code: str,
         row: int,
@@ -238,15 +219,13 @@ class _CellNormalizer:
         *,
         item: int | None = None,
         owner: str | None = None,
-        expected: str | None = None,
-        got: str | None = None,
+        **shown: str,
     ) -> str | None:
-        """Report a cell, and give None in its place."""
+        """Report a problem of a cell and return None as its value."""
         layout = self.columns.layout
-        place: Callable[[], Location] = partial(layout.place, row, field, item)
-        self.reading.problems.report(
-            code,
-            layout.order(row, item),
-            lambda: build_problem(code, message, place(), instance_id=owner, expected=expected, got=got),
-        )
+
+        def build() -> Problem:
+            return build_problem(code, message, layout.locate(row, field, item), instance_id=owner, **shown)
+
+        self.reading.problems.report(code, layout.order(row, item), build)
         return None

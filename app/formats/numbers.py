@@ -1,4 +1,4 @@
-"""Numbers from text: one strict grammar for tables and weights, read as correctly rounded binary64."""
+"""Parses numbers from text: one strict grammar for tables and weights, correctly rounded to binary64."""
 
 import math
 import re
@@ -12,9 +12,9 @@ _SEPARATOR = "\x1f"
 
 
 def parse_number(text: str) -> float | None:
-    """The finite number that a text is: digits with an optional point, sign and exponent; None for all else.
+    """The finite number that a text denotes: digits with an optional point, sign and exponent; None for all else.
 
-    Python reads more than that (spaces, underscores, nan, digits of other scripts), which is refused here.
+    Python's float accepts more (spaces, underscores, nan, digits of other scripts), which is refused here.
     """
     if not _NUMBER.fullmatch(text):
         return None
@@ -23,12 +23,12 @@ def parse_number(text: str) -> float | None:
 
 
 def parse_numbers(rows: Iterable[Iterable[str]]) -> "array[float] | None":
-    """All numbers of rows of texts, one after the other; None if any of them is none."""
+    """All numbers of these rows of texts, concatenated; None if one of the texts is not a number."""
     cells = list(chain.from_iterable(rows))
     if _NON_NUMBER_CHARACTER.search(_SEPARATOR.join(cells)):
         return None
     try:
-        found = array("d", map(float, cells))
+        numbers = array("d", map(float, cells))
     except ValueError:
         return None
-    return found if math.inf not in {max(found, default=0.0), -min(found, default=0.0)} else None
+    return numbers if math.inf not in {max(numbers, default=0.0), -min(numbers, default=0.0)} else None

@@ -1,4 +1,4 @@
-"""What is wrong with a file: one problem with its place, and the list of all of them."""
+"""Problems of a file: one problem with its location, and the list of all problems."""
 
 import json
 import sys
@@ -13,13 +13,13 @@ MAX_LISTED_PROBLEMS = 100
 """How many problems are listed; all are counted."""
 
 WHOLE_FILE_ROW = -1
-"""The row of a problem that concerns the whole file: listed before all others."""
+"""The row of a problem of the whole file: listed before all others."""
 
 END_OF_FILE_ROW = sys.maxsize
-"""The row of a problem that shows only at the end of the file: listed after all others."""
+"""The row of a problem that is found at the end of the file: listed after all others."""
 
 MAX_COUNTED_PROBLEMS = 100_000
-"""How many problems are counted one by one: reading stops there, as nobody mends so many by hand."""
+"""How many problems are counted: reading then stops, as nobody fixes so many by hand."""
 
 PROBLEM_CODES: dict[str, str] = {
     "syntax": "The file cannot be parsed at this place.",
@@ -40,20 +40,24 @@ PROBLEM_CODES: dict[str, str] = {
     "not_a_probability": "A score below 0 or above 1, or a row of scores that does not sum to 1, where a metric needs probabilities.",
     "wrong_class_count": "An instance has not exactly one score for each class.",
 }
-"""Every code that a problem may have, in the order in which totals are listed, with its meaning."""
+"""Every problem code with its meaning, in the order in which totals are listed."""
 
 
 class Location(NamedTuple):
-    """Where something stands: an RFC 6901 pointer, or a line and column (both from 1; CSV counts fields)."""
+    """The location of a value: an RFC 6901 pointer, or a line and column (both from 1; in CSV a column is a field)."""
 
     pointer: str | None = None
     line: int | None = None
     column: int | None = None
 
 
+NO_LOCATION = Location()
+"""The location of a problem of the whole file."""
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One fault of a file: what, where, and how to mend it."""
+    """One fault of a file: what is wrong, where, and how to fix it."""
 
     code: str
     message: str
@@ -65,44 +69,40 @@ class Problem:
     got: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON form, without what is not known; every text in it can be written as UTF-8."""
-        pairs = ((field.name, getattr(self, field.name)) for field in fields(self))
-        return {
-            name: replace_surrogates(value) if type(value) is str else value
-            for name, value in pairs
-            if value is not None
-        }
+        """The JSON form without unknown fields; every text in it can be encoded as UTF-8."""
+        known = {field.name: value for field in fields(self) if (value := getattr(self, field.name)) is not None}
+        return {name: replace_surrogates(value) if type(value) is str else value for name, value in known.items()}
 
 
 def build_problem(
     code: str,
     message: str,
-    place: Location,
+    location: Location = NO_LOCATION,
     *,
     instance_id: str | None = None,
     expected: str | None = None,
     got: str | None = None,
 ) -> Problem:
-    """Build a problem at a place."""
-    owner = instance_id if instance_id is None else shorten(instance_id, 1000)  # what is no sound id has any size
-    return Problem(code, message, place.pointer, place.line, place.column, owner, expected, got)
+    """Build a problem at a location."""
+    owner = instance_id if instance_id is None else shorten(instance_id, 1000)  # an invalid id may have any size
+    return Problem(code, message, location.pointer, location.line, location.column, owner, expected, got)
 
 
 class TooManyProblems(Exception):
-    """So many problems were counted that nothing more of the file is worth looking at."""
+    """Too many problems were counted, so reading stops."""
 
 
 class Problems:
     """All problems of a file: a total per code, and the first hundred in file order.
 
-    `stopped`: reading stopped before the end of the file, so the totals are what it has at least.
+    `stopped`: reading stopped before the end of the file, so that the totals are lower bounds.
     """
 
     def __init__(self) -> None:
         self.total: dict[str, int] = {}
         self.stopped = False
-        self._left = MAX_COUNTED_PROBLEMS
-        self._kept: list[tuple[int, int, Problem]] = []
+        self._remaining = MAX_COUNTED_PROBLEMS
+        self._listed: list[tuple[int, int, Problem]] = []
         self._sequence = 0
 
     def __bool__(self) -> bool:
@@ -110,26 +110,26 @@ class Problems:
 
     @property
     def first(self) -> list[Problem]:
-        """The problems that are listed, in file order."""
-        return [kept[2] for kept in self._kept]
+        """The listed problems, in file order."""
+        return [entry[2] for entry in self._listed]
 
     def report(self, code: str, row: int, build: Callable[[], Problem]) -> None:
-        """Count a problem of this row; build it only if it will be listed. Raises TooManyProblems."""
+        """Count a problem of this row, and build it only if it will be listed. Raises TooManyProblems."""
         if code not in PROBLEM_CODES:
             raise KeyError(code)
-        if not self._left:
+        if not self._remaining:
             self.stopped = True
             raise TooManyProblems
-        self._left -= 1
+        self._remaining -= 1
         self.total[code] = self.total.get(code, 0) + 1
-        if len(self._kept) == MAX_LISTED_PROBLEMS and row >= self._kept[-1][0]:
+        if len(self._listed) == MAX_LISTED_PROBLEMS and row >= self._listed[-1][0]:
             return
         self._sequence += 1
-        insort(self._kept, (row, self._sequence, build()))
-        del self._kept[MAX_LISTED_PROBLEMS:]
+        insort(self._listed, (row, self._sequence, build()))
+        del self._listed[MAX_LISTED_PROBLEMS:]
 
     def report_all(self, code: str, rows: Sequence[int], build: Callable[[int], Problem], count: int) -> None:
-        """Count `count` problems of one code, in rows that ascend, of which `rows` are the first (or LISTED of them).
+        """Count `count` problems of one code. `rows` are their rows, ascending; the first MAX_LISTED_PROBLEMS suffice.
 
         `build` gets a position in `rows`.
         """
@@ -139,7 +139,7 @@ class Problems:
         self.more(code, count - len(first))
 
     def more(self, code: str, count: int, at_most: int | None = None) -> None:
-        """Count problems of a code behind LISTED others of it, so that none of them will be listed.
+        """Count problems of a code of which MAX_LISTED_PROBLEMS precede, so that none of them will be listed.
 
         Raises TooManyProblems for more than `at_most` of them.
         """
@@ -151,38 +151,51 @@ class Problems:
 
     @property
     def count(self) -> int:
-        """How many problems there are."""
+        """The number of problems."""
         return sum(self.total.values())
 
-    def add(self, found: Problem, row: int = WHOLE_FILE_ROW) -> None:
-        """Count and, if it is among the first, list a problem of this row."""
-        self.report(found.code, row, lambda: found)
+    def add(self, problem: Problem, row: int = WHOLE_FILE_ROW) -> None:
+        """Count a problem of this row, and list it if it is among the first."""
+        self.report(problem.code, row, lambda: problem)
 
-    def stop(self, found: Problem) -> None:
-        """Add what ends the reading: the totals are then what the file has at least."""
+    def add_new(
+        self,
+        code: str,
+        message: str,
+        location: Location = NO_LOCATION,
+        *,
+        row: int = WHOLE_FILE_ROW,
+        **shown: str | None,
+    ) -> None:
+        """Build a problem of this row and add it; `shown` as for build_problem."""
+        self.add(build_problem(code, message, location, **shown), row)
+
+    def stop(self, problem: Problem) -> None:
+        """Add the problem that ended the reading; the totals are then lower bounds."""
         self.stopped = True
-        self._left = max(1, self._left)
-        self.add(found, WHOLE_FILE_ROW)
+        self._remaining = max(1, self._remaining)
+        self.add(problem)
 
     def to_dict(self) -> dict[str, Any]:
-        """Answer of a dry run: `valid`, `total` per code, the first `problems`; `total_at_least` where reading stopped."""
+        """The result of a dry run: `valid`, `total` per code, first `problems`; `total_at_least` if reading stopped."""
         total = {code: self.total[code] for code in PROBLEM_CODES if code in self.total}
         at_least = {"total_at_least": True} if self.stopped else {}
-        return {"valid": not self, "total": total, **at_least, "problems": [found.to_dict() for found in self.first]}
+        problems = [problem.to_dict() for problem in self.first]
+        return {"valid": not self, "total": total, **at_least, "problems": problems}
 
 
 def shorten(text: str, length: int = 60) -> str:
-    """Cut a long text, saying so by an ellipsis."""
+    """Cut a long text and mark the cut by an ellipsis."""
     return text if len(text) <= length else text[: length - 1] + "…"
 
 
 def replace_surrogates(text: str) -> str:
-    """Replace halves of surrogate pairs, so that the text can be written as UTF-8."""
+    """Replace lone surrogates, so that the text can be encoded as UTF-8."""
     return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace") if not text.isascii() else text
 
 
 def quote(text: str) -> str:
-    """Show a text as JSON does, shortened; invisible and broken characters appear as escapes."""
+    """A text as JSON shows it, shortened; invisible and invalid characters appear as escapes."""
     short = shorten(text)
     try:
         short.encode()
@@ -192,7 +205,7 @@ def quote(text: str) -> str:
 
 
 def describe_value(value: object) -> str:
-    """Show a decoded value in a few words; objects are tuples of pairs here (see strict_json)."""
+    """Describe a decoded value in a few words; objects are tuples of pairs (see strict_json)."""
     if isinstance(value, str):
         return quote(value)
     if isinstance(value, list):
@@ -201,7 +214,7 @@ def describe_value(value: object) -> str:
         return "an object"
     if value is None or isinstance(value, bool):
         return json.dumps(value)
-    if isinstance(value, Enum):  # a place without a value (columns.Cell)
+    if isinstance(value, Enum):  # a cell without a value (columns.MissingValue)
         return "nothing"
     return shorten(str(value))
 

@@ -1,4 +1,4 @@
-"""What a reader refuses: the size limits, and the conventions of the recipe that concern reading."""
+"""What a reader refuses: the size limits, and the options of the recipe that concern reading."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -9,35 +9,35 @@ from app.scoring.declaration.metric import PROBABILITIES, RANKING, SCORES, Metri
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How large a file may be: as the site says, or less where it is known what a phase can use (see budget)."""
+    """The maximum size of a file: the limits of the site, or lower ones for a known phase (see size_limits)."""
 
     expanded_bytes: int = 1 << 30
     """Bytes after decompression."""
     records: int = 10_000_000
     """Instances, or rows of a table."""
     pairs: int | None = None
-    """Rows of a table with one row per pair of instance and label; None: as many as records."""
+    """Rows of a table with one row per pair of instance and label; None: the limit of `records`."""
     labels: int | None = None
-    """Rows of one id in such a table; None: no limit of their own."""
+    """Rows per id in such a table; None: no separate limit."""
     sets: int | None = None
-    """Labels in the sets of all instances together, other than in such a table; None: as many as values. The service
-    takes no more than there is memory to score."""
+    """Labels in the sets of all instances together, except in such a table; None: the limit of `values`. The service
+    further lowers this to what its memory allows."""
     values: int = 1 << 30
     """Numbers, texts, lists and objects in JSON; cells of a table; labels in sets."""
     members: int = 20_000
-    """Members or frames of compressed data; block-wise compressors make one per 64 KiB."""
+    """Members or frames of compressed data; block-wise compressors write one per 64 KiB."""
     instances: int | None = None
-    """How many the phase has, where the limits are made for one."""
+    """Instances of the phase, if the limits are those of a phase."""
     classes: int = 100_000
     """Classes of a vocabulary."""
     text_length: int = 1000
-    """Characters of one id or label."""
+    """Characters of an id or label."""
     columns: int = 100_100
     """Columns of a table."""
     decoding_seconds: float = 60.0
-    """CPU time in which a library may decode a Parquet or Arrow file, where it is limited."""
+    """CPU time for decoding a Parquet or Arrow file, where it is limited."""
     cpu_share: Callable[[float], CpuShare] = CpuShare
-    """How it is limited."""
+    """Enforces the limit of CPU time."""
     nesting: int = 64
     """Levels of lists and objects in JSON."""
 
@@ -45,8 +45,8 @@ class Limits:
 DEFAULT_LIMITS = Limits()
 
 
-# Values of each option from the strictest to the mildest. Where metrics differ, the strictest decides what is refused,
-# and otherwise the one that keeps most information decides what is read: scoring can drop, but not recover.
+# The values of each option, strictest first. Where metrics differ, the strictest value decides what is refused. Where
+# nothing is refused, the value that preserves most information wins: scoring can drop labels, but not recover them.
 _STRICTNESS: dict[str, tuple[str, ...]] = {
     "unknown_label": ("reject", "count_as_fp", "drop"),
     "duplicates": ("reject", "multiset", "set"),
@@ -59,13 +59,13 @@ class ReadingRules:
     """The options of the recipe that decide what is refused (docs/conventions.md)."""
 
     unknown_label: str = "reject"
-    """reject, count_as_fp (kept as the code m), drop."""
+    """reject, count_as_fp (retained as the code m), drop."""
     duplicates: str = "reject"
-    """reject, set (repeated labels of one prediction are read once), multiset (kept)."""
+    """reject, set (repeated labels of a prediction are read once), multiset (retained)."""
     missing: str = "reject"
     """reject, empty_prediction."""
     scores: str = "ignored"
-    """due (the file must give them), used (where it does), ignored beside labels."""
+    """due (the file must have them), used (read if present), ignored (beside labels)."""
     probabilities: bool = False
     """Whether scores must be probabilities."""
 
@@ -76,16 +76,16 @@ class ReadingRules:
 
     @classmethod
     def strictest(cls, calls: Iterable[MetricCall], primary: str | None = None) -> "ReadingRules":
-        """Read so that no metric meets what it refuses; without metrics: the defaults.
+        """The rules under which no metric gets an input that it refuses; without metrics, the defaults.
 
-        `primary` is the canonical string of the metric that must have what it needs.
+        `primary` is the canonical string of the metric whose needs must be met.
         """
         calls = list(calls)
         chosen = {}
         for option, values in _STRICTNESS.items():
-            asked = {str(call.options.get(option, "reject")) for call in calls} or {"reject"}
-            chosen[option] = next((value for value in values if value in asked), "reject")
-        needing = {call.text for call in calls if SCORES in call.metric.needs}
+            requested = {str(call.options.get(option, "reject")) for call in calls} or {"reject"}
+            chosen[option] = next((value for value in values if value in requested), "reject")
+        metrics_with_scores = {call.text for call in calls if SCORES in call.metric.needs}
         ranking = any(RANKING in call.metric.needs for call in calls)
-        scores = "due" if primary in needing else "used" if needing or ranking else "ignored"
+        scores = "due" if primary in metrics_with_scores else "used" if metrics_with_scores or ranking else "ignored"
         return cls(**chosen, scores=scores, probabilities=any(PROBABILITIES in call.metric.needs for call in calls))

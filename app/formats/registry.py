@@ -1,59 +1,12 @@
-"""The declarations of the file formats and encodings, with an example of each shape for each kind of answer."""
+"""The registry of file formats and encodings; each format declares its reader, its templates and its examples."""
 
-from dataclasses import dataclass
-
-
-@dataclass(frozen=True, slots=True)
-class FormatShape:
-    """One way to lay out predictions within a format, with examples.
-
-    `example` gives one label to each instance, `multilabel` a set of labels, `scores` a score for each class, `score`
-    (binary tasks) the score of the positive label alone; empty where the shape has no such form. Examples of binary
-    formats are Python that writes the file `predictions` and its ending.
-    """
-
-    name: str
-    meaning: str
-    example: str = ""
-    multilabel: str = ""
-    scores: str = ""
-    score: str = ""
-    layout: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Format:
-    """A file format: how it is told from others and how it is laid out.
-
-    `magic` begins every such file; `library` must be installed to read it; a `table` has named columns and may be long.
-    """
-
-    key: str
-    name: str
-    media_types: tuple[str, ...]
-    endings: tuple[str, ...]
-    meaning: str
-    shapes: tuple[FormatShape, ...]
-    magic: bytes = b""
-    library: str | None = None
-    table: bool = False
-
-    @property
-    def binary(self) -> bool:
-        """Whether its bytes are no text."""
-        return bool(self.magic)
-
-
-@dataclass(frozen=True, slots=True)
-class Encoding:
-    """A compression around a file: its names in Content-Encoding, the ending it adds, and how its bytes begin."""
-
-    key: str
-    names: tuple[str, ...]
-    ending: str
-    magic: bytes
-    source: str
-
+from app.formats import template_writers
+from app.formats.columns import RawColumns, ReaderContext
+from app.formats.declaration import Encoding, FileTemplate, Format, FormatShape
+from app.formats.readers.csv_table import read_csv, read_tsv
+from app.formats.readers.json_document import read_json
+from app.formats.readers.json_lines import read_json_lines
+from app.formats.readers.npz import read_npz
 
 ENCODINGS: dict[str, Encoding] = {
     known.key: known
@@ -69,6 +22,14 @@ _JSON = Format(
     media_types=("application/json",),
     endings=(".json",),
     meaning="One JSON value (RFC 8259): records (the main shape), columns, or a map. Problems carry an RFC 6901 pointer.",
+    read_text=read_json,
+    templates={
+        "json": FileTemplate(template_writers.write_predictions),
+        "columns": FileTemplate(template_writers.write_columns),
+        "map": FileTemplate(template_writers.write_map, has_cell_per_score=True),
+        "documents": FileTemplate(template_writers.write_documents),
+    },
+    value_delimiters=b",[{",
     shapes=(
         FormatShape(
             name="records",
@@ -109,6 +70,10 @@ _JSON_LINES = Format(
     media_types=("application/x-ndjson", "application/jsonl"),
     endings=(".jsonl", ".ndjson"),
     meaning="One JSON record a line. Problems carry the line, and a pointer within its record.",
+    read_text=read_json_lines,
+    templates={"jsonl": FileTemplate(template_writers.write_records)},
+    value_delimiters=b",[{\n",
+    has_record_per_line=True,
     shapes=(
         FormatShape(
             name="lines",
@@ -122,53 +87,55 @@ _JSON_LINES = Format(
 )
 
 
-def _delimited_format(key: str, *, media: str, endings: tuple[str, ...], sign: str, meaning: str) -> Format:
-    """CSV and TSV differ in their separator only."""
-
+def _delimited_shapes(separator: str) -> tuple[FormatShape, ...]:
     def rows(*lines: tuple[str, ...]) -> str:
-        return "".join(sign.join(line) + "\n" for line in lines)
+        return "".join(separator.join(line) + "\n" for line in lines)
 
-    return Format(
-        key=key,
-        name=key.upper(),
-        media_types=(media,),
-        endings=endings,
-        meaning=meaning,
-        table=True,
-        shapes=(
-            FormatShape(
-                name="table",
-                meaning="The header names 'id' and 'label'; several labels are joined by '|', none is an empty field. "
-                "Scores have a column for each class, named by it; the score of the positive label is called 'score'.",
-                example=rows(("id", "label"), ("t1", "cat"), ("t2", "dog")),
-                multilabel=rows(("id", "label"), ("t1", "cat|dog"), ("t2", "")),
-                scores=rows(("id", "cat", "dog"), ("t1", "0.7", "0.3"), ("t2", "0.2", "0.8")),
-                score=rows(("id", "score"), ("t1", "0.7"), ("t2", "0.2")),
-            ),
-            FormatShape(
-                name="long table",
-                meaning="With layout=long, one row per pair of instance and label; an empty label alone is no label.",
-                multilabel=rows(("id", "label"), ("t1", "cat"), ("t2", ""), ("t1", "dog")),
-                layout="long",
-            ),
+    return (
+        FormatShape(
+            name="table",
+            meaning="The header names 'id' and 'label'; several labels are joined by '|', none is an empty field. "
+            "Scores have a column for each class, named by it; the score of the positive label is called 'score'.",
+            example=rows(("id", "label"), ("t1", "cat"), ("t2", "dog")),
+            multilabel=rows(("id", "label"), ("t1", "cat|dog"), ("t2", "")),
+            scores=rows(("id", "cat", "dog"), ("t1", "0.7", "0.3"), ("t2", "0.2", "0.8")),
+            score=rows(("id", "score"), ("t1", "0.7"), ("t2", "0.2")),
+        ),
+        FormatShape(
+            name="long table",
+            meaning="With layout=long, one row per pair of instance and label; an empty label alone is no label.",
+            multilabel=rows(("id", "label"), ("t1", "cat"), ("t2", ""), ("t1", "dog")),
+            layout="long",
         ),
     )
 
 
-_CSV = _delimited_format(
-    "csv",
-    media="text/csv",
+_CSV = Format(
+    key="csv",
+    name="CSV",
+    media_types=("text/csv",),
     endings=(".csv",),
-    sign=",",
     meaning="Comma-separated values with a header (RFC 4180); a field with a comma, quote or line end stands in double quotes. "
     "Problems carry the line and, as column, the number of the field.",
+    shapes=_delimited_shapes(","),
+    read_text=read_csv,
+    templates={"csv": FileTemplate(template_writers.write_csv, has_cell_per_score=True)},
+    separator=",",
+    value_delimiters=b",\n|",
+    table=True,
 )
-_TSV = _delimited_format(
-    "tsv",
-    media="text/tab-separated-values",
+_TSV = Format(
+    key="tsv",
+    name="TSV",
+    media_types=("text/tab-separated-values",),
     endings=(".tsv", ".tab"),
-    sign="\t",
     meaning="As CSV, separated by tabs.",
+    shapes=_delimited_shapes("\t"),
+    read_text=read_tsv,
+    templates={"tsv": FileTemplate(template_writers.write_tsv, has_cell_per_score=True)},
+    separator="\t",
+    value_delimiters=b"\t\n|",
+    table=True,
 )
 _NPZ = Format(
     key="npz",
@@ -177,6 +144,8 @@ _NPZ = Format(
     endings=(".npz",),
     meaning="Arrays by name, as numpy.savez and savez_compressed write them: the fast way to send many scores. Pickled "
     "objects are refused. Problems carry a pointer: the array, the row, the column, from 0.",
+    read_bytes=read_npz,
+    templates={"npz": FileTemplate(template_writers.write_npz, has_cell_per_score=True)},
     magic=b"PK",
     shapes=(
         FormatShape(
@@ -193,57 +162,70 @@ _NPZ = Format(
 )
 
 
-def _arrow_format(key: str, *, name: str, media: str, endings: tuple[str, ...], magic: bytes, writer: str) -> Format:
-    """Parquet and Arrow files differ in who writes them only."""
+def _read_parquet(data: bytes, reading: ReaderContext) -> RawColumns | None:
+    from app.formats.readers.arrow_table import read_parquet  # noqa: PLC0415 (imports pyarrow: optional and slow)
 
+    return read_parquet(data, reading)
+
+
+def _read_arrow(data: bytes, reading: ReaderContext) -> RawColumns | None:
+    from app.formats.readers.arrow_table import read_arrow  # noqa: PLC0415 (imports pyarrow: optional and slow)
+
+    return read_arrow(data, reading)
+
+
+def _arrow_shapes(example_writer: str) -> tuple[FormatShape, ...]:
     def example(columns: str) -> str:
-        return f"table = pyarrow.table({{{columns}}})\n{writer}"
+        return f"table = pyarrow.table({{{columns}}})\n{example_writer}"
 
-    return Format(
-        key=key,
-        name=name,
-        media_types=(media,),
-        endings=endings,
-        meaning="Columns as in CSV, with list columns for sets of labels and for scores. Read where the library pyarrow "
-        "is installed (assay[arrow]). Problems carry a pointer: the column, then the row from 0.",
-        magic=magic,
-        library="pyarrow",
-        table=True,
-        shapes=(
-            FormatShape(
-                name="columns",
-                meaning="id with label (or labels, a list column), with a column of float32 or float64 for each class, with "
-                "scores (a list column in the order of the classes), or with score.",
-                example=example('"id": ["t1", "t2"], "label": ["cat", "dog"]'),
-                multilabel=example('"id": ["t1", "t2"], "labels": [["cat", "dog"], []]'),
-                scores=example('"id": ["t1", "t2"], "cat": [0.7, 0.2], "dog": [0.3, 0.8]'),
-                score=example('"id": ["t1", "t2"], "score": [0.7, 0.2]'),
-            ),
-            FormatShape(
-                name="long columns",
-                meaning="With layout=long, one row per pair of instance and label; an empty label alone is no label.",
-                multilabel=example('"id": ["t1", "t2", "t1"], "label": ["cat", "", "dog"]'),
-                layout="long",
-            ),
+    return (
+        FormatShape(
+            name="columns",
+            meaning="id with label (or labels, a list column), with a column of float32 or float64 for each class, with "
+            "scores (a list column in the order of the classes), or with score.",
+            example=example('"id": ["t1", "t2"], "label": ["cat", "dog"]'),
+            multilabel=example('"id": ["t1", "t2"], "labels": [["cat", "dog"], []]'),
+            scores=example('"id": ["t1", "t2"], "cat": [0.7, 0.2], "dog": [0.3, 0.8]'),
+            score=example('"id": ["t1", "t2"], "score": [0.7, 0.2]'),
+        ),
+        FormatShape(
+            name="long columns",
+            meaning="With layout=long, one row per pair of instance and label; an empty label alone is no label.",
+            multilabel=example('"id": ["t1", "t2", "t1"], "label": ["cat", "", "dog"]'),
+            layout="long",
         ),
     )
 
 
-_PARQUET = _arrow_format(
-    "parquet",
-    name="Parquet",
-    media="application/vnd.apache.parquet",
-    endings=(".parquet", ".pq"),
-    magic=b"PAR1",
-    writer='pyarrow.parquet.write_table(table, "predictions.parquet")',
+_ARROW_MEANING = (
+    "Columns as in CSV, with list columns for sets of labels and for scores. Read where the library pyarrow "
+    "is installed (assay[arrow]). Problems carry a pointer: the column, then the row from 0."
 )
-_ARROW = _arrow_format(
-    "arrow",
+_PARQUET = Format(
+    key="parquet",
+    name="Parquet",
+    media_types=("application/vnd.apache.parquet",),
+    endings=(".parquet", ".pq"),
+    meaning=_ARROW_MEANING,
+    shapes=_arrow_shapes('pyarrow.parquet.write_table(table, "predictions.parquet")'),
+    read_bytes=_read_parquet,
+    templates={"parquet": FileTemplate(template_writers.write_parquet, has_cell_per_score=True)},
+    magic=b"PAR1",
+    library="pyarrow",
+    table=True,
+)
+_ARROW = Format(
+    key="arrow",
     name="Arrow IPC",
-    media="application/vnd.apache.arrow.file",
+    media_types=("application/vnd.apache.arrow.file",),
     endings=(".arrow", ".feather"),
+    meaning=_ARROW_MEANING,
+    shapes=_arrow_shapes('pyarrow.feather.write_feather(table, "predictions.arrow")'),
+    read_bytes=_read_arrow,
+    templates={"arrow": FileTemplate(template_writers.write_arrow, has_cell_per_score=True)},
     magic=b"ARROW1",
-    writer='pyarrow.feather.write_feather(table, "predictions.arrow")',
+    library="pyarrow",
+    table=True,
 )
 
 FORMATS: dict[str, Format] = {known.key: known for known in (_JSON, _JSON_LINES, _CSV, _TSV, _NPZ, _PARQUET, _ARROW)}

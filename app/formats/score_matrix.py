@@ -1,4 +1,4 @@
-"""Scores as a file gives them, in any shape, to one matrix in the order of the classes."""
+"""Builds one matrix in the order of the classes from the scores of a file, in any of their shapes."""
 
 import contextlib
 import math
@@ -29,30 +29,32 @@ from app.formats.vocabulary import ProblemText, Vocabulary
 from app.scoring.probability_rows import sum_tolerance, sums_to_one
 
 ScoreMatrix = NDArray[np.float64]
+ScorePairs = tuple[tuple[str, object], ...]
+"""An object of scores as strict_json decodes it: pairs of class and score."""
 _NUMBER_TYPES = frozenset({float, int})
 _MAX_NAME_LENGTH = 1000
-"""Characters of the longest name of a class that is compared in NFC."""
+"""Characters of the longest class name that is compared in NFC."""
 
 
 def build_score_matrix(
     table: NormalizedTable, vocabulary: Vocabulary, *, probabilities: bool, problems: Problems
 ) -> ScoreMatrix:
-    """The scores of all rows of a file, binary64: n × m in the order of the classes, or n × 1 of the positive label.
+    """The scores of all rows, binary64: n × m in the order of the classes, or n × 1 of the positive label.
 
-    Every fault is a problem at its place (then the values mean nothing): a wrong number of scores, what is no number,
-    an unknown class, and with `probabilities` also values outside [0, 1] and rows that do not sum to one.
+    Every fault is a problem with its location (then the values mean nothing): a wrong number of scores, a value that is
+    not a number, an unknown class, and with `probabilities` values outside [0, 1] and rows that do not sum to one.
     """
     return _ScoreMatrixBuilder(table, vocabulary, probabilities, problems).run()
 
 
 def named_classes(scores: RawScores) -> list[str]:
-    """The classes that a file gives scores for, as far as it names them (NFC)."""
+    """The classes that a file has scores for, as far as it names them (NFC)."""
     if scores.names is not None:
-        found = [name for name in scores.names if type(name) in {str, int}]
+        names = [name for name in scores.names if type(name) in {str, int}]
     else:
         rows = [] if isinstance(scores.values, np.ndarray) else scores.values
-        found = [key for row in rows if type(row) is tuple for key, _ in row]
-    return list(dict.fromkeys(to_nfc(str(name), _MAX_NAME_LENGTH) for name in found))
+        names = [key for row in rows if type(row) is tuple for key, _ in row]
+    return list(dict.fromkeys(to_nfc(str(name), _MAX_NAME_LENGTH) for name in names))
 
 
 @dataclass(slots=True)
@@ -61,18 +63,18 @@ class _ScoreMatrixBuilder:
     vocabulary: Vocabulary
     probabilities: bool
     problems: Problems
-    given: RawScores = field(init=False)
+    scores: RawScores = field(init=False)
     codes: Mapping[str, int] = field(init=False)
-    kept: Sequence[int] | None = None
-    """Which rows of the file those of the matrix are; None: all of them."""
+    file_rows: Sequence[int] | None = None
+    """The file rows of the rows of the matrix; None: all rows."""
 
     def __post_init__(self) -> None:
         assert self.table.scores is not None
-        self.given = self.table.scores
+        self.scores = self.table.scores
         self.codes = self.vocabulary.codes
 
     def run(self) -> ScoreMatrix:
-        values, names = self.given.values, self.given.names
+        values, names = self.scores.values, self.scores.names
         order = None if names is None else self._class_order(names)
         if names is not None and order is None:
             return np.zeros((len(self.table.rows), 1))
@@ -86,55 +88,52 @@ class _ScoreMatrixBuilder:
     # ---- the classes named once for all rows ---------------------------------------------------
 
     def _class_order(self, names: Sequence[object]) -> list[int] | None:
-        """For each class the column that holds it; None where the names are not the classes, each once."""
+        """For each class the column that holds it; None unless the names are the classes, each once."""
         before = self.problems.count
-        place = self.table.layout.column
-        found: dict[str, int] = {}
-        for at, given in enumerate(names):
-            if type(given) not in {str, int}:
-                self._fault("wrong_shape", place(at), "The name of a class must be a string.", got=_describe(given))
+        location_of = self.table.layout.column
+        positions: dict[str, int] = {}
+        for at, raw_name in enumerate(names):
+            if type(raw_name) not in {str, int}:
+                message = "The name of a class must be a string."
+                self._fault("wrong_shape", location_of(at), (message, None, _describe(raw_name)))
                 continue
-            name = self.vocabulary.name(str(given))
-            if name in found:
-                self._fault(
-                    "duplicate_label", place(at), f"{quote(name)} is named twice. Name it once.", got=quote(name)
-                )
+            name = self.vocabulary.normalize_name(str(raw_name))
+            if name in positions:
+                message = f"{quote(name)} is named twice. Name it once."
+                self._fault("duplicate_label", location_of(at), (message, None, quote(name)))
             elif name not in self.codes:
-                self._fault("unknown_label", place(at), *self.vocabulary.unknown(name))
-            found.setdefault(name, at)
-        known = [name for name in found if name in self.codes]
-        if self.vocabulary.positive is not None and known == list(found) == [self.vocabulary.positive]:
+                self._fault("unknown_label", location_of(at), self.vocabulary.unknown_class_text(name))
+            positions.setdefault(name, at)
+        known = [name for name in positions if name in self.codes]
+        if self.vocabulary.positive_label is not None and known == list(positions) == [self.vocabulary.positive_label]:
             return [0] if self.problems.count == before else None
-        if self.vocabulary.is_missing_class(found, len(known)):
-            self._fault(
-                "wrong_class_count",
-                self._class_names_location(),
-                *self.vocabulary.lacking(found, f"{len(known)} classes"),
-            )
-        return [found[name] for name in self.codes] if self.problems.count == before else None
+        if self.vocabulary.is_missing_class(positions, len(known)):
+            text = self.vocabulary.missing_classes_text(positions, f"{len(known)} classes")
+            self._fault("wrong_class_count", self._class_names_location(), text)
+        return [positions[name] for name in self.codes] if self.problems.count == before else None
 
     def _class_names_location(self) -> Location:
-        """Where the file names the classes: a list of them, or a line."""
+        """The location of the class names: a list, or a line."""
         first = self.table.layout.column(0)
         return Location("/classes" if first.pointer == "/classes/0" else None, first.line)
 
-    def _fault(
-        self, code: str, place: Location, message: str, expected: str | None = None, got: str | None = None
-    ) -> None:
-        row = place.line if place.line is not None else WHOLE_FILE_ROW
-        self.problems.add(build_problem(code, message, place, expected=expected, got=got), row)
+    def _fault(self, code: str, location: Location, text: ProblemText) -> None:
+        """Report a problem of the class names or of a whole array."""
+        message, expected, got = text
+        row = location.line if location.line is not None else WHOLE_FILE_ROW
+        self.problems.add_new(code, message, location, row=row, expected=expected, got=got)
 
     # ---- values that are numbers already ---------------------------------------------------------
 
     def _check_array(self, values: ScoreMatrix, order: Sequence[int] | None) -> ScoreMatrix:
-        """Check an array: its width, and that all numbers are finite."""
+        """Check the width of an array, and that all its numbers are finite."""
         matrix = values[:, None] if values.ndim == 1 else values
-        width, due = matrix.shape[1], len(self.codes) if order is None else len(order)
-        if width != due and not (order is None and width == 1 and self.vocabulary.positive is not None):
+        width, expected = matrix.shape[1], len(self.codes) if order is None else len(order)
+        if width != expected and not (order is None and width == 1 and self.vocabulary.positive_label is not None):
             message = f"There are {width} scores for each instance. Give one score for each class."
-            place = self.table.layout.place(0, "score") if len(values) else Location()
-            pointer = None if place.pointer is None else place.pointer.rsplit("/", 1)[0]
-            self._fault("wrong_class_count", Location(pointer), message, self.vocabulary.width, f"{width} scores")
+            location = self.table.layout.locate(0, "score") if len(values) else Location()
+            pointer = None if location.pointer is None else location.pointer.rsplit("/", 1)[0]
+            self._fault("wrong_class_count", Location(pointer), (message, self.vocabulary.width, f"{width} scores"))
         elif not np.isfinite(matrix).all() and not self.problems.total.get("not_a_number"):
             rows, at = np.nonzero(~np.isfinite(matrix))
             self._report("not_a_number", rows, lambda n: self._not_finite_problem(matrix, int(rows[n]), int(at[n])))
@@ -146,53 +145,51 @@ class _ScoreMatrixBuilder:
         return self._problem_at("not_a_number", row, self._column(at), message, expected="a finite number", got=got)
 
     def _column(self, at: int) -> int | None:
-        """How the file refers to a column of its scores: a single score has none."""
-        values = self.given.values
+        """The file's reference to a column of scores; a single score has none."""
+        values = self.scores.values
         return at if not isinstance(values, np.ndarray) or values.ndim > 1 else None
 
     def _report(self, code: str, rows: NDArray[np.intp], build: Callable[[int], Problem]) -> None:
-        """Problems of these positions, which ascend."""
+        """Report a problem for each of these positions, which ascend."""
         table_rows = self.table.rows
         first = [table_rows[self._row_of(int(row))] for row in rows[:MAX_LISTED_PROBLEMS]]
         self.problems.report_all(code, first, build, len(rows))
 
     def _row_of(self, row: int) -> int:
-        """The row of the file that a row of the matrix comes from."""
-        return row if self.kept is None else self.kept[row]
+        """The file row of a row of the matrix."""
+        return row if self.file_rows is None else self.file_rows[row]
 
-    def _problem_at(
-        self, code: str, row: int, item: ItemKey, message: str, *, expected: str | None, got: str | None
-    ) -> Problem:
-        place = self.table.layout.place(self.table.rows[row], "score", item)
-        return build_problem(code, message, place, instance_id=self.table.ids[row], expected=expected, got=got)
+    def _problem_at(self, code: str, row: int, item: ItemKey, message: str, **shown: str | None) -> Problem:
+        location = self.table.layout.locate(self.table.rows[row], "score", item)
+        return build_problem(code, message, location, instance_id=self.table.ids[row], **shown)
 
     # ---- values as JSON gives them -----------------------------------------------------------------
 
     def _rows(self, values: Sequence[object], order: Sequence[int] | None) -> ScoreMatrix:
-        """The scores in the order in which the file has them: that of its own names, or of the classes."""
+        """The scores in the order of the file: that of its own class names, or of the classes."""
         width = len(self.codes) if order is None else len(order)
-        may_stand_alone = order is None or len(order) == 1
-        single = may_stand_alone and bool(values) and self._alone(values[0]) is not None
-        quick = self._clean_matrix(values, 1 if single else width, named=order is not None)
-        if quick is not None:
-            return quick
-        single = may_stand_alone and self._is_mostly_single(values)
-        numbers, kept = array("d"), []  # of sound rows alone: a file may have many rows without any number
+        may_be_single = order is None or len(order) == 1
+        is_single = may_be_single and bool(values) and self._positive_score(values[0]) is not None
+        uniform = self._clean_matrix(values, 1 if is_single else width, named=order is not None)
+        if uniform is not None:
+            return uniform
+        is_single = may_be_single and self._is_mostly_single(values)
+        numbers, valid_rows = array("d"), []  # of valid rows alone: a file may have many rows without any number
         for row, value in enumerate(values):
-            found = self._single_score(row, value) if single else self._row(row, value, order)
-            if found is not None:
-                numbers.extend(found)
-                kept.append(row)
-        self.kept = kept if len(kept) < len(values) else None
-        return np.array(numbers, dtype=np.float64).reshape(len(kept), 1 if single else width)
+            row_numbers = self._single_score(row, value) if is_single else self._row_scores(row, value, order)
+            if row_numbers is not None:
+                numbers.extend(row_numbers)
+                valid_rows.append(row)
+        self.file_rows = valid_rows if len(valid_rows) < len(values) else None
+        return np.array(numbers, dtype=np.float64).reshape(len(valid_rows), 1 if is_single else width)
 
     def _clean_matrix(self, values: Sequence[object], width: int, *, named: bool) -> ScoreMatrix | None:
-        """The matrix of rows that are all alike and hold nothing but finite numbers."""
+        """The matrix of rows with the same shape and only finite numbers; None for any other rows."""
         kinds = set(map(type, values))
-        flat: list[object] = list(values)
+        cells: list[object] = list(values)
         order: Sequence[int] | None = None
         if kinds == {tuple} and not named:
-            keys, flat = _transpose_objects(values)
+            keys, cells = _transpose_objects(values)
             order = self._key_order(keys) if len(keys) == width else None
             if order is None:
                 return None
@@ -200,11 +197,11 @@ class _ScoreMatrixBuilder:
             lists: Sequence[list[object]] = values  # type: ignore[assignment]
             if set(map(len, lists)) != {width}:
                 return None
-            flat = list(chain.from_iterable(lists))
-        if not flat or not set(map(type, flat)) <= _NUMBER_TYPES:
+            cells = list(chain.from_iterable(lists))
+        if not cells or not set(map(type, cells)) <= _NUMBER_TYPES:
             return None
         try:
-            matrix = np.array(flat, dtype=np.float64).reshape(len(values), width)
+            matrix = np.array(cells, dtype=np.float64).reshape(len(values), width)
         except (OverflowError, ValueError):
             return None
         if not np.isfinite(matrix).all():
@@ -212,49 +209,48 @@ class _ScoreMatrixBuilder:
         return matrix if order is None else matrix[:, order]
 
     def _key_order(self, keys: Sequence[str]) -> list[int] | None:
-        """For each class the position of its key; None where the keys are not the classes."""
-        found = {self.vocabulary.name(key): at for at, key in enumerate(keys)}
-        return [found[name] for name in self.codes] if found.keys() == self.codes.keys() else None
+        """For each class the position of its key; None unless the keys are the classes."""
+        positions = {self.vocabulary.normalize_name(key): at for at, key in enumerate(keys)}
+        return [positions[name] for name in self.codes] if positions.keys() == self.codes.keys() else None
 
-    def _alone(self, value: object) -> tuple[ItemKey, object] | None:
-        """The score of the positive label alone, a number or an object of it, with how the file refers to it."""
-        if self.vocabulary.positive is None:
+    def _positive_score(self, value: object) -> tuple[ItemKey, object] | None:
+        """The file's reference to the score of the positive label, and the score: a number, or the only item of an object."""
+        if self.vocabulary.positive_label is None:
             return None
         if type(value) is tuple and len(value) == 1:
             key, item = value[0]
-            return (key, item) if self.vocabulary.name(key) == self.vocabulary.positive else None
+            return (key, item) if self.vocabulary.normalize_name(key) == self.vocabulary.positive_label else None
         return None if type(value) in {list, tuple} or value is None else (None, value)
 
     def _is_mostly_single(self, values: Sequence[object]) -> bool:
-        """Whether most rows that give anything give one score: no faulty row decides for the others."""
-        if self.vocabulary.positive is None:
+        """Whether most rows with scores have a single score, so that a faulty row does not decide for the others."""
+        if self.vocabulary.positive_label is None:
             return False
-        given = [value for value in values if value is not None and type(value) is not MissingValue]
-        if not given:
+        present = [value for value in values if value is not None and type(value) is not MissingValue]
+        if not present:
             return self.table.layout.name("score") == "score"
-        return 2 * sum(self._alone(value) is not None for value in given) > len(given)
+        return 2 * sum(self._positive_score(value) is not None for value in present) > len(present)
 
     def _single_score(self, row: int, value: object) -> list[float] | None:
-        """The score of the positive label alone."""
-        alone = (None, value) if value is None else self._alone(value)
-        if alone is None:
+        """The single score of a row, that of the positive label."""
+        score = (None, value) if value is None else self._positive_score(value)
+        if score is None:
             message = "Other rows give one score, that of the positive label. Give the same kind of score to all rows."
             self._add("wrong_class_count", row, None, lambda: (message, "a number", _describe(value)))
             return None
-        found = self._number(row, *alone)
-        return None if found is None else [found]
+        number = self._number(row, *score)
+        return None if number is None else [number]
 
-    def _row(self, row: int, value: object, order: Sequence[int] | None) -> list[float] | None:
-        """One row of scores: a list of the right width, or an object of all classes."""
+    def _row_scores(self, row: int, value: object, order: Sequence[int] | None) -> list[float] | None:
+        """The scores of a row: a list of the right width, or an object of all classes."""
         width = len(self.codes) if order is None else len(order)
         if value is MissingValue.FAULT:
             return None
         if type(value) is tuple:
             return self._scores_by_name(row, value, order)
         if type(value) is not list:
-            message = (
-                "These are no scores. Give an object of a number for each class, or a list in the order of classes."
-            )
+            message = "These are no scores. "
+            message += "Give an object of a number for each class, or a list in the order of classes."
             got = "nothing" if value is MissingValue.ABSENT else _describe(value)
             self._add("wrong_shape", row, None, lambda: (message, self.vocabulary.width, got))
             return None
@@ -266,34 +262,33 @@ class _ScoreMatrixBuilder:
         numbers = [self._number(row, at, item) for at, item in enumerate(value)]
         return None if None in numbers else [item for item in numbers if item is not None]
 
-    def _scores_by_name(
-        self, row: int, pairs: tuple[tuple[str, object], ...], order: Sequence[int] | None
-    ) -> list[float] | None:
-        """An object of all classes, put in the order in which the file has its lists."""
+    def _scores_by_name(self, row: int, pairs: ScorePairs, order: Sequence[int] | None) -> list[float] | None:
+        """The scores of an object of all classes, in the order of the file's lists."""
         if order is not None and len(order) != len(self.codes):
             message = "The file names one class for all rows, this row names its own. Name all classes, or none."
             expected, got = f"{len(order)} scores", f"{len(pairs)} scores"
             self._add("wrong_class_count", row, None, lambda: (message, expected, got))
             return None
-        found = self._object(row, pairs)
-        if found is None or order is None:
-            return found
-        return [value for _, value in sorted(zip(order, found, strict=True))]
+        scores = self._object(row, pairs)
+        if scores is None or order is None:
+            return scores
+        return [value for _, value in sorted(zip(order, scores, strict=True))]
 
-    def _object(self, row: int, pairs: tuple[tuple[str, object], ...]) -> list[float] | None:
-        found: dict[str, float | None] = {}
+    def _object(self, row: int, pairs: ScorePairs) -> list[float] | None:
+        scores: dict[str, float | None] = {}
         for key, item in pairs:
-            name = self.vocabulary.name(key)
+            name = self.vocabulary.normalize_name(key)
             if name not in self.codes:
-                self._add("unknown_label", row, key, partial(self.vocabulary.unknown, name))
-            elif name in found:
+                self._add("unknown_label", row, key, partial(self.vocabulary.unknown_class_text, name))
+            elif name in scores:
                 self._add("duplicate_label", row, key, partial(_repeated_class_text, name))
             else:
-                found[name] = self._number(row, key, item)
-        given = {self.vocabulary.name(key) for key, _ in pairs}
-        if self.vocabulary.is_missing_class(given, len(found)):
-            self._add("wrong_class_count", row, None, lambda: self.vocabulary.lacking(given, f"{len(found)} scores"))
-        values = [found.get(name) for name in self.codes]
+                scores[name] = self._number(row, key, item)
+        names = {self.vocabulary.normalize_name(key) for key, _ in pairs}
+        if self.vocabulary.is_missing_class(names, len(scores)):
+            build_text = partial(self.vocabulary.missing_classes_text, names, f"{len(scores)} scores")
+            self._add("wrong_class_count", row, None, build_text)
+        values = [scores.get(name) for name in self.codes]
         return None if None in values else [value for value in values if value is not None]
 
     def _number(self, row: int, item: ItemKey, value: object) -> float | None:
@@ -301,17 +296,17 @@ class _ScoreMatrixBuilder:
             return None
         if type(value) in _NUMBER_TYPES:
             with contextlib.suppress(OverflowError):
-                if math.isfinite(found := float(value)):  # type: ignore[arg-type]
-                    return found
+                if math.isfinite(number := float(value)):  # type: ignore[arg-type]
+                    return number
         message = "The score is not a finite number. Write one without quotes."
         self._add("not_a_number", row, item, lambda: (message, "a number", _describe(value)))
         return None
 
-    def _add(self, code: str, row: int, item: ItemKey, say: Callable[[], ProblemText]) -> None:
-        """Report a fault of a row; what to say of it is asked only if it will be listed."""
+    def _add(self, code: str, row: int, item: ItemKey, build_text: Callable[[], ProblemText]) -> None:
+        """Report a problem of a row; its text is built only if it will be listed."""
 
         def build() -> Problem:
-            message, expected, got = say()
+            message, expected, got = build_text()
             return self._problem_at(code, row, item, message, expected=expected, got=got)
 
         self.problems.report(code, self.table.rows[row], build)
@@ -319,15 +314,15 @@ class _ScoreMatrixBuilder:
     # ---- probabilities -----------------------------------------------------------------------------
 
     def _check_probabilities(self, matrix: ScoreMatrix, order: Sequence[int] | None) -> None:
-        """Where a metric needs probabilities: each within [0, 1], and of exclusive classes they sum to one."""
+        """Check probabilities: each within [0, 1]; those of exclusive classes sum to one."""
         outside = (matrix < 0) | (matrix > 1)
         if outside.any():
             rows, at = np.nonzero(outside)
             build = partial(self._not_a_probability_problem, matrix, rows, at, order)
             self._report("not_a_probability", rows, build)
         if self.vocabulary.exclusive and matrix.shape[1] > 1:
-            sound = np.asarray(np.isfinite(matrix).all(axis=1) & ~outside.any(axis=1))
-            (rows,) = np.nonzero(sound & ~sums_to_one(np.where(sound[:, None], matrix, 0.0)))
+            is_valid = np.asarray(np.isfinite(matrix).all(axis=1) & ~outside.any(axis=1))
+            (rows,) = np.nonzero(is_valid & ~sums_to_one(np.where(is_valid[:, None], matrix, 0.0)))
             self._report("not_a_probability", rows, partial(self._sum_not_one_problem, matrix, rows))
 
     def _not_a_probability_problem(
@@ -337,20 +332,19 @@ class _ScoreMatrixBuilder:
         value = matrix[row, column]
         message = "A metric of this challenge needs probabilities, so each score must lie from 0 to 1."
         item = self._item_of_class(self._row_of(row), column, order)
-        return self._problem_at(
-            "not_a_probability", self._row_of(row), item, message, expected="0 … 1", got=repr(float(value))
-        )
+        got = repr(float(value))
+        return self._problem_at("not_a_probability", self._row_of(row), item, message, expected="0 … 1", got=got)
 
     def _item_of_class(self, row: int, column: int, order: Sequence[int] | None) -> ItemKey:
-        """How the file refers to the score of a class, given by its position in the vocabulary."""
-        values = self.given.values
+        """The file's reference to the score of a class, given by its position in the vocabulary."""
+        values = self.scores.values
         if isinstance(values, np.ndarray):
             return self._column(column if order is None else order[column])
         value = values[row]
         if type(value) is tuple and len(value) == 1:  # the score of the positive label alone, whatever its code
             return str(value[0][0])
         if type(value) is tuple:
-            return next(str(key) for key, _ in value if self.codes.get(self.vocabulary.name(key)) == column)
+            return next(str(key) for key, _ in value if self.codes.get(self.vocabulary.normalize_name(key)) == column)
         return (column if order is None else order[column]) if type(value) is list else None
 
     def _sum_not_one_problem(self, matrix: ScoreMatrix, rows: NDArray[np.intp], n: int) -> Problem:
@@ -366,13 +360,13 @@ def _transpose_objects(values: Sequence[object]) -> tuple[Sequence[str], list[ob
     first = values[0]
     assert isinstance(first, tuple)
     keys = tuple(key for key, _ in first)
-    flat: list[object] = []
+    cells: list[object] = []
     for row in values:
         assert isinstance(row, tuple)
         if tuple([key for key, _ in row]) != keys:
             return (), []
-        flat.extend([value for _, value in row])
-    return keys, flat
+        cells.extend([value for _, value in row])
+    return keys, cells
 
 
 def _repeated_class_text(name: str) -> ProblemText:

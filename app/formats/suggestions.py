@@ -1,37 +1,38 @@
-"""Did you mean: the known text that a mistyped one most likely stands for."""
+"""Suggestions for mistyped ids and labels: the known text that is most probably meant."""
 
 import re
 import unicodedata
 from collections.abc import Collection
-from difflib import get_close_matches
+
+from app.text.close_matches import close_matches
 
 _WORD_SEPARATORS = re.compile(r"[\s_\-]+")
 _ZERO_PADDING = re.compile(r"(?<!\d)0+(?=\d)")
 _FILE_EXTENSION = re.compile(r"\.[a-z][a-z0-9]{1,4}\Z")
 _LAST_WORD = re.compile(r"[0-9]+|[^\W_]+")
 _MAX_COMPARED = 300
-"""Up to so many known texts, similar ones are looked for."""
+"""With more known texts, similar ones are not searched for."""
 _MAX_FOLDED = 200_000
-"""Up to so many known texts, folded forms are looked for."""
+"""With more known texts, folded forms are not searched for."""
 _MAX_SEARCHES = 200
-"""So many texts of one file are compared with all known ones, which takes milliseconds each: twice what is listed."""
+"""How many texts of a file are compared with all known texts, which takes milliseconds each: twice what is listed."""
 
 
 def fold_text(text: str) -> str:
-    """A text without what people mix up: case, spaces and joiners, zero padding, compatibility forms."""
+    """A text without common variations: case, spaces and joiners, zero padding, compatibility forms."""
     flat = unicodedata.normalize("NFKC", text).casefold()
     return _ZERO_PADDING.sub("", _WORD_SEPARATORS.sub("", flat))
 
 
 def last_word(text: str) -> str | None:
-    """The part that ids keep when a prefix or a file's ending is added or lost: the last number, or the last word."""
+    """The part of an id that survives a changed prefix or file ending: its last number or word."""
     flat = _FILE_EXTENSION.sub("", unicodedata.normalize("NFKC", text[-200:]).casefold())
-    found = _LAST_WORD.match(flat[::-1])  # backwards, so that no text is looked through more than once
-    return _ZERO_PADDING.sub("", found.group()[::-1]) if found else None
+    match = _LAST_WORD.match(flat[::-1])  # reversed, so that the search is linear
+    return _ZERO_PADDING.sub("", match.group()[::-1]) if match else None
 
 
 class SuggestionFinder:
-    """Finds a known text near a given one; its tables are made when first asked."""
+    """Finds the known text that is closest to a given one; its tables are built on first use."""
 
     def __init__(self, known: Collection[str]) -> None:
         self._known = known
@@ -39,8 +40,8 @@ class SuggestionFinder:
         self._tails: dict[str, str | None] = {}
         self._searches = 0
 
-    def of(self, text: str) -> str | None:
-        """The first known text with the same folded form, the only one with the same tail, or the most similar of few."""
+    def find(self, text: str) -> str | None:
+        """The first known text with the same folded form, the only one with the same tail, or the most similar one."""
         if len(self._known) > _MAX_FOLDED:
             return None
         if self._folded is None:
@@ -53,14 +54,13 @@ class SuggestionFinder:
         if len(self._folded) > _MAX_COMPARED or len(flat) > 100 or self._searches >= _MAX_SEARCHES:
             return None
         self._searches += 1
-        found = get_close_matches(flat, self._folded, n=1, cutoff=0.8)
-        return self._folded[found[0]] if found else None
+        return next((self._folded[match] for match in close_matches(flat, self._folded, most=1, cutoff=0.8)), None)
 
     def _build_index(self) -> dict[str, str]:
-        found: dict[str, str] = {}
+        folded: dict[str, str] = {}
         for name in self._known:
-            found.setdefault(fold_text(name), name)
+            folded.setdefault(fold_text(name), name)
             end = last_word(name)
             if end is not None:
                 self._tails[end] = None if end in self._tails else name
-        return found
+        return folded

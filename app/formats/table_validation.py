@@ -1,7 +1,7 @@
-"""Tables to arrays: every id and label checked against the known ids and classes.
+"""Validates tables: checks every id and label against the known ids and classes, and builds arrays.
 
-Works the same with and without gold labels at hand, so a dry run, the command line and scoring answer alike; no
-message depends on a gold label.
+It needs no gold labels, so that a dry run, the command line and scoring give the same answer, and no message depends on
+a gold label.
 """
 
 import re
@@ -18,7 +18,6 @@ from app.formats.layouts import KeyedMapLayout
 from app.formats.problems import (
     END_OF_FILE_ROW,
     MAX_LISTED_PROBLEMS,
-    Location,
     Problem,
     Problems,
     TooManyProblems,
@@ -33,8 +32,10 @@ from app.scoring.declaration.metric_syntax import pluralize
 from app.scoring.declaration.task import TaskSpec
 from app.scoring.evaluation_input import MISSING_CODE, IdIndex, Labels, PredictionArrays
 
+Int32s = NDArray[np.int32]
+
 _LABEL_SEPARATOR = re.compile(r"[|,;]")
-"""What labels are joined by, rightly or not."""
+"""Characters that join labels, in some files wrongly."""
 
 
 def validate_table(
@@ -46,73 +47,50 @@ def validate_table(
     void: Collection[str] = (),
     problems: Problems,
 ) -> PredictionArrays | None:
-    """Join a table with the known ids, and turn labels into codes (positions in the classes) and scores into a matrix.
+    """Join a table with the known ids; labels become codes (positions in the classes), scores become a matrix.
 
-    Returns what the file says of n instances in the order of `known`; None where the problems are such that nothing
-    may be scored. `void` ids are ignored and need not be given.
+    Returns the arrays for n instances in the order of `known`; None if a problem prevents scoring. `void` ids are
+    ignored and may be absent.
     """
+    codes = {label: code for code, label in enumerate(spec.classes)}
     with suppress(TooManyProblems):
-        return _validate_table(table, known, spec, rules=rules, void=void, problems=problems)
+        joined = _join_clean_table(table, known, codes)
+        if joined is None:
+            joined = _RowValidator(table, known, codes, rules, void, problems).run()
+        scores = None
+        if table.scores is not None:
+            vocabulary = Vocabulary(spec.classes, spec.positive_label, exclusive=spec.task != "multilabel")
+            scored = _without_void_rows(table, void)
+            matrix = build_score_matrix(scored, vocabulary, probabilities=rules.probabilities, problems=problems)
+            scores = None if problems else joined.place(matrix, len(known))
+        elif rules.scores == "due" and table.unreadable_rows != END_OF_FILE_ROW:
+            example = '"score": 0.7' if spec.task == "binary" else '"scores": {"a": 0.7, "b": 0.3}'
+            message = "The file gives no scores, which the primary metric needs. Give each instance one for each class"
+            problems.add_new("wrong_shape", f"{message}, such as {example}.", expected="scores", got="labels alone")
+        return None if problems else PredictionArrays(joined.labels, scores)
     return None
 
 
-def _validate_table(
-    table: NormalizedTable,
-    known: IdIndex,
-    spec: TaskSpec,
-    *,
-    rules: ReadingRules,
-    void: Collection[str],
-    problems: Problems,
-) -> PredictionArrays | None:
-    codes = {label: code for code, label in enumerate(spec.classes)}
-    joined = _join_clean_table(table, known, codes)
-    if joined is None:
-        joined = _RowValidator(table, known, codes, rules, void, problems).run()
-    scores = None
-    if table.scores is not None:
-        vocabulary = Vocabulary(spec.classes, spec.positive_label, exclusive=spec.task != "multilabel")
-        matrix = build_score_matrix(
-            _without_void_rows(table, void), vocabulary, probabilities=rules.probabilities, problems=problems
-        )
-        scores = None if problems else joined.place(matrix, len(known))
-    elif rules.scores == "due" and table.unreadable_rows != END_OF_FILE_ROW:
-        problems.add(_no_scores_problem(spec))
-    return None if problems else PredictionArrays(joined.labels, scores)
-
-
 def _without_void_rows(table: NormalizedTable, void: Collection[str]) -> NormalizedTable:
-    """The table without the rows of void ids: whatever their scores are, they are ignored."""
+    """The table without the rows of void ids, whose scores are ignored and not checked."""
     if table.scores is None or not any(name in void for name in table.ids):
         return table
-    kept = [at for at, name in enumerate(table.ids) if name not in void]
+    scored = [at for at, name in enumerate(table.ids) if name not in void]
     values = table.scores.values
-    scores = values[kept] if isinstance(values, np.ndarray) else [values[at] for at in kept]
-    return replace(
-        table,
-        ids=[table.ids[at] for at in kept],
-        rows=[table.rows[at] for at in kept],
-        scores=RawScores(scores, table.scores.names),
-    )
-
-
-def _no_scores_problem(spec: TaskSpec) -> Problem:
-    example = '"score": 0.7' if spec.task == "binary" else '"scores": {"a": 0.7, "b": 0.3}'
-    message = (
-        "The file gives no scores, which the primary metric needs. Give each instance one for each class, such as "
-    )
-    return build_problem("wrong_shape", f"{message}{example}.", Location(), expected="scores", got="labels alone")
+    scores = values[scored] if isinstance(values, np.ndarray) else [values[at] for at in scored]
+    ids, rows = [table.ids[at] for at in scored], [table.rows[at] for at in scored]
+    return replace(table, ids=ids, rows=rows, scores=RawScores(scores, table.scores.names))
 
 
 @dataclass(frozen=True, slots=True)
 class _JoinedRows:
-    """Which instance each row of a file describes (rows of void ids aside), and the labels by instance, if it has some."""
+    """The instance of each row of a file (without void rows), and the labels by instance if the file has labels."""
 
     labels: Labels | None
-    targets: NDArray[np.int32]
+    targets: Int32s
 
     def place(self, values: NDArray[np.float64], n: int) -> NDArray[np.float64]:
-        """Put the scores of file rows where they belong; NaN for instances that no row describes."""
+        """The scores of file rows in the order of the instances; NaN for instances without a row."""
         if np.array_equal(self.targets, np.arange(n)):
             return values
         placed = np.full((n, values.shape[1]), np.nan)
@@ -121,7 +99,7 @@ class _JoinedRows:
 
 
 def _join_clean_table(table: NormalizedTable, known: IdIndex, codes: dict[str, int]) -> _JoinedRows | None:
-    """The join of a table with which nothing at all is odd."""
+    """The join of a table without any problem; None for any other table."""
     if len(table.ids) != len(known) or None in table.ids or table.unreadable_rows:
         return None
     ids = [name for name in table.ids if name is not None]
@@ -130,18 +108,18 @@ def _join_clean_table(table: NormalizedTable, known: IdIndex, codes: dict[str, i
         return None
     if table.labels is None:
         return _JoinedRows(None, targets)
-    look = codes.get
+    code_of = codes.get
     try:
-        found = np.fromiter(map(look, table.labels), dtype=np.int32, count=len(table.labels))  # type: ignore[arg-type]
+        label_codes = np.fromiter(map(code_of, table.labels), dtype=np.int32, count=len(table.labels))  # type: ignore[arg-type]
     except TypeError:  # an unknown label has the code None
         return None
-    if table.counts is not None and has_repeated_labels(found, table.counts, len(codes)):
+    if table.counts is not None and has_repeated_labels(label_codes, table.counts, len(codes)):
         return None
-    return _JoinedRows(assemble_labels(targets, found, table.counts, len(known)), targets)
+    return _JoinedRows(assemble_labels(targets, label_codes, table.counts, len(known)), targets)
 
 
-def has_repeated_labels(codes: NDArray[np.int32], counts: Sequence[int], m: int) -> bool:
-    """Whether any set of labels, of m classes, holds one twice."""
+def has_repeated_labels(codes: Int32s, counts: Sequence[int], m: int) -> bool:
+    """Whether any set of labels (of m classes) contains a label twice."""
     if counts and max(counts) > m:
         return True
     owner = np.repeat(np.arange(len(counts), dtype=np.int64), counts)
@@ -149,10 +127,8 @@ def has_repeated_labels(codes: NDArray[np.int32], counts: Sequence[int], m: int)
     return bool((keys[1:] == keys[:-1]).any())
 
 
-def assemble_labels(
-    targets: NDArray[np.int32], codes: NDArray[np.int32], counts: Sequence[int] | None, n: int
-) -> Labels:
-    """Put the labels of file rows where they belong: file row i describes instance targets[i] of n."""
+def assemble_labels(targets: Int32s, codes: Int32s, counts: Sequence[int] | None, n: int) -> Labels:
+    """The labels of file rows in the order of the instances: file row i describes instance targets[i] of n."""
     if counts is None:
         placed = np.full(n, MISSING_CODE, dtype=np.int32)
         placed[targets] = codes
@@ -160,7 +136,7 @@ def assemble_labels(
     sizes = np.asarray(counts, dtype=np.int64)
     offsets = np.zeros(len(sizes) + 2, dtype=np.int64)
     np.cumsum(sizes, out=offsets[1:-1])
-    offsets[-1] = offsets[-2]  # one empty row at the end, for instances that no row describes
+    offsets[-1] = offsets[-2]  # an empty row at the end, for instances without a row
     source = np.full(n, len(sizes), dtype=np.int64)
     source[targets] = np.arange(len(sizes))
     return Labels(codes, offsets).take(source)
@@ -168,7 +144,7 @@ def assemble_labels(
 
 @dataclass(slots=True)
 class _RowValidator:
-    """Row by row, reporting every fault, in file order."""
+    """Validates row by row and reports every problem, in file order."""
 
     table: NormalizedTable
     known: IdIndex
@@ -186,7 +162,7 @@ class _RowValidator:
         self.label_suggestions = SuggestionFinder(self.codes)
 
     def run(self) -> _JoinedRows:
-        """Check all rows, then what is missing."""
+        """Check all rows, then look for missing ids."""
         table = self.table
         targets: list[int] = []
         codes: list[int] = []
@@ -200,22 +176,22 @@ class _RowValidator:
             target = self._target_row(row, name, rows[number])
             if name is not None and target == MISSING_CODE and name in self.void:
                 continue
-            found = [] if labels is None else self._codes(row, name, labels, several=counts is not None)
+            row_codes = [] if labels is None else self._label_codes(row, name, labels, several=counts is not None)
             if target != MISSING_CODE:
                 targets.append(target)
-                codes.extend(found)
+                codes.extend(row_codes)
                 if counts is not None:
-                    counts.append(len(found))
+                    counts.append(len(row_codes))
         self._report_missing_ids(targets)
-        self._note(len(self.known) - len(targets))
-        found_at = np.asarray(targets, dtype=np.int32)
+        self._note_tolerated(len(self.known) - len(targets))
+        instances = np.asarray(targets, dtype=np.int32)
         if table.labels is None:
-            return _JoinedRows(None, found_at)
-        placed = assemble_labels(found_at, np.asarray(codes, dtype=np.int32), counts, len(self.known))
-        return _JoinedRows(placed, found_at)
+            return _JoinedRows(None, instances)
+        placed = assemble_labels(instances, np.asarray(codes, dtype=np.int32), counts, len(self.known))
+        return _JoinedRows(placed, instances)
 
     def _target_row(self, row: int, name: str | None, target: int) -> int:
-        """Which known instance a row describes; NOTHING for none, or for one that was described before."""
+        """The instance of a row; MISSING_CODE if there is none, or if another row described it already."""
         if name is None:
             return MISSING_CODE
         if target == MISSING_CODE:
@@ -234,50 +210,49 @@ class _RowValidator:
         layout = self.table.layout
         return isinstance(layout, KeyedMapLayout) and layout.keys[row] == layout.keys[first]
 
-    def _codes(self, row: int, name: str | None, labels: Sequence[str | None], *, several: bool) -> list[int]:
-        found: Sequence[int | None] = list(map(self.codes.get, labels))  # type: ignore[arg-type]
-        once = len(set(labels)) == len(labels)
-        if once and None in found and self.rules.unknown_label != "reject" and None not in labels:
-            self.outside += found.count(None)
+    def _label_codes(self, row: int, name: str | None, labels: Sequence[str | None], *, several: bool) -> list[int]:
+        codes: Sequence[int | None] = list(map(self.codes.get, labels))  # type: ignore[arg-type]
+        are_distinct = len(set(labels)) == len(labels)
+        if are_distinct and None in codes and self.rules.unknown_label != "reject" and None not in labels:
+            self.outside += codes.count(None)
             if self.rules.unknown_label == "drop":
-                found = [code for code in found if code is not None]
+                codes = [code for code in codes if code is not None]
             else:
-                found = [len(self.codes) if code is None else code for code in found]
-        elif not once or None in found:
-            found = self._codes_of_faulty_labels(row, name, labels, found, several=several)
-        return found if several or found else [MISSING_CODE]  # type: ignore[return-value]
+                codes = [len(self.codes) if code is None else code for code in codes]
+        elif not are_distinct or None in codes:
+            codes = self._codes_of_faulty_labels(row, name, labels, codes, several=several)
+        return codes if several or codes else [MISSING_CODE]  # type: ignore[return-value]
 
     def _codes_of_faulty_labels(
-        self, row: int, name: str | None, labels: Sequence[str | None], found: Sequence[int | None], *, several: bool
+        self, row: int, name: str | None, labels: Sequence[str | None], known: Sequence[int | None], *, several: bool
     ) -> list[int]:
-        """The codes of labels some of which are unknown or come twice: what the rules leave of them, or a problem each."""
-        rules, kept, seen = self.rules, list[int](), set[str]()
+        """The codes of labels, some of which are unknown or repeated: these follow the rules or are reported."""
+        rules, codes, seen = self.rules, list[int](), set[str]()
         order, report = self.table.layout.order, self.problems.report
-        for item, (label, code) in enumerate(zip(labels, found, strict=True)):
+        for item, (label, code) in enumerate(zip(labels, known, strict=True)):
             if label is None:
                 continue
-            again = label in seen
-            if again and rules.duplicates != "multiset":
+            at = item if several else None
+            is_repeated = label in seen
+            if is_repeated and rules.duplicates != "multiset":
                 if rules.duplicates == "reject":
-                    at = item if several else None
-                    report(
-                        "duplicate_label", order(row, at), partial(self._repeated_label_problem, row, at, name, label)
-                    )
+                    build = partial(self._repeated_label_problem, row, at, name, label)
+                    report("duplicate_label", order(row, at), build)
                 continue
             seen.add(label)
             if code is not None:
-                kept.append(code)
+                codes.append(code)
             elif rules.unknown_label == "reject":
-                at = item if several else None
                 report("unknown_label", order(row, at), partial(self._unknown_label_problem, row, at, name, label))
             else:
                 self.outside += 1
                 if rules.unknown_label == "count_as_fp":
-                    kept.append(len(self.codes) + again)
-        return kept
+                    # A repeated unknown label has the code m + 1 instead of m.
+                    codes.append(len(self.codes) + is_repeated)
+        return codes
 
-    def _note(self, absent: int) -> None:
-        """Say what the conventions of the recipe let pass: nothing is dropped in silence."""
+    def _note_tolerated(self, absent: int) -> None:
+        """Note what the options of the recipe tolerated, so that nothing is dropped silently."""
         if self.outside:
             done = "dropped" if self.rules.unknown_label == "drop" else "counted as false positives"
             what = pluralize(self.outside, "label outside the vocabulary was", "labels outside the vocabulary were")
@@ -289,7 +264,7 @@ class _RowValidator:
             self.table.notes.append(f"{what} as empty predictions ({rule})")
 
     def _report_missing_ids(self, targets: list[int]) -> None:
-        """Report known ids without a row; of a file that holds no readable table at all, nothing is known to be missing."""
+        """Report known ids without a row, unless the file has no readable table, from which nothing follows."""
         absent = np.ones(len(self.known), dtype=bool)
         absent[np.asarray(targets, dtype=np.int64)] = False
         rows = np.flatnonzero(absent)
@@ -297,58 +272,51 @@ class _RowValidator:
             return
         first = rows[:MAX_LISTED_PROBLEMS].tolist()
         ends = [END_OF_FILE_ROW] * len(first)
-        self.problems.report_all(
-            "missing_instances", ends, lambda n: self._missing_id_problem(self.known.ids[first[n]]), len(rows)
-        )
+        build = partial(self._missing_id_problem, [self.known.ids[row] for row in first])
+        self.problems.report_all("missing_instances", ends, build, len(rows))
 
     # ---- the problems, built only for those that are listed --------------------------------------
 
     def _unknown_id_problem(self, row: int, name: str) -> Problem:
-        near = self.id_suggestions.of(name)
-        mend = (
-            f"Did you mean {quote(near)}?"
-            if near is not None
-            else "Take the ids from the template, or from the list of ids."
-        )
-        message = f"{quote(name)} is not among the expected ids. {mend}"
-        place = self.table.layout.place(row, "id")
-        return build_problem(
-            "unknown_id", message, place, instance_id=name, expected=_quote_optional(near), got=quote(name)
-        )
+        near = self.id_suggestions.find(name)
+        expected = None if near is None else quote(near)
+        remedy = "Take the ids from the template, or from the list of ids."
+        if near is not None:
+            remedy = f"Did you mean {expected}?"
+        message = f"{quote(name)} is not among the expected ids. {remedy}"
+        location = self.table.layout.locate(row, "id")
+        return build_problem("unknown_id", message, location, instance_id=name, expected=expected, got=quote(name))
 
-    def _missing_id_problem(self, name: str) -> Problem:
+    def _missing_id_problem(self, names: Sequence[str], position: int) -> Problem:
+        name = names[position]
         message = f"There is no prediction for {quote(name)}. Add one; every expected id needs exactly one."
         if self.table.unreadable_rows:
             message += " (Perhaps it is meant by a row whose id could not be read.)"
-        return build_problem("missing_instances", message, Location(), instance_id=name)
+        return build_problem("missing_instances", message, instance_id=name)
 
     def _repeated_id_problem(self, code: str, row: int, first: int, name: str) -> Problem:
-        earlier = self.table.layout.place(first, "id")
+        earlier = self.table.layout.locate(first, "id")
         where = f"line {earlier.line}" if earlier.line else f"{earlier.pointer}"
         message = f"{quote(name)} stands at {where} already. Give each id once (ids are compared after Unicode NFC)."
-        return build_problem(code, message, self.table.layout.place(row, "id"), instance_id=name, got=quote(name))
+        return build_problem(code, message, self.table.layout.locate(row, "id"), instance_id=name, got=quote(name))
 
     def _repeated_label_problem(self, row: int, item: int | None, name: str | None, label: str) -> Problem:
         message = f"{quote(label)} is given twice for this instance. Give each label once."
-        place = self.table.layout.place(row, "label", item)
-        return build_problem("duplicate_label", message, place, instance_id=name, got=quote(label))
+        location = self.table.layout.locate(row, "label", item)
+        return build_problem("duplicate_label", message, location, instance_id=name, got=quote(label))
 
     def _unknown_label_problem(self, row: int, item: int | None, name: str | None, label: str) -> Problem:
         parts = [part.strip() for part in _LABEL_SEPARATOR.split(label)]
-        joined = len(parts) > 1 and all(part in self.codes for part in parts)
-        near = None if joined else self.label_suggestions.of(label)
-        mend = f"Did you mean {quote(near)}?" if near is not None else "Use one of the labels of the vocabulary."
-        if joined:
-            several = "Give each label of its own: in a list, or in a table joined by |."
-            mend = several if self.table.counts is not None else "One label is due here."
-        message = f"{quote(label)} is not in the vocabulary (labels are compared exactly). {mend}"
-        place = self.table.layout.place(row, "label", item)
-        expected = _quote_optional(near) or _describe_vocabulary(list(self.codes))
-        return build_problem("unknown_label", message, place, instance_id=name, expected=expected, got=quote(label))
-
-
-def _quote_optional(text: str | None) -> str | None:
-    return None if text is None else quote(text)
+        is_joined = len(parts) > 1 and all(part in self.codes for part in parts)
+        near = None if is_joined else self.label_suggestions.find(label)
+        remedy = f"Did you mean {quote(near)}?" if near is not None else "Use one of the labels of the vocabulary."
+        if is_joined:
+            several = "Give each label of its own: in a list, or in a table is_joined by |."
+            remedy = several if self.table.counts is not None else "One label is due here."
+        message = f"{quote(label)} is not in the vocabulary (labels are compared exactly). {remedy}"
+        location = self.table.layout.locate(row, "label", item)
+        expected = _describe_vocabulary(list(self.codes)) if near is None else quote(near)
+        return build_problem("unknown_label", message, location, instance_id=name, expected=expected, got=quote(label))
 
 
 def _describe_vocabulary(classes: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""Text of one format that was sent as another, told by how it begins: one problem that says so instead of many."""
+"""Detects text of one format that was sent as another, so that one problem can say so instead of many."""
 
 import re
 
@@ -9,23 +9,22 @@ _TABLE_FORMATS = ((",", "CSV", ".csv", "text/csv"), ("\t", "TSV", ".tsv", "text/
 
 
 def table_format_problem(text: str, read_as: str) -> Problem | None:
-    """The advice for a table that was sent as JSON, by its media type or the lack of a telling file name."""
-    first = text[:2000].split("\n", 1)[0].strip()
+    """Advice for a table that was sent as JSON, because of its media type or a file name without a known ending."""
+    first_line = text[:2000].split("\n", 1)[0].strip()
     for sign, name, ending, media in _TABLE_FORMATS:
-        if sign in first and first.replace(sign, "").replace("_", "").isalnum():
-            message = (
-                f"This was read as {read_as} but looks like {name}. Name the file {ending}, or send it as {media}."
-            )
-            return build_problem("syntax", message, Location(None, 1, 1), expected=read_as, got=describe_value(first))
+        if sign in first_line and first_line.replace(sign, "").replace("_", "").isalnum():
+            message = f"This was read as {read_as} but looks like {name}. "
+            message += f"Name the file {ending}, or send it as {media}."
+            got = describe_value(first_line)
+            return build_problem("syntax", message, Location(None, 1, 1), expected=read_as, got=got)
     return None
 
 
 def json_format_problem(text: str, read_as: str) -> Problem | None:
-    """The advice for JSON that was sent as a table."""
+    """Advice for JSON that was sent as a table."""
     if not _JSON_START.match(text[:2000]):
         return None
-    mend = "Name the file .json (.jsonl with one record a line), or send it as application/json (application/x-ndjson)."
-    message = f"This was read as {read_as} but looks like JSON. {mend}"
-    return build_problem(
-        "syntax", message, Location(None, 1, 1), expected=read_as, got=describe_value(text[:2000].split("\n", 1)[0])
-    )
+    remedy = "Name the file .json (.jsonl with one record a line), or send it as application/json"
+    message = f"This was read as {read_as} but looks like JSON. {remedy} (application/x-ndjson)."
+    got = text[:2000].split("\n", 1)[0]
+    return build_problem("syntax", message, Location(None, 1, 1), expected=read_as, got=describe_value(got))

@@ -36,8 +36,8 @@ def encode_gold(gold: Gold) -> tuple[_Header, _NamedArrays]:
             arrays |= {name: parts.codes, f"{name}_names": encode_texts(parts.names)}
     if gold.void:
         arrays["void"] = encode_texts(sorted(gold.void))
-    if list(gold.listed) != ids:
-        arrays["listed"] = encode_texts(gold.listed)
+    if list(gold.template_ids) != ids:
+        arrays["listed"] = encode_texts(gold.template_ids)
     return {
         "program": __version__,
         "scorer_version": SCORER_VERSION,
@@ -61,7 +61,7 @@ def decode_gold(header: _Header, arrays: Arrays) -> Gold:
         weights=arrays.get("weights"),
         weight_unit=Fraction(header["weight_unit"]),
         void=decode_texts(arrays["void"]) if "void" in arrays else frozenset(),
-        listed=decode_texts(arrays["listed"]) if "listed" in arrays else LazyTexts(len(index), lambda: index.ids),
+        template_ids=decode_texts(arrays["listed"]) if "listed" in arrays else LazyTexts(len(index), lambda: index.ids),
         notes=header["notes"],
         folds=_decode_grouping("folds", arrays),
         groups=_decode_grouping("groups", arrays),

@@ -71,7 +71,7 @@ def handle_gold(golds: GoldCache, request: dict[str, Any], cpu: StageCpuTimer) -
         "public_instances": None if gold.splits is None else int((gold.splits == 0).sum()),
         "weighted": gold.weights is not None,
         "void_instances": len(gold.void),
-        "longest_id": PhaseSize.of(gold.ids, (), void=gold.void).longest,
+        "longest_id": PhaseSize.of(gold.ids, (), void=gold.void).longest_id_bytes,
         "notes": gold.notes,
     }
 
@@ -123,7 +123,7 @@ def handle_template(golds: GoldCache, request: dict[str, Any], _cpu: StageCpuTim
     """Write the file to fill in to the path given."""
     gold = golds.load_valid(request["gold"])
     try:
-        body = build_template(gold.listed, gold.spec, request["format"], scores=request["scores"])
+        body = build_template(gold.template_ids, gold.spec, request["format"], scores=request["scores"])
     except BadRequest as refused:
         return {"valid": False, "detail": refused.detail, "remedy": refused.advice}
     Path(request["target"]).write_bytes(body)

@@ -136,7 +136,7 @@ def test_ignored_rows_are_void_in_every_format(path: Path, data: st.DataObject) 
         assert gold.ids == [nfc_of(one)(at) for at in kept]
         assert gold.splits is not None
         assert gold.splits.tolist() == [int(usage[at] == "Private") for at in kept]
-        assert list(gold.listed) == sorted(map(nfc_of(one), range(one.data.n)))
+        assert list(gold.template_ids) == sorted(map(nfc_of(one), range(one.data.n)))
 
 
 FAULTS: dict[str, list[tuple[str, Any]]] = {

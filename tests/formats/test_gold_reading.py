@@ -242,7 +242,7 @@ def test_a_solution_file_of_a_competition_site_is_taken_as_it_is(tmp_path: Path,
     assert problems.to_dict()["problems"] == []
     assert gold is not None
     assert gold.ids == ["a", "b"]
-    assert list(gold.listed) == ["a", "b", "c"]
+    assert list(gold.template_ids) == ["a", "b", "c"]
     assert gold.void == {"c"}
     assert gold.splits is not None
     assert gold.splits.tolist() == [0, 1]
@@ -281,7 +281,7 @@ def test_gold_may_give_sets_of_acceptable_answers(tmp_path: Path, name: str) -> 
     assert gold is not None
     assert gold.ids == ["a", "b"]
     assert gold.void == {"c"}
-    assert list(gold.listed) == ["a", "b", "c"]  # who fills in a template does not learn which are void
+    assert list(gold.template_ids) == ["a", "b", "c"]  # who fills in a template does not learn which are void
     assert code_sets(gold.labels) == [[0, 1], [1]]
 
 

@@ -23,14 +23,14 @@ from tests.formats.reading import read_answer_labels
     ],
 )
 def test_case_spaces_padding_and_slips_are_seen_through(text: str, near: str | None) -> None:
-    assert SuggestionFinder(["cat", "Black cat", "item-007"]).of(text) == near
+    assert SuggestionFinder(["cat", "Black cat", "item-007"]).find(text) == near
 
 
 def test_among_many_known_texts_folding_and_the_last_part_are_tried() -> None:
     near = SuggestionFinder([f"item-{n:05}" for n in range(1000)])
-    assert near.of("ITEM 12") == "item-00012"
-    assert near.of("itme-00012") == "item-00012"
-    assert near.of("item-00012x") is None
+    assert near.find("ITEM 12") == "item-00012"
+    assert near.find("itme-00012") == "item-00012"
+    assert near.find("item-00012x") is None
 
 
 @pytest.mark.parametrize(

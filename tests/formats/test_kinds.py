@@ -69,7 +69,7 @@ SHAPES = [(key, at) for key, known in FORMATS.items() for at in range(len(known.
 
 def written(key: str, example: str, folder: Path) -> bytes:
     """The file that an example means: its text, or what its Python writes."""
-    if not FORMATS[key].binary:
+    if not FORMATS[key].is_binary:
         return example.encode()
     with contextlib.chdir(folder):
         exec(example, {"numpy": np, "pyarrow": pa})

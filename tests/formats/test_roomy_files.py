@@ -111,13 +111,13 @@ def test_what_people_send_beside_the_answers_fits(name: str, tmp_path: Path) -> 
 
 
 def test_a_phase_of_some_size_has_a_limit_far_below_that_of_the_site() -> None:
-    needs = PhaseSize(instances=5000, longest=16, classes=3, names=30)
+    needs = PhaseSize(instances=5000, longest_id_bytes=16, classes=3, class_names_bytes=30)
     assert limits_for_phase(needs, DEFAULT_LIMITS).expanded_bytes < 50 << 20
 
 
 def test_all_pairs_may_have_an_index_scores_and_more() -> None:
     limits = limits_for_phase(
-        PhaseSize(instances=1000, longest=16, classes=1000, names=8000), DEFAULT_LIMITS, pairs=True
+        PhaseSize(instances=1000, longest_id_bytes=16, classes=1000, class_names_bytes=8000), DEFAULT_LIMITS, pairs=True
     )
     assert limits.pairs is not None
     assert limits.pairs >= 1_000_000

@@ -27,7 +27,7 @@ def read(raw: bytes, name: str, task: TaskKind, **how: Any) -> Any:
     about = spec(task)
     return read_answers(
         raw,
-        TEMPLATES[name].format,
+        TEMPLATES[name].key,
         ids=ODD_IDS,
         classes=about.classes,
         task=task,
@@ -157,4 +157,4 @@ def test_a_template_with_too_many_places_is_refused_with_advice() -> None:
 def test_a_template_of_no_ids_is_still_a_file() -> None:
     for name in LABELLED:
         raw = build_template([], spec("multilabel"), name)
-        assert not read_answers(raw, TEMPLATES[name].format, ids=[], task="multilabel")[1] or name == "jsonl", name
+        assert not read_answers(raw, TEMPLATES[name].key, ids=[], task="multilabel")[1] or name == "jsonl", name

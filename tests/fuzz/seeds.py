@@ -221,7 +221,7 @@ def _hostile() -> Iterator[tuple[str, str, bytes]]:
         if (form, encoding) in {("csv", "zstd"), ("jsonl", "gzip")}:
             yield encoding, name, data
         if encoding == "zstd":
-            data = zstd.ZstdDecompressor().decompress(data, -1 if FORMATS[form].binary else 4000)
+            data = zstd.ZstdDecompressor().decompress(data, -1 if FORMATS[form].is_binary else 4000)
         if encoding != "gzip":
             yield form, name, data
 

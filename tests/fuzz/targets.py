@@ -128,7 +128,7 @@ def _loaded(data: bytes, source: SourceFile, task: TaskKind, *, declared: bool) 
         return False
     n = len(found.ids)
     assert n == len(set(found.ids)) == len(found.index) == found.labels.n > 0
-    assert set(found.ids) <= set(found.listed)
+    assert set(found.ids) <= set(found.template_ids)
     assert found.splits is None or (found.splits.shape == (n,) and np.isin(found.splits, (0, 1)).all())
     assert found.weights is None or (found.weights.shape == (n,) and (found.weights >= 0).all() and found.weights.any())
     _assert_codes(found.labels, len(found.spec.classes), sets=task == "multilabel")

@@ -66,13 +66,13 @@ def test_it_says_what_the_gold_said(prepared: PreparedGoldFolder, tmp_path: Path
     gold, back = kept(prepared, tmp_path, kind)
     assert back.ids == gold.ids
     assert set(back.void) == set(gold.void)
-    assert list(back.listed) == list(gold.listed)
-    assert len(back.listed) == len(gold.listed)
+    assert list(back.template_ids) == list(gold.template_ids)
+    assert len(back.template_ids) == len(gold.template_ids)
     assert back.index.rows([*reversed(gold.ids), "unknown"]).tolist() == [*reversed(range(len(gold.ids))), -1]
     assert (back.tables is None) == (gold.tables is None) == (kind == "uneven ids")
     if back.tables is not None:
         assert (back.tables.ids.texts(), tuple(back.tables.classes.texts())) == (gold.ids, gold.spec.classes)
-    own = {"index", "void", "listed", "tables"}
+    own = {"index", "void", "template_ids", "tables"}
     for name in (each.name for each in fields(Gold) if each.name not in own):
         assert plain(getattr(back, name)) == plain(getattr(gold, name)), name
 
@@ -108,9 +108,9 @@ def test_every_metric_gives_the_same_on_arrays_that_nobody_may_write(
 
 def test_no_id_is_a_string_until_one_is_asked_for(prepared: PreparedGoldFolder, tmp_path: Path) -> None:
     _, back = kept(prepared, tmp_path, "plain")
-    assert len(back.index) == len(back.listed) == 60
+    assert len(back.index) == len(back.template_ids) == 60
     assert "ids" not in vars(back.index)
-    assert back.listed[0] == "doc-000"
+    assert back.template_ids[0] == "doc-000"
     assert "ids" in vars(back.index)
 
 

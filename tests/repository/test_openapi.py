@@ -142,7 +142,7 @@ def test_every_example_of_a_body_is_valid(model: Any) -> None:
 def test_every_body_and_every_success_has_an_example(path: str, operation: dict[str, Any]) -> None:
     found = list(contents(operation))
     assert found or set(operation["responses"]) & {"204"}, path
-    binary = {media for known in FORMATS.values() if known.binary for media in known.media_types}
+    binary = {media for known in FORMATS.values() if known.is_binary for media in known.media_types}
     shown = [(where, media) for where, media, content in found if media not in binary and not examples_of(content)]
     assert shown == []  # no JSON can show the bytes of a binary file
 

@@ -170,7 +170,7 @@ def max_prediction_bytes(
         return None
     longest = 4 * limits.text_length if gold.longest_id is None else gold.longest_id
     needs = replace(
-        PhaseSize.of((), gold.classes), instances=gold.instances + (gold.void_instances or 0), longest=longest
+        PhaseSize.of((), gold.classes), instances=gold.instances + (gold.void_instances or 0), longest_id_bytes=longest
     )
     return max_upload_bytes(needs, limits, pairs=pairs)
 

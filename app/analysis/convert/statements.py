@@ -9,7 +9,7 @@ from app.analysis.convert.constraints import SINGLE_LABEL_MEASURES, WHOLE_TASK_M
 from app.analysis.convert.measures import COUNT_MEASURES, ONE_CLASS_MEASURES, RATIO_MEASURES
 from app.analysis.convert.printed_figures import PrintedFigure, parse_count, parse_figure
 from app.errors import InvalidContent
-from app.scoring.declaration.metric_syntax import did_you_mean
+from app.text.close_matches import did_you_mean
 
 LABEL_COLUMN, SIZE_COLUMN = "label", "size"
 MAX_INSTANCES, MAX_CLASSES = 10**15, 1_000

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from app.errors import DatabaseUnavailable
-from app.formats import FORMATS
 from app.formats.template import TEMPLATES, build_template
 from app.scoring import SCORER_VERSION
 from app.scoring.catalogue.description import describe_call, describe_metric
@@ -334,7 +333,7 @@ def _template_examples() -> dict[str, JSON]:
     spec = TaskSpec("multiclass", tuple(sorted(set(TRUE_LABELS.values()))))
     for name, made in TEMPLATES.items():
         media = made.media_type
-        if FORMATS[made.format].binary:  # bytes that no JSON can show
+        if made.is_binary:  # bytes that no JSON can show
             found[media] = {}
             continue
         text = build_template(list(TRUE_LABELS), spec, name).decode()

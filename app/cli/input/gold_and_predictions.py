@@ -49,7 +49,7 @@ class GoldAndPredictions:
             task=self.task,
             classes=self.classes,
             positive_label=self.positive_label,
-            beside=self.beside,
+            metadata=self.beside,
             void=self.void,
             wants_scores=wants_scores,
             options=options,

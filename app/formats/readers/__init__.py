@@ -1,1 +1,1 @@
-"""Readers, one module per format: text or bytes to columns, every fault with its place."""
+"""The readers of all formats: text or bytes to columns, with the location of every problem."""

@@ -1,41 +1,40 @@
-"""Parquet and Arrow IPC files, by way of pyarrow: opened without expanding them, and read in bounded batches.
+"""Opens Parquet and Arrow IPC files with pyarrow, without expanding them, and reads them in bounded batches.
 
-pyarrow is optional and slow to import, so it is imported where it is needed.
+pyarrow is optional and slow to import: the registry of formats imports this module on first use.
 """
-# ruff: noqa: PLC0415
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pyarrow.types as is_
 
 from app.formats.columns import check_set_label_count, check_value_count
 from app.formats.cpu_share import CpuShare
 from app.formats.problems import quote
 from app.formats.reading_rules import Limits
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
 _ROWS_PER_TABLE = 1 << 16
 _SPARE_ROW_GROUPS, _ROWS_PER_ROW_GROUP = 100_000, 1000
-"""Row groups or record batches, times columns: so many, and one more of each column for so many rows. Reading one takes
-some five microseconds."""
+"""The most row groups or record batches, times columns, and one more of each column per so many rows. Reading one takes
+about five microseconds."""
 _MAX_COMBINED_BATCHES = 4096
-"""Record batches taken together, where each has few rows."""
+"""Record batches combined into one table, where each has few rows."""
 _MAX_THRIFT_STRING_BYTES = 1 << 26
-"""Bytes that one text in the metadata of a Parquet file may take."""
+"""Bytes of a single text in the metadata of a Parquet file."""
 _MAX_THRIFT_CONTAINER_ITEMS = 1 << 20
-"""Columns or row groups that the metadata of a Parquet file may list: each takes some hundred bytes of memory."""
+"""Columns or row groups in the metadata of a Parquet file: each takes about a hundred bytes of memory."""
 REWRITE_REMEDY = "Write the file again with a current library, such as pandas or pyarrow."
 
 
 class ArrowFileError(Exception):
-    """The file, or one of its columns, is not taken."""
+    """The file, or one of its columns, is refused."""
 
     def __init__(self, code: str, message: str, column: str | None = None) -> None:
         super().__init__(message)
@@ -44,64 +43,59 @@ class ArrowFileError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class OpenedArrowFile:
-    """A file whose schema is known: the types of its columns, how many rows it says it has (or None), and its rows.
+    """A file whose schema is known: its column types, its declared number of rows (None if unknown), and its batches.
 
-    `batches` gives the columns of these names, batch by batch; texts may come as dictionaries, so that one that many
-    rows share is held once. Raises Refused where they say that they have more bytes than a file may have. `share` is the
-    CPU time of all that pyarrow does.
+    `batches` yields the columns with the given names, batch by batch; texts may come as dictionaries, so that a text
+    shared by many rows is held once. It raises ArrowFileError if the columns declare more bytes than a file may have.
+    `share` limits the CPU time of all calls of pyarrow.
     """
 
     share: CpuShare
-    schema: "pa.Schema"
+    schema: pa.Schema
     rows: int | None
-    batches: Callable[[Sequence[str]], Iterator["pa.RecordBatch"]]
+    batches: Callable[[Sequence[str]], Iterator[pa.RecordBatch]]
 
 
 def too_many_bytes_error(limits: Limits) -> ArrowFileError:
-    """What is said of columns with more bytes than a file may have."""
+    """The error for columns with more bytes than a file may have."""
     most = limits.expanded_bytes
     return ArrowFileError("too_large", f"The columns have more than {most} bytes. Leave out what is not scored.")
 
 
 def open_parquet(data: bytes, limits: Limits) -> OpenedArrowFile:
-    """Read the metadata of a Parquet file; raises Refused, and whatever pyarrow raises for what is none."""
-    import pyarrow.parquet as pq
-    import pyarrow.types as is_
-
+    """Read the metadata of a Parquet file; raises ArrowFileError, and any error of pyarrow for an invalid file."""
     share = limits.cpu_share(limits.decoding_seconds)
     bounds = {
         "thrift_string_size_limit": _MAX_THRIFT_STRING_BYTES,
         "thrift_container_size_limit": _MAX_THRIFT_CONTAINER_ITEMS,
     }
     with share.step():
-        first = pq.ParquetFile(BytesIO(data), **bounds)
-        told, schema = first.metadata, first.schema_arrow
-    _check_row_group_count(told.num_row_groups, "row groups", told.num_columns, limits)
+        header = pq.ParquetFile(BytesIO(data), **bounds)
+        metadata, schema = header.metadata, header.schema_arrow
+    _check_row_group_count(metadata.num_row_groups, "row groups", metadata.num_columns, limits)
 
-    def batches(names: Sequence[str]) -> Iterator["pa.RecordBatch"]:
-        if _uncompressed_bytes(told) > limits.expanded_bytes:
+    def batches(names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        if _uncompressed_bytes(metadata) > limits.expanded_bytes:
             raise too_many_bytes_error(limits)
         texts = [name for name in names if is_.is_string(schema.field(name).type)]
         how: dict[str, Any] = {"read_dictionary": texts, "page_checksum_verification": True, **bounds}
         with share.step():
-            again = pq.ParquetFile(BytesIO(data), metadata=told, **how)
-        return share.each(again.iter_batches(batch_size=_ROWS_PER_TABLE, columns=list(names), use_threads=False))
+            file = pq.ParquetFile(BytesIO(data), metadata=metadata, **how)
+        return share.each(file.iter_batches(batch_size=_ROWS_PER_TABLE, columns=list(names), use_threads=False))
 
-    return OpenedArrowFile(share, schema, told.num_rows, batches)
+    return OpenedArrowFile(share, schema, metadata.num_rows, batches)
 
 
 def _check_row_group_count(count: int, name: str, columns: int, limits: Limits) -> None:
-    """Refuse a file in more pieces than its rows can need: each is read for each column, however little it holds."""
+    """Refuse a file in more pieces than its rows can need: each is read once per column, however small it is."""
     most = _SPARE_ROW_GROUPS // max(1, columns) + limits.records // _ROWS_PER_ROW_GROUP
     if count > max(1, most):
-        message = (
-            f"The file has {count} {name} of {columns} columns; at most {max(1, most)} are allowed. {REWRITE_REMEDY}"
-        )
-        raise ArrowFileError("too_large", message)
+        message = f"The file has {count} {name} of {columns} columns; at most {max(1, most)} are allowed."
+        raise ArrowFileError("too_large", f"{message} {REWRITE_REMEDY}")
 
 
-def _count_nested_columns(schema: "pa.Schema") -> int:
-    """How many columns those of a schema are read as, with those inside them."""
+def _count_nested_columns(schema: pa.Schema) -> int:
+    """The number of columns of a schema, including nested ones."""
     count, left = 0, list(schema.types)
     while left:
         kind = left.pop()
@@ -110,36 +104,33 @@ def _count_nested_columns(schema: "pa.Schema") -> int:
     return count
 
 
-def _uncompressed_bytes(told: "pq.FileMetaData") -> int:
-    """How many bytes the columns have by what the file says.
+def _uncompressed_bytes(metadata: pq.FileMetaData) -> int:
+    """The total size of the columns, as declared in the metadata.
 
-    Of all columns, as the metadata of a single one may be of a kind at which pyarrow aborts the process.
+    It is the total of all columns: pyarrow aborts the process for some kinds of metadata of a single column.
     """
-    groups = map(told.row_group, range(told.num_row_groups))
+    groups = map(metadata.row_group, range(metadata.num_row_groups))
     return sum(max(0, int(group.total_byte_size)) for group in groups)
 
 
 def open_arrow(data: bytes, limits: Limits) -> OpenedArrowFile:
-    """Read the schema of an Arrow IPC file; raises Refused, and whatever pyarrow raises for what is none."""
-    import pyarrow as pa
-
+    """Read the schema of an Arrow IPC file; raises ArrowFileError, and any error of pyarrow for an invalid file."""
     share = limits.cpu_share(limits.decoding_seconds)
     try:
         with share.step():
             first = pa.ipc.open_file(pa.BufferReader(data))
     except pa.ArrowInvalid:
         if data[:4] == b"\xff\xff\xff\xff":
-            raise ArrowFileError(
-                "syntax", "This is an Arrow stream. Write an Arrow file: pyarrow.ipc.new_file."
-            ) from None
+            message = "This is an Arrow stream. Write an Arrow file: pyarrow.ipc.new_file."
+            raise ArrowFileError("syntax", message) from None
         raise
     schema = first.schema
     columns = _count_nested_columns(schema)
     _check_row_group_count(first.num_record_batches, "record batches", columns, limits)
 
-    def batches(names: Sequence[str]) -> Iterator["pa.RecordBatch"]:
-        places = {name: at for at, name in enumerate(schema.names)}  # whose list is made anew each time
-        options = pa.ipc.IpcReadOptions(included_fields=[places[name] for name in names])
+    def batches(names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        positions = {name: at for at, name in enumerate(schema.names)}  # pyarrow builds this list anew on each access
+        options = pa.ipc.IpcReadOptions(included_fields=[positions[name] for name in names])
         with share.step():
             again = pa.ipc.open_file(pa.BufferReader(data), options=options)
         return share.each(map(again.get_batch, range(again.num_record_batches)))
@@ -147,27 +138,25 @@ def open_arrow(data: bytes, limits: Limits) -> OpenedArrowFile:
     return OpenedArrowFile(share, schema, None, batches)
 
 
-def combine_batches(batches: Iterator["pa.RecordBatch"]) -> Iterator["pa.Table"]:
-    """Batches as tables of many rows each."""
-    import pyarrow as pa
-
-    held: list[pa.RecordBatch] = []
+def combine_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """Yield tables of many rows each, combined from batches."""
+    pending: list[pa.RecordBatch] = []
     rows = 0
     for batch in batches:
-        held.append(batch)
+        pending.append(batch)
         rows += batch.num_rows
-        if rows >= _ROWS_PER_TABLE or len(held) >= _MAX_COMBINED_BATCHES:
-            yield pa.Table.from_batches(held)
-            held, rows = [], 0
-    if held:
-        yield pa.Table.from_batches(held)
+        if rows >= _ROWS_PER_TABLE or len(pending) >= _MAX_COMBINED_BATCHES:
+            yield pa.Table.from_batches(pending)
+            pending, rows = [], 0
+    if pending:
+        yield pa.Table.from_batches(pending)
 
 
 class ArrowColumnValidator:
-    """Looks at every value: a file may lie about where they are, and texts may not be UTF-8.
+    """Validates every value: a file may declare wrong offsets, and its texts may not be UTF-8.
 
-    A dictionary that many batches share is looked at once. Raises Refused, and TooManyRows for more values than a phase
-    can use.
+    A dictionary shared by many batches is validated once. Raises ArrowFileError, and TooManyRows for more values than
+    the phase can use.
     """
 
     def __init__(self, limits: Limits, share: CpuShare) -> None:
@@ -175,20 +164,15 @@ class ArrowColumnValidator:
         self._known: dict[tuple[object, ...], pa.Array] = {}
         self._bytes = self._values = self._labels = 0
 
-    def values(self, name: str, column: "pa.ChunkedArray") -> list[Any]:
-        """The values of a column as Python has them; those of a dictionary are made once each, however often they occur."""
-        import pyarrow.types as is_
-
+    def values(self, name: str, column: pa.ChunkedArray) -> list[Any]:
+        """The values of a column as Python objects; each value of a dictionary is converted only once."""
         if is_.is_dictionary(column.type):
             return self._dictionary_values(name, column)
         self.check(name, column)
         return list(column.to_pylist())
 
-    def check(self, name: str, column: "pa.ChunkedArray | pa.Array") -> None:
-        """Look at a column that has no dictionary."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
+    def check(self, name: str, column: pa.ChunkedArray | pa.Array) -> None:
+        """Validate a column without a dictionary."""
         try:
             with self._share.step():
                 column.validate(full=True)
@@ -207,17 +191,17 @@ class ArrowColumnValidator:
             self._labels += 0 if is_float(column.type.value_type) else count
             check_set_label_count(self._labels, self._limits)
 
-    def _dictionary_values(self, name: str, column: "pa.ChunkedArray") -> list[Any]:
-        found: list[Any] = []
+    def _dictionary_values(self, name: str, column: pa.ChunkedArray) -> list[Any]:
+        values: list[Any] = []
         chunks = [(self._validate_dictionary(name, chunk.dictionary), chunk.indices) for chunk in column.chunks]
         for _, group in groupby(chunks, key=lambda chunk: id(chunk[0])):
-            found.extend(_look_up_indices(list(group)))
-        return found
+            values.extend(_look_up_indices(list(group)))
+        return values
 
-    def _validate_dictionary(self, name: str, dictionary: "pa.Array") -> "pa.Array":
-        """The same dictionary as before where it lies at the same place, which it cannot leave while it is held."""
-        places = [None if part is None else (part.address, part.size) for part in dictionary.buffers()]
-        key = (name, dictionary.offset, len(dictionary), *places)
+    def _validate_dictionary(self, name: str, dictionary: pa.Array) -> pa.Array:
+        """The validated dictionary: the earlier object if the address is the same, as it is not reused while in memory."""
+        addresses = [None if part is None else (part.address, part.size) for part in dictionary.buffers()]
+        key = (name, dictionary.offset, len(dictionary), *addresses)
         known = self._known.get(key)
         if known is None:
             self._values += len(dictionary)
@@ -227,28 +211,20 @@ class ArrowColumnValidator:
         return known
 
 
-def _look_up_indices(chunks: Sequence[tuple["pa.Array", "pa.Array"]]) -> list[Any]:
-    """The values that these indices have in the one dictionary of all chunks."""
-    import pyarrow as pa
-
-    dictionary, indices = chunks[0][0], pa.chunked_array([each for _, each in chunks])
+def _look_up_indices(chunks: Sequence[tuple[pa.Array, pa.Array]]) -> list[Any]:
+    """The values at these indices of the one dictionary that all chunks share."""
+    dictionary, indices = chunks[0][0], pa.chunked_array([part for _, part in chunks])
     indices.validate(full=True)
     used = indices.unique().drop_null()
-    places = used.to_pylist()
-    if places and not 0 <= min(places) <= max(places) < len(dictionary):
+    positions = used.to_pylist()
+    if positions and not 0 <= min(positions) <= max(positions) < len(dictionary):
         raise pa.ArrowInvalid("an index lies outside its dictionary")
-    distinct: Mapping[int | None, Any] = {
-        None: None,
-        **dict(zip(places, dictionary.take(used).to_pylist(), strict=True)),
-    }
-    return [distinct[at] for at in indices.to_pylist()]
+    distinct = dict(zip(positions, dictionary.take(used).to_pylist(), strict=True))
+    return [distinct.get(at) for at in indices.to_pylist()]  # None, which is no position, stays None
 
 
-def _decoded_bytes(column: "pa.ChunkedArray | pa.Array") -> int:
-    """The bytes of a column as Python will have it: views may show the same bytes many times."""
-    import pyarrow as pa
-    import pyarrow.types as is_
-
+def _decoded_bytes(column: pa.ChunkedArray | pa.Array) -> int:
+    """The bytes of a column as Python objects: string views may refer to the same bytes many times."""
     if not is_.is_string_view(column.type):
         return int(column.nbytes)
     chunks = [column] if isinstance(column, pa.Array) else column.chunks
@@ -259,39 +235,29 @@ def _decoded_bytes(column: "pa.ChunkedArray | pa.Array") -> int:
     )
 
 
-def is_list(kind: "pa.DataType") -> bool:
+def is_list(kind: pa.DataType) -> bool:
     """Whether a column of this type holds lists."""
-    import pyarrow.types as is_
-
     return bool(is_.is_list(kind) or is_.is_large_list(kind) or is_.is_fixed_size_list(kind))
 
 
-def is_text_list(kind: "pa.DataType") -> bool:
-    """Whether a column of this type holds lists of texts; lists that are all empty have no type inside."""
-    import pyarrow.types as is_
-
+def is_text_list(kind: pa.DataType) -> bool:
+    """Whether a column of this type holds lists of texts; if all its lists are empty, the items have the null type."""
     return is_list(kind) and (is_text(kind.value_type) or bool(is_.is_null(kind.value_type)))
 
 
-def is_text(kind: "pa.DataType") -> bool:
-    """Whether a column of this type holds texts, or integers, which are taken as their decimal text."""
-    import pyarrow.types as is_
-
+def is_text(kind: pa.DataType) -> bool:
+    """Whether a column of this type holds texts, or integers, which are read as their decimal text."""
     if is_.is_dictionary(kind):
         return is_text(kind.value_type)
     views = is_.is_string_view(kind)
     return bool(is_.is_string(kind) or is_.is_large_string(kind) or views or is_.is_integer(kind))
 
 
-def is_number(kind: "pa.DataType") -> bool:
-    """Whether a column of this type holds whole or floating-point numbers."""
-    import pyarrow.types as is_
-
+def is_number(kind: pa.DataType) -> bool:
+    """Whether a column of this type holds integers or floating-point numbers."""
     return bool(is_.is_integer(kind) or is_.is_floating(kind))
 
 
-def is_float(kind: "pa.DataType") -> bool:
+def is_float(kind: pa.DataType) -> bool:
     """Whether a column of this type holds binary32 or binary64 numbers."""
-    import pyarrow.types as is_
-
     return bool(is_.is_float32(kind) or is_.is_float64(kind))

@@ -1,12 +1,13 @@
-"""Tables of Parquet and Arrow IPC files: columns as in CSV, with lists for sets of labels and for scores."""
+"""Reads tables from Parquet and Arrow IPC files: columns as in CSV, with lists for sets of labels and for scores."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from app.formats.columns import RawColumns, RawScores, ReaderContext, check_row_count, split_joined_labels
@@ -30,12 +31,8 @@ from app.formats.readers.table_header import TableHeader, identify_columns
 from app.formats.reading_rules import Limits
 from app.formats.weights import to_shortest_decimals
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-
 _ALLOCATION_SIZE = re.compile(r"of size ([0-9]+)")
-"""What Arrow says of the memory that it did not get; a damaged file may ask for any amount."""
+"""The size of a failed allocation in Arrow's message; a damaged file may request any size."""
 
 
 def read_parquet(data: bytes, reading: ReaderContext) -> RawColumns | None:
@@ -51,8 +48,6 @@ def read_arrow(data: bytes, reading: ReaderContext) -> RawColumns | None:
 def _read_file(
     data: bytes, reading: ReaderContext, name: str, open_file: Callable[[bytes, Limits], OpenedArrowFile]
 ) -> RawColumns | None:
-    import pyarrow as pa  # noqa: PLC0415 (optional, and slow to import)
-
     pa.set_cpu_count(1)
     pa.set_io_thread_count(1)
     try:
@@ -60,17 +55,17 @@ def _read_file(
             raise ArrowFileError("syntax", f"The file is empty. {REWRITE_REMEDY}")  # noqa: TRY301 (one answer for all that is refused)
         return _build_columns(open_file(data, reading.limits), reading)
     except ArrowFileError as refused:
-        place = Location(None if refused.column is None else pointer_token(refused.column))
-        found = build_problem(refused.code, str(refused), place)
-        (reading.problems.stop if refused.code == "too_large" else reading.problems.add)(found)
-    except MemoryError as lack:  # also Arrow's, which is an ArrowException as well
-        asked, most = _ALLOCATION_SIZE.search(str(lack)), reading.limits.expanded_bytes
-        if asked is None or int(asked[1]) <= most:
-            raise  # who runs the reader knows how much there is, and what else takes it
-        reading.problems.stop(build_problem("too_large", str(too_many_bytes_error(reading.limits)), Location()))
+        location = Location(None if refused.column is None else pointer_token(refused.column))
+        problem = build_problem(refused.code, str(refused), location)
+        (reading.problems.stop if refused.code == "too_large" else reading.problems.add)(problem)
+    except MemoryError as lack:  # also raised by Arrow, whose error is an ArrowException as well
+        allocation, most = _ALLOCATION_SIZE.search(str(lack)), reading.limits.expanded_bytes
+        if allocation is None or int(allocation[1]) <= most:
+            raise  # the caller knows how much memory there is and what else uses it
+        reading.problems.stop(build_problem("too_large", str(too_many_bytes_error(reading.limits))))
     except (pa.ArrowException, OSError, ValueError, TypeError, KeyError, IndexError, OverflowError, EOFError) as fault:
         message = f"This is no intact {name} file ({_error_text(fault)}). {REWRITE_REMEDY}"
-        reading.problems.add(build_problem("syntax", message, Location()))
+        reading.problems.add_new("syntax", message)
     return None
 
 
@@ -81,7 +76,7 @@ def _error_text(fault: Exception) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _ArrowColumnMapping:
-    """What the columns of a file are: the name of the column of each field, and those of the scores.
+    """The meaning of the columns of a file: the column of each field, and the columns of scores.
 
     `listed`: one column holds the scores of all classes, as lists.
     """
@@ -90,10 +85,10 @@ class _ArrowColumnMapping:
     named: Mapping[str, str]
     scores: Sequence[str]
     listed: bool
-    types: Mapping[str, "pa.DataType"]
+    types: Mapping[str, pa.DataType]
 
     @property
-    def joined(self) -> bool:
+    def has_joined_labels(self) -> bool:
         """Whether the labels of a set are one text."""
         return "label" in self.named and not is_list(self.types[self.named["label"]])
 
@@ -106,7 +101,7 @@ def _build_columns(opened: OpenedArrowFile, reading: ReaderContext) -> RawColumn
     reading, named = shape.header.reading, shape.named
     cells, scores = _read_values(opened, shape, reading)
     labels = cells.get("label")
-    if labels is not None and reading.sets and not reading.long and shape.joined:
+    if labels is not None and reading.sets and not reading.is_long_table and shape.has_joined_labels:
         labels = [[cell] if isinstance(cell, int) else cell for cell in split_joined_labels(labels, reading.limits)]
     score = "score" if list(shape.scores) == ["score"] else "scores"
     called = FieldNames(named["id"], named.get("label", "label"), named.get("split", "split"), score=score)
@@ -114,7 +109,7 @@ def _build_columns(opened: OpenedArrowFile, reading: ReaderContext) -> RawColumn
         cells["id"],
         labels,
         range(len(cells["id"])),
-        ColumnListsLayout(called, () if shape.listed else shape.scores, shape.joined),
+        ColumnListsLayout(called, () if shape.listed else shape.scores, shape.has_joined_labels),
         reading,
         splits=cells.get("split"),
         weights=cells.get("weight"),
@@ -123,54 +118,54 @@ def _build_columns(opened: OpenedArrowFile, reading: ReaderContext) -> RawColumn
     )
 
 
-def _map_columns(schema: "pa.Schema", reading: ReaderContext) -> _ArrowColumnMapping | None:
-    """Tell the columns by names and types; None (and problems) where that is not clear."""
+def _map_columns(schema: pa.Schema, reading: ReaderContext) -> _ArrowColumnMapping | None:
+    """Identify the columns by names and types; None, and problems, where they are not clear."""
     names = [str(name) for name in schema.names]
     alone = {"label", "labels"}.isdisjoint(names)
-    listed = _has_score_lists(schema, reading) and (alone or (reading.wants_scores and not reading.long))
-    told = [name for name in names if name != "scores"] if listed else names
-    header, faults = identify_columns(told, reading, listed=listed)
+    listed = _has_score_lists(schema, reading) and (alone or (reading.wants_scores and not reading.is_long_table))
+    column_names = [name for name in names if name != "scores"] if listed else names
+    header, faults = identify_columns(column_names, reading, listed=listed)
     if header is None:
         for code, build in faults:
-            reading.problems.report(code, WHOLE_FILE_ROW, partial(_problem_at_column, build, told))
+            reading.problems.report(code, WHOLE_FILE_ROW, partial(_problem_at_column, build, column_names))
         return None
-    named = {field: told[at] for field, at in header.used.items()}
-    scores = ["scores"] if listed else [told[at] for at in header.scores]
-    types = {name: schema.field(name).type for name in (*named.values(), *scores)}
-    shape = _ArrowColumnMapping(header, named, scores, listed, types)
-    wrong = _wrong_type_problems(shape, header.reading)
-    for fault in wrong:
-        reading.problems.add(fault, WHOLE_FILE_ROW)
-    return None if wrong else shape
+    fields = {field: column_names[at] for field, at in header.used.items()}
+    scores = ["scores"] if listed else [column_names[at] for at in header.scores]
+    types = {name: schema.field(name).type for name in (*fields.values(), *scores)}
+    shape = _ArrowColumnMapping(header, fields, scores, listed, types)
+    type_problems = _wrong_type_problems(shape, header.reading)
+    for fault in type_problems:
+        reading.problems.add(fault)
+    return None if type_problems else shape
 
 
-def _problem_at_column(build: Callable[[], Problem], told: Sequence[str]) -> Problem:
-    """A problem of a header, placed by the name of its column."""
+def _problem_at_column(build: Callable[[], Problem], column_names: Sequence[str]) -> Problem:
+    """A problem of the header, with the column's name as its location."""
     fault = build()
-    place = Location(None if fault.column is None else pointer_token(told[fault.column - 1]))
-    return build_problem(fault.code, fault.message, place, expected=fault.expected, got=fault.got)
+    location = Location(None if fault.column is None else pointer_token(column_names[fault.column - 1]))
+    return build_problem(fault.code, fault.message, location, expected=fault.expected, got=fault.got)
 
 
-def _has_score_lists(schema: "pa.Schema", reading: ReaderContext) -> bool:
-    """Whether the column `scores` holds those of all classes, rather than those of a class that is called so."""
+def _has_score_lists(schema: pa.Schema, reading: ReaderContext) -> bool:
+    """Whether the column `scores` holds the scores of all classes, rather than those of a class with this name."""
     if reading.gold or "scores" not in schema.names:
         return False
     return "scores" not in (reading.classes or ()) or is_list(schema.types[schema.names.index("scores")])
 
 
 def _wrong_type_problems(shape: _ArrowColumnMapping, reading: ReaderContext) -> list[Problem]:
-    """A problem for each column that has not a type that its field can have."""
+    """A problem for each column with a type that its field cannot have."""
     faults = []
     for field, name in shape.named.items():
-        kind, due = shape.types[name], "strings"
-        sound = is_text(kind)
+        kind, expected = shape.types[name], "strings"
+        is_valid = is_text(kind)
         if field == "weight":
-            due, sound = "numbers", is_number(kind)
+            expected, is_valid = "numbers", is_number(kind)
         elif field == "label" and reading.sets:
-            due = "strings or lists of strings"
-            sound = sound or (not reading.long and is_text_list(kind))
-        if not sound:
-            faults.append(_wrong_type_problem(name, kind, due))
+            expected = "strings or lists of strings"
+            is_valid = is_valid or (not reading.is_long_table and is_text_list(kind))
+        if not is_valid:
+            faults.append(_wrong_type_problem(name, kind, expected))
     for name in shape.scores:
         kind = shape.types[name]
         if not (is_list(kind) and is_float(kind.value_type) if shape.listed else is_float(kind)):
@@ -178,16 +173,16 @@ def _wrong_type_problems(shape: _ArrowColumnMapping, reading: ReaderContext) -> 
     return faults
 
 
-def _wrong_type_problem(name: str, kind: "pa.DataType", due: str) -> Problem:
+def _wrong_type_problem(name: str, kind: pa.DataType, expected: str) -> Problem:
     got = str(kind)[:60]
-    message = f"The column {quote(name)} has the type {got}. Write {due}."
-    return build_problem("wrong_shape", message, Location(pointer_token(name)), expected=due, got=got)
+    message = f"The column {quote(name)} has the type {got}. Write {expected}."
+    return build_problem("wrong_shape", message, Location(pointer_token(name)), expected=expected, got=got)
 
 
 def _read_values(
     opened: OpenedArrowFile, shape: _ArrowColumnMapping, reading: ReaderContext
 ) -> tuple[dict[str, list[Any]], NDArray[np.float64] | list[Any] | None]:
-    """The values of the columns that are used; scores as a matrix, or row by row where they are lists."""
+    """The values of the used columns; scores as a matrix, or row by row if they are lists."""
     cells: dict[str, list[Any]] = {field: [] for field in shape.named}
     parts: list[NDArray[np.float64]] = []
     rows: list[Any] = []
@@ -209,8 +204,8 @@ def _read_values(
     return cells, (np.concatenate(parts) if parts else np.zeros((0, width))) if width else None
 
 
-def _check_batch_rows(batches: Iterator["pa.RecordBatch"], reading: ReaderContext) -> Iterator["pa.RecordBatch"]:
-    """The batches, as long as they have no more rows than the phase can use."""
+def _check_batch_rows(batches: Iterator[pa.RecordBatch], reading: ReaderContext) -> Iterator[pa.RecordBatch]:
+    """Yield the batches; raises TooManyRows once they have more rows than the phase can use."""
     rows = 0
     for batch in batches:
         rows += batch.num_rows
@@ -218,9 +213,9 @@ def _check_batch_rows(batches: Iterator["pa.RecordBatch"], reading: ReaderContex
         yield batch
 
 
-def _score_matrix(table: "pa.Table", names: Sequence[str]) -> NDArray[np.float64]:
-    """The float columns of a table side by side; what is null is NaN."""
-    found = np.empty((table.num_rows, len(names)))
+def _score_matrix(table: pa.Table, names: Sequence[str]) -> NDArray[np.float64]:
+    """The float columns of a table side by side; null becomes NaN."""
+    matrix = np.empty((table.num_rows, len(names)))
     for at, name in enumerate(names):
-        found[:, at] = table.column(name).to_numpy()
-    return found
+        matrix[:, at] = table.column(name).to_numpy()
+    return matrix

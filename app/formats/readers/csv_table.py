@@ -1,4 +1,4 @@
-"""CSV and TSV files (RFC 4180): a header, then one row per instance; a bad row is reported and reading goes on."""
+"""Reads CSV and TSV files (RFC 4180): a header, then one row per instance; reading continues after an invalid row."""
 
 import csv
 import io
@@ -16,25 +16,25 @@ from app.formats.columns import RawColumns, RawScores, ReaderContext, check_row_
 from app.formats.layouts import Field
 from app.formats.normalize import normalize_clean_texts
 from app.formats.numbers import parse_number, parse_numbers
-from app.formats.problems import WHOLE_FILE_ROW, Location, Problem, build_problem, quote
+from app.formats.problems import Location, Problem, build_problem, quote
 from app.formats.readers.long_table import PairCounter
 from app.formats.readers.table_header import TableHeader, read_header
 from app.formats.wrong_format import json_format_problem
 
 _ROWS_PER_BATCH = 4096
-"""Rows taken together: scores become numbers before the next ones are read, so that few texts are held."""
+"""Rows processed together: their scores become numbers before the next rows are read, so that few texts are held."""
 SEPARATOR_NAMES = {",": "comma", "\t": "tab"}
 
 _NumberedRow = tuple[int, list[str] | None]
-"""The line on which a row starts, and its fields; None where it is not well quoted."""
+"""The line on which a row starts, and its fields; None if its quoting is invalid."""
 
 
 def read_csv(text: str, reading: ReaderContext, separator: str = ",") -> RawColumns | None:
-    """Read a CSV text; None where its header does not tell which column is which (a problem says so)."""
+    """Read a CSV text; None, and a problem, where the header does not identify the columns."""
     if "\r" in text and "\n" not in text:
         message = "The lines end in CR alone, as on old Macs. Save the file with LF or CR LF line ends."
-        place = Location(None, 1, None)
-        reading.problems.add(build_problem("syntax", message, place, expected="LF or CR LF", got="CR"), WHOLE_FILE_ROW)
+        location = Location(None, 1, None)
+        reading.problems.add_new("syntax", message, location, expected="LF or CR LF", got="CR")
         return None
     if mistaken := json_format_problem(text, "CSV" if separator == "," else "TSV"):
         reading.problems.add(mistaken)
@@ -44,7 +44,7 @@ def read_csv(text: str, reading: ReaderContext, separator: str = ",") -> RawColu
     header = None if first is None else read_header(first, separator, reading)
     if header is None:
         return None
-    return _read_rows(reader, header, text, separator).columns()
+    return (_read_clean_rows(reader, header) or _read_row_by_row(header, text, separator)).columns()
 
 
 def read_tsv(text: str, reading: ReaderContext) -> RawColumns | None:
@@ -54,7 +54,7 @@ def read_tsv(text: str, reading: ReaderContext) -> RawColumns | None:
 
 @dataclass(slots=True)
 class _DelimitedRows:
-    """The rows of a table, taken apart into what its header says they hold."""
+    """The rows of a table, by column according to the header."""
 
     header: TableHeader
     lines: list[int] = field(default_factory=list)
@@ -66,13 +66,13 @@ class _DelimitedRows:
         self.cells = {name: [] for name in self.header.used}
 
     def take(self, lines: Sequence[int], rows: Sequence[list[str]]) -> None:
-        """Keep the fields that are used, except scores."""
+        """Add the used fields of these rows, except scores."""
         self.lines.extend(lines)
         for name, at in self.header.used.items():
             self.cells[name].extend([row[at] for row in rows])
 
     def _empty_columns(self) -> list[str]:
-        """What the header calls columns of gold that hold nothing."""
+        """The names of gold columns that are empty."""
         fields: tuple[Field, ...] = ("split", "weight")
         return [self.header.layout.name(field) for field in fields if _is_empty_column(self.cells.get(field))]
 
@@ -82,7 +82,7 @@ class _DelimitedRows:
         reading = header.reading
         check_row_count(len(self.lines) + self.bad_rows, reading)
         labels: Sequence[object] | None = self.cells.get("label")
-        if labels is not None and reading.sets and not reading.long:
+        if labels is not None and reading.sets and not reading.is_long_table:
             labels = split_joined_labels(labels, reading.limits)
         scores = None
         if header.scores:
@@ -104,23 +104,19 @@ class _DelimitedRows:
 
 
 def _is_empty_column(cells: list[str] | None) -> bool:
-    """Whether a column is there, but holds nothing."""
+    """Whether a column exists but is empty."""
     return bool(cells) and not any(cells or ())
 
 
 def _none_if_empty(cells: list[str] | None) -> list[str] | None:
-    """A column with something in it."""
+    """A column that is not empty; else None."""
     return cells if cells and any(cells) else None
 
 
-def _read_rows(reader: Any, header: TableHeader, text: str, separator: str) -> _DelimitedRows:
-    """The quick way for rows that are all sound, else row by row from the start."""
-    return _read_clean_rows(reader, header) or _read_row_by_row(header, text, separator)
-
-
 def _read_clean_rows(reader: Any, header: TableHeader) -> _DelimitedRows | None:
+    """The fast path, for a table in which every row is valid; None for any other table."""
     body, line = _DelimitedRows(header), 2
-    pairs = PairCounter(header.reading) if header.reading.long and header.reading.sets else None
+    pairs = PairCounter(header.reading) if header.reading.is_long_table and header.reading.sets else None
     score_of = _field_getter(header.scores)
     try:
         while rows := list(islice(reader, _ROWS_PER_BATCH)):
@@ -131,56 +127,54 @@ def _read_clean_rows(reader: Any, header: TableHeader) -> _DelimitedRows | None:
             if pairs is not None:
                 pairs.add(body.cells["id"][-len(rows) :])
             if header.scores:
-                found = parse_numbers(map(score_of, rows))
-                if found is None:
+                numbers = parse_numbers(map(score_of, rows))
+                if numbers is None:
                     return None
-                body.scores.extend(found)
+                body.scores.extend(numbers)
             line += len(rows)
     except csv.Error:
         return None
     return body
 
 
-def _field_getter(places: Sequence[int]) -> Any:
-    """What picks the fields at these places from a row."""
-    if places and list(places) == list(range(places[0], places[-1] + 1)):
-        span = slice(places[0], places[-1] + 1)
+def _field_getter(positions: Sequence[int]) -> Any:
+    """A function that picks the fields at these positions from a row."""
+    if positions and list(positions) == list(range(positions[0], positions[-1] + 1)):
+        span = slice(positions[0], positions[-1] + 1)
         return lambda row: row[span]
-    return lambda row: [row[at] for at in places]
+    return lambda row: [row[at] for at in positions]
 
 
 def _read_row_by_row(header: TableHeader, text: str, separator: str) -> _DelimitedRows:
-    """The slow way: every fault is reported where it stands."""
+    """The slow path, from the start of the text: every problem is reported with its location."""
     reading, body = header.reading, _DelimitedRows(header)
     score_of = _field_getter(header.scores)
     reader = csv.reader(io.StringIO(text, newline="\n"), strict=True, delimiter=separator)
     next(reader)
     for count, (line, row) in enumerate(_numbered_rows(reader, text, separator, reading)):
-        check_row_count(count, reading)  # blank lines too: a file of nothing else takes long to tell
+        check_row_count(count, reading)  # blank lines count, too: a file of nothing else would take long to read
         if row is None:
-            body.bad_rows += reader.line_num - line + 1  # an unclosed quote takes in many lines, each perhaps a row
+            body.bad_rows += reader.line_num - line + 1  # an unclosed quote includes many lines, each perhaps a row
         elif len(row) == header.width:
             body.take([line], [row])
-            body.scores.extend(
-                parse_numbers([score_of(row)]) or [_parse_score(header, line, row, at) for at in header.scores]
-            )
+            numbers = parse_numbers([score_of(row)])
+            body.scores.extend(numbers or [_parse_score(header, line, row, at) for at in header.scores])
         elif row:
             body.bad_rows += 1
-            reading.problems.report(
-                "wrong_shape", line, partial(_wrong_width_problem, header.width, line, len(row), separator)
-            )
+            build = partial(_wrong_width_problem, header.width, line, len(row), separator)
+            reading.problems.report("wrong_shape", line, build)
     return body
 
 
-def _wrong_width_problem(width: int, line: int, found: int, separator: str) -> Problem:
-    mend = f"Quote fields that hold a {SEPARATOR_NAMES[separator]}." if found > width else "Write the row whole."
-    message = f"The row has not as many fields as the header. {mend}"
-    place = Location(None, line, min(found, width + 1))
-    return build_problem("wrong_shape", message, place, expected=f"{width} fields", got=f"{found} fields")
+def _wrong_width_problem(width: int, line: int, fields: int, separator: str) -> Problem:
+    remedy = f"Quote fields that hold a {SEPARATOR_NAMES[separator]}." if fields > width else "Write the row whole."
+    message = f"The row has not as many fields as the header. {remedy}"
+    location = Location(None, line, min(fields, width + 1))
+    return build_problem("wrong_shape", message, location, expected=f"{width} fields", got=f"{fields} fields")
 
 
 def _parse_score(header: TableHeader, line: int, row: Sequence[str], at: int) -> float:
-    """The number in a field; NaN, and a problem, where there is none."""
+    """The number in a field; NaN, and a problem, if it is not one."""
     value = parse_number(row[at])
     if value is None:
         header.reading.problems.report("not_a_number", line, partial(_not_a_number_problem, header, line, row, at))
@@ -189,15 +183,15 @@ def _parse_score(header: TableHeader, line: int, row: Sequence[str], at: int) ->
 
 
 def _not_a_number_problem(header: TableHeader, line: int, row: Sequence[str], at: int) -> Problem:
-    mend = "Write a finite number with a decimal point, such as 0.25 or 1e-3."
-    message = f"The score is {'empty' if not row[at] else 'not a number'}. {mend}"
+    remedy = "Write a finite number with a decimal point, such as 0.25 or 1e-3."
+    message = f"The score is {'empty' if not row[at] else 'not a number'}. {remedy}"
     owners = normalize_clean_texts([row[header.used["id"]]], header.reading.limits)
-    place, owner = Location(None, line, at + 1), owners[0] if owners else None
-    return build_problem("not_a_number", message, place, instance_id=owner, expected="a number", got=quote(row[at]))
+    location, owner = Location(None, line, at + 1), owners[0] if owners else None
+    return build_problem("not_a_number", message, location, instance_id=owner, expected="a number", got=quote(row[at]))
 
 
 def _numbered_rows(reader: Any, text: str, separator: str, reading: ReaderContext) -> Iterator[_NumberedRow]:
-    """Each row with the line on which it starts; faults of quoting are reported in passing."""
+    """Yield each row with its first line; invalid quoting is reported."""
     lines = _LineOffsets(text)
     while True:
         start = reader.line_num + 1
@@ -221,14 +215,14 @@ def _blank_line_problem(line: int) -> Problem:
 
 @dataclass(slots=True)
 class _LineOffsets:
-    """Where lines begin in a text; asked for in rising order, all of them together cost one walk."""
+    """The offsets of the lines of a text; requested in ascending order, they take one pass in total."""
 
     text: str
     line: int = 1
     at: int = 0
 
     def start(self, line: int) -> int:
-        """The position of the first character of a line (from 1)."""
+        """The offset of the first character of a line (from 1)."""
         if line < self.line:
             self.line, self.at = 1, 0
         for _ in range(line - self.line):
@@ -237,29 +231,29 @@ class _LineOffsets:
         return self.at
 
 
-def _quoting_problem(found: str, line: int, lines: _LineOffsets, separator: str) -> Problem:
-    place = Location(None, line, _faulty_field(lines, line, separator))
-    if "field larger" in found:
+def _quoting_problem(library_message: str, line: int, lines: _LineOffsets, separator: str) -> Problem:
+    location = Location(None, line, _faulty_field(lines, line, separator))
+    if "field larger" in library_message:
         message = f"A field is larger than {csv.field_size_limit()} characters. Perhaps a closing quote is missing."
-        return build_problem("too_large", message, place)
-    if "new-line character" in found:
+        return build_problem("too_large", message, location)
+    if "new-line character" in library_message:
         message = "A CR stands inside the line. Save the file with LF or CR LF line ends, or quote the field."
-    elif "unexpected end" in found:
+    elif "unexpected end" in library_message:
         message = "The file ends inside a quoted field. Close the quote; write a quote within it twice."
     else:
         sign = SEPARATOR_NAMES[separator]
         message = f"After a closing quote a {sign} or the line's end must follow. Write a quote within a field twice."
-    return build_problem("syntax", message, place)
+    return build_problem("syntax", message, location)
 
 
 def _faulty_field(lines: _LineOffsets, line: int, separator: str) -> int:
-    """The number of the first field on this line that is not well quoted (from 1)."""
+    """The number of the first field on this line with invalid quoting (from 1)."""
     pattern = re.compile(rf'"(?:[^"]|"")*+"(?={separator}|\r?\n|\Z)|(?!")[^{separator}\n]*+', re.DOTALL)
     text, at, count = lines.text, lines.start(line), 1
-    while found := pattern.match(text, at):
-        if "\r" in found.group().rstrip("\r") and not found.group().startswith('"'):
+    while match := pattern.match(text, at):
+        if "\r" in match.group().rstrip("\r") and not match.group().startswith('"'):
             return count
-        at = found.end()
+        at = match.end()
         if text[at : at + 1] != separator:
             return count
         count, at = count + 1, at + 1

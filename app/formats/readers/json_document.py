@@ -1,4 +1,4 @@
-"""JSON files: one value, told apart by its shape into records, columns or a map."""
+"""Reads JSON files: one value, whose shape tells whether it holds records, columns or a map."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -6,7 +6,15 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from app.formats.columns import MissingValue, RawColumns, RawScores, ReaderContext, check_label_lists, check_row_count
+from app.formats.columns import (
+    MissingValue,
+    RawColumns,
+    RawScores,
+    ReaderContext,
+    check_common_length,
+    check_label_lists,
+    check_row_count,
+)
 from app.formats.layouts import ColumnListsLayout, FieldNames, KeyedMapLayout, RecordListLayout
 from app.formats.problems import WHOLE_FILE_ROW, Location, Problem, build_problem, describe_value, pointer_token, quote
 from app.formats.readers.records import columns_from_records, fault_message, gold_field_refusal, valid_id
@@ -23,11 +31,13 @@ from app.formats.readers.strict_json import (
 )
 from app.formats.wrong_format import table_format_problem
 
+JsonObject = tuple[Any, ...]
+"""A decoded object: pairs of key and value (see strict_json)."""
 _RECORD_KEYS = ("predictions", "documents")
 
 
 def read_json(text: str, reading: ReaderContext) -> RawColumns | None:
-    """Read a JSON text; None where it cannot be read at all (a problem says why)."""
+    """Read a JSON text; None, and a problem, where it cannot be read at all."""
     try:
         document = json_decoder(reading.limits, exact=reading.gold).decode(text)
         return _document_columns(document, reading)
@@ -38,39 +48,37 @@ def read_json(text: str, reading: ReaderContext) -> RawColumns | None:
 
 def _document_columns(document: Any, reading: ReaderContext) -> RawColumns | None:
     if type(document) is list:
-        return _record_columns(document, "", FieldNames("id", reading.due), reading)
+        return _record_columns(document, "", FieldNames("id", reading.answer_field), reading)
     if type(document) is not tuple:
         message = 'The file is a bare value. Write records: {"predictions": [{"id": "t1", …}, …]}, or the list alone.'
-        reading.problems.add(
-            build_problem(
-                "wrong_shape", message, Location(""), expected="a list or object", got=describe_value(document)
-            )
-        )
+        got = describe_value(document)
+        reading.problems.add_new("wrong_shape", message, Location(""), expected="a list or object", got=got)
         return None
     fields: dict[str, Any] = dict(reversed(document))  # of a repeated key, the first value
     for key in _RECORD_KEYS:
         if type(fields.get(key)) is list:
-            names = FieldNames(_id_name(key, fields[key]), reading.due)
+            names = FieldNames(_id_name(key, fields[key]), reading.answer_field)
             columns = _record_columns(fields[key], f"/{key}", names, reading)
-            listed = columns.scores is not None and any(type(value) is list for value in columns.scores.values)
-            named = _class_names(fields, reading) if listed else None
-            if columns.scores and named is not None:  # without this, lists in another order would score as wrong ones
-                columns.scores.names = named
-            return _check_other_keys(columns, document, {key, *(["classes"] if named is not None else [])}, reading)
+            has_lists = columns.scores is not None and any(type(value) is list for value in columns.scores.values)
+            class_names = _class_names(fields, reading) if has_lists else None
+            if columns.scores and class_names is not None:  # else lists would score under wrong classes
+                columns.scores.names = class_names
+            used = {key} if class_names is None else {key, "classes"}
+            return _check_other_keys(columns, document, used, reading)
     if type(fields.get("ids")) is list and list in {type(fields.get("labels")), type(fields.get("scores"))}:
         return _column_lists(fields, document, reading)
-    if fault := _shape_problem(fields, document, reading):
-        reading.problems.add(fault)
+    if problem := _shape_problem(fields, document, reading):
+        reading.problems.add(problem)
         return None
     return _map_columns(document, reading)
 
 
-def _shape_problem(fields: dict[str, Any], document: tuple[Any, ...], reading: ReaderContext) -> Problem | None:
-    """What keeps an object from being a map; None where nothing does."""
+def _shape_problem(fields: dict[str, Any], document: JsonObject, reading: ReaderContext) -> Problem | None:
+    """The problem of an object that cannot be a map; None where it can be one."""
     if lonely := _columns_without_ids(fields):
         message = "There are columns but no 'ids'. Give the ids as a list of the same length."
-        place, expected = Location(pointer_token(lonely)), "a list of ids beside it"
-        return build_problem("wrong_shape", message, place, expected=expected, got=describe_value(fields[lonely]))
+        location, expected = Location(pointer_token(lonely)), "a list of ids beside it"
+        return build_problem("wrong_shape", message, location, expected=expected, got=describe_value(fields[lonely]))
     key = next((key for key in (*_RECORD_KEYS, "ids") if _cannot_be_answer(fields.get(key), reading)), None)
     key = key or _key_of_records(document)
     if not key:
@@ -79,24 +87,23 @@ def _shape_problem(fields: dict[str, Any], document: tuple[Any, ...], reading: R
         f'{quote(key)} is not laid out as in any known shape. Records are {{"predictions": [{{…}}, …]}}, '
         'columns are {"ids": […], "labels": […]} or {"ids": […], "classes": […], "scores": [[…], …]}.'
     )
-    return build_problem(
-        "wrong_shape", message, Location(pointer_token(key)), expected="a list", got=describe_value(fields[key])
-    )
+    location, got = Location(pointer_token(key)), describe_value(fields[key])
+    return build_problem("wrong_shape", message, location, expected="a list", got=got)
 
 
 def _columns_without_ids(fields: dict[str, Any]) -> str | None:
-    """The first column of an object of nothing but columns that are not ids."""
-    known = fields.keys() <= {"labels", "scores", "classes"} and {"labels", "scores"} & fields.keys()
-    return next(iter(fields)) if known and set(map(type, fields.values())) == {list} else None
+    """The first column of an object that consists of columns but has no ids."""
+    has_only_columns = fields.keys() <= {"labels", "scores", "classes"} and {"labels", "scores"} & fields.keys()
+    return next(iter(fields)) if has_only_columns and set(map(type, fields.values())) == {list} else None
 
 
 def _cannot_be_answer(value: object, reading: ReaderContext) -> bool:
-    """Whether a value of a map can be no label (or set of labels), so that the file is meant otherwise."""
+    """Whether a value cannot be a label (or set of labels) of a map, so that the file must have another shape."""
     return type(value) is tuple or (type(value) is list and not reading.sets)
 
 
-def _key_of_records(document: tuple[Any, ...]) -> str | None:
-    """The one key of an object whose value is a list of objects: records under another name than ours."""
+def _key_of_records(document: JsonObject) -> str | None:
+    """The only key of an object whose value is a list of objects: records under an unknown name."""
     if len(document) != 1:
         return None
     key, value = document[0]
@@ -109,16 +116,14 @@ def _record_columns(records: Sequence[Any], prefix: str, names: FieldNames, read
 
 
 def _id_name(key: str, records: Sequence[Any]) -> str:
-    """Documents may call their id 'pmid'; the first one decides."""
+    """The name of the id, which documents may call 'pmid'; the first record decides."""
     first = records[0] if key == "documents" and records else ()
     names = [name for name, _ in first] if type(first) is tuple else []
     return "pmid" if "pmid" in names and "id" not in names else "id"
 
 
-def _check_other_keys(
-    columns: RawColumns, document: tuple[Any, ...], used: set[str], reading: ReaderContext
-) -> RawColumns:
-    """Check the keys beside those that are used: each once, none deep, none that gold must not ignore."""
+def _check_other_keys(columns: RawColumns, document: JsonObject, used: set[str], reading: ReaderContext) -> RawColumns:
+    """Check the unused keys: each occurs once, is not nested too deeply, and is not one that gold must not ignore."""
     others = tuple(pair for pair in document if pair[0] not in used)
     depth, faulty = inspect_nesting([others])
     if depth > reading.limits.nesting:
@@ -126,38 +131,38 @@ def _check_other_keys(
     if faulty or has_repeated_key(document):
         shallow = tuple((key, None if key in used else value) for key, value in document)
         for code, path, value in iter_faults(shallow, ()):
-            reading.problems.report(
-                code, WHOLE_FILE_ROW, partial(_fault_problem, code, path, value, shown=value is not None)
-            )
+            got = None if value is None else describe_value(value)
+            reading.problems.report(code, WHOLE_FILE_ROW, partial(_fault_problem, code, path, got))
     names = dict.fromkeys(key for key, _ in others)
     beside_records = type(columns.layout) is RecordListLayout  # where 'labels' may be anything, such as the vocabulary
     for name in names:
         if beside_records and name in {"label", "labels"}:
             continue
         if refusal := gold_field_refusal(name, reading):
-            reading.problems.add(build_problem("wrong_shape", refusal, Location(pointer_token(name))), WHOLE_FILE_ROW)
+            reading.problems.add_new("wrong_shape", refusal, Location(pointer_token(name)))
     columns.ignored = tuple(dict.fromkeys((*names, *columns.ignored)))
     return columns
 
 
-def _column_lists(fields: dict[str, Any], document: tuple[Any, ...], reading: ReaderContext) -> RawColumns:
-    """Lists of equal length: the ids, and what stands in the order of the ids."""
+def _column_lists(fields: dict[str, Any], document: JsonObject, reading: ReaderContext) -> RawColumns:
+    """Read lists of equal length: the ids, and values in the order of the ids."""
     labelled = type(fields.get("labels")) is list or reading.gold
     score = "scores" if reading.score_field({"scores"} & fields.keys(), labelled=labelled) else None
-    if labelled and reading.gold and reading.task == "multiclass" and _has_nested_lists(fields.get("labels")):
+    labels = fields["labels"] if type(fields.get("labels")) is list else []
+    if reading.gold and reading.task == "multiclass" and list in set(map(type, labels)):
         reading = replace(reading, sets=True)
     split = reading.split_field(fields)
     named = _class_names(fields, reading) if score else None
     used = ["labels"] * labelled + ["scores"] * bool(score) + [split, "weight"] * reading.gold
     ids = fields["ids"]
     check_row_count(len(ids), reading)
-    check_label_lists(fields["labels"] if type(fields.get("labels")) is list else (), reading)
+    check_label_lists(labels, reading)
     listed = {name: fields[name] for name in used if name in fields and _check_is_list(name, fields[name], reading)}
     if max(inspect_nesting(column)[0] for column in (ids, named or (), *listed.values())) + 2 > reading.limits.nesting:
         raise TooDeep
-    rows = _common_length(listed, len(ids), reading)
+    rows = check_common_length({name: len(column) for name, column in listed.items()}, len(ids), reading.problems)
     cut = {
-        name: _mark_faults(column, partial(_column_path, name), ids, reading, texts=name in {"ids", "labels"})[:rows]
+        name: _mark_faults(column, _paths_in_column(name), ids, reading, texts=name in {"ids", "labels"})[:rows]
         for name, column in {"ids": ids, **listed}.items()
     }
     columns = RawColumns(
@@ -174,23 +179,17 @@ def _column_lists(fields: dict[str, Any], document: tuple[Any, ...], reading: Re
     return _check_other_keys(columns, document, {"ids", *used, *(["classes"] if named is not None else [])}, reading)
 
 
-def _column_path(name: str, row: int) -> KeyPath:
-    return name, row
-
-
-def _has_nested_lists(labels: object) -> bool:
-    return isinstance(labels, list) and list in set(map(type, labels))
+def _paths_in_column(name: str) -> Callable[[int], KeyPath]:
+    return lambda row: (name, row)
 
 
 def _check_is_list(name: str, value: object, reading: ReaderContext) -> bool:
-    """Whether the value of a column is a list; a problem where it is not."""
+    """Whether the value of a column is a list; a problem if it is not."""
     if type(value) is list:
         return True
     message = f"'{name}' must be a list with one value for each id."
-    found = build_problem(
-        "wrong_shape", message, Location(pointer_token(name)), expected="a list", got=describe_value(value)
-    )
-    reading.problems.add(found, WHOLE_FILE_ROW)
+    location, got = Location(pointer_token(name)), describe_value(value)
+    reading.problems.add_new("wrong_shape", message, location, expected="a list", got=got)
     return False
 
 
@@ -200,55 +199,32 @@ def _class_names(fields: dict[str, Any], reading: ReaderContext) -> list[Any] | 
     return classes if classes is not None and _check_is_list("classes", classes, reading) else None
 
 
-def _common_length(columns: dict[str, list[Any]], count: int, reading: ReaderContext) -> int:
-    """How many rows all columns have; a problem for each that is shorter or longer than the ids."""
-    rows = count
-    for name, column in columns.items():
-        if len(column) != count:
-            message = f"'ids' has {count} values, '{name}' has {len(column)}. Give one value for each id."
-            place = Location(f"/{name}")
-            expected, got = f"{count} values", f"{len(column)} values"
-            reading.problems.add(
-                build_problem("wrong_shape", message, place, expected=expected, got=got), WHOLE_FILE_ROW
-            )
-            rows = min(rows, len(column))
-    return rows
-
-
 def _mark_faults(
     values: Sequence[Any], path: Callable[[int], KeyPath], ids: Sequence[Any], reading: ReaderContext, *, texts: bool
 ) -> Sequence[Any]:
-    """The values, with those that hold repeated keys or bad numbers reported (under their ids) and marked."""
+    """The values; those with repeated keys or invalid numbers are reported (by id) and replaced by a marker."""
     if not inspect_nesting(values)[1]:
         return values
     marked = list(values)
     for row, value in enumerate(values):
         if type(value) not in NESTED_OR_BAD_TYPES:
             continue
-        for code, found, wrong in iter_faults(value, path(row)):
-            owner = partial(valid_id, ids[row] if row < len(ids) else None, reading)
-            reading.problems.report(code, row, partial(_fault_problem, code, found, wrong, owner, text=texts))
+        for code, inner_path, faulty in iter_faults(value, path(row)):
+            owner, got = partial(valid_id, ids[row] if row < len(ids) else None, reading), describe_value(faulty)
+            reading.problems.report(code, row, partial(_fault_problem, code, inner_path, got, owner, text=texts))
             marked[row] = MissingValue.FAULT
     return marked
 
 
 def _fault_problem(
-    code: str,
-    path: KeyPath,
-    value: object,
-    owner: Callable[[], str | None] = lambda: None,
-    *,
-    shown: bool = True,
-    text: bool = False,
+    code: str, path: KeyPath, got: str | None, owner: Callable[[], str | None] = lambda: None, *, text: bool = False
 ) -> Problem:
-    """A repeated key or bad number at its place."""
-    got = describe_value(value) if shown else None
-    return build_problem(
-        code, fault_message(code, text=text), Location(json_pointer(path)), instance_id=owner(), got=got
-    )
+    """The problem of a repeated key or an invalid number."""
+    message, location = fault_message(code, text=text), Location(json_pointer(path))
+    return build_problem(code, message, location, instance_id=owner(), got=got)
 
 
-def _map_columns(document: tuple[Any, ...], reading: ReaderContext) -> RawColumns:
+def _map_columns(document: JsonObject, reading: ReaderContext) -> RawColumns:
     check_row_count(len(document), reading)
     keys, values = zip(*document, strict=True) if document else ((), ())
     check_label_lists(values, reading)

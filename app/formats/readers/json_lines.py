@@ -1,4 +1,4 @@
-"""JSON Lines files: one record a line; a bad line is reported and reading goes on with the next."""
+"""Reads JSON Lines files: one record per line; reading continues after an invalid line."""
 
 import json
 from functools import partial
@@ -21,11 +21,11 @@ _WHITESPACE = " \t\r"
 
 
 def read_json_lines(text: str, reading: ReaderContext) -> RawColumns | None:
-    """Read a JSON Lines text; None where it is none at all (a problem says so)."""
+    """Read a JSON Lines text; None, and a problem, where it is another format."""
     lines = text.split("\n")
     if lines[-1] == "":
         lines.pop()
-    layout = JsonLinesLayout(FieldNames("id", reading.due))
+    layout = JsonLinesLayout(FieldNames("id", reading.answer_field))
     records = _decode_clean_lines(lines, reading)
     if records is not None:
         try:
@@ -42,7 +42,7 @@ def read_json_lines(text: str, reading: ReaderContext) -> RawColumns | None:
 
 
 def _decode_clean_lines(lines: list[str], reading: ReaderContext) -> list[Any] | None:
-    """All values, if every line is exactly one."""
+    """The values of all lines, if every line is exactly one value; else None."""
     read = json_decoder(reading.limits, exact=reading.gold).raw_decode
     try:
         pairs = [read(line) for line in lines]

@@ -1,4 +1,4 @@
-"""Tables with one row per pair of instance and label: rows with the same id become one instance."""
+"""Groups tables with one row per pair of instance and label: rows with the same id become one instance."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -12,35 +12,35 @@ from app.formats.problems import Problem, build_problem, describe_value, quote
 
 @dataclass(slots=True)
 class _InstanceRows:
-    """The rows of one id: positions of those that carry a label, and of those that say there is none."""
+    """The rows of one id: the positions of rows with a label, and of rows that state that there is none."""
 
     labelled: list[int] = field(default_factory=list)
     empty: list[int] = field(default_factory=list)
 
     @property
     def first(self) -> int:
-        """The position of its first row."""
+        """The position of the first row."""
         return min((*self.labelled[:1], *self.empty[:1]))
 
 
 class _InstancesById(dict[object, _InstanceRows]):
-    """The instances by the ids as they stand in the file: each id is composed once, however many rows have it."""
+    """The instances by the ids as they stand in the file; each distinct id is normalized only once."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, max_length: int) -> None:
         super().__init__()
-        self._most = most
+        self._max_length = max_length
         self._by_text: dict[str, _InstanceRows] = {}
 
     def __missing__(self, value: object) -> _InstanceRows:
-        one = _InstanceRows()
+        instance = _InstanceRows()
         if type(value) in {str, int}:
-            one = self._by_text.setdefault(to_nfc(str(value), self._most), one)
-        self[value] = one
-        return one
+            instance = self._by_text.setdefault(to_nfc(str(value), self._max_length), instance)
+        self[value] = instance
+        return instance
 
 
 class PairCounter:
-    """How many ids a table has so far, and how many rows each: told while it is read, so that reading can stop."""
+    """Counts the ids of a table and the rows of each id while the table is read, so that reading can stop early."""
 
     def __init__(self, reading: ReaderContext) -> None:
         self._reading = reading
@@ -54,42 +54,40 @@ class PairCounter:
 
 
 def group_by_id(columns: RawColumns) -> RawColumns:
-    """One row per instance, in the order in which the ids first come; the labels of an id keep their order.
+    """One row per instance, in the order in which the ids first occur; the labels of an id keep their order.
 
-    An empty label alone says that an instance has none. Rows of one id that disagree on its split or weight, or that
-    give a label beside the empty one, are problems. Raises TooManyRows.
+    An empty label alone means that an instance has none. It is a problem if rows of one id disagree on its split or
+    weight, or have a label beside the empty one. Raises TooManyRows.
     """
     assert columns.labels is not None
     instances = _InstancesById(columns.reading.limits.text_length)
     for position, (name, label) in enumerate(zip(_grouping_keys(columns), columns.labels, strict=True)):
-        found = instances[name]
-        (found.empty if label == "" else found.labelled).append(position)
-    found_at = list({id(one): one for one in instances.values()}.values())
-    most = max((len(one.labelled) + len(one.empty) for one in found_at), default=0)
-    check_pair_counts(len(found_at), most, columns.reading)
-    for one in found_at:
-        _check_consistent(one, columns)
-    chosen = [one.first for one in found_at]
-    rows = columns.rows
+        instance = instances[name]
+        (instance.empty if label == "" else instance.labelled).append(position)
+    distinct = list({id(instance): instance for instance in instances.values()}.values())
+    most = max((len(instance.labelled) + len(instance.empty) for instance in distinct), default=0)
+    check_pair_counts(len(distinct), most, columns.reading)
+    for instance in distinct:
+        _check_consistent(instance, columns)
+    first = [instance.first for instance in distinct]
+    label_rows = {columns.rows[one.first]: [columns.rows[at] for at in one.labelled] for one in distinct}
     return replace(
         columns,
-        ids=[columns.ids[at] for at in chosen],
-        labels=[[_label_at(columns, at) for at in one.labelled] for one in found_at],
-        rows=[rows[at] for at in chosen],
-        layout=LongTableLayout(
-            columns.layout, {rows[one.first]: [rows[at] for at in one.labelled] for one in found_at}
-        ),
-        splits=None if columns.splits is None else [columns.splits[at] for at in chosen],
-        weights=None if columns.weights is None else [columns.weights[at] for at in chosen],
+        ids=[columns.ids[at] for at in first],
+        labels=[[_label_at(columns, at) for at in one.labelled] for one in distinct],
+        rows=[columns.rows[at] for at in first],
+        layout=LongTableLayout(columns.layout, label_rows),
+        splits=None if columns.splits is None else [columns.splits[at] for at in first],
+        weights=None if columns.weights is None else [columns.weights[at] for at in first],
     )
 
 
 class _MissingId:
-    """Stands for a value that is no id: an instance of its own."""
+    """Stands for an invalid id, which is an instance of its own."""
 
 
 def _grouping_keys(columns: RawColumns) -> Sequence[object]:
-    """What rows of one instance share; raises TooManyRows."""
+    """The key that rows of an instance share; raises TooManyRows."""
     values = columns.ids
     if set(map(type, values)) <= {str, int} and "" not in values:
         return values
@@ -98,7 +96,7 @@ def _grouping_keys(columns: RawColumns) -> Sequence[object]:
 
 
 def _label_at(columns: RawColumns, at: int) -> object:
-    """The label of a row; a list has no place there."""
+    """The label of a row; a list is a problem."""
     assert columns.labels is not None
     value = columns.labels[at]
     if type(value) is not list:
@@ -108,45 +106,36 @@ def _label_at(columns: RawColumns, at: int) -> object:
     return MissingValue.FAULT
 
 
-def _check_consistent(one: _InstanceRows, columns: RawColumns) -> None:
-    """Report rows that contradict the first one of their instance."""
-    if one.labelled:
-        for at in one.empty:
+def _check_consistent(instance: _InstanceRows, columns: RawColumns) -> None:
+    """Report rows that contradict the first row of their instance."""
+    if instance.labelled:
+        for at in instance.empty:
             message = "The label is empty, but other rows give this id labels. Leave this row out."
             _report(columns, at, "empty_label", "label", message, got='""')
     else:
-        for at in one.empty[1:]:
+        for at in instance.empty[1:]:
             _report(columns, at, "duplicate_id", "id", "This id has an empty label already. Keep one of the rows.")
-    for name, values in (("split", columns.splits), ("weight", columns.weights)):
-        _check_same(one, columns, "split" if name == "split" else "weight", values)
+    _check_same(instance, columns, "split", columns.splits)
+    _check_same(instance, columns, "weight", columns.weights)
 
 
-def _check_same(one: _InstanceRows, columns: RawColumns, name: Field, values: Sequence[object] | None) -> None:
+def _check_same(instance: _InstanceRows, columns: RawColumns, name: Field, values: Sequence[object] | None) -> None:
     if values is None:
         return
-    first = values[one.first]
-    for at in sorted((*one.labelled, *one.empty)):
+    first = values[instance.first]
+    for at in sorted((*instance.labelled, *instance.empty)):
         if values[at] != first:
             message = f"Another row gives this id another {name}. Give the same {name} on all rows of an id."
             expected, got = describe_value(first), describe_value(values[at])
             _report(columns, at, "wrong_shape", name, message, expected=expected, got=got)
 
 
-def _report(
-    columns: RawColumns,
-    at: int,
-    code: str,
-    name: Field,
-    message: str,
-    *,
-    expected: str | None = None,
-    got: str | None = None,
-) -> None:
+def _report(columns: RawColumns, at: int, code: str, field: Field, message: str, **shown: str) -> None:
     row, owner = columns.rows[at], columns.ids[at]
 
     def build() -> Problem:
-        place = columns.layout.place(row, name)
+        location = columns.layout.locate(row, field)
         known = to_nfc(str(owner), columns.reading.limits.text_length) if type(owner) in {str, int} else None
-        return build_problem(code, message, place, instance_id=known, expected=expected, got=got or quote(known or ""))
+        return build_problem(code, message, location, instance_id=known, **{"got": quote(known or ""), **shown})
 
     columns.reading.problems.report(code, row, build)

@@ -1,4 +1,4 @@
-"""NumPy .npz files: arrays by name, each looked at before it is loaded; pickled objects are refused."""
+"""Reads NumPy .npz files: arrays by name, whose headers are checked before they are loaded; pickles are refused."""
 
 import re
 import struct
@@ -19,6 +19,7 @@ from app.formats.columns import (
     RawColumns,
     RawScores,
     ReaderContext,
+    check_common_length,
     check_row_count,
     check_value_count,
     split_joined_labels,
@@ -36,25 +37,26 @@ _MAX_MEMBERS = 1000
 _MAX_CODE_POINT = 0x10FFFF
 _HEADER_ERRORS = (
     *(ValueError, TypeError, SyntaxError, KeyError, OverflowError, tokenize.TokenError),
-    *(RecursionError, MemoryError),  # Python's parser says either of an expression that is nested too deeply
+    *(RecursionError, MemoryError),  # raised by Python's parser for expressions that are nested too deeply
 )
 _MEMORY_ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")
 _LOCAL_HEADER_BYTES, _NAME_LENGTH_OFFSET = 30, 26
-"""Bytes of what stands before each file in an archive, and where it tells the length of what follows: name and extras."""
+"""Bytes of the fixed local header of a member, and the offset of the lengths of what follows: name and extra field."""
 _MAX_HEADER_BYTES = 1 << 17
-"""Bytes of an array that are looked at for its header; NumPy refuses those of more than 10,000."""
+"""Bytes of an array that are searched for its header; NumPy refuses headers of more than 10,000."""
 _CENTRAL_DIRECTORY_MAGIC = b"PK\x01\x02"
-"""How each entry of the list of files begins at the end of an archive."""
+"""The magic number of each entry of the directory at the end of an archive."""
 _END_OF_DIRECTORY_MAGIC = b"PK\x05\x06"
-"""How the last record of an archive begins, which tells the size of that list."""
+"""The magic number of the last record of an archive, which holds the size of that directory."""
 _ZIP64_SIZE_MARKER = 0xFFFFFFFF
-"""What stands there for a size that another record tells, before this one, which takes so many bytes with its pointer."""
+"""The value of a size that a ZIP64 record holds instead; that record and its locator take _ZIP64_RECORDS_BYTES before
+the end."""
 _ZIP64_RECORDS_BYTES = 76
 _KNOWN_ARRAYS = ("ids", "classes", "scores", "labels", "split", "Usage", "weight")
 
 
-class _NpzFileError(Exception):
-    """The file, or one of its arrays, is not taken."""
+class _NpzError(Exception):
+    """The file, or one of its arrays, is refused."""
 
     def __init__(self, code: str, message: str, name: str | None = None, got: str | None = None) -> None:
         super().__init__(message)
@@ -62,10 +64,10 @@ class _NpzFileError(Exception):
 
 
 def read_score_arrays(data: bytes, limits: Limits) -> tuple[Array, Array, list[str] | None] | None:
-    """The arrays of ids and scores, and the names of the classes, of an .npz file that has nothing else; None for others.
+    """The ids, scores and class names of an .npz file with nothing else, for the vectorized reader.
 
-    None too where the strict reader may have something to say of the archive or of an array. Ids are texts of any kind,
-    scores (n or n × k) binary32 or binary64.
+    None for any other file, and where the strict reader may have to report a problem of the archive or of an array. Ids
+    are texts of any kind, scores (n or n × k) binary32 or binary64.
     """
     reading = ReaderContext("multilabel", gold=False, limits=limits, problems=Problems())
     try:
@@ -74,21 +76,21 @@ def read_score_arrays(data: bytes, limits: Limits) -> tuple[Array, Array, list[s
             return None
         ids, scores = arrays["ids"], arrays["scores"]
         names = list(map(str, _text_values("classes", arrays))) if "classes" in arrays else None
-    except _NpzFileError:
+    except _NpzError:
         return None
     kinds = ids.dtype.kind in "US" and scores.dtype.kind == "f" and scores.dtype.itemsize in {4, 8}
     return (ids, scores, names) if kinds and ids.ndim == 1 and len(ids) == len(scores) else None
 
 
 def read_npz(data: bytes, reading: ReaderContext) -> RawColumns | None:
-    """Read an .npz file; None where it is none, or lacks what is due (problems say so)."""
+    """Read an .npz file; None, and problems, where it is invalid or lacks a required array."""
     try:
         arrays = _read_arrays(data, reading)
         return _build_columns(arrays, reading)
-    except _NpzFileError as refused:
-        place = Location(None if refused.name is None else pointer_token(refused.name))
-        found = build_problem(refused.code, str(refused), place, got=refused.got)
-        (reading.problems.stop if refused.code == "too_large" else reading.problems.add)(found)
+    except _NpzError as refused:
+        location = Location(None if refused.name is None else pointer_token(refused.name))
+        problem = build_problem(refused.code, str(refused), location, got=refused.got)
+        (reading.problems.stop if refused.code == "too_large" else reading.problems.add)(problem)
     return None
 
 
@@ -96,40 +98,33 @@ def read_npz(data: bytes, reading: ReaderContext) -> RawColumns | None:
 
 
 def _read_arrays(data: bytes, reading: ReaderContext) -> dict[str, Array]:
-    """All arrays by name; those that nobody asks for are not loaded and are empty here."""
+    """All arrays by name; arrays that are not used are not loaded and are empty here."""
     if not data:
-        raise _NpzFileError("syntax", f"The file is empty. {_REMEDY}")
+        raise _NpzError("syntax", f"The file is empty. {_REMEDY}")
     end = _archive_end(data)
     if end is not None and (not data.startswith(b"PK") or len(data) != end):
-        raise _NpzFileError("syntax", f"Something stands before or behind the archive. {_REMEDY}")
-    if (
-        entries := _count_directory_entries(data)
-    ) > 2 * _MAX_MEMBERS:  # before a list of them is made; names may look like a few
-        raise _NpzFileError("too_large", f"The archive holds {entries} files; at most {_MAX_MEMBERS} are allowed.")
+        raise _NpzError("syntax", f"Something stands before or behind the archive. {_REMEDY}")
+    entries = _count_directory_entries(data)
+    # Checked before zipfile builds a list of them. The count is an upper bound, hence the factor.
+    if entries > 2 * _MAX_MEMBERS:
+        raise _NpzError("too_large", f"The archive holds {entries} files; at most {_MAX_MEMBERS} are allowed.")
     try:
         archive = zipfile.ZipFile(BytesIO(data))
         return _load_members(archive, data, reading)
-    except (
-        zipfile.BadZipFile,
-        zlib.error,
-        EOFError,
-        RuntimeError,
-        OSError,
-        struct.error,
-    ) as fault:
-        raise _NpzFileError("syntax", f"This is no intact .npz file ({_error_text(fault)}). {_REMEDY}") from None
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, OSError, struct.error) as fault:
+        raise _NpzError("syntax", f"This is no intact .npz file ({_error_text(fault)}). {_REMEDY}") from None
     except (UnicodeDecodeError, ValueError, OverflowError) as fault:
-        raise _NpzFileError("syntax", f"The archive cannot be read ({_error_text(fault)}). {_REMEDY}") from None
+        raise _NpzError("syntax", f"The archive cannot be read ({_error_text(fault)}). {_REMEDY}") from None
 
 
 def _archive_end(data: bytes) -> int | None:
-    """Where the archive ends by its own account: behind its last record and the comment that this announces, if any."""
+    """The declared end of the archive: after its last record and that record's comment; None without such a record."""
     at = data.rfind(_END_OF_DIRECTORY_MAGIC)
     return at + 22 + int.from_bytes(data[at + 20 : at + 22], "little") if at >= 0 else None
 
 
 def _count_directory_entries(data: bytes) -> int:
-    """How many entries the list of files at the end of an archive has at most: numbers are not searched for them."""
+    """An upper bound on the entries of the directory; the magic number is searched for in the directory alone."""
     at = data.rfind(_END_OF_DIRECTORY_MAGIC)
     if at < 0:
         return 0
@@ -139,36 +134,33 @@ def _count_directory_entries(data: bytes) -> int:
 
 
 def _error_text(fault: Exception) -> str:
-    """What a library says, without addresses in memory, which differ each time and are nobody's business."""
+    """A library's message without memory addresses, which differ each time and must not be disclosed."""
     return _MEMORY_ADDRESS.sub("", str(fault).split("\n", 1)[0]).rstrip(".")[:100] or type(fault).__name__
 
 
 def _load_members(archive: zipfile.ZipFile, data: bytes, reading: ReaderContext) -> dict[str, Array]:
     members = archive.infolist()
     if len(members) > _MAX_MEMBERS:
-        raise _NpzFileError("too_large", f"The archive holds {len(members)} files; at most {_MAX_MEMBERS} are allowed.")
+        raise _NpzError("too_large", f"The archive holds {len(members)} files; at most {_MAX_MEMBERS} are allowed.")
     names = [member.filename.removesuffix(".npy") for member in members]
     for name in names:
         if names.count(name) > 1:
-            raise _NpzFileError("duplicate_key", f"The archive holds {quote(name)} twice. Keep one.", name)
-    most = reading.limits.expanded_bytes
-    if sum(member.file_size for member in members) > most:
-        raise _NpzFileError("too_large", f"The arrays have more than {most} bytes. Leave out what is not scored.")
-    found = {}
-    for name, member in zip(names, members, strict=True):
-        if name in _KNOWN_ARRAYS:
-            found[name] = _load_array(archive, data, member, name)
-        else:
-            found[name] = np.zeros(0)
-    return found
+            raise _NpzError("duplicate_key", f"The archive holds {quote(name)} twice. Keep one.", name)
+    limit = reading.limits.expanded_bytes
+    if sum(member.file_size for member in members) > limit:
+        raise _NpzError("too_large", f"The arrays have more than {limit} bytes. Leave out what is not scored.")
+    return {
+        name: _load_array(archive, data, member, name) if name in _KNOWN_ARRAYS else np.zeros(0)
+        for name, member in zip(names, members, strict=True)
+    }
 
 
 def _load_array(archive: zipfile.ZipFile, data: bytes, member: zipfile.ZipInfo, name: str) -> Array:
-    """One array, read only if its header tells a plain type and just as many bytes as there are."""
+    """One array, loaded only if its header has a plain type and the size equals the number of bytes."""
     if member.flag_bits & 0x1:
-        raise _NpzFileError("syntax", f"The archive is encrypted. {_REMEDY}", name)
+        raise _NpzError("syntax", f"The archive is encrypted. {_REMEDY}", name)
     if member.compress_type not in _SUPPORTED_COMPRESSIONS:
-        raise _NpzFileError("syntax", f"The archive uses a compression that NumPy does not. {_REMEDY}", name)
+        raise _NpzError("syntax", f"The archive uses a compression that NumPy does not. {_REMEDY}", name)
     with archive.open(member) as stream:
         raw = _uncompressed_member(data, member)
         if raw is None:
@@ -180,42 +172,40 @@ def _load_array(archive: zipfile.ZipFile, data: bytes, member: zipfile.ZipInfo, 
             raise ValueError(f"version {version}")
         read_header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about headers of old files, which are read
+            warnings.simplefilter("ignore")  # about headers of old files, which can be read
             shape, fortran, dtype = read_header(body)
     except _HEADER_ERRORS as fault:
-        raise _NpzFileError(
-            "syntax", f"{quote(name)} is no NumPy array ({_error_text(fault)}). {_REMEDY}", name
-        ) from None
+        raise _NpzError("syntax", f"{quote(name)} is no NumPy array ({_error_text(fault)}). {_REMEDY}", name) from None
     if dtype.hasobject:
         message = f"{quote(name)} holds Python objects, which are never loaded. Make it an array of texts or numbers: "
-        raise _NpzFileError("wrong_shape", f"{message}numpy.array(values, dtype=str).", name, "dtype object")
+        raise _NpzError("wrong_shape", f"{message}numpy.array(values, dtype=str).", name, "dtype object")
     return _build_array(name, raw[body.tell() :], shape, fortran, dtype)
 
 
 def _uncompressed_member(data: bytes, member: zipfile.ZipInfo) -> memoryview | None:
-    """The bytes of a member as they stand in the archive, without a copy; None unless they stand there whole and plain."""
+    """The bytes of a member as a view of the archive; None unless they are uncompressed, complete and intact."""
     start = member.header_offset
     name, extra = struct.unpack_from("<HH", data, start + _NAME_LENGTH_OFFSET)
     start += _LOCAL_HEADER_BYTES + name + extra
-    found = memoryview(data)[start : start + member.file_size]
-    plain = member.compress_type == zipfile.ZIP_STORED and member.compress_size == member.file_size == len(found)
-    return found if plain and zlib.crc32(found) == member.CRC else None
+    content = memoryview(data)[start : start + member.file_size]
+    is_plain = member.compress_type == zipfile.ZIP_STORED and member.compress_size == member.file_size == len(content)
+    return content if is_plain and zlib.crc32(content) == member.CRC else None
 
 
 def _build_array(name: str, body: memoryview, shape: tuple[int, ...], fortran: bool, dtype: np.dtype[Any]) -> Array:
-    if any(type(size) is not int for size in shape):  # True is a number to NumPy's reader
-        raise _NpzFileError("syntax", f"{quote(name)} is no NumPy array (its shape holds no numbers). {_REMEDY}", name)
+    if any(type(size) is not int for size in shape):  # NumPy's reader accepts True as a number
+        raise _NpzError("syntax", f"{quote(name)} is no NumPy array (its shape holds no numbers). {_REMEDY}", name)
     count = 1
     for size in shape:
         count *= size
-    if dtype.itemsize == 0 and count:  # texts that are all empty: each would cost nothing, so there may be too many
+    if dtype.itemsize == 0 and count:  # empty texts take no bytes: there could be any number
         dtype, body = np.dtype("<U1"), memoryview(bytes(4 * min(count, len(body) + 1)))
     if any(size < 0 for size in shape) or count * dtype.itemsize != len(body):
         message = f"{quote(name)} is said to have the shape {shorten(str(shape))}, but has {len(body)} bytes. {_REMEDY}"
-        raise _NpzFileError("syntax", message, name)
+        raise _NpzError("syntax", message, name)
     if dtype.fields is not None or dtype.subdtype is not None or len(shape) not in {1, 2}:
         message = f"{quote(name)} must be a plain array of one or two dimensions. Give scores the shape (ids, classes)."
-        raise _NpzFileError("wrong_shape", message, name, f"{dtype} of the shape {shape}"[:80])
+        raise _NpzError("wrong_shape", message, name, f"{dtype} of the shape {shape}"[:80])
     flat = np.frombuffer(body, dtype=dtype, count=count)
     return flat.reshape(shape[::-1]).T if fortran else flat.reshape(shape)
 
@@ -224,70 +214,56 @@ def _build_array(name: str, body: memoryview, shape: tuple[int, ...], fortran: b
 
 
 def _build_columns(arrays: Mapping[str, Array], reading: ReaderContext) -> RawColumns:
+    names = ", ".join(quote(name) for name in list(arrays)[:10]) or "nothing"
     if "ids" not in arrays:
-        raise _NpzFileError(
-            "wrong_shape",
-            f"There is no array 'ids', but {_describe_arrays(arrays)}. Write ids=… .",
-            got=_describe_arrays(arrays),
-        )
+        raise _NpzError("wrong_shape", f"There is no array 'ids', but {names}. Write ids=… .", got=names)
     labelled = "labels" in arrays
     score = None if reading.gold else reading.score_field({"scores"} & arrays.keys(), labelled=labelled)
     if not labelled and score is None:
         due = "labels" if reading.gold else "scores (with classes) or labels"
-        raise _NpzFileError(
-            "wrong_shape", f"There is no array {due}. Write ids and {due}.", got=_describe_arrays(arrays)
-        )
+        raise _NpzError("wrong_shape", f"There is no array {due}. Write ids and {due}.", got=names)
     split = reading.split_field(arrays)
-    named = [*(["labels"] if labelled else []), *(["scores"] if score else [])]
+    named = ["labels"] * labelled + ["scores"] * bool(score)
     named += [name for name in (split, "weight") if reading.gold and name in arrays]
     for name in ("ids", *named):
         check_row_count(len(arrays[name]), reading)
         check_value_count(arrays[name].size, reading.limits)
     ids = _text_values("ids", arrays)
     labels: list[Any] | None = _text_values("labels", arrays) if labelled else None
-    if labels is not None and reading.sets and not reading.long:
+    if labels is not None and reading.sets and not reading.is_long_table:
         labels = split_joined_labels(list(map(str, labels)), reading.limits)
-    rows = _common_length(arrays, named, len(ids), reading.problems)
+    lengths = {name: len(arrays[name]) for name in named}
+    rows = check_common_length(lengths, len(ids), reading.problems)
     scores = _score_values(arrays) if score else None
     return RawColumns(
         ids[:rows],
         None if labels is None else labels[:rows],
         range(rows),
-        ColumnListsLayout(FieldNames("ids", "labels", split), joined=True),
+        ColumnListsLayout(FieldNames("ids", "labels", split), has_joined_labels=True),
         reading,
         splits=_text_values(split, arrays)[:rows] if split in named else None,
         weights=_weight_values(arrays["weight"])[:rows] if "weight" in named else None,
         scores=None if scores is None else replace(scores, values=scores.values[:rows]),
-        ignored=_ignored_arrays(arrays, {"ids", *named, *(["classes"] if score else [])}, reading),
+        ignored=_ignored_arrays(arrays, {"ids", *named, *["classes"] * bool(score)}, reading),
         unreadable_rows=len(ids) - rows,
     )
 
 
-def _describe_arrays(arrays: Mapping[str, Array]) -> str:
-    names = ", ".join(quote(name) for name in list(arrays)[:10])
-    return names or "nothing"
-
-
 def _text_values(name: str, arrays: Mapping[str, Array]) -> list[Any]:
-    """The texts or integers of a one-dimensional array; raises _Refused for another one."""
+    """The texts or integers of a one-dimensional array; raises _NpzError for any other array."""
     array = arrays[name]
     if array.ndim != 1 or array.dtype.kind not in "USiu":
-        message = (
-            f"{quote(name)} must be a one-dimensional array of texts or integers. Use numpy.array(values, dtype=str)."
-        )
+        message = f"{quote(name)} must be a one-dimensional array of texts or integers. "
         got = f"{array.dtype} of the shape {array.shape}"
-        raise _NpzFileError("wrong_shape", message, name, got[:80])
+        raise _NpzError("wrong_shape", f"{message}Use numpy.array(values, dtype=str).", name, got[:80])
     if array.dtype.kind == "U" and array.size and int(_code_points(array).max()) > _MAX_CODE_POINT:
-        raise _NpzFileError(
-            "encoding", f"{quote(name)} holds numbers that are no characters. Write the texts again.", name
-        )
+        raise _NpzError("encoding", f"{quote(name)} holds numbers that are no characters. Write the texts again.", name)
     if array.dtype.kind == "S":
         try:
             return [text.decode() for text in array.tolist()]
         except UnicodeDecodeError:
-            raise _NpzFileError(
-                "encoding", f"{quote(name)} is not UTF-8. Use numpy.array(texts, dtype=str).", name
-            ) from None
+            message = f"{quote(name)} is not UTF-8. Use numpy.array(texts, dtype=str)."
+            raise _NpzError("encoding", message, name) from None
     return list(array.tolist())
 
 
@@ -297,7 +273,7 @@ def _code_points(array: Array) -> Array:
 
 
 def _weight_values(array: Array) -> list[Any]:
-    """The weights of an array; what has two dimensions holds none, which is told of each row."""
+    """The weights of an array; the rows of a two-dimensional one are no weights, which is reported for each."""
     return to_shortest_decimals(array.tolist(), array.dtype.type) if array.ndim == 1 else list(array.tolist())
 
 
@@ -305,33 +281,19 @@ def _score_values(arrays: Mapping[str, Array]) -> RawScores:
     array = arrays["scores"]
     if array.dtype.kind != "f" or array.dtype.itemsize not in {4, 8}:
         message = "'scores' must be float32 or float64. Use numpy.asarray(scores, dtype=numpy.float64)."
-        raise _NpzFileError("wrong_shape", message, "scores", f"dtype {array.dtype}"[:60])
+        raise _NpzError("wrong_shape", message, "scores", f"dtype {array.dtype}"[:60])
     names = _text_values("classes", arrays) if "classes" in arrays else None
     width = array.shape[1] if array.ndim == 2 else 1
     if names is not None and len(names) != width:
         message = f"'classes' names {len(names)} classes, 'scores' has {width} columns."
-        raise _NpzFileError("wrong_class_count", f"{message} Give one column for each class.", "scores")
+        raise _NpzError("wrong_class_count", f"{message} Give one column for each class.", "scores")
     return RawScores(array.astype(np.float64, copy=False), names)
 
 
-def _common_length(arrays: Mapping[str, Array], names: list[str], count: int, problems: Problems) -> int:
-    rows = count
-    for name in names:
-        size = len(arrays[name]) if arrays[name].ndim else 0
-        if size != count:
-            message = f"'ids' has {count} values, '{name}' has {size}. Give one value for each id."
-            expected, got = f"{count} values", f"{size} values"
-            problems.add(
-                build_problem("wrong_shape", message, Location(pointer_token(name)), expected=expected, got=got)
-            )
-            rows = min(rows, size)
-    return rows
-
-
 def _ignored_arrays(arrays: Mapping[str, Array], used: set[str], reading: ReaderContext) -> list[str]:
-    """The arrays that were not used; those that gold must not ignore are problems."""
+    """The names of unused arrays; those that gold must not ignore are problems."""
     names = [name for name in arrays if name not in used]
     for name in names:
         if refusal := gold_field_refusal(name, reading):
-            reading.problems.add(build_problem("wrong_shape", refusal, Location(pointer_token(name))))
+            reading.problems.add_new("wrong_shape", refusal, Location(pointer_token(name)))
     return names

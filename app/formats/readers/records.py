@@ -1,4 +1,4 @@
-"""Records to columns: the shape that JSON records, JSON Lines and the documents body share."""
+"""Converts records to columns, for JSON records, JSON Lines and the documents body."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -32,6 +32,9 @@ _WEIGHT_FIELD_NAMES = frozenset(
     {"weight", "weights", "sample_weight", "sample_weights", "instance_weight", "instance_weights"}
 )
 RecordsLayout = RecordListLayout | JsonLinesLayout
+RecordFields = Mapping[str, Any]
+ProblemBuilder = Callable[[int, RecordFields], Problem]
+"""Builds the problem of a record from its row and fields."""
 FAULT_MESSAGES = {
     "duplicate_key": "The key is given twice in this object. Keep one.",
     "not_a_number": "This is not a finite number. Write a finite one, or leave the field out.",
@@ -44,12 +47,12 @@ _NUMBER_AS_TEXT_MESSAGE = (
 
 
 def fault_message(code: str, *, text: bool) -> str:
-    """What to do about a repeated key or a bad number, where a `text` is due or anywhere else."""
+    """The message for a repeated key or an invalid number; `text`: the value should be a text."""
     return _NUMBER_AS_TEXT_MESSAGE if text and code == "not_a_number" else FAULT_MESSAGES[code]
 
 
 def gold_field_refusal(name: str, reading: ReaderContext) -> str | None:
-    """Why this field of a gold file may not simply be ignored, if so: it would change who sees what, or the score."""
+    """Why this field of a gold file must not be ignored, as it would change splits or scores; None if it may be."""
     if not reading.gold or name in {"split", "weight"}:
         return None
     if name in {"label", "labels"}:
@@ -62,47 +65,43 @@ def gold_field_refusal(name: str, reading: ReaderContext) -> str | None:
 
 
 def valid_id(name: object, reading: ReaderContext) -> str | None:
-    """An id as far as it is sound, to say whose fault it is."""
-    found = normalize_clean_texts([name], reading.limits)
-    return found[0] if found else None
+    """An id if it is valid, to name the instance of a problem."""
+    texts = normalize_clean_texts([name], reading.limits)
+    return texts[0] if texts else None
 
 
 def columns_from_records(
     records: Sequence[Any], rows: Sequence[int], layout: RecordsLayout, reading: ReaderContext, outer: int
 ) -> RawColumns:
-    """Turn decoded records (see strict_json) into columns.
+    """Convert decoded records (see strict_json) to columns.
 
-    `outer` counts the levels around each record. Raises TooDeep and TooManyRows, having reported nothing yet.
+    `outer` is the number of levels around each record. Raises TooDeep and TooManyRows before reporting any problem.
     """
     check_row_count(len(records), reading)
     columns = transpose_records(records)
-    names = columns.keys() if columns is not None else _all_field_names(records)
+    names: Collection[str] = columns or {name for record in records if type(record) is tuple for name, _ in record}
     shape = _RecordFields.of(names, layout, reading)
     if shape.labelled:
-        named = shape.layout.names.label
-        labels = (value for record in records if type(record) is tuple for name, value in record if name == named)
-        check_label_lists(labels if columns is None else columns.get(named, ()), shape.reading)
-    found = _columns_from_uniform_records(columns, rows, shape, outer) if columns is not None else None
-    if found is not None:
-        return found
+        label_field = shape.layout.names.label
+        labels = (value for record in records if type(record) is tuple for name, value in record if name == label_field)
+        check_label_lists(labels if columns is None else columns.get(label_field, ()), shape.reading)
+    uniform = _columns_from_uniform_records(columns, rows, shape, outer) if columns is not None else None
+    if uniform is not None:
+        return uniform
     if inspect_nesting(records)[0] + outer > reading.limits.nesting:
         raise TooDeep
     return _RecordParser(shape).run(records, rows)
 
 
-def _all_field_names(records: Sequence[Any]) -> Collection[str]:
-    return {name for record in records if type(record) is tuple for name, _ in record}
-
-
 @dataclass(frozen=True, slots=True)
 class _RecordFields:
-    """What the records of one file give, told from the names of all their fields."""
+    """The fields of the records of one file, from the names of all their fields."""
 
     reading: ReaderContext
     layout: RecordsLayout
     labelled: bool
     score: str | None
-    """The field of scores, if it is to be read."""
+    """The field of scores, if it is read."""
 
     @classmethod
     def of(cls, names: Collection[str], layout: RecordsLayout, reading: ReaderContext) -> "_RecordFields":
@@ -111,8 +110,8 @@ class _RecordFields:
         labelled = not {"label", "labels"}.isdisjoint(names)
         score = reading.score_field(names, labelled=labelled)
         split = reading.split_field(names) if reading.gold else "split"
-        called = FieldNames(layout.names.id, reading.due, split, score=score or "scores")
-        return cls(reading, replace(layout, names=called), labelled or score is None, score)
+        field_names = FieldNames(layout.names.id, reading.answer_field, split, score=score or "scores")
+        return cls(reading, replace(layout, names=field_names), labelled or score is None, score)
 
     @property
     def used(self) -> list[str]:
@@ -123,7 +122,7 @@ class _RecordFields:
 
 
 def transpose_records(records: Sequence[Any]) -> dict[str, tuple[Any, ...]] | None:
-    """Columns of records that all have the same keys in the same order; None where they have not."""
+    """The columns of records with the same keys in the same order; None for any other records."""
     if set(map(type, records)) != {tuple}:
         return None
     columns: dict[str, tuple[Any, ...]] = {}
@@ -141,7 +140,7 @@ def transpose_records(records: Sequence[Any]) -> dict[str, tuple[Any, ...]] | No
 def _columns_from_uniform_records(
     columns: Mapping[str, Sequence[Any]], rows: Sequence[int], shape: _RecordFields, outer: int
 ) -> RawColumns | None:
-    """The quick way, for records that are all alike and hold nothing odd."""
+    """The fast path, for records that have the same fields and no problem."""
     reading, names = shape.reading, shape.layout.names
     if names.id not in columns or (shape.labelled and names.label not in columns):
         return None
@@ -168,7 +167,7 @@ def _columns_from_uniform_records(
 
 @dataclass(slots=True)
 class _RecordParser:
-    """The slow way: record by record, reporting every fault where it stands."""
+    """The slow path: record by record, reporting every problem with its location."""
 
     shape: _RecordFields
     ids: list[object] = field(default_factory=list)
@@ -189,7 +188,7 @@ class _RecordParser:
         return self.shape.layout
 
     def run(self, records: Sequence[Any], rows: Sequence[int]) -> RawColumns:
-        """Take all records."""
+        """Read all records."""
         for row, record in zip(rows, records, strict=True):
             if type(record) is tuple:
                 self._take(row, record)
@@ -213,54 +212,42 @@ class _RecordParser:
         fields = self._without_faults(row, record)
         shape, names = self.shape, self.layout.names
         self.rows.append(row)
-        self.ids.append(fields[names.id] if names.id in fields else self._report_missing_id(row, fields))
+        value = partial(self._required_value, row, fields)
+        self.ids.append(value(names.id, "missing_id", self._missing_id_problem))
         if shape.labelled:
-            self.labels.append(
-                fields[names.label] if names.label in fields else self._report_missing_label(row, fields)
-            )
+            self.labels.append(value(names.label, "wrong_shape", self._missing_label_problem))
         if shape.score:
-            self.scores.append(
-                fields[shape.score] if shape.score in fields else self._report_missing_scores(row, fields)
-            )
+            self.scores.append(value(shape.score, "wrong_shape", self._missing_scores_problem))
         if self.reading.gold:
             self.splits.append(fields.get(names.split, MissingValue.ABSENT))
             self.weights.append(fields.get(names.weight, MissingValue.ABSENT))
-        known = {
-            *shape.used,
-            *([] if not shape.labelled or names.label in fields else [self.reading.other_answer_field]),
-        }
+        known = set(shape.used)
+        if shape.labelled and names.label not in fields:
+            known.add(self.reading.other_answer_field)  # which is part of the problem of the missing label
         for name in fields:
             if name not in known:
                 self._handle_unused_field(row, name, fields)
 
     def _without_faults(self, row: int, record: tuple[Any, ...]) -> dict[str, Any]:
-        """The record as a dictionary; values of repeated keys and bad numbers are reported and become faults."""
+        """The record as a dictionary; repeated keys and invalid numbers are reported and replaced by a marker."""
         fields: dict[str, Any] = dict(record)
-        if len(fields) == len(record) and (
-            NESTED_OR_BAD_TYPES.isdisjoint(map(type, fields.values())) or not inspect_nesting([record])[1]
-        ):
+        is_flat = NESTED_OR_BAD_TYPES.isdisjoint(map(type, fields.values()))
+        if len(fields) == len(record) and (is_flat or not inspect_nesting([record])[1]):
             return fields
         faulty = set()
         for code, path, value in iter_faults(record, ()):
             self._report(code, row, partial(self._fault, code, row, path, value, fields))
             faulty.add(path[0])
-        return (
-            {key: MissingValue.FAULT if key in faulty else value for key, value in fields.items()} if faulty else fields
-        )
+        return {key: MissingValue.FAULT if key in faulty else value for key, value in fields.items()}
 
-    def _report_missing_id(self, row: int, fields: Mapping[str, Any]) -> MissingValue:
-        self._report("missing_id", row, partial(self._missing_id_field_problem, row, fields))
+    def _required_value(self, row: int, fields: RecordFields, name: str, code: str, build: ProblemBuilder) -> object:
+        """The value of a field; a marker, and a problem, where the record does not have it."""
+        if name in fields:
+            return fields[name]
+        self._report(code, row, partial(build, row, fields))
         return MissingValue.FAULT
 
-    def _report_missing_label(self, row: int, fields: Mapping[str, Any]) -> MissingValue:
-        self._report("wrong_shape", row, partial(self._missing_label_field_problem, row, fields))
-        return MissingValue.FAULT
-
-    def _report_missing_scores(self, row: int, fields: Mapping[str, Any]) -> MissingValue:
-        self._report("wrong_shape", row, partial(self._missing_scores_field_problem, row, fields))
-        return MissingValue.FAULT
-
-    def _handle_unused_field(self, row: int, name: str, fields: Mapping[str, Any]) -> None:
+    def _handle_unused_field(self, row: int, name: str, fields: RecordFields) -> None:
         if gold_field_refusal(name, self.reading):
             self._report("wrong_shape", row, partial(self._misnamed_field_problem, row, name, fields))
         else:
@@ -273,62 +260,61 @@ class _RecordParser:
 
     def _not_an_object_problem(self, row: int, record: object) -> Problem:
         value = '["a", "b"]' if self.reading.sets else '"a"'
-        example = f'{{"{self.layout.name("id")}": "t1", "{self.reading.due}": {value}}}'
+        example = f'{{"{self.layout.name("id")}": "t1", "{self.reading.answer_field}": {value}}}'
         message = f"A record must be an object. Write it like {example}."
-        return build_problem(
-            "wrong_shape", message, self.layout.place(row), expected="an object", got=describe_value(record)
-        )
+        location, got = self.layout.locate(row), describe_value(record)
+        return build_problem("wrong_shape", message, location, expected="an object", got=got)
 
-    def _fault(self, code: str, row: int, path: KeyPath, value: object, fields: Mapping[str, Any]) -> Problem:
-        place, names = self._location_within(row, json_pointer(path)), self.layout.names
+    def _fault(self, code: str, row: int, path: KeyPath, value: object, fields: RecordFields) -> Problem:
+        location, names = self._location_within(row, json_pointer(path)), self.layout.names
         message = fault_message(code, text=path[0] in {names.id, names.label})
-        return build_problem(code, message, place, instance_id=self._owner(fields), got=describe_value(value))
+        return build_problem(code, message, location, instance_id=self._record_id(fields), got=describe_value(value))
 
-    def _missing_id_field_problem(self, row: int, fields: Mapping[str, Any]) -> Problem:
+    def _missing_id_problem(self, row: int, fields: RecordFields) -> Problem:
         name = self.layout.name("id")
         message = f"The record has no '{name}'. Give each record the id of its instance."
-        place, expected = self.layout.place(row), f"the field '{name}'"
-        return build_problem("missing_id", message, place, expected=expected, got=_describe_fields(fields))
+        location, expected = self.layout.locate(row), f"the field '{name}'"
+        return build_problem("missing_id", message, location, expected=expected, got=_describe_fields(fields))
 
-    def _missing_label_field_problem(self, row: int, fields: Mapping[str, Any]) -> Problem:
-        reading, place = self.reading, self.layout.place(row)
+    def _missing_label_problem(self, row: int, fields: RecordFields) -> Problem:
+        reading, location, name = self.reading, self.layout.locate(row), self.reading.answer_field
         if reading.other_answer_field in fields:
             message = f"This task takes {reading.kind} per instance, not '{reading.other_answer_field}'. {reading.label_remedy}"
-            place = self._location_within(row, f"/{reading.other_answer_field}")
+            location = self._location_within(row, f"/{reading.other_answer_field}")
         elif reading.score_field(fields, labelled=False):
-            message = f"Other records have a '{reading.due}', this one has none. Give it to all records or to none."
+            message = f"Other records have a '{name}', this one has none. Give it to all records or to none."
         else:
-            message = f"The record has no '{reading.due}'. {reading.label_remedy}"
-        return self._missing_field_problem(place, message, reading.due, fields)
+            message = f"The record has no '{name}'. {reading.label_remedy}"
+        return self._missing_field_problem(location, message, name, fields)
 
-    def _missing_scores_field_problem(self, row: int, fields: Mapping[str, Any]) -> Problem:
+    def _missing_scores_problem(self, row: int, fields: RecordFields) -> Problem:
         name = self.layout.name("score")
         message = f"Other records have '{name}', this one has none. Give a score for each class to all records."
-        return self._missing_field_problem(self.layout.place(row), message, name, fields)
+        return self._missing_field_problem(self.layout.locate(row), message, name, fields)
 
-    def _missing_field_problem(self, place: Location, message: str, due: str, fields: Mapping[str, Any]) -> Problem:
-        expected, got = f"the field '{due}'", _describe_fields(fields)
-        return build_problem("wrong_shape", message, place, instance_id=self._owner(fields), expected=expected, got=got)
+    def _missing_field_problem(self, location: Location, message: str, name: str, fields: RecordFields) -> Problem:
+        expected, got, owner = f"the field '{name}'", _describe_fields(fields), self._record_id(fields)
+        return build_problem("wrong_shape", message, location, instance_id=owner, expected=expected, got=got)
 
-    def _misnamed_field_problem(self, row: int, name: str, fields: Mapping[str, Any]) -> Problem:
+    def _misnamed_field_problem(self, row: int, name: str, fields: RecordFields) -> Problem:
         refusal = gold_field_refusal(name, self.reading) or ""
-        place, got = self._location_within(row, pointer_token(name)), describe_value(fields[name])
-        return build_problem("wrong_shape", refusal, place, instance_id=self._owner(fields), got=got)
+        location, got = self._location_within(row, pointer_token(name)), describe_value(fields[name])
+        return build_problem("wrong_shape", refusal, location, instance_id=self._record_id(fields), got=got)
 
-    def _owner(self, fields: Mapping[str, Any]) -> str | None:
-        """The id of a record, as far as it is sound."""
+    def _record_id(self, fields: RecordFields) -> str | None:
+        """The id of a record, if it is valid."""
         return valid_id(fields.get(self.layout.name("id")), self.reading)
 
     def _location_within(self, row: int, inner: str) -> Location:
-        place = self.layout.place(row)
-        return Location((place.pointer or "") + inner, place.line, place.column)
+        location = self.layout.locate(row)
+        return Location((location.pointer or "") + inner, location.line, location.column)
 
 
 def _none_if_absent(values: list[object]) -> list[object] | None:
-    """A column that at least one record has."""
+    """A column that at least one record has; else None."""
     return values if any(value is not MissingValue.ABSENT for value in values) else None
 
 
-def _describe_fields(fields: Mapping[str, Any]) -> str:
+def _describe_fields(fields: RecordFields) -> str:
     names = [f"'{replace_surrogates(shorten(name))}'" for name in islice(fields, 10)]
     return "an object with " + ", ".join(names) if names else "an empty object"

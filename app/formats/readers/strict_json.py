@@ -1,7 +1,7 @@
-"""Strict JSON (RFC 8259): nothing is lost or mended while decoding, so that every fault can be placed afterwards.
+"""Strict JSON (RFC 8259): decoding loses and repairs nothing, so that every fault can be located afterwards.
 
-Objects become tuples of (key, value) pairs, which keeps repeated keys and is as quick as a dictionary; lists stay
-lists. Numbers that binary64 cannot hold, and integers too long to be meant, become BadNumber.
+Objects become tuples of (key, value) pairs, which preserves repeated keys and is as fast as a dictionary; lists stay
+lists. Numbers that binary64 cannot hold, and integers that are unreasonably long, become BadNumber.
 """
 
 import json
@@ -16,15 +16,16 @@ from app.formats.problems import Location, Problem, build_problem, pointer_token
 from app.formats.reading_rules import Limits
 
 _MAX_INTEGER_DIGITS = 309
-"""Digits of the longest integer that binary64 holds: the time to read one grows with the square of their number."""
+"""Digits of the longest integer that binary64 holds; parsing takes a time that grows with the square of their number.
+"""
 _EXACT_NUMBER_LENGTH = 16
-"""Characters of a number with a point that binary64 tells in any case, as it tells 15 digits."""
+"""Characters of a number with a point that binary64 always represents to the last digit, as it holds 15 digits."""
 _PYTHON_LITERAL = re.compile(r"True|False|None|'")
 
 
 @dataclass(frozen=True, slots=True)
 class BadNumber:
-    """A number that stands in the text but has no value here."""
+    """A number in the text that has no valid value."""
 
     text: str
     code: str
@@ -35,7 +36,7 @@ class BadNumber:
 
 @dataclass(frozen=True, slots=True)
 class LongNumber:
-    """A finite number as it is written, of which binary64 does not tell every digit."""
+    """A finite number as written, whose digits binary64 cannot represent."""
 
     text: str
 
@@ -45,7 +46,7 @@ class LongNumber:
 
 _CONTAINERS = frozenset({list, tuple})
 NESTED_OR_BAD_TYPES = frozenset({list, tuple, BadNumber})
-"""Types of values that need a closer look."""
+"""Types of values that must be inspected."""
 
 
 class TooDeep(Exception):
@@ -53,9 +54,9 @@ class TooDeep(Exception):
 
 
 def json_decoder(limits: Limits, *, exact: bool = False) -> json.JSONDecoder:
-    """A decoder of strict JSON; raises json.JSONDecodeError and RecursionError as the standard library's.
+    """A decoder of strict JSON; raises json.JSONDecodeError and RecursionError as the standard library's does.
 
-    `exact`: numbers of which binary64 does not tell every digit become LongNumber.
+    `exact`: numbers whose digits binary64 cannot represent become LongNumber.
     """
     most = min(limits.text_length, _MAX_INTEGER_DIGITS)
 
@@ -65,8 +66,8 @@ def json_decoder(limits: Limits, *, exact: bool = False) -> json.JSONDecoder:
 
     def exact_real(text: str) -> float | BadNumber | LongNumber:
         value = real(text)
-        sure = (len(text) <= _EXACT_NUMBER_LENGTH and value) or type(value) is BadNumber or repr(value) == text
-        return value if sure else LongNumber(text)
+        is_exact = (len(text) <= _EXACT_NUMBER_LENGTH and value) or type(value) is BadNumber or repr(value) == text
+        return value if is_exact else LongNumber(text)
 
     def integer(text: str) -> int | BadNumber:
         return int(text) if len(text) <= most + text.startswith("-") else BadNumber(shorten(text), "too_large")
@@ -75,104 +76,87 @@ def json_decoder(limits: Limits, *, exact: bool = False) -> json.JSONDecoder:
         return BadNumber(text, "not_a_number")
 
     hook: Callable[[list[tuple[str, Any]]], Any] = tuple
-    return json.JSONDecoder(
-        object_pairs_hook=hook,
-        parse_float=exact_real if exact else real,
-        parse_int=integer,
-        parse_constant=constant,
-    )
+    decimal = exact_real if exact else real
+    return json.JSONDecoder(object_pairs_hook=hook, parse_float=decimal, parse_int=integer, parse_constant=constant)
 
 
 def syntax_problem(error: json.JSONDecodeError, *, line: int | None = None) -> Problem:
-    """Say where the text stops being JSON; `line` replaces the line where the text is one line of a file."""
-    place = Location(None, line or error.lineno, error.colno)
+    """The problem of a text that is not JSON; `line` is its line if the text is one line of a file."""
+    location = Location(None, line or error.lineno, error.colno)
     rest = error.doc[error.pos : error.pos + 20]
-    return build_problem(
-        "syntax",
-        f"This is not JSON: {_syntax_reason(error, rest, lines=line is not None)}",
-        place,
-        got=_describe_rest(rest),
-    )
+    message = f"This is not JSON: {_syntax_reason(error, rest, lines=line is not None)}"
+    return build_problem("syntax", message, location, got=json.dumps(rest) if rest else "the end of the text")
 
 
-def _describe_rest(rest: str) -> str:
-    return json.dumps(rest) if rest else "the end of the text"
-
-
-_LINES_HINT = (
+_SECOND_VALUE_HINT = "the line goes on after its value. Put one record on each line."
+_UNTERMINATED_HINT = "a string begins here that nothing closes. Close it with a double quote, or send the text whole."
+_PYTHON_HINT = "it looks like Python. Write it with json.dump: double quotes, true, false, null."
+_JSON_LINES_HINT = (
     "the text goes on after its value. If there is one record a line, it is JSON Lines: send it as "
     "application/x-ndjson, or with a file name that ends in .jsonl."
 )
 
 
 def _syntax_reason(error: json.JSONDecodeError, rest: str, *, lines: bool) -> str:
-    """What is wrong in a sentence, from the library's message and the text at the place."""
+    """What is wrong, in a sentence, from the library's message and the text at that position."""
     message = error.msg.removesuffix(" at").removesuffix(" starting").lower()
     cases = (
-        (
-            error.msg == "Extra data",
-            "the line goes on after its value. Put one record on each line." if lines else _LINES_HINT,
-        ),
-        (
-            message.startswith("unterminated string"),
-            "a string begins here that nothing closes. Close it with a double quote, or send the text whole.",
-        ),
+        (error.msg == "Extra data", _SECOND_VALUE_HINT if lines else _JSON_LINES_HINT),
+        (message.startswith("unterminated string"), _UNTERMINATED_HINT),
         (not rest, "the text ends in the middle of a value. Send it whole."),
-        (
-            _PYTHON_LITERAL.match(rest),
-            "it looks like Python. Write it with json.dump: double quotes, true, false, null.",
-        ),
+        (_PYTHON_LITERAL.match(rest), _PYTHON_HINT),
         (rest[:1] in {"]", "}"}, "a value or name is missing here. Remove the comma before it."),
         (message.startswith("invalid control"), "a line end or control character stands in a string. Escape it."),
-        (True, f"{message}. Correct it at this place, or write the file with a JSON library."),
     )
-    return next(text for holds, text in cases if holds)
+    fallback = f"{message}. Correct it at this place, or write the file with a JSON library."
+    return next((text for applies, text in cases if applies), fallback)
 
 
 _BRACKET = re.compile(r'"(?:[^"\\]|\\.)*+"?|[\[\]{}]', re.DOTALL)
-"""A string, to the end of the text where nothing closes it (a search that fails would be repeated there), or a bracket."""
+"""A string (to the end of the text if it is not closed, as a failed search would be repeated at each quote), or a
+bracket."""
 
 
 def _too_deep_offset(text: str, limits: Limits) -> int | None:
-    """Where the text goes deeper than `limits.nesting` levels; None where it does not."""
+    """The offset at which the text exceeds `limits.nesting` levels; None where it does not."""
     if text.count("[") + text.count("{") <= limits.nesting:
         return None
     depth = 0
-    for found in _BRACKET.finditer(text):
-        sign = found.group()
+    for match in _BRACKET.finditer(text):
+        sign = match.group()
         depth += 1 if sign in "[{" else -1 if sign in "]}" else 0
         if depth > limits.nesting:
-            return found.start()
+            return match.start()
     return None
 
 
 def decoding_problem_code(error: Exception, text: str, limits: Limits) -> str:
-    """The code of the problem that `decoding_problem` tells."""
+    """The code of the problem that `decoding_problem` returns."""
     decoded = isinstance(error, json.JSONDecodeError)
     return "syntax" if decoded and _too_deep_offset(text[: error.pos], limits) is None else "too_deep"  # type: ignore[attr-defined]
 
 
 def decoding_problem(error: Exception, text: str, limits: Limits, *, line: int | None = None) -> Problem:
-    """Say why a text cannot be decoded, whichever of json.JSONDecodeError, RecursionError and TooDeep was raised.
+    """The problem of a text that raised json.JSONDecodeError, RecursionError or TooDeep.
 
-    The library's own limit on nesting depends on who calls it, so the answer for deep text comes from the text alone.
-    `line` as in syntax_problem.
+    The nesting limit of the library depends on the depth of the call stack, so the answer for deep text comes from the
+    text alone. `line` as in syntax_problem.
     """
     decoded = isinstance(error, json.JSONDecodeError)
     at = _too_deep_offset(text[: error.pos] if decoded else text, limits)  # type: ignore[attr-defined]
     if at is None:
         if isinstance(error, json.JSONDecodeError):
             return syntax_problem(error, line=line)
-        return build_problem("too_deep", "The nesting is too deep. Flatten it.", Location())
-    place = Location(None, line or text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at))
+        return build_problem("too_deep", "The nesting is too deep. Flatten it.")
+    location = Location(None, line or text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at))
     message = f"Lists and objects are nested more than {limits.nesting} levels deep. Flatten them."
-    return build_problem("too_deep", message, place, expected=f"at most {limits.nesting} levels")
+    return build_problem("too_deep", message, location, expected=f"at most {limits.nesting} levels")
 
 
 def inspect_nesting(values: Iterable[object]) -> tuple[int, bool]:
-    """How many levels of lists and objects these values hold, and whether any value inside is faulty.
+    """The levels of lists and objects in these values, and whether any value inside is faulty.
 
-    Faulty: a repeated key, or a BadNumber. Linear, without recursion.
+    Faulty means a repeated key or a BadNumber. Takes linear time, without recursion.
     """
     depth, faulty = 0, False
     level = list(values)
@@ -188,7 +172,7 @@ def inspect_nesting(values: Iterable[object]) -> tuple[int, bool]:
 
 
 def has_repeated_key(pairs: tuple[Any, ...]) -> bool:
-    """Whether an object gives a key twice."""
+    """Whether an object has a key twice."""
     return len({key for key, _ in pairs}) != len(pairs)
 
 
@@ -197,7 +181,7 @@ def _children(value: Any) -> Iterable[object]:
 
 
 def _is_flat(value: Any) -> bool:
-    """Whether an object has nothing to walk through: plain values under different names."""
+    """Whether an object has only plain values, under different names."""
     if type(value) is not tuple:
         return False
     fields = dict(value)
@@ -205,13 +189,13 @@ def _is_flat(value: Any) -> bool:
 
 
 KeyPath = tuple[str | int, ...]
-"""Keys and positions, from the outermost one."""
+"""Keys and positions, outermost first."""
 
 
 def iter_faults(value: Any, path: KeyPath) -> Iterator[tuple[str, KeyPath, object]]:
-    """Walk a value in file order and yield code, path and value of each repeated key and BadNumber in it.
+    """Yield code, path and value of each repeated key and BadNumber within a value, in file order.
 
-    `value` must not be deeper than the nesting limit (see survey).
+    `value` must not be deeper than the nesting limit (see inspect_nesting).
     """
     if type(value) is BadNumber:
         yield value.code, path, value

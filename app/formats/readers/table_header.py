@@ -1,4 +1,4 @@
-"""Which column of a table is which, told by their names, whatever Kaggle or Hugging Face call them."""
+"""Identifies the columns of a table by their names, including those of Kaggle and Hugging Face."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,13 +11,13 @@ from app.formats.problems import Location, Problem, build_problem, quote
 from app.formats.readers.records import gold_field_refusal
 
 DeferredProblem = tuple[str, Callable[[], Problem]]
-"""The code of a problem, and what builds it if it will be listed."""
+"""The code of a problem, and a function that builds it if it will be listed."""
 _SEPARATOR_NAMES = {";": "semicolon", "\t": "tab", "|": "vertical bar", ",": "comma"}
 
 
 @dataclass(frozen=True, slots=True)
 class TableHeader:
-    """What the columns of a table are: `used` gives the position of each field, `scores` those of the scores."""
+    """The meaning of the columns: `used` maps fields to positions, `scores` are the positions of the scores."""
 
     reading: ReaderContext
     layout: DelimitedTableLayout
@@ -29,7 +29,7 @@ class TableHeader:
 
 
 def read_header(names: Sequence[str], separator: str, reading: ReaderContext) -> TableHeader | None:
-    """Tell the columns by the first line of a text; None (and problems there) where that is not clear."""
+    """Identify the columns by the first line of a text; None, and problems, where they are not clear."""
     header, faults = identify_columns(names, reading, separator=separator)
     for code, build in faults:
         reading.problems.report(code, 1, build)
@@ -39,31 +39,27 @@ def read_header(names: Sequence[str], separator: str, reading: ReaderContext) ->
 def identify_columns(
     names: Sequence[str], reading: ReaderContext, *, separator: str | None = None, listed: bool = False
 ) -> tuple[TableHeader | None, list[DeferredProblem]]:
-    """Tell the columns by their names; the codes of problems and what builds these, where that is not clear.
+    """Identify the columns by their names; otherwise None and the problems, as codes with functions that build them.
 
-    `separator` is what separates them on the first line of a text; without one they are named in another way, and the
-    problems' line means nothing. `listed`: the scores of all classes stand in a column that is not among these.
+    `separator` separates the names on the first line of a text; without it they are named in another way, and the line
+    of the problems means nothing. `listed`: the scores of all classes stand in a column that is not among these.
     """
     most = reading.limits.columns
     if len(names) > most:
         message = f"There are {len(names)} columns; at most {most} are allowed. Leave out what is not scored."
-        found = build_problem("too_large", message, Location(None, 1), expected=f"at most {most} columns")
-        return None, [("too_large", lambda: found)]
+        problem = build_problem("too_large", message, Location(None, 1), expected=f"at most {most} columns")
+        return None, [("too_large", lambda: problem)]
     if reading.acceptable(names):
         reading = replace(reading, sets=True)
-    meant = _identify_columns(names, reading, listed=listed)
-    faults = [*_repeated_column_problems(names), *_header_problems(names, meant, separator, reading)]
-    return (None if faults else _build_header(names, meant, reading)), faults
+    columns = _identify_columns(names, reading, listed=listed)
+    faults = [*_repeated_column_problems(names), *_header_problems(names, columns, separator, reading)]
+    return (None if faults else _build_header(names, columns, reading)), faults
 
 
 def _repeated_column_problems(names: Sequence[str]) -> list[DeferredProblem]:
-    seen: set[str] = set()
-    faults: list[DeferredProblem] = []
-    for at, name in enumerate(names, start=1):
-        if name in seen:
-            faults.append(("duplicate_key", partial(_repeated_column_problem, name, at)))
-        seen.add(name)
-    return faults
+    columns = list(enumerate(names, start=1))
+    first = {name: at for at, name in reversed(columns)}
+    return [("duplicate_key", partial(_repeated_column_problem, name, at)) for at, name in columns if first[name] != at]
 
 
 def _repeated_column_problem(name: str, at: int) -> Problem:
@@ -77,14 +73,14 @@ def _refused_column_problem(refusal: str, name: str, at: int) -> Problem:
 
 @dataclass(frozen=True, slots=True)
 class _IdentifiedColumns:
-    """The names of the columns that were told apart."""
+    """The names of the identified columns."""
 
     id: str
     label: str
     split: str
     scores: Sequence[str]
     alone: bool = False
-    """Whether there need be no label: scores stand in a column of their own."""
+    """Whether a label is optional, as scores stand in a column of their own."""
 
 
 def _identify_columns(names: Sequence[str], reading: ReaderContext, *, listed: bool) -> _IdentifiedColumns:
@@ -98,24 +94,24 @@ def _identify_columns(names: Sequence[str], reading: ReaderContext, *, listed: b
 
 
 def _kaggle_solution_columns(names: Sequence[str], split: str, reading: ReaderContext) -> _IdentifiedColumns:
-    """A solution file as competition sites have it: an id, Usage or split, and one column of labels of any name."""
+    """A solution file of a competition site: an id, Usage or split, and one column of labels with any name."""
     first = next((name for name in names if name.casefold() == "id"), names[0] if names[0] != split else "id")
     rest = [name for name in names if name not in {first, split, "weight"}]
-    usual = "labels" if reading.sets and "labels" in names else "label"
-    return _IdentifiedColumns(first, rest[0] if len(rest) == 1 else usual, split, ())
+    default = "labels" if reading.sets and "labels" in names else "label"
+    return _IdentifiedColumns(first, rest[0] if len(rest) == 1 else default, split, ())
 
 
 def _label_column(names: Sequence[str], reading: ReaderContext) -> str:
-    """In multi-label files it may be called `labels` too, as it must be beside the scores of a class called `label`."""
+    """The column of labels: `labels` is allowed for sets, and required if a class `label` has a column of scores."""
     classes, most = set(reading.classes or ()), reading.limits.text_length
     scored = not reading.gold and "label" in classes and classes <= {to_nfc(name, most) for name in names}
     return "labels" if reading.sets and "labels" in names and ("label" not in names or scored) else "label"
 
 
 def _score_columns(names: Sequence[str], label: str, reading: ReaderContext) -> Sequence[str]:
-    """The columns of scores: those named by classes, or the one of the positive label; all others, if some class lacks."""
-    # without an id there is most likely no header at all; rows of pairs have no place for scores
-    if "id" not in names or (reading.long and label in names):
+    """The columns of scores: named by classes, or that of the positive label; all others if some class is missing."""
+    # without an id there is probably no header at all; rows of pairs have no scores
+    if "id" not in names or (reading.is_long_table and label in names):
         return ()
     others = [name for name in names if name != "id"]
     classes = None if reading.classes is None else set(reading.classes)
@@ -123,7 +119,7 @@ def _score_columns(names: Sequence[str], label: str, reading: ReaderContext) -> 
     if classes and len(set(own)) == len(classes):
         labelled = label in names and label not in own
         return own if reading.wants_scores or not labelled else ()
-    own = [name for name in own if name != label]  # even where a class is called so: not all classes have a column
+    own = [name for name in own if name != label]  # even if a class has this name: not all classes have a column
     labelled = label in names
     if labelled and not reading.wants_scores:
         return ()
@@ -135,35 +131,35 @@ def _score_columns(names: Sequence[str], label: str, reading: ReaderContext) -> 
 
 
 def _header_problems(
-    names: Sequence[str], found: _IdentifiedColumns, separator: str | None, reading: ReaderContext
+    names: Sequence[str], columns: _IdentifiedColumns, separator: str | None, reading: ReaderContext
 ) -> list[DeferredProblem]:
-    """What is missing in a header, or must not be there."""
+    """Problems of a header: what is missing, and what must not be there."""
     faults: list[DeferredProblem] = []
     for at, name in enumerate(names, start=1):
-        if name not in {found.split, found.label} and (refusal := gold_field_refusal(name, reading)):
+        if name not in {columns.split, columns.label} and (refusal := gold_field_refusal(name, reading)):
             faults.append(("wrong_shape", partial(_refused_column_problem, refusal, name, at)))
     shown = ", ".join(quote(name) for name in names[:10])
-    due = (found.id,) if found.scores or found.alone else (found.id, found.label)
-    lacking = [name for name in due if name not in names]
-    near = {name: next((other for other in names if other.strip().casefold() == name), None) for name in lacking}
-    if len(lacking) > 1 and not any(near.values()):  # there is no header, or it is separated otherwise: one fault
-        lacking = ["' and '".join(lacking)]
-    for name in lacking:
-        scores = "" if name == found.id or reading.gold else " (or id and a column for each class, for scores)"
-        mend = f"The first line must name the columns: id,label{scores}." if separator else f"Call it so{scores}."
+    required = (columns.id,) if columns.scores or columns.alone else (columns.id, columns.label)
+    missing = [name for name in required if name not in names]
+    near = {name: next((other for other in names if other.strip().casefold() == name), None) for name in missing}
+    if len(missing) > 1 and not any(near.values()):  # without a header, or with another separator: one problem
+        missing = ["' and '".join(missing)]
+    for name in missing:
+        scores = "" if name == columns.id or reading.gold else " (or id and a column for each class, for scores)"
+        remedy = f"The first line must name the columns: id,label{scores}." if separator else f"Call it so{scores}."
         if near.get(name):
-            mend = f"Rename {quote(near[name] or '')} to {name}."
-        if name == reading.due and reading.other_answer_field in names:
-            mend = f"This task takes {reading.kind} per instance, not '{reading.other_answer_field}'. {mend}"
-        lack = "The header does not name" if separator else "There is no column"
-        message = f"{lack} '{name}'. {mend}{_separator_hint(names, separator)}"
-        lacks = partial(build_problem, "wrong_shape", message, Location(None, 1), expected=f"'{name}'", got=shown)
-        faults.append(("wrong_shape", lacks))
+            remedy = f"Rename {quote(near[name] or '')} to {name}."
+        if name == reading.answer_field and reading.other_answer_field in names:
+            remedy = f"This task takes {reading.kind} per instance, not '{reading.other_answer_field}'. {remedy}"
+        statement = "The header does not name" if separator else "There is no column"
+        message = f"{statement} '{name}'. {remedy}{_separator_hint(names, separator)}"
+        build = partial(build_problem, "wrong_shape", message, Location(None, 1), expected=f"'{name}'", got=shown)
+        faults.append(("wrong_shape", build))
     return faults
 
 
 def _separator_hint(names: Sequence[str], separator: str | None) -> str:
-    """A hint at another separator."""
+    """A hint that another separator is used."""
     if separator is None:
         return ""
     for sign, word in _SEPARATOR_NAMES.items():
@@ -174,23 +170,18 @@ def _separator_hint(names: Sequence[str], separator: str | None) -> str:
     return ""
 
 
-def _build_header(names: Sequence[str], found: _IdentifiedColumns, reading: ReaderContext) -> TableHeader:
+def _build_header(names: Sequence[str], columns: _IdentifiedColumns, reading: ReaderContext) -> TableHeader:
     at = {name: number for number, name in enumerate(names)}
-    called = {"id": found.id}
-    if found.label in names and found.label not in found.scores:
-        called["label"] = found.label
+    fields = {"id": columns.id}
+    if columns.label in names and columns.label not in columns.scores:
+        fields["label"] = columns.label
     if reading.gold:
-        called |= {field: name for field, name in (("split", found.split), ("weight", "weight")) if name in at}
-    scores = [at[name] for name in found.scores]
-    used = {*called.values(), *found.scores}
-    single = list(found.scores) == ["score"] and "score" not in (reading.classes or ())
-    layout = DelimitedTableLayout(names, FieldNames(found.id, found.label, found.split, score="score"), scores)
-    return TableHeader(
-        reading,
-        layout,
-        len(names),
-        {field: at[name] for field, name in called.items()},
-        scores,
-        None if single or not scores else list(found.scores),
-        [name for name in names if name not in used],
-    )
+        fields |= {field: name for field, name in (("split", columns.split), ("weight", "weight")) if name in at}
+    scores = [at[name] for name in columns.scores]
+    used = {*fields.values(), *columns.scores}
+    single = list(columns.scores) == ["score"] and "score" not in (reading.classes or ())
+    layout = DelimitedTableLayout(names, FieldNames(columns.id, columns.label, columns.split, score="score"), scores)
+    positions = {field: at[name] for field, name in fields.items()}
+    score_names = None if single or not scores else list(columns.scores)
+    ignored = [name for name in names if name not in used]
+    return TableHeader(reading, layout, len(names), positions, scores, score_names, ignored)

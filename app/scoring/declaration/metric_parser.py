@@ -21,6 +21,7 @@ from app.scoring.declaration.metric import (
 from app.scoring.declaration.options import DEFAULTS, OPTIONS, excluded_labels
 from app.scoring.declaration.presets import PRESET_OPTION, PRESETS
 from app.scoring.declaration.task import TaskKind
+from app.text.close_matches import did_you_mean, format_hint
 
 METRIC_KEY_ALIASES = {"threat_score": "jaccard"}
 """Other first words of keys, each with the ones that the catalogue has: every average of the measure is found by both."""
@@ -76,9 +77,7 @@ def find_metric(key: str) -> Metric:
         for metric in CATALOGUE.values()
         if words in [_sorted_words(name) for name in (metric.key, *metric.names)]
     ]
-    hint = (
-        f" (did you mean {' or '.join(dict.fromkeys(near))}?)" if near else metric_syntax.did_you_mean(key, CATALOGUE)
-    )
+    hint = format_hint(dict.fromkeys(near)) or did_you_mean(key, CATALOGUE)
     raise InvalidMetric(f"There is no metric '{key}'{hint}.")
 
 
@@ -147,9 +146,7 @@ def _parse_setting(name: str, text: str) -> str:
     declared = setting_declarations(name)
     if not declared:
         known = {param.name for metric in CATALOGUE.values() for param in metric.params if param.default is not None}
-        raise InvalidMetric(
-            f"There is no option '{name}'{metric_syntax.did_you_mean(name, [*OPTIONS, *sorted(known)])}."
-        )
+        raise InvalidMetric(f"There is no option '{name}'{did_you_mean(name, [*OPTIONS, *sorted(known)])}.")
     refused = None
     for param in declared:
         try:
@@ -198,7 +195,7 @@ def _check_parameter_names(metric: Metric, given: Mapping[str, str]) -> None:
             continue
         others = [key for key, other in CATALOGUE.items() if name in {param.name for param in other.params}]
         near = max(others, key=lambda other: _key_similarity(other, metric.key), default=None)
-        hint = f" ({near} has)" if near else metric_syntax.did_you_mean(name, [*declared, *OPTIONS])
+        hint = f" ({near} has)" if near else did_you_mean(name, [*declared, *OPTIONS])
         raise InvalidMetric(f"'{metric.key}' has no parameter or option '{name}'{hint}.")
 
 
@@ -250,7 +247,7 @@ def check_label_parameters(params: Mapping[str, str], own: Mapping[str, str], cl
     left_out = excluded_labels(own.get("exclude_labels", ""), classes)
     for name in (*named, *left_out):
         if name not in classes:
-            raise InvalidMetric(f"'{name}' is not one of the classes{metric_syntax.did_you_mean(name, classes)}.")
+            raise InvalidMetric(f"'{name}' is not one of the classes{did_you_mean(name, classes)}.")
     if left_out and set(left_out) >= set(classes):
         raise InvalidMetric("'exclude_labels' leaves no class to average over.")
 

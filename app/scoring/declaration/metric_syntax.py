@@ -1,20 +1,19 @@
 """Metric strings taken apart and put together: `key:name=value,name=value` (contract: metric strings)."""
 
 import re
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from decimal import Decimal
-from difflib import get_close_matches
 from functools import lru_cache, wraps
 from typing import Any, TypeVar
 from unicodedata import normalize
 
 from app.errors import InvalidMetric
 from app.scoring.declaration.options import OPTIONS, decode_value, encode_value, join_labels
+from app.text.close_matches import did_you_mean
 
 _INVALID_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,4})?", re.ASCII)
 _MAX_DIGITS = 17
-_MAX_COMPARED_WORDS = 500
 _MAX_CACHED_LENGTH = 64
 
 T = TypeVar("T", bound=Hashable)
@@ -148,13 +147,6 @@ def format_metric_string(key: str, params: Mapping[str, str], options: Mapping[s
         value = options[name]
         parts.append(f"{name}={value if not OPTIONS[name].values else encode_value(value)}")
     return f"{key}:{','.join(parts)}" if parts else key
-
-
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """A hint in the middle of a sentence, or nothing; among very many known words the search would take too long."""
-    words = list(known)
-    near = get_close_matches(word, words, n=3, cutoff=0.6) if len(words) <= _MAX_COMPARED_WORDS else []
-    return f" (did you mean {' or '.join(near)}?)" if near else ""
 
 
 def pluralize(count: int, one: str, several: str | None = None) -> str:

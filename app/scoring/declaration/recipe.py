@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from app.errors import InvalidMetric, InvalidRecipe
-from app.scoring.declaration import metric_syntax
 from app.scoring.declaration.decision_rules import DECISION_RULES
 from app.scoring.declaration.metric import MetricCall
 from app.scoring.declaration.metric_parser import check_label_parameters, parse_metric, parse_shared_options
 from app.scoring.declaration.options import excluded_labels
 from app.scoring.declaration.task import TaskKind
 from app.scoring.reports.per_class_report import REPORTED_METRICS
+from app.text.close_matches import did_you_mean
 
 Selection = Literal["best", "latest", "selected"]
 SELECTIONS: tuple[Selection, ...] = ("best", "latest", "selected")
@@ -105,7 +105,7 @@ def _check_fields(body: Mapping[str, Any], task: TaskKind, positive_label: str |
         if name not in _RECIPE_FIELDS:
             faults.add(
                 f"/{_escape_pointer(name)}",
-                f"A recipe has no field '{name}'{metric_syntax.did_you_mean(str(name), _RECIPE_FIELDS)}.",
+                f"A recipe has no field '{name}'{did_you_mean(str(name), _RECIPE_FIELDS)}.",
             )
     if "primary" not in body:
         faults.add("/primary", "The recipe needs a primary metric, for example 'f1_macro'.")

@@ -1,8 +1,8 @@
-"""The fast tier of reading: labels straight from bytes to codes, for files about which nothing at all is doubtful.
+"""The vectorized reader of labels: from bytes to label codes, without a Python string for any id or label.
 
-It makes no string of any id or label, and tells nobody what is wrong: it accepts a file whose layout is the same all
-through and whose every id and label is, byte for byte, a known one, and leaves any other to the strict reader. So it
-can be quick without being trusted: what it accepts the strict reader reads to the same labels (tests/formats/fast).
+It accepts a file only if its layout is the same throughout and each id and label is, byte for byte, a known one. This is
+why it needs no checks of its own for encoding, NFC or escapes: bytes equal to a known text are that text. Tests compare
+it with the strict reader (tests/formats/fast).
 """
 
 from app.formats.vectorized.labels.id_join import LookupTables

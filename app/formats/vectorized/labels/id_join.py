@@ -1,11 +1,11 @@
-"""What a file says so far: which instance each of its rows describes, and its labels, as numbers."""
+"""The ids and labels of a file as numbers: the instance that each row describes, and the codes of its labels."""
 
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from app.formats.vectorized.labels.span_window import UnsupportedLabelLayout
+from app.formats.vectorized.unsupported import UnsupportedLayout, require
 from app.scoring.string_table import Int, Spans, StringTable
 
 Codes = NDArray[np.int32]
@@ -13,7 +13,7 @@ Codes = NDArray[np.int32]
 
 @dataclass(frozen=True, slots=True)
 class LookupTables:
-    """The texts that a file may hold: the ids of its n instances, and the classes."""
+    """The texts that a file may contain: the ids of its n instances, and the classes."""
 
     ids: StringTable
     classes: StringTable
@@ -21,48 +21,49 @@ class LookupTables:
 
 @dataclass(slots=True)
 class IdJoin:
-    """Rows and labels in the order of the file; raises Doubt for every text that is not known."""
+    """Rows and label codes in the order of the file; raises UnsupportedLayout for a text that is not known."""
 
     tables: LookupTables
     rows: Codes = field(init=False)
     codes: list[Codes] = field(default_factory=list)
     counts: list[Int] = field(default_factory=list)
-    """Of sets: how many labels each instance has."""
-    told: int = 0
-    """How many ids there were."""
-    given: int = 0
-    """How many labels there were."""
+    """For sets of labels: how many labels each instance has."""
+    id_count: int = 0
+    label_count: int = 0
 
     def __post_init__(self) -> None:
         self.rows = np.empty(len(self.tables.ids), dtype=np.int32)
 
     def take_ids(self, spans: Spans) -> None:
-        """The ids that come next."""
-        end = self.told + len(spans)
-        found = None if end > len(self.rows) else self.tables.ids.rows(spans, likely=self.told)
-        if found is None:
-            raise UnsupportedLabelLayout
-        self.rows[self.told : end] = found
-        self.told = end
+        """Add the ids that come next in the file."""
+        end = self.id_count + len(spans)
+        # More ids than instances: one is repeated or unknown. Checked first, as `rows` has no space for them.
+        require(end <= len(self.rows))
+        rows = self.tables.ids.rows(spans, likely=self.id_count)
+        if rows is None:
+            raise UnsupportedLayout
+        self.rows[self.id_count : end] = rows
+        self.id_count = end
 
     def take_labels(self, spans: Spans) -> None:
-        """The labels that come next."""
-        self.given += len(spans)
-        if self.given > len(self.tables.ids) * len(self.tables.classes):
-            raise UnsupportedLabelLayout  # one comes twice
-        found = self.tables.classes.rows(spans)
-        if found is None:
-            raise UnsupportedLabelLayout
-        self.codes.append(found)
+        """Add the labels that come next in the file."""
+        self.label_count += len(spans)
+        # With more labels than pairs of instance and class, one is repeated. This also bounds the memory.
+        require(self.label_count <= len(self.tables.ids) * len(self.tables.classes))
+        codes = self.tables.classes.rows(spans)
+        if codes is None:
+            raise UnsupportedLayout
+        self.codes.append(codes)
 
     def finish(self) -> tuple[Codes, Codes, Int | None]:
-        """Rows, codes and counts of a file that describes each instance once, with no label twice; raises Doubt."""
+        """Rows, codes and counts of the file; raises UnsupportedLayout unless it describes each instance exactly once."""
         codes = np.concatenate(self.codes) if self.codes else np.empty(0, dtype=np.int32)
         self.codes.clear()
         counts = np.concatenate(self.counts) if self.counts else None
-        seen = np.zeros(len(self.rows), dtype=bool)
-        seen[self.rows[: self.told]] = True
-        given = len(codes) if counts is None else len(counts)
-        if self.told != len(self.rows) or given != self.told or not seen.all():
-            raise UnsupportedLabelLayout
+        answers = len(codes) if counts is None else len(counts)
+        require(self.id_count == len(self.rows) == answers)
+        # n known ids that cover all n instances: none is missing, and none occurs twice.
+        is_described = np.zeros(len(self.rows), dtype=bool)
+        is_described[self.rows] = True
+        require(is_described.all())
         return self.rows, codes, counts

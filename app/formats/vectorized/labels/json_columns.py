@@ -1,4 +1,4 @@
-"""JSON columns: the ids in one list and their labels in another, or for sets in a list of lists."""
+"""JSON columns: the ids in one list and their labels in another, for sets as a list of lists."""
 
 import re
 from dataclasses import dataclass, field
@@ -9,57 +9,44 @@ from numpy.typing import NDArray
 from app.formats.vectorized.labels.id_join import IdJoin
 from app.formats.vectorized.labels.json_framing import HEAD_BYTES, WHITESPACE
 from app.formats.vectorized.labels.separators import SeparatorClassifier
-from app.formats.vectorized.labels.span_window import SpanWindow, UnsupportedLabelLayout
+from app.formats.vectorized.labels.span_window import SpanWindow
+from app.formats.vectorized.unsupported import require, require_match
 from app.scoring.string_table import Int
 
 _COMMA, _NEXT = range(2)
-_EMPTY_LIST = WHITESPACE.join([rb"\[", rb"\]", b",", b""])
-"""An empty list, and the comma behind it."""
-_OPENING = re.compile(WHITESPACE.join([b"", rb"\{", rb'"(ids|labels)"', b":", rb"\[", b""]))
-_FIRST_LIST = re.compile(rb"(?P<empty>(?:" + _EMPTY_LIST + rb")*+)\[" + WHITESPACE + rb'(?=")')
+
+
+def _spaced(*tokens: bytes) -> bytes:
+    """A pattern of tokens with white space between them."""
+    return WHITESPACE.join(tokens)
+
+
+_EMPTY_LISTS = rb"(?P<empty>(?:" + _spaced(rb"\[", rb"\]", b",", b"") + rb")*+)"
+"""Empty lists, each with the comma behind it."""
+_OPENING = re.compile(_spaced(b"", rb"\{", rb'"(ids|labels)"', b":", rb"\[", b""))
+_FIRST_LIST = re.compile(_EMPTY_LISTS + _spaced(rb"\[", rb'(?=")'))
 """From the first list of labels to the first label."""
-_NEXT_COLUMN = re.compile(WHITESPACE.join([rb'"', rb"\]", b",", rb'"(ids|labels)"', b":", rb"\[", b""]))
-_CLOSE = re.compile(WHITESPACE.join([rb'"', rb"\]", rb"\}", rb"\Z"]))
-_SET_END = re.compile(
-    rb'"'
-    + WHITESPACE
-    + rb"\]"
-    + WHITESPACE
-    + rb"(?P<empty>(?:,"
-    + WHITESPACE
-    + rb"\["
-    + WHITESPACE
-    + rb"\]"
-    + WHITESPACE
-    + rb")*+)"
-)
-_NEXT_TEXT = re.compile(rb'"' + WHITESPACE.join([b"", b",", b""]) + rb'"')
-_NEXT_LIST = re.compile(
-    rb'"'
-    + WHITESPACE.join([b"", rb"\]", b",", b""])
-    + rb"(?P<empty>(?:"
-    + _EMPTY_LIST
-    + rb")*+)"
-    + rb"\["
-    + WHITESPACE
-    + rb'"'
-)
+_NEXT_COLUMN = re.compile(_spaced(rb'"', rb"\]", b",", rb'"(ids|labels)"', b":", rb"\[", b""))
+_CLOSE = re.compile(_spaced(rb'"', rb"\]", rb"\}", rb"\Z"))
+_SET_END = re.compile(_spaced(rb'"', rb"\]", rb"(?P<empty>(?:" + _spaced(b",", rb"\[", rb"\]", b"") + rb")*+)"))
+_NEXT_TEXT = re.compile(_spaced(rb'"', b",", rb'"'))
+_NEXT_LIST = re.compile(_spaced(rb'"', rb"\]", b",", _EMPTY_LISTS + rb"\[", rb'"'))
 
 
 def is_json_columns(head: bytes) -> bool:
-    """Whether a JSON file that begins so is one of columns."""
+    """Whether a JSON file with this head consists of columns."""
     return _OPENING.match(head) is not None
 
 
 @dataclass(slots=True)
 class _JsonColumn:
-    """One of the two lists: its name, and whether it is one of lists."""
+    """One of the two lists: its name, and whether it is a list of lists."""
 
     name: bytes
     is_nested: bool
-    gaps: SeparatorClassifier
-    open: int = 0
-    """Texts so far of the list that is not at its end yet."""
+    separators: SeparatorClassifier
+    open_texts: int = 0
+    """Strings so far in the inner list that has not ended yet."""
     counts: list[Int] = field(default_factory=list)
 
     @classmethod
@@ -67,92 +54,88 @@ class _JsonColumn:
         nested = sets and name == b"labels"
         return cls(name, nested, SeparatorClassifier([_NEXT_TEXT, _NEXT_LIST] if nested else [_NEXT_TEXT]))
 
-    def count_lists(self, texts: int, told: NDArray[np.int8]) -> None:
-        """Count the lists that so many texts fill, from what stands behind each of them (if need be but the last)."""
+    def count_lists(self, texts: int, spellings: NDArray[np.int8]) -> None:
+        """Count the inner lists that these strings fill, by the separators behind them (the last may have none yet)."""
         if not self.is_nested:
             return
-        at = np.flatnonzero(self.gaps.meanings(told) == _NEXT)
-        sizes = np.diff(at, prepend=-1 - self.open)
-        if len(at):
-            self.open = texts - 1 - int(at[-1])
-            self._add(sizes, self.gaps.empty_list_counts(told)[at])
+        ends = np.flatnonzero(self.separators.meanings(spellings) == _NEXT)
+        sizes = np.diff(ends, prepend=-1 - self.open_texts)
+        if len(ends):
+            self.open_texts = texts - 1 - int(ends[-1])
+            self._add(sizes, self.separators.empty_list_counts(spellings)[ends])
         else:
-            self.open += texts
+            self.open_texts += texts
 
     def _add(self, sizes: Int, empty: Int) -> None:
-        """Lists of these sizes, each with so many empty ones behind it."""
-        found = np.zeros(len(sizes) + int(empty.sum()), dtype=np.int64)
-        found[np.arange(len(sizes)) + np.cumsum(empty) - empty] = sizes
-        self.counts.append(found)
+        """Add lists of these sizes, each followed by a number of empty lists."""
+        counts = np.zeros(len(sizes) + int(empty.sum()), dtype=np.int64)
+        counts[np.arange(len(sizes)) + np.cumsum(empty) - empty] = sizes
+        self.counts.append(counts)
 
     def end(self, empty: int) -> None:
-        """The last list is at its end, with so many empty ones behind it."""
-        self._add(np.array([self.open]), np.array([empty]))
+        """End the last list, which is followed by `empty` empty lists."""
+        self._add(np.array([self.open_texts]), np.array([empty]))
 
 
 def read_json_columns(window: SpanWindow, join: IdJoin, *, sets: bool) -> None:
-    """Take all ids and labels of a file; raises Doubt."""
+    """Read all ids and labels of a file; raises UnsupportedLayout.
+
+    The window refuses backslashes, so quotes come in pairs. Every byte outside the strings is matched by a pattern: the
+    opening, the separators, the change to the other column, and the end of the file.
+    """
     window.fill()
-    found = _OPENING.match(window.text(0, HEAD_BYTES))
-    if found is None:
-        raise UnsupportedLabelLayout
-    window.drop(found.end())
-    first = _read_column(window, join, _JsonColumn.of(found[1], sets=sets))
-    turn = _NEXT_COLUMN.match(first)
-    if turn is None or turn[1] == found[1]:
-        raise UnsupportedLabelLayout
-    window.drop(turn.end())
-    _read_column(window, join, _JsonColumn.of(turn[1], sets=sets))
+    opening = require_match(_OPENING, window.text(0, HEAD_BYTES))
+    window.drop(opening.end())
+    rest = _read_column(window, join, _JsonColumn.of(opening[1], sets=sets))
+    change = require_match(_NEXT_COLUMN, rest)
+    require(change[1] != opening[1])
+    window.drop(change.end())
+    _read_column(window, join, _JsonColumn.of(change[1], sets=sets))
     window.fill()
-    # Only where the file has ended is the end of what is here the end of the file.
-    if not window.ended or not _CLOSE.match(b'"' + window.text(1, len(window.data))):
-        raise UnsupportedLabelLayout
+    # The end of the window is the end of the file only if the file has ended.
+    require(window.ended)
+    require_match(_CLOSE, b'"' + window.text(1, len(window.data)))
 
 
 def _read_column(window: SpanWindow, join: IdJoin, column: _JsonColumn) -> bytes:
-    """Take the texts of one list; gives what follows, from the last text's closing mark on, and leaves it in the window."""
+    """Read the strings of one list; returns what follows from the last closing quote on, which stays in the window."""
     window.fill()
     if column.is_nested:
         _begin_lists(window, column)
     while True:
         window.fill()
         quotes = window.quotes()
-        if len(quotes) < 2 or quotes[0] != 0:
-            raise UnsupportedLabelLayout
-        count = (len(quotes) - 1) // 2  # gaps that are whole
+        require(len(quotes) >= 2 and quotes[0] == 0)
+        count = (len(quotes) - 1) // 2  # separators that are complete
         opening, closing, following = quotes[0::2], quotes[1::2], quotes[2::2]
-        told, sound = column.gaps.tell(window, closing[:count], following[:count])
-        last = sound < count or (window.ended and len(quotes) == 2 * count + 2)
-        texts = sound + 1 if last else sound
-        if not texts:
-            raise UnsupportedLabelLayout
+        spellings, valid = column.separators.classify(window, closing[:count], following[:count])
+        # The column ends at the first separator that matches no pattern; what stands there is checked by the caller.
+        is_last = valid < count or (window.ended and len(quotes) == 2 * count + 2)
+        texts = valid + 1 if is_last else valid
+        require(texts > 0)
         spans = window.spans(opening[:texts], closing[:texts])
         (join.take_ids if column.name == b"ids" else join.take_labels)(spans)
-        column.count_lists(texts, told[:sound])
-        if last:
-            return _end_column(window, join, column, int(closing[sound]))
+        column.count_lists(texts, spellings[:valid])
+        if is_last:
+            return _end_column(window, join, column, int(closing[valid]))
         window.drop(int(quotes[2 * texts]))
 
 
 def _begin_lists(window: SpanWindow, column: _JsonColumn) -> None:
-    found = _FIRST_LIST.match(window.text(0, HEAD_BYTES))
-    if found is None:
-        raise UnsupportedLabelLayout
-    column.counts.append(np.zeros(found["empty"].count(b"["), dtype=np.int64))
-    window.drop(found.end())
+    first = require_match(_FIRST_LIST, window.text(0, HEAD_BYTES))
+    column.counts.append(np.zeros(first["empty"].count(b"["), dtype=np.int64))
+    window.drop(first.end())
 
 
 def _end_column(window: SpanWindow, join: IdJoin, column: _JsonColumn, closing: int) -> bytes:
-    """What follows the column; of lists, the end of the last of them is taken away."""
+    """What follows the column; of nested lists, the end of the last one is removed, so that both kinds end alike."""
     window.drop(closing)
     window.fill()
     rest = window.text(0, HEAD_BYTES)
     if not column.is_nested:
         return rest
-    found = _SET_END.match(rest)
-    if found is None:
-        raise UnsupportedLabelLayout
-    column.end(found["empty"].count(b"["))
+    end = require_match(_SET_END, rest)
+    column.end(end["empty"].count(b"["))
     join.counts.extend(column.counts)
-    window.drop(found.end() - 1)
+    window.drop(end.end() - 1)
     return b'"' + window.text(1, HEAD_BYTES)

@@ -1,4 +1,4 @@
-"""Which file the fast tier may try, and what it makes of one."""
+"""Chooses the vectorized reader for a file of labels, and assembles the result."""
 
 from typing import BinaryIO
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from app.formats.columns import check_set_label_count
 from app.formats.decompression import DecompressionError, iter_decompressed
-from app.formats.detection import FileKind
+from app.formats.detection import FORMATS, FileKind
 from app.formats.reading_rules import Limits
 from app.formats.table_validation import assemble_labels, has_repeated_labels
 from app.formats.vectorized.labels.delimited_pairs import read_delimited_pairs
@@ -15,13 +15,13 @@ from app.formats.vectorized.labels.json_columns import is_json_columns, read_jso
 from app.formats.vectorized.labels.json_framing import HEAD_BYTES, detect_json_framing, detect_json_lines_framing
 from app.formats.vectorized.labels.label_sets import read_label_sets
 from app.formats.vectorized.labels.single_label import read_single_labels
-from app.formats.vectorized.labels.span_window import SPAN_WINDOW_BYTES, SpanWindow, UnsupportedLabelLayout
+from app.formats.vectorized.labels.span_window import SPAN_WINDOW_BYTES, SpanWindow
+from app.formats.vectorized.unsupported import UnsupportedLayout, require
 from app.scoring.evaluation_input import Labels
 from app.scoring.string_table import MAX_STRING_BYTES, PADDING_BYTES, Spans, words_of
 
-_SEPARATOR_OF_FORMAT = {"csv": ",", "tsv": "\t"}
 _RESERVED_NAMES = (b"predictions", b"documents", b"ids", b"labels", b"scores", b"classes", b"label", b"id")
-"""Names that mean something in a file: where an instance or class is called so, the strict reader tells what is meant."""
+"""Names with a meaning in a file. If an instance or class has such a name, the strict reader resolves the ambiguity."""
 
 
 def read_labels(
@@ -33,21 +33,24 @@ def read_labels(
     limits: Limits,
     window: int = SPAN_WINDOW_BYTES,
 ) -> Labels | None:
-    """The labels of n instances in the order of their table; None at the first doubt, which says nothing of the file.
+    """The labels of n instances in the order of their table; None where the strict reader must read the file.
 
-    `sets`: each instance has a list of labels. So many bytes are looked at together (`window`). Raises TooManyRows.
+    `sets`: each instance has a list of labels. `window` is the number of bytes processed together. Raises TooManyRows.
     """
-    few = limits.records >= len(tables.ids) and limits.text_length >= MAX_STRING_BYTES and limits.nesting >= 8
-    few = few and limits.columns >= 2
-    if not few or kind.layout or kind.format not in {"json", "jsonl", *_SEPARATOR_OF_FORMAT}:
+    # With limits at least this wide, no file that passes the checks below can exceed them, so they are not checked again.
+    within_limits = limits.records >= len(tables.ids) and limits.text_length >= MAX_STRING_BYTES
+    within_limits = within_limits and limits.nesting >= 8 and limits.columns >= 2
+    form = FORMATS[kind.format]
+    if not within_limits or kind.layout or form.is_binary:
         return None
     join = IdJoin(tables)
-    never = b'"' if kind.format in _SEPARATOR_OF_FORMAT else b"\\"
     try:
-        bytes_of = iter_decompressed(stream, kind.encoding, limits)
-        _read_by_format(SpanWindow(bytes_of, never, window), kind.format, join, sets=sets)
+        # A table with a quotation mark, or JSON with an escape, would need more than comparing bytes.
+        forbidden = b'"' if form.separator else b"\\"
+        pieces = iter_decompressed(stream, kind.encoding, limits)
+        _read_by_format(SpanWindow(pieces, forbidden, window), kind.format, join, sets=sets)
         rows, codes, counts = join.finish()
-    except (UnsupportedLabelLayout, DecompressionError):
+    except (UnsupportedLayout, DecompressionError):
         return None
     if counts is None:
         return assemble_labels(rows, codes, None, len(rows))
@@ -59,15 +62,14 @@ def read_labels(
 
 
 def _read_by_format(window: SpanWindow, form: str, join: IdJoin, *, sets: bool) -> None:
-    """Take the file in the way that its beginning tells; raises Doubt."""
+    """Read the file with the reader for its layout, detected from its head; raises UnsupportedLayout."""
     tables = join.tables
-    if form in _SEPARATOR_OF_FORMAT:
-        if sets or _contains_any_name(tables, _RESERVED_NAMES):
-            raise UnsupportedLabelLayout
-        read_delimited_pairs(window, join, _SEPARATOR_OF_FORMAT[form])
+    if separator := FORMATS[form].separator:
+        require(not sets and not _contains_any_name(tables, _RESERVED_NAMES))
+        read_delimited_pairs(window, join, separator)
         return
-    if not (tables.ids.is_json_safe and tables.classes.is_json_safe):
-        raise UnsupportedLabelLayout  # what has to be escaped never stands in a file as it is
+    # A text that JSON must escape never stands in a file as it is.
+    require(tables.ids.is_json_safe and tables.classes.is_json_safe)
     window.fill()
     head = window.text(0, HEAD_BYTES)
     if form == "json" and is_json_columns(head):
@@ -75,15 +77,15 @@ def _read_by_format(window: SpanWindow, form: str, join: IdJoin, *, sets: bool) 
         return
     frame = detect_json_lines_framing(head) if form == "jsonl" else detect_json_framing(head)
     if frame is None or (not frame.names and _contains_any_name(tables, _RESERVED_NAMES)):
-        raise UnsupportedLabelLayout
+        raise UnsupportedLayout
     (read_label_sets if sets else read_single_labels)(window, frame, join)
 
 
 def _contains_any_name(tables: LookupTables, names: tuple[bytes, ...]) -> bool:
-    """Whether an id or class is one of these names."""
+    """Whether an id or class has one of these names."""
     for name in names:
         buffer = np.frombuffer(name + bytes(PADDING_BYTES), dtype=np.uint8)
-        asked = Spans(words_of(buffer), np.array([0]), np.array([len(name)]))
-        if tables.ids.rows(asked) is not None or tables.classes.rows(asked) is not None:
+        span = Spans(words_of(buffer), np.array([0]), np.array([len(name)]))
+        if tables.ids.rows(span) is not None or tables.classes.rows(span) is not None:
             return True
     return False

@@ -1,4 +1,4 @@
-"""A list of labels for each id: JSON records, maps and lines of multi-label tasks."""
+"""JSON with a list of labels per id: records, maps and lines of multi-label tasks."""
 
 import re
 from dataclasses import dataclass
@@ -9,27 +9,33 @@ from numpy.typing import NDArray
 from app.formats.vectorized.labels.id_join import IdJoin
 from app.formats.vectorized.labels.json_framing import HEAD_BYTES, JsonFraming
 from app.formats.vectorized.labels.separators import SeparatorClassifier
-from app.formats.vectorized.labels.span_window import SpanWindow, UnsupportedLabelLayout
+from app.formats.vectorized.labels.span_window import SpanWindow
+from app.formats.vectorized.unsupported import UnsupportedLayout, require, require_match
 from app.scoring.string_table import Int
 
 _COMMA, _OPEN, _END, _EMPTY, _COLON = range(5)
+"""What the separator behind a string can mean: next label, start of a list, end of a record, empty list, key."""
 _LIST_OPEN = rb"\["
 _LIST_CLOSE = rb"\]"
 
 
 @dataclass(frozen=True, slots=True)
 class _LabelSetPattern:
-    """`before`: texts of a record before its labels. `name`: what it calls its id. `ends`: how a file may end."""
+    """The layout of a file.
+
+    `before` is the number of strings in a record before its labels, `id_name` the name of its id (empty in a map), and
+    `ends` holds the patterns of how a file may end, by the meaning of that end.
+    """
 
     start: int
     before: int
-    name: bytes
-    gaps: SeparatorClassifier
-    ends: "dict[int, re.Pattern[bytes]]"
+    id_name: bytes
+    separators: SeparatorClassifier
+    ends: dict[int, re.Pattern[bytes]]
 
 
 def _label_set_pattern(head: bytes, frame: JsonFraming) -> _LabelSetPattern:
-    """How the file that begins so is laid out; raises Doubt."""
+    """The layout of a file with this head; raises UnsupportedLayout."""
     end, empty = frame.spaced(_LIST_CLOSE), frame.spaced(b":", _LIST_OPEN, _LIST_CLOSE)
     patterns = {
         _COMMA: frame.spaced(b","),
@@ -38,19 +44,18 @@ def _label_set_pattern(head: bytes, frame: JsonFraming) -> _LabelSetPattern:
         _EMPTY: empty + frame.joint,
         _COLON: frame.spaced(b":"),
     }
-    gaps = SeparatorClassifier([re.compile(rb'"' + patterns[meaning] + rb'"') for meaning in sorted(patterns)])
+    separators = SeparatorClassifier([re.compile(rb'"' + patterns[meaning] + rb'"') for meaning in sorted(patterns)])
     ends = {meaning: re.compile(pattern + frame.close) for meaning, pattern in ((_END, end), (_EMPTY, empty))}
     if not frame.names:
-        return _LabelSetPattern(frame.start, 1, b"", gaps, ends)
-    first = re.compile(rb"\{" + frame.space + rb'(?="(\w+)")').match(head, frame.start)
-    if first is None or first[1] not in frame.names:
-        raise UnsupportedLabelLayout
-    return _LabelSetPattern(first.end(), 3, first[1], gaps, ends)
+        return _LabelSetPattern(frame.start, 1, b"", separators, ends)
+    first = require_match(re.compile(rb"\{" + frame.space + rb'(?="(\w+)")'), head, frame.start)
+    require(first[1] in frame.names)
+    return _LabelSetPattern(first.end(), 3, first[1], separators, ends)
 
 
 @dataclass(frozen=True, slots=True)
 class _TextSpans:
-    """Where texts begin and end, and what stands behind each."""
+    """The quotes of strings, and the meaning of the separator behind each string."""
 
     opening: Int
     closing: Int
@@ -58,67 +63,68 @@ class _TextSpans:
 
 
 def read_label_sets(window: SpanWindow, frame: JsonFraming, join: IdJoin) -> None:
-    """Take all ids and labels of a file; raises Doubt."""
+    """Read all ids and labels of a file; raises UnsupportedLayout.
+
+    The window refuses backslashes, so quotes come in pairs. Every byte outside the strings belongs to a separator, and
+    each separator matched the grammar when its spelling was first seen; what remains to check is their order.
+    """
     window.fill()
     shape = _label_set_pattern(window.text(0, HEAD_BYTES), frame)
     window.drop(shape.start)
     while True:
         window.fill()
         quotes = window.quotes()
-        if len(quotes) < 2 or (window.ended and len(quotes) % 2):
-            raise UnsupportedLabelLayout
+        require(len(quotes) >= 2 and not (window.ended and len(quotes) % 2))
         texts = len(quotes) // 2
         opening, closing = quotes[: 2 * texts : 2], quotes[1 : 2 * texts : 2]
-        gaps = min(texts, (len(quotes) - 1) // 2)
-        told, sound = shape.gaps.tell(window, closing[:gaps], quotes[2 : 2 * gaps + 1 : 2])
-        if sound != gaps:
-            raise UnsupportedLabelLayout
-        meanings = shape.gaps.meanings(told)
+        count = min(texts, (len(quotes) - 1) // 2)
+        spellings, valid = shape.separators.classify(window, closing[:count], quotes[2 : 2 * count + 1 : 2])
+        require(valid == count)
+        meanings = shape.separators.meanings(spellings)
         if window.ended:
             meanings = np.append(meanings, _meaning_of_end(window, shape, int(closing[-1])))
         ends = np.flatnonzero((meanings == _END) | (meanings == _EMPTY))
-        if not len(ends):
-            raise UnsupportedLabelLayout
+        require(len(ends) > 0)
+        # Only whole records are taken; the rest of the window is read again together with what follows.
         taken = int(ends[-1]) + 1
         _take_records(window, shape, join, _TextSpans(opening[:taken], closing[:taken], meanings[:taken]), ends)
         if window.ended:
-            if taken != texts:
-                raise UnsupportedLabelLayout
+            require(taken == texts)
             return
         window.drop(int(quotes[2 * taken]))
 
 
 def _meaning_of_end(window: SpanWindow, shape: _LabelSetPattern, closing: int) -> np.int8:
-    """What follows the last text of the file."""
+    """The meaning of what follows the last string of the file; raises UnsupportedLayout."""
     rest = window.text(closing + 1, len(window.data))
-    found = next((meaning for meaning, pattern in shape.ends.items() if pattern.match(rest)), None)
-    if found is None:
-        raise UnsupportedLabelLayout
-    return np.int8(found)
+    for meaning, pattern in shape.ends.items():
+        if pattern.match(rest):
+            return np.int8(meaning)
+    raise UnsupportedLayout
 
 
 def _take_records(window: SpanWindow, shape: _LabelSetPattern, join: IdJoin, texts: _TextSpans, ends: Int) -> None:
-    """Take whole records, whose last texts are at `ends`; raises Doubt where their gaps are not as they must be."""
+    """Take whole records, whose last strings are at `ends`; raises UnsupportedLayout unless they have the one layout.
+
+    The expected meanings follow from where records start and end. As all actual meanings must equal them, each record
+    has its id, its key 'labels' and one list, in this order and nothing else.
+    """
     opening, closing, meanings = texts.opening, texts.closing, texts.meanings
     starts = np.concatenate([[0], ends[:-1] + 1])
     ids = starts + shape.before // 2
-    lists = starts + shape.before - 1  # the text whose gap opens the list
-    if (lists > ends).any():
-        raise UnsupportedLabelLayout
-    due = np.full(len(meanings), _COMMA, dtype=np.int8)
-    if shape.name:
-        due[starts] = _COLON
-        names = ((starts, shape.name), (lists, b"labels"))
-        if not all(window.same(opening[at], closing[at], b'"' + name + b'"') for at, name in names):
-            raise UnsupportedLabelLayout
-    empty = lists == ends
-    due[ends] = _END
-    due[lists] = np.where(empty, _EMPTY, _OPEN)
-    if not np.array_equal(due, meanings):
-        raise UnsupportedLabelLayout
-    label = np.ones(len(meanings), dtype=bool)
-    for at in range(shape.before):
-        label[starts + at] = False
+    lists = starts + shape.before - 1  # the string whose separator opens the list
+    require((lists <= ends).all())
+    expected = np.full(len(meanings), _COMMA, dtype=np.int8)
+    if shape.id_name:
+        expected[starts] = _COLON
+        for at, name in ((starts, shape.id_name), (lists, b"labels")):
+            require(window.all_match(opening[at], closing[at], b'"' + name + b'"'))
+    expected[ends] = _END
+    expected[lists] = np.where(lists == ends, _EMPTY, _OPEN)
+    require(np.array_equal(expected, meanings))
+    is_label = np.ones(len(meanings), dtype=bool)
+    for offset in range(shape.before):
+        is_label[starts + offset] = False
     join.take_ids(window.spans(opening[ids], closing[ids]))
-    join.take_labels(window.spans(opening[label], closing[label]))
+    join.take_labels(window.spans(opening[is_label], closing[is_label]))
     join.counts.append(ends - lists)

@@ -1,4 +1,4 @@
-"""What stands between two texts of a JSON file, told apart by meaning; each spelling is learned where it is first met."""
+"""What stands between two strings of a JSON file, classified by meaning; each spelling is learned where it first occurs."""
 
 import re
 from collections.abc import Sequence
@@ -11,47 +11,54 @@ from app.formats.vectorized.labels.span_window import SpanWindow
 from app.scoring.string_table import Int, Words
 
 _MAX_SPELLINGS = 32
-"""So many spellings of gaps a file may have."""
+"""Most spellings of separators in a file."""
 _MAX_SEPARATOR_BYTES = 200
-"""Bytes of one gap."""
 UNKNOWN = -1
 
 
 @dataclass(slots=True)
 class SeparatorClassifier:
-    """The meanings that gaps may have: patterns, from the last mark of one text to the first of the next, both included."""
+    """Classifies separators; each reaches from the closing quote of a string to the opening quote of the next, inclusive.
 
-    patterns: "Sequence[re.Pattern[bytes]]"
+    A pattern describes all spellings of one meaning. It is applied once per spelling; all other separators are compared
+    with the known spellings, byte for byte.
+    """
+
+    patterns: Sequence[re.Pattern[bytes]]
     spellings: list[tuple[bytes, int, int]] = field(default_factory=list)
-    """Spelling, position of its pattern, and how many times the pattern's group `empty` is in it."""
+    """Spelling, index of its pattern, and how many empty lists the pattern's group `empty` contains in it."""
 
-    def tell(self, window: SpanWindow, begins: Int, ends: Int) -> tuple[NDArray[np.int8], int]:
-        """For each gap the position of its spelling, and how many gaps come before the first that means nothing here."""
-        found = np.full(len(begins), UNKNOWN, dtype=np.int8)
-        places = (begins, window.view[begins])
-        for number in range(len(self.spellings)):
-            self._mark(found, window, places, number)
+    def classify(self, window: SpanWindow, begins: Int, ends: Int) -> tuple[NDArray[np.int8], int]:
+        """The index of the spelling of each separator, and how many separators precede the first unknown one."""
+        indices = np.full(len(begins), UNKNOWN, dtype=np.int8)
+        first_words = window.view[begins]
+        for index in range(len(self.spellings)):
+            self._mark(indices, window, begins, first_words, index)
         while True:
-            at = int(np.argmax(found == UNKNOWN)) if len(found) else 0
-            if not len(found) or found[at] != UNKNOWN:
-                return found, len(found)
+            at = int(np.argmax(indices == UNKNOWN)) if len(indices) else 0
+            if not len(indices) or indices[at] != UNKNOWN:
+                return indices, len(indices)
             length = int(ends[at] - begins[at]) + 1
             if not self._learn(window.text(int(begins[at]), min(length, _MAX_SEPARATOR_BYTES + 1))):
-                return found, at
-            self._mark(found, window, places, len(self.spellings) - 1)
+                return indices, at
+            self._mark(indices, window, begins, first_words, len(self.spellings) - 1)
 
-    def _mark(self, found: NDArray[np.int8], window: SpanWindow, places: tuple[Int, Words], number: int) -> None:
-        """Mark the gaps of one spelling: it ends with the first mark that follows, so equal bytes are the whole gap."""
-        begins, first = places
-        spelling = self.spellings[number][0]
+    def _mark(self, indices: NDArray[np.int8], window: SpanWindow, begins: Int, first_words: Words, index: int) -> None:
+        """Mark the separators of one spelling.
+
+        Comparing the bytes of the spelling is enough: it ends with the first quote that it contains after its start, so
+        a separator that begins with these bytes ends where they do.
+        """
+        spelling = self.spellings[index][0]
         if len(spelling) <= 8:
             mask = np.uint64((1 << 8 * len(spelling)) - 1)
-            np.copyto(found, number, where=(first & mask) == int.from_bytes(spelling, "little"))
+            np.copyto(indices, index, where=(first_words & mask) == int.from_bytes(spelling, "little"))
             return
-        alike = np.flatnonzero(first == int.from_bytes(spelling[:8], "little"))
-        found[alike[window.matches_at(begins[alike], spelling)]] = number
+        candidates = np.flatnonzero(first_words == int.from_bytes(spelling[:8], "little"))
+        indices[candidates[window.matches_at(begins[candidates], spelling)]] = index
 
     def _learn(self, spelling: bytes) -> bool:
+        """Add a spelling; False if it matches no pattern or a bound is reached."""
         if len(spelling) > _MAX_SEPARATOR_BYTES or len(self.spellings) == _MAX_SPELLINGS:
             return False
         for meaning, pattern in enumerate(self.patterns):
@@ -62,10 +69,10 @@ class SeparatorClassifier:
                 return True
         return False
 
-    def meanings(self, told: NDArray[np.int8]) -> NDArray[np.int8]:
-        """The meaning of gaps by their spelling."""
-        return np.array([meaning for _, meaning, _ in self.spellings], dtype=np.int8)[told]
+    def meanings(self, indices: NDArray[np.int8]) -> NDArray[np.int8]:
+        """The meanings of separators with these spellings."""
+        return np.array([meaning for _, meaning, _ in self.spellings], dtype=np.int8)[indices]
 
-    def empty_list_counts(self, told: NDArray[np.int8]) -> Int:
-        """How many empty lists there are in gaps of these spellings."""
-        return np.array([empty for _, _, empty in self.spellings], dtype=np.int64)[told]
+    def empty_list_counts(self, indices: NDArray[np.int8]) -> Int:
+        """How many empty lists separators with these spellings contain."""
+        return np.array([empty for _, _, empty in self.spellings], dtype=np.int64)[indices]

@@ -1,4 +1,4 @@
-"""One label for each id, laid out alike all through: JSON records, maps and lines, and tables of two columns."""
+"""JSON with one label per id and the same spacing throughout: records, maps and lines."""
 
 import re
 from dataclasses import dataclass
@@ -7,83 +7,81 @@ import numpy as np
 
 from app.formats.vectorized.labels.id_join import IdJoin
 from app.formats.vectorized.labels.json_framing import HEAD_BYTES, JsonFraming
-from app.formats.vectorized.labels.span_window import SpanWindow, UnsupportedLabelLayout
+from app.formats.vectorized.labels.span_window import SpanWindow
+from app.formats.vectorized.unsupported import require, require_match
 
 
 @dataclass(frozen=True, slots=True)
 class SingleLabelPattern:
-    """How a file repeats itself: a quoted text, another one, and again.
+    """How a file repeats itself: units of two strings, the id and the label in either order.
 
-    `start`: where the first text's quotation mark is. `between` and `after`: from the last mark of one text to the first
-    of the next, both of them included, within a unit and behind it. `close`: what follows the last mark of the file.
+    `start` is the offset of the first string's opening quote. `between` stands within a unit and `after` between two
+    units, both from the closing quote of a string to the opening quote of the next, inclusive. `close` matches what
+    follows the last closing quote of the file.
     """
 
     start: int
     between: bytes
     after: bytes
-    close: "re.Pattern[bytes]"
+    close: re.Pattern[bytes]
     is_label_first: bool
 
 
 def single_label_pattern(head: bytes, frame: JsonFraming) -> SingleLabelPattern:
-    """How the file that begins so repeats itself; raises Doubt."""
+    """The pattern of a file with this head, learned from its first two units; raises UnsupportedLayout."""
     close = re.compile(frame.close)
     if not frame.names:
         between = _match_separator(head, frame.start, frame.spaced(b":"))
         after = _match_separator(head, between.end() - 1, frame.joint)
         return SingleLabelPattern(frame.start, between[0], after[0], close, is_label_first=False)
-    first = re.compile(rb"\{" + frame.spaced(rb'"(\w+)"', b":") + rb'(?=")').match(head, frame.start)
-    if first is None:
-        raise UnsupportedLabelLayout
+    first = require_match(re.compile(rb"\{" + frame.spaced(rb'"(\w+)"', b":") + rb'(?=")'), head, frame.start)
     between = _match_separator(head, first.end(), frame.spaced(b",", rb'"(\w+)"', b":"))
     after = _match_separator(head, between.end() - 1, frame.joint + rb'"' + first[1] + rb'"' + frame.spaced(b":"))
-    names = (first[1], between[1])
-    if b"label" not in names or not set(names) & set(frame.names):
-        raise UnsupportedLabelLayout
+    names = {first[1], between[1]}
+    require(b"label" in names and not names.isdisjoint(frame.names))
     return SingleLabelPattern(first.end(), between[0], after[0], close, is_label_first=first[1] == b"label")
 
 
-def _match_separator(head: bytes, opening: int, pattern: bytes) -> "re.Match[bytes]":
-    """What stands between the text that is opened here and the next; raises Doubt."""
+def _match_separator(head: bytes, opening: int, pattern: bytes) -> re.Match[bytes]:
+    """What stands between the string with this opening quote and the next one; raises UnsupportedLayout."""
     closing = head.find(b'"', opening + 1)
-    found = re.compile(rb'"' + pattern + rb'"').match(head, closing) if closing > 0 else None
-    if found is None:
-        raise UnsupportedLabelLayout
-    return found
+    require(closing > 0)
+    return require_match(re.compile(rb'"' + pattern + rb'"'), head, closing)
 
 
 def read_single_labels(window: SpanWindow, frame: JsonFraming, join: IdJoin) -> None:
-    """Take all ids and labels of a file; raises Doubt."""
+    """Read all ids and labels of a file; raises UnsupportedLayout.
+
+    The window refuses backslashes, so each quote opens or closes a string. Every unit has the same number of quotes, and
+    all bytes between its id and label and up to the next unit equal those of the first unit, which matched the grammar.
+    Only the ids and labels can differ, and these are looked up.
+    """
     window.fill()
     units = single_label_pattern(window.text(0, HEAD_BYTES), frame)
     window.drop(units.start)
-    marks = units.between.count(b'"') + units.after.count(b'"')
     second = units.between.count(b'"')
+    quotes_per_unit = second + units.after.count(b'"')
     while True:
         window.fill()
         if window.ended:
-            _check_file_end(window, units)
+            _replace_file_end(window, units)
         quotes = window.quotes()
-        count = (len(quotes) - 1) // marks
-        if count < 1 or (window.ended and len(quotes) != count * marks + 1):
-            raise UnsupportedLabelLayout
-        grid = quotes[: count * marks].reshape(count, marks)
-        last = quotes[marks::marks][:count]
-        if not window.same(grid[:, 1], grid[:, second], units.between):
-            raise UnsupportedLabelLayout
-        if not window.same(grid[:, second + 1], last, units.after):
-            raise UnsupportedLabelLayout
+        count = (len(quotes) - 1) // quotes_per_unit
+        require(count >= 1 and (not window.ended or len(quotes) == count * quotes_per_unit + 1))
+        grid = quotes[: count * quotes_per_unit].reshape(count, quotes_per_unit)
+        next_units = quotes[quotes_per_unit::quotes_per_unit][:count]
+        require(window.all_match(grid[:, 1], grid[:, second], units.between))
+        require(window.all_match(grid[:, second + 1], next_units, units.after))
         texts = [window.spans(grid[:, at], grid[:, at + 1]) for at in (0, second)]
         join.take_ids(texts[units.is_label_first])
         join.take_labels(texts[not units.is_label_first])
         if window.ended:
             return
-        window.drop(int(last[-1]))
+        window.drop(int(next_units[-1]))
 
 
-def _check_file_end(window: SpanWindow, units: SingleLabelPattern) -> None:
-    """Check how the file ends, and let it end as if another unit followed."""
+def _replace_file_end(window: SpanWindow, units: SingleLabelPattern) -> None:
+    """Check the end of the file, and replace it as if another unit followed, so that the last unit is like all others."""
     last = int(np.flatnonzero(window.data == ord('"'))[-1:].sum())
-    if not units.close.match(window.text(last + 1, len(window.data))):
-        raise UnsupportedLabelLayout
+    require_match(units.close, window.text(last + 1, len(window.data)))
     window.replace_tail(last, units.after)

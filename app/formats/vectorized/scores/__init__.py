@@ -1,7 +1,7 @@
-"""The fast tier of reading scores: numbers straight from bytes to binary64, for files about which nothing is doubtful.
+"""The vectorized reader of scores: from bytes to binary64, without a Python object for any number.
 
-Like the fast tier of labels it tells nobody what is wrong. It takes the first row of a file apart, and accepts the file
-only if all others differ from that one in nothing but the values: known ids, and numbers by the grammar of JSON.
+It parses the first row, and accepts the file only if all other rows equal that one everywhere except in the values: known
+ids, and numbers in the grammar of JSON. Like the vectorized reader of labels it reports no problems.
 """
 
 from app.formats.vectorized.scores.score_reader import read_scores

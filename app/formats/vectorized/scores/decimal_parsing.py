@@ -1,8 +1,8 @@
-"""Decimal numbers of JSON in a buffer of bytes to binary64, many at once, each correctly rounded.
+"""Parses many JSON numbers in a buffer of bytes to binary64 at once, each correctly rounded.
 
-Digits are told and added up eight at a time inside 64-bit words (Lemire 2021, Number parsing at a gigabyte per second);
-what they are worth is computed in twice the precision of binary64 (Dekker 1971). Where that leaves the rounding open,
-or a number is written in an unusual way, Python reads it.
+Digits are checked and converted eight at a time inside 64-bit words (Lemire 2021, Number parsing at a gigabyte per
+second). The decimal is then scaled by its power of ten in twice the precision of binary64 (Dekker 1971). Where the error
+bound does not determine the rounding, or a number is written in an unusual way, Python parses it (as float does).
 """
 
 import math
@@ -18,14 +18,14 @@ from app.scoring.numeric.exact import Floats
 from app.scoring.string_table import Bytes, Int, Words, words_of
 
 LEADING_PAD_BYTES: Final = 24
-"""Bytes that must stand before the first number in a buffer, whatever they are."""
+"""Bytes that must precede the first number in a buffer, with any content: digits are read backwards from the end."""
 MAX_NUMBER_LENGTH: Final = 300
-"""Characters of the longest number that is read here."""
+"""Characters of the longest number that is parsed here."""
 
 _U: Final = np.uint64
 _NUMBER: Final = re.compile(rb"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _MAX_EXPONENT: Final = 200
-"""Powers of ten beyond it are left to Python: products with them could lose bits to underflow."""
+"""Larger powers of ten are left to Python: products with them could lose bits to underflow."""
 _MIN_EXPONENT: Final = -_MAX_EXPONENT - LEADING_PAD_BYTES
 _LAST_BYTES_MASKS: Final = np.array([((1 << 8 * k) - 1) << (64 - 8 * k) for k in range(9)], dtype=np.uint64)
 _POWERS_OF_TEN: Final = np.array([10**k for k in range(20)], dtype=np.uint64)
@@ -34,14 +34,14 @@ _ZEROS, _POINTS, _HIGH, _LETTER = (_U(sign) * _EVERY_BYTE for sign in (0x30, 0x2
 _ABOVE_NINE: Final = _U(0x76) * _EVERY_BYTE
 _PAIR_MASK: Final = _U(0x000000FF000000FF)
 _MAX_MANTISSA: Final = 1e19
-"""Mantissas below it fit into 64 bits, whatever is added to their upper digits."""
+"""Mantissas below it fit into 64 bits."""
 _EXACT_INTEGER_LIMIT: Final = 1 << 53
 _VELTKAMP_FACTOR: Final = 2.0**27 + 1
 _MINUS, _PLUS, _POINT, _ZERO = (ord(sign) for sign in "-+.0")
 
 
 def _powers_of_ten() -> tuple[Floats, Floats]:
-    """Powers of ten as sums of two binary64 numbers, which lack less than one part in 2**106."""
+    """Powers of ten as unevaluated sums of two binary64 numbers; the relative error is below 2**-106."""
     exact = [Fraction(10) ** k for k in range(_MIN_EXPONENT, _MAX_EXPONENT + 1)]
     upper = [float(power) for power in exact]
     lower = [float(power - Fraction(most)) for power, most in zip(exact, upper, strict=True)]
@@ -52,9 +52,9 @@ _UPPER, _LOWER = _powers_of_ten()
 
 
 def parse_binary64(text: Bytes, starts: Int, ends: Int) -> Floats | None:
-    """The numbers of k spans of a buffer (see FRONT); None unless every one is a finite JSON number, and not -0.
+    """The numbers in k spans of a buffer (see LEADING_PAD_BYTES); None unless each is a finite JSON number and not -0.
 
-    The integer -0 is refused because formats differ in what it means. Source: RFC 8259, section 6.
+    The integer -0 is refused because it is 0 in some formats and -0.0 in others. Source: RFC 8259, section 6.
     """
     if not (ends > starts).all():
         return None
@@ -64,47 +64,48 @@ def parse_binary64(text: Bytes, starts: Int, ends: Int) -> Floats | None:
     begin = starts + minus if signed else starts
     tail = view[ends - 8]
     tail &= _LAST_BYTES_MASKS.take(np.minimum(ends - begin, 8))
-    usual = text[begin + 1] == _POINT
-    usual &= (tail & _LETTER) == 0
-    if usual.all():
-        found = _parse_simple(text, view, begin, ends, tail)
+    # Most scores look like 0.123: one digit, a point, and no letter (of an exponent) among the last eight characters.
+    is_simple = text[begin + 1] == _POINT
+    is_simple &= (tail & _LETTER) == 0
+    if is_simple.all():
+        numbers = _parse_simple(text, view, begin, ends, tail)
     else:
-        found = np.empty(len(begin))
-        for chosen, read in ((np.flatnonzero(usual), _parse_simple), (np.flatnonzero(~usual), _parse_general)):
+        numbers = np.empty(len(begin))
+        for chosen, parse in ((np.flatnonzero(is_simple), _parse_simple), (np.flatnonzero(~is_simple), _parse_general)):
             if len(chosen):
-                found[chosen] = read(text, view, begin[chosen], ends[chosen], tail[chosen])
+                numbers[chosen] = parse(text, view, begin[chosen], ends[chosen], tail[chosen])
     if signed:
-        np.negative(found, out=found, where=minus)
-    return found if _parse_remaining(text, starts, ends, found) else None
+        np.negative(numbers, out=numbers, where=minus)
+    return numbers if _parse_remaining(text, starts, ends, numbers) else None
 
 
-def _parse_remaining(text: Bytes, starts: Int, ends: Int, found: Floats) -> bool:
-    """Let Python read what is NaN so far; False where it reads no number."""
-    for at in np.flatnonzero(np.isnan(found)).tolist():
-        one = text[starts[at] : ends[at]].tobytes()
-        if not _NUMBER.fullmatch(one) or len(one) > MAX_NUMBER_LENGTH or one == b"-0":
+def _parse_remaining(text: Bytes, starts: Int, ends: Int, numbers: Floats) -> bool:
+    """Let Python parse the numbers that are NaN so far; False where one is not a number."""
+    for at in np.flatnonzero(np.isnan(numbers)).tolist():
+        token = text[starts[at] : ends[at]].tobytes()
+        if not _NUMBER.fullmatch(token) or len(token) > MAX_NUMBER_LENGTH or token == b"-0":
             return False
-        found[at] = float(one)
-        if not math.isfinite(found[at]):
+        numbers[at] = float(token)
+        if not math.isfinite(numbers[at]):
             return False
     return True
 
 
 def _parse_simple(text: Bytes, view: Words, begin: Int, ends: Int, tail: Words) -> Floats:
-    """Numbers whose second character is a point and which have no exponent; NaN where it needs a closer look."""
-    whole = (text[begin] ^ np.uint8(_ZERO)).astype(np.uint64)
+    """Numbers with one digit before the point and no exponent; NaN where Python must parse the number."""
+    integer = (text[begin] ^ np.uint8(_ZERO)).astype(np.uint64)
     counts = ends - begin
     counts -= 2
-    return _DecimalParts(view, ends, counts, whole, whole > 9).values(tail, None)
+    return _DecimalParts(view, ends, counts, integer, integer > 9).values(tail, None)
 
 
 def _parse_general(text: Bytes, view: Words, begin: Int, ends: Int, tail: Words) -> Floats:
-    """Numbers of any kind; NaN where it needs a closer look."""
+    """Numbers of any form; NaN where Python must parse the number."""
     exponents, ends, odd = _parse_exponents(text, ends, tail)
     head = view[begin]
     other = head ^ _POINTS
-    other = (other - _EVERY_BYTE) & ~other & _HIGH  # the lowest bit of it is that of the first point
-    before = np.minimum(_lowest_set_byte(other), ends - begin)  # digits before the point, or before the end
+    other = (other - _EVERY_BYTE) & ~other & _HIGH  # its lowest set bit marks the first point
+    before = np.minimum(_lowest_set_byte(other), ends - begin)  # digits before the point or the end
     counts = np.maximum(ends - begin - before - 1, 0)
     pointed = before < ends - begin
     odd |= (before == 0) | (pointed & (counts == 0)) | ((before == 8) & ~_ends_or_has_point(text, begin + 8, pointed))
@@ -113,29 +114,29 @@ def _parse_general(text: Bytes, view: Words, begin: Int, ends: Int, tail: Words)
     odd |= leading & ~pointed & (exponents == 0) & (text[begin - 1] == _MINUS)
     faulty = np.zeros(len(begin), dtype=np.uint64)
     shift = (8 * (8 - np.maximum(before, 1))).astype(np.uint64)
-    whole = _parse_eight_digits(head << shift, before, faulty)
+    integer = _parse_eight_digits(head << shift, before, faulty)
     odd |= (faulty & _HIGH) != 0
-    return _DecimalParts(view, ends, counts, whole, odd).values(view[ends - 8], exponents)
+    return _DecimalParts(view, ends, counts, integer, odd).values(view[ends - 8], exponents)
 
 
-def _ends_or_has_point(text: Bytes, places: Int, inside: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Whether a number ends at these places, or has its point there."""
-    return np.asarray(~inside | (text[places] == _POINT))
+def _ends_or_has_point(text: Bytes, positions: Int, inside: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Whether a number ends at these positions, or has its point there."""
+    return np.asarray(~inside | (text[positions] == _POINT))
 
 
 def _lowest_set_byte(bits: Words) -> Int:
-    """The number of the byte (0 … 7) that holds the lowest bit; 8 where there is none."""
+    """The index of the byte (0 … 7) that holds the lowest set bit; 8 if there is none."""
     lowest = bits & (~bits + _U(1))
     return np.asarray(np.bitwise_count(lowest - _U(1)) >> 3, dtype=np.int64)
 
 
 def _parse_exponents(text: Bytes, ends: Int, tail: Words) -> tuple[Int, Int, NDArray[np.bool_]]:
-    """The decimal exponents (0 where there is none), where the digits before them end, and which need a closer look."""
-    found, odd = np.zeros(len(ends), dtype=np.int64), np.zeros(len(ends), dtype=bool)
+    """The decimal exponents (0 if absent), where the digits before them end, and which numbers Python must parse."""
+    exponents, odd = np.zeros(len(ends), dtype=np.int64), np.zeros(len(ends), dtype=bool)
     letters = tail & _LETTER
     having = np.flatnonzero(letters)
     if not len(having):
-        return found, ends, odd
+        return exponents, ends, odd
     stops, digits_end = ends.copy(), ends[having]
     at = digits_end - 8 + _lowest_set_byte(letters[having])
     stops[having] = at
@@ -146,12 +147,15 @@ def _parse_exponents(text: Bytes, ends: Int, tail: Words) -> tuple[Int, Int, NDA
     sizes = _parse_eight_digits(tail[having], np.maximum(counts, 0), faulty).astype(np.int64)
     wrong = ((text[at] | np.uint8(0x20)) != ord("e")) | (counts < 1) | (sizes > _MAX_EXPONENT) | ((faulty & _HIGH) != 0)
     odd[having] = wrong
-    found[having] = np.where(wrong, 0, np.where(negative, -sizes, sizes))
-    return found, stops, odd
+    exponents[having] = np.where(wrong, 0, np.where(negative, -sizes, sizes))
+    return exponents, stops, odd
 
 
 def _parse_eight_digits(words: Words, counts: Int, faulty: Words) -> Words:
-    """The values of the last `counts` (0 … 8) characters of words; `faulty` gets high bits where one is no digit."""
+    """The values of the last `counts` (0 … 8) characters of words; `faulty` gets a high bit for each that is not a digit.
+
+    Neighbouring digits are combined to pairs, pairs to fours and fours to eights by multiplications (Lemire 2021).
+    """
     words = words ^ _ZEROS
     words &= _LAST_BYTES_MASKS.take(counts)
     faulty |= words + _ABOVE_NINE
@@ -171,19 +175,19 @@ def _parse_eight_digits(words: Words, counts: Int, faulty: Words) -> Words:
 
 @dataclass(frozen=True, slots=True)
 class _DecimalParts:
-    """Numbers taken apart: the value before the point, and the `counts` digits between the point and `ends`.
+    """The parts of numbers: the integer before the point, and the `counts` digits between the point and `ends`.
 
-    `odd` ones need a closer look.
+    Python must parse the `odd` ones.
     """
 
     view: Words
     ends: Int
     counts: Int
-    whole: Words
+    integer: Words
     odd: NDArray[np.bool_]
 
     def values(self, tail: Words, exponents: Int | None) -> Floats:
-        """The numbers without their signs, NaN where they are odd; `tail` has the last eight characters."""
+        """The numbers without their signs, NaN where they are odd; `tail` holds their last eight characters."""
         counts, odd = self.counts, self.odd
         longest = int(counts.max())
         if longest > LEADING_PAD_BYTES or int(counts.min()) < 1:
@@ -198,43 +202,47 @@ class _DecimalParts:
                     odd = odd | (part >= 1000)
                 part *= _POWERS_OF_TEN[step]
                 mantissa += part
-        most = int(self.whole.max()) if longest < 18 else 10
+        # The mantissa must fit into 64 bits; a common bound decides for all numbers before each is checked.
+        most = int(self.integer.max()) if longest < 18 else 10
         if most * 10**longest >= _MAX_MANTISSA:
-            odd = odd | (self.whole * 10.0**counts >= _MAX_MANTISSA / 2)
-        whole = self.whole * _POWERS_OF_TEN.take(np.minimum(counts, 19))
-        mantissa += whole
+            odd = odd | (self.integer * 10.0**counts >= _MAX_MANTISSA / 2)
+        integer = self.integer * _POWERS_OF_TEN.take(np.minimum(counts, 19))
+        mantissa += integer
         scales = -counts if exponents is None else exponents - counts
-        found = _scale_by_power(mantissa, scales)
+        numbers = _scale_by_power(mantissa, scales)
         faulty &= _HIGH
         odd = odd | (faulty != 0)
         if odd.any():
-            found[odd] = np.nan
-        return found
+            numbers[odd] = np.nan
+        return numbers
 
 
 def _scale_by_power(mantissa: Words, scales: Int) -> Floats:
-    """Mantissa × 10^scale (-224 … 200), correctly rounded; NaN where that is not certain."""
+    """Mantissa × 10^scale (-224 … 200), correctly rounded; NaN where the rounding is not certain."""
     if int(mantissa.max()) < _EXACT_INTEGER_LIMIT and int(scales.min()) >= -22 and int(scales.max()) <= 0:
-        found = mantissa.astype(np.float64)
-        found /= _UPPER.take(-_MIN_EXPONENT - scales)
-        return found
+        # Mantissa and power of ten are exact in binary64, so that the division rounds once (Clinger 1990).
+        numbers = mantissa.astype(np.float64)
+        numbers /= _UPPER.take(-_MIN_EXPONENT - scales)
+        return numbers
     scales = scales - _MIN_EXPONENT
     power = _UPPER.take(scales)
     most = mantissa.astype(np.float64)
-    with np.errstate(invalid="ignore"):  # what is no number at all may be beyond 64 bits
+    with np.errstate(invalid="ignore"):  # the mantissa of an odd number may overflow
         rest = (mantissa - most.astype(np.uint64)).view(np.int64).astype(np.float64)
-    found, error = _two_product(most, power)
+    # most + rest is the mantissa and _UPPER + _LOWER the power of ten; product + error is what they give together.
+    product, error = _two_product(most, power)
     error += most * _LOWER.take(scales)
     error += rest * power
-    doubt = found * 2.0**-100  # sixteen times what is lost in the sums above
-    found_low = found + (error - doubt)
-    found += error + doubt
-    found[found != found_low] = np.nan
-    return found
+    # If the sum rounds to the same number at both ends of the error interval, it is the correctly rounded one.
+    bound = product * 2.0**-100  # sixteen times the error of the sums above
+    lower = product + (error - bound)
+    product += error + bound
+    product[product != lower] = np.nan
+    return product
 
 
 def _two_product(left: Floats, right: Floats) -> tuple[Floats, Floats]:
-    """The product of binary64 numbers, and exactly what its rounding left out (Dekker 1971)."""
+    """The rounded product of binary64 numbers, and its exact rounding error (Dekker 1971)."""
     product = left * right
     upper_left, lower_left = _veltkamp_split(left)
     upper_right, lower_right = _veltkamp_split(right)
@@ -247,7 +255,7 @@ def _two_product(left: Floats, right: Floats) -> tuple[Floats, Floats]:
 
 
 def _veltkamp_split(values: Floats) -> tuple[Floats, Floats]:
-    """Two numbers of half the digits whose sum the values are (Veltkamp 1968)."""
+    """Two numbers of half the digits each, whose sum is the value (Veltkamp 1968)."""
     scaled = values * _VELTKAMP_FACTOR
     upper = scaled - (scaled - values)
     return upper, values - upper

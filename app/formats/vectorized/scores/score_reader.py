@@ -1,21 +1,20 @@
-"""Files of scores alone: JSON records, columns and lines, CSV and TSV, read fast where they are simply laid out and sound."""
+"""Files of scores alone, read by the vectorized reader: JSON records, columns and lines, CSV, TSV and .npz."""
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from typing import BinaryIO, Final
 
 from app.formats.columns import ReaderContext
 from app.formats.decompression import DecompressionError, iter_decompressed
-from app.formats.detection import FileKind
+from app.formats.detection import FORMATS, FileKind
 from app.formats.problems import Problems
 from app.formats.readers.table_header import identify_columns
 from app.formats.reading_rules import Limits, ReadingRules
 from app.formats.vectorized.scores.byte_window import BYTE_WINDOW_BYTES, ByteWindow
 from app.formats.vectorized.scores.decimal_parsing import MAX_NUMBER_LENGTH
 from app.formats.vectorized.scores.npz_arrays import read_npz_scores
-from app.formats.vectorized.scores.row_template import FirstRow, RowTemplate, UnsupportedScoreLayout, ValueKind
+from app.formats.vectorized.scores.row_template import FirstRow, RowTemplate, ValueKind
 from app.formats.vectorized.scores.score_rows import ScoreRowCollector, class_order
 from app.formats.vectorized.scores.template_rows import (
     read_line_rows,
@@ -23,13 +22,14 @@ from app.formats.vectorized.scores.template_rows import (
     read_template_rows,
     skip_whitespace,
 )
+from app.formats.vectorized.unsupported import UnsupportedLayout, require, require_match
 from app.scoring.declaration.task import TaskSpec
 from app.scoring.numeric.exact import Floats
 from app.scoring.string_table import StringTable
 
 _TOP_LEVEL_KEY: Final = re.compile(rb'"(ids|scores|classes|predictions)"[ \t\r\n]*:[ \t\r\n]*\[')
 _CLASS_NAMES: Final = re.compile(rb'"[^"\\\x00-\x1f]*+"(?:[ \t\r\n]*+,[ \t\r\n]*+"[^"\\\x00-\x1f]*+")*+[ \t\r\n]*+')
-"""Possessive: to remember where it could give back takes a hundred bytes a name."""
+"""Possessive, as remembering the points to backtrack to would take a hundred bytes per name."""
 _MAX_KEY_BYTES: Final = 1 << 10
 
 
@@ -43,178 +43,171 @@ def read_scores(
     limits: Limits,
     window: int = BYTE_WINDOW_BYTES,
 ) -> Floats | None:
-    """The scores of n instances in a file, n × m in the order of the ids and classes, or n × 1.
+    """The scores of n instances, n × m in the order of the ids and classes, or n × 1.
 
-    None at the first doubt, which says nothing of the file. So many bytes are looked at together (`window`).
+    None where the strict reader must read the file. `window` is the number of bytes processed together.
     """
-    few = limits.records >= len(ids) and limits.text_length >= MAX_NUMBER_LENGTH and limits.nesting >= 8
-    if (
-        not few
-        or kind.layout
-        or kind.format not in {"npz", *_FORMAT_READERS}
-        or (kind.format == "npz" and kind.encoding)
-        or len(ids) < 2
-    ):
+    # With limits at least this wide, no file that passes the checks below can exceed them, so they are not checked again.
+    within_limits = limits.records >= len(ids) and limits.text_length >= MAX_NUMBER_LENGTH and limits.nesting >= 8
+    if not within_limits or kind.layout or len(ids) < 2:
         return None
-    into = ScoreRowCollector(ids, spec, probabilities=rules.probabilities)
+    collector = ScoreRowCollector(ids, spec, probabilities=rules.probabilities)
     try:
-        if kind.format == "npz":
-            read_npz_scores(stream, into, spec, limits)
-        elif ids.is_json_safe:
-            bytes_of = iter_decompressed(stream, kind.encoding, limits)
-            _FORMAT_READERS[kind.format](ByteWindow(bytes_of, window), into, spec, limits)
-    except (
-        UnsupportedScoreLayout,
-        DecompressionError,
-        ValueError,
-        MemoryError,
-    ):  # the scores of all instances may not fit, those of the file may
+        _read_by_format(stream, kind, collector, ids, spec, limits=limits, window=window)
+    except (UnsupportedLayout, DecompressionError, ValueError, MemoryError):
+        # MemoryError: the scores of all instances may not fit into memory although those of the file do.
         return None
-    return into.matrix()
+    return collector.matrix()
 
 
-def _read_json(window: ByteWindow, into: ScoreRowCollector, spec: TaskSpec, _: Limits) -> None:
-    _JsonDocument(window, into, spec).read()
-
-
-def _read_json_lines(window: ByteWindow, into: ScoreRowCollector, spec: TaskSpec, _: Limits) -> None:
-    def order(sample: FirstRow) -> Sequence[int] | None:
-        return _score_order(spec, None, sample)
-
-    read_line_rows(window, into, order)
-    _check_end(window, (b"", b"\n"))
+def _read_by_format(
+    stream: BinaryIO,
+    kind: FileKind,
+    collector: ScoreRowCollector,
+    ids: StringTable,
+    spec: TaskSpec,
+    *,
+    limits: Limits,
+    window: int,
+) -> None:
+    if kind.format == "npz":
+        require(not kind.encoding)
+        read_npz_scores(stream, collector, spec, limits)
+        return
+    # A binary format has no vectorized reader; an id that JSON must escape never stands in a text as it is.
+    form = FORMATS[kind.format]
+    require(not form.is_binary and ids.is_json_safe)
+    text = ByteWindow(iter_decompressed(stream, kind.encoding, limits), window)
+    if form.separator:
+        _read_delimited(form.separator, text, collector, spec, limits)
+    elif kind.format == "jsonl":
+        read_line_rows(text, collector, lambda sample: _score_order(spec, None, sample))
+        _check_end(text, (b"", b"\n"))
+    else:
+        _JsonDocument(text, collector, spec).read()
 
 
 def _read_delimited(
-    separator: str, window: ByteWindow, into: ScoreRowCollector, spec: TaskSpec, limits: Limits
+    separator: str, window: ByteWindow, collector: ScoreRowCollector, spec: TaskSpec, limits: Limits
 ) -> None:
-    """Rows of text behind a line that names the columns: the id, and scores."""
+    """Read a table: a header with the id first and scores behind it, then rows without quotation marks.
+
+    The header is identified by the code of the strict reader, so that both give columns the same meaning.
+    """
     line, end, _ = window.ahead().partition(b"\n")
     after = b"\r" if line.endswith(b"\r") else b""
     line = line.removesuffix(after)
-    if not end or b'"' in line or b"\r" in line:
-        raise UnsupportedScoreLayout
+    require(bool(end) and b'"' not in line and b"\r" not in line)
     names = line.decode().split(separator)
     reading = ReaderContext(spec.task, gold=False, limits=limits, problems=Problems(), classes=spec.classes)
     header, _ = identify_columns(names, reading, separator=separator)
     if header is None or dict(header.used) != {"id": 0} or list(header.scores) != list(range(1, len(names))):
-        raise UnsupportedScoreLayout
+        raise UnsupportedLayout
     if header.score_names is None:
         _check_single_score(spec)
     order = None if header.score_names is None else class_order(header.score_names, spec.classes)
     window.at += len(line + after) + 1
     count = len(header.scores)
-    template = RowTemplate([b""] * (1 + count), [b""] * count + [after], ["id", *["score"] * count])  # type: ignore[list-item]
-    read_template_rows(window, template, separator.encode() + b"\n", into, order)
+    kinds: list[ValueKind] = ["id", *(["score"] * count)]  # type: ignore[list-item]
+    template = RowTemplate([b""] * (1 + count), [b""] * count + [after], kinds)
+    read_template_rows(window, template, separator.encode() + b"\n", collector, order)
     _check_end(window, (b"", b"\n"))
 
 
 def _check_end(window: ByteWindow, endings: Sequence[bytes]) -> None:
-    if window.remaining() not in endings:
-        raise UnsupportedScoreLayout
+    """Raise UnsupportedLayout unless the rest of the file is one of these endings."""
+    require(window.remaining() in endings)
 
 
 def _score_order(spec: TaskSpec, classes: Sequence[str] | None, sample: FirstRow) -> Sequence[int] | None:
-    """Where each class stands in a row; raises Unfit where rows do not give one score for each."""
-    if sample.single and classes is None:
+    """The position of each class in a row; raises UnsupportedLayout unless a row has exactly one score per class."""
+    if sample.is_single and classes is None:
         _check_single_score(spec)
         return None
-    if sample.names is not None and classes is not None:
-        raise UnsupportedScoreLayout
+    require(sample.names is None or classes is None)
     names = sample.names if sample.names is not None else classes
-    count = sum(kind == "score" for _, _, kind in sample.value_slots)
-    if count != len(spec.classes):
-        raise UnsupportedScoreLayout
+    require(sum(kind == "score" for _, _, kind in sample.value_slots) == len(spec.classes))
     return None if names is None else class_order(names, spec.classes)
 
 
 def _check_single_score(spec: TaskSpec) -> None:
-    """One score for each instance is that of the positive label; raises Unfit where there is none."""
-    if spec.task != "binary" or spec.positive_label is None:
-        raise UnsupportedScoreLayout
+    """One score per instance is that of the positive label; raises UnsupportedLayout where there is none."""
+    require(spec.task == "binary" and spec.positive_label is not None)
 
 
 class _JsonDocument:
-    """A JSON document: a list of records, or an object with one, or with columns."""
+    """A JSON document: a list of records, or an object with such a list or with columns."""
 
-    def __init__(self, window: ByteWindow, into: ScoreRowCollector, spec: TaskSpec) -> None:
-        self.window, self.collector, self.spec = window, into, spec
-        self.seen: list[bytes] = []
+    def __init__(self, window: ByteWindow, collector: ScoreRowCollector, spec: TaskSpec) -> None:
+        self.window, self.collector, self.spec = window, collector, spec
+        self.keys: list[bytes] = []
+        """The keys of the document so far."""
         self.classes: list[str] | None = None
-        self.listed = True
-        """Whether scores are lists, whose classes the file may name."""
+        self.has_score_lists = True
+        """Whether scores are lists, whose order the file's list of classes then gives."""
 
     def read(self) -> None:
-        """Read it all; raises Unfit."""
-        skip_whitespace(self.window)
-        if self._sign(b"["):
-            self._rows(b"predictions")
-        elif self._sign(b"{"):
-            while True:
-                self._field()
-                if not self._sign(b","):
-                    break
-            if not self._sign(b"}"):
-                raise UnsupportedScoreLayout
-        if sorted(self.seen) not in _DOCUMENT_SHAPES or (self.classes and not self.listed):
-            raise UnsupportedScoreLayout
+        """Read the whole document; raises UnsupportedLayout."""
+        if self._skip_sign(b"["):
+            self._read_rows(b"predictions")
+        elif self._skip_sign(b"{"):
+            self._read_field()
+            while self._skip_sign(b","):
+                self._read_field()
+            require(self._skip_sign(b"}"))
+        require(sorted(self.keys) in _DOCUMENT_SHAPES and (not self.classes or self.has_score_lists))
         skip_whitespace(self.window)
         _check_end(self.window, (b"",))
 
-    def _sign(self, sign: bytes) -> bool:
-        """Whether this sign is next, behind white space; if so it is passed."""
+    def _skip_sign(self, sign: bytes) -> bool:
+        """Whether this sign comes next, behind white space; if so, move behind it."""
         skip_whitespace(self.window)
         if self.window.ahead(1) != sign:
             return False
         self.window.at += 1
         return True
 
-    def _field(self) -> None:
+    def _read_field(self) -> None:
         skip_whitespace(self.window)
-        self.window.hold(_MAX_KEY_BYTES)
-        found = _TOP_LEVEL_KEY.match(self.window.ahead(_MAX_KEY_BYTES))
-        if found is None or found[1] in self.seen:
-            raise UnsupportedScoreLayout
-        self.window.at += found.end()
-        if found[1] == b"classes":
+        self.window.ensure_available(_MAX_KEY_BYTES)
+        match = require_match(_TOP_LEVEL_KEY, self.window.ahead(_MAX_KEY_BYTES))
+        require(match[1] not in self.keys)
+        self.window.at += match.end()
+        if match[1] == b"classes":
             self._read_class_names()
         else:
-            self._rows(found[1])
+            self._read_rows(match[1])
 
     def _read_class_names(self) -> None:
-        """The names of the classes, which have to come before the scores unless they are in the order of the task."""
-        held, size = True, _MAX_KEY_BYTES
-        found = None
-        while held and (found is None or found.end() >= size // 2):
+        """Read the names of the classes, which must precede the scores unless they have the order of the task."""
+        is_available, size, match = True, _MAX_KEY_BYTES, None
+        # A list that fills less than half of the bytes read cannot continue behind them.
+        while is_available and (match is None or match.end() >= size // 2):
             size *= 2
-            held = self.window.hold(size)
-            found = _CLASS_NAMES.match(self.window.ahead(size))
-        if found is None:
-            raise UnsupportedScoreLayout
-        names = json.loads(b"[" + found[0] + b"]")
-        if self.collector.given and tuple(names) != tuple(self.spec.classes):
-            raise UnsupportedScoreLayout
+            is_available = self.window.ensure_available(size)
+            match = _CLASS_NAMES.match(self.window.ahead(size))
+        if match is None:
+            raise UnsupportedLayout
+        names = json.loads(b"[" + match[0] + b"]")
+        require(not self.collector.score_rows or tuple(names) == tuple(self.spec.classes))
         self.classes = names
-        self.seen.append(b"classes")
-        self.window.at += found.end()
-        if not self._sign(b"]"):
-            raise UnsupportedScoreLayout
+        self.keys.append(b"classes")
+        self.window.at += match.end()
+        require(self._skip_sign(b"]"))
 
-    def _rows(self, key: bytes) -> None:
+    def _read_rows(self, key: bytes) -> None:
         skip_whitespace(self.window)
-        self.seen.append(key)
-        read_list_rows(self.window, self.collector, self._told)
-        if not self._sign(b"]"):
-            raise UnsupportedScoreLayout
+        self.keys.append(key)
+        read_list_rows(self.window, self.collector, self._resolve_order)
+        require(self._skip_sign(b"]"))
 
-    def _told(self, sample: FirstRow) -> Sequence[int] | None:
-        """Where each class stands in a row of scores, as far as the file has said so; raises Unfit where it cannot be."""
+    def _resolve_order(self, sample: FirstRow) -> Sequence[int] | None:
+        """The position of each class in a row of scores, by what the file has said so far; raises UnsupportedLayout."""
         kinds = {kind for _, _, kind in sample.value_slots}
-        if kinds != _VALUE_KINDS_OF_KEY[self.seen[-1]]:
-            raise UnsupportedScoreLayout
+        require(kinds == _VALUE_KINDS_OF_KEY[self.keys[-1]])
         if "score" not in kinds:
             return None
-        self.listed = sample.names is None and not sample.single
+        self.has_score_lists = sample.names is None and not sample.is_single
         return _score_order(self.spec, self.classes, sample)
 
 
@@ -229,9 +222,3 @@ _DOCUMENT_SHAPES: Final = (
     [b"ids", b"scores"],
     [b"classes", b"ids", b"scores"],
 )
-_FORMAT_READERS: Final[Mapping[str, Callable[[ByteWindow, ScoreRowCollector, TaskSpec, Limits], None]]] = {
-    "json": _read_json,
-    "jsonl": _read_json_lines,
-    "csv": partial(_read_delimited, ","),
-    "tsv": partial(_read_delimited, "\t"),
-}

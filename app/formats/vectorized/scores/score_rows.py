@@ -1,10 +1,11 @@
-"""What a file gives row by row, put where it belongs: scores in the order of the ids and classes, each instance once."""
+"""Collects the rows of a file into a matrix in the order of the ids and classes, each instance once."""
 
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from app.formats.vectorized.unsupported import UnsupportedLayout, require
 from app.scoring.declaration.task import TaskSpec
 from app.scoring.numeric.exact import Floats
 from app.scoring.probability_rows import sums_to_one
@@ -12,68 +13,66 @@ from app.scoring.string_table import Spans, StringTable
 
 
 class ScoreRowCollector:
-    """The ids and scores of n rows, which may come together or one after the other."""
+    """The ids and scores of n rows, which come together (records, tables) or one after the other (JSON columns)."""
 
     def __init__(self, ids: StringTable, spec: TaskSpec, *, probabilities: bool) -> None:
-        self.due = len(ids)
-        self.width = len(spec.classes)
+        self.expected_rows = len(ids)
+        self.max_width = len(spec.classes)
         """The most scores that a row can have."""
-        self.targets = np.empty(self.due, dtype=np.int32)
-        self.known = 0
-        """How many rows have told their ids."""
-        self.given = 0
+        self.targets = np.empty(self.expected_rows, dtype=np.int32)
+        """The instance of each row of the file."""
+        self.id_rows = 0
+        """How many rows have given their ids."""
+        self.score_rows = 0
         """How many rows have given their scores."""
         self._matrix: Floats | None = None
         self._is_placed = True
+        """Whether the rows of the matrix are in the order of the ids already, as the ids came before the scores."""
         self._ids = ids
         self._task = spec.task
         self._probabilities = probabilities
 
-    @property
-    def whole(self) -> bool:
-        """Whether all rows have come, with ids and scores."""
-        return self.known == self.given == self.due
-
-    def take_ids(self, asked: Spans | None) -> bool:
-        """Take the ids of the next rows; False where one is not known."""
-        if asked is None or self.known + len(asked) > self.due:
-            return False
-        likely = int(self.targets[self.known - 1]) + 1 if self.known else 0
-        rows = self._ids.rows(asked, likely)
+    def take_ids(self, spans: Spans) -> None:
+        """Add the ids of the next rows; raises UnsupportedLayout if one is unknown or there are too many."""
+        end = self.id_rows + len(spans)
+        require(end <= self.expected_rows)
+        likely = int(self.targets[self.id_rows - 1]) + 1 if self.id_rows else 0
+        rows = self._ids.rows(spans, likely)
         if rows is None:
-            return False
-        self.targets[self.known : self.known + len(rows)] = rows
-        self.known += len(rows)
-        return True
+            raise UnsupportedLayout
+        self.targets[self.id_rows : end] = rows
+        self.id_rows = end
 
-    def take_scores(self, scores: Floats, order: Sequence[int] | None) -> bool:
-        """Take the scores of the next rows (R × k), where `order` says for each class where it stands; False where odd."""
-        if self.given + len(scores) > self.due or not self._sound(scores):
-            return False
+    def take_scores(self, scores: Floats, order: Sequence[int] | None) -> None:
+        """Add the scores of the next rows (R × k); `order` gives the position of each class in a row.
+
+        Raises UnsupportedLayout for scores that the strict reader would refuse, and for a changing number of columns.
+        """
+        end = self.score_rows + len(scores)
+        require(end <= self.expected_rows and self._are_valid(scores))
         if order is not None:
             scores = scores[:, order]
-        part = slice(self.given, self.given + len(scores))
+        part = slice(self.score_rows, end)
         if self._matrix is None:
-            self._matrix = np.empty((self.due, scores.shape[1]))
-            self._is_placed = self.known >= part.stop
-        if self._matrix.shape[1] != scores.shape[1] or (self._is_placed and self.known < part.stop):
-            return False
+            self._matrix = np.empty((self.expected_rows, scores.shape[1]))
+            self._is_placed = self.id_rows >= end
+        require(self._matrix.shape[1] == scores.shape[1] and (not self._is_placed or self.id_rows >= end))
         self._matrix[self.targets[part] if self._is_placed else part] = scores
-        self.given = part.stop
-        return True
+        self.score_rows = end
 
-    def _sound(self, scores: Floats) -> bool:
-        """Whether the scores are finite, and probabilities where they have to be."""
+    def _are_valid(self, scores: Floats) -> bool:
+        """Whether the scores are finite, and probabilities where these are required."""
         if not self._probabilities:
             return bool(np.isfinite(scores).all())
-        if not (float(scores.min()) >= 0 and float(scores.max()) <= 1):  # NaN is neither
+        if not (float(scores.min()) >= 0 and float(scores.max()) <= 1):  # NaN fails the comparisons
             return False
-        alone = self._task == "multilabel" or scores.shape[1] == 1
-        return alone or bool(sums_to_one(scores).all())
+        is_single = self._task == "multilabel" or scores.shape[1] == 1
+        return is_single or bool(sums_to_one(scores).all())
 
     def matrix(self) -> Floats | None:
         """The scores, n × m in the order of the classes or n × 1; None unless every instance has come exactly once."""
-        if not self.whole or self._matrix is None or not _is_permutation(self.targets):
+        is_complete = self.id_rows == self.score_rows == self.expected_rows
+        if not is_complete or self._matrix is None or not _is_permutation(self.targets):
             return None
         if self._is_placed:
             return self._matrix
@@ -83,17 +82,19 @@ class ScoreRowCollector:
 
 
 def _is_permutation(targets: NDArray[np.int32]) -> bool:
-    """Whether n row numbers below n are all there are."""
-    seen = np.zeros(len(targets), dtype=bool)
-    seen[targets] = True
-    return bool(seen.all())
+    """Whether n row numbers below n are all different."""
+    occurs = np.zeros(len(targets), dtype=bool)
+    occurs[targets] = True
+    return bool(occurs.all())
 
 
 def class_order(names: Sequence[str], classes: Sequence[str]) -> list[int] | None:
-    """For each class the place of its name, None where that is the order already; ValueError where names are others."""
+    """For each class the position of its name; None where the order is the same.
+
+    Raises UnsupportedLayout unless the names are the classes, each once.
+    """
     if tuple(names) == tuple(classes):
         return None
-    found = {name: at for at, name in enumerate(names)}
-    if len(found) != len(names) or found.keys() != set(classes):
-        raise ValueError("the names are not the classes, each once")
-    return [found[name] for name in classes]
+    positions = {name: at for at, name in enumerate(names)}
+    require(len(positions) == len(names) and positions.keys() == set(classes))
+    return [positions[name] for name in classes]

@@ -1,4 +1,4 @@
-"""All rows of a list or of lines, by the template of the first one, a stretch of the file at a time."""
+"""Reads all rows of a list, of lines or of a table by the template of the first row, one window at a time."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -9,15 +9,9 @@ import numpy as np
 
 from app.formats.vectorized.scores.byte_window import ByteWindow
 from app.formats.vectorized.scores.decimal_parsing import LEADING_PAD_BYTES, parse_binary64
-from app.formats.vectorized.scores.row_template import (
-    FirstRow,
-    IncompleteRow,
-    RowTemplate,
-    TemplateMatcher,
-    UnsupportedScoreLayout,
-    ValueSlot,
-)
+from app.formats.vectorized.scores.row_template import FirstRow, IncompleteRow, RowTemplate, TemplateMatcher, ValueSlot
 from app.formats.vectorized.scores.score_rows import ScoreRowCollector
+from app.formats.vectorized.unsupported import UnsupportedLayout, require
 from app.scoring.string_table import Bytes, Int, words_of
 
 _LIST_SEPARATOR: Final = re.compile(rb"([ \t\r\n]*),([ \t\r\n]*)")
@@ -29,102 +23,117 @@ _VALUE_PATTERNS: Final = {
 }
 _WHITESPACE: Final = re.compile(rb"[ \t\r\n]*")
 OrderResolver = Callable[[FirstRow], Sequence[int] | None]
-"""Tells from the first row where each class stands in a row; raises Unfit where rows do not give one score for each."""
+"""Determines from the first row the position of each class in a row.
+
+Raises UnsupportedLayout unless a row has exactly one score per class.
+"""
 
 
 def skip_whitespace(window: ByteWindow) -> None:
-    """Go to the next byte that is no white space of JSON."""
+    """Move to the next byte that is not JSON white space."""
     while True:
-        found = _WHITESPACE.match(window.ahead())
-        assert found is not None
-        window.at += found.end()
-        if window.at < window.end or not window.more():
+        match = _WHITESPACE.match(window.ahead())
+        assert match is not None
+        window.at += match.end()
+        if window.at < window.end or not window.read_more():
             return
 
 
-def read_list_rows(window: ByteWindow, into: ScoreRowCollector, order: OrderResolver) -> None:
-    """The values of a JSON list, from the first one to behind the last one; raises Unfit."""
-    sample, trail, lead = _first_row(window, _LIST_SEPARATOR, into.width)
-    if len(lead) > LEADING_PAD_BYTES:
-        raise UnsupportedScoreLayout
+def read_list_rows(window: ByteWindow, collector: ScoreRowCollector, order: OrderResolver) -> None:
+    """Read the values of a JSON list, from the first to the end of the last; raises UnsupportedLayout."""
+    sample, trail, lead = _first_row(window, _LIST_SEPARATOR, collector.max_width)
+    require(len(lead) <= LEADING_PAD_BYTES)
     row = lead + sample.text[: sample.at] + trail
-    holes: list[ValueSlot] = [(start + len(lead), end + len(lead), kind) for start, end, kind in sample.value_slots]
-    window.at -= len(lead)  # the first row stands alone: it is made to look like all others
+    slots: list[ValueSlot] = [(start + len(lead), end + len(lead), kind) for start, end, kind in sample.value_slots]
+    # All rows but the first begin with the white space that follows a comma. It is written before the first row, too.
+    window.at -= len(lead)
     window.text[window.at : window.at + len(lead)] = np.frombuffer(lead, dtype=np.uint8)
-    read_template_rows(window, RowTemplate.of(row, holes, b","), b",", into, order(sample))
+    read_template_rows(window, RowTemplate.of(row, slots, b","), b",", collector, order(sample))
 
 
-def read_line_rows(window: ByteWindow, into: ScoreRowCollector, order: OrderResolver) -> None:
-    """The values of JSON Lines, from the first one to the end of the last one; raises Unfit."""
-    sample, trail, _ = _first_row(window, _LINE_END, into.width)
+def read_line_rows(window: ByteWindow, collector: ScoreRowCollector, order: OrderResolver) -> None:
+    """Read the values of JSON Lines, from the first to the end of the last; raises UnsupportedLayout."""
+    sample, trail, _ = _first_row(window, _LINE_END, collector.max_width)
     row = sample.text[: sample.at] + trail
-    read_template_rows(window, RowTemplate.of(row, sample.value_slots, b",\n"), b",\n", into, order(sample))
+    read_template_rows(window, RowTemplate.of(row, sample.value_slots, b",\n"), b",\n", collector, order(sample))
 
 
-def _first_row(window: ByteWindow, between: re.Pattern[bytes], most: int) -> tuple[FirstRow, bytes, bytes]:
-    """The first row, and what stands before and after the separator that follows it."""
+def _first_row(window: ByteWindow, separator: re.Pattern[bytes], most: int) -> tuple[FirstRow, bytes, bytes]:
+    """The first row, and the white space before and after the separator that follows it."""
     size = 1 << 16
     while True:
         text = window.ahead(size)
         with suppress(IncompleteRow):
-            sample = FirstRow.of(text, most)
-            found = between.match(text, sample.at)
-            if found is not None and found.end() < len(text):
-                return sample, found[1], found[2]
-        if len(text) < size and not window.more():
-            raise UnsupportedScoreLayout
+            sample = FirstRow.parse(text, most)
+            match = separator.match(text, sample.at)
+            if match is not None and match.end() < len(text):
+                return sample, match[1], match[2]
+        require(len(text) >= size or window.read_more())
         size *= 2
 
 
 def read_template_rows(
-    window: ByteWindow, template: RowTemplate, separators: bytes, into: ScoreRowCollector, order: Sequence[int] | None
+    window: ByteWindow,
+    template: RowTemplate,
+    separators: bytes,
+    collector: ScoreRowCollector,
+    order: Sequence[int] | None,
 ) -> None:
-    """All rows of a template, whose pieces the separators end: a comma or tab, and a line end if rows are lines."""
-    _TemplateRowReader(window, TemplateMatcher(template), separators, into, order).run()
+    """Read all rows of a template.
+
+    `separators` end the pieces of a row: a comma or tab, and for rows that are lines also a line end.
+    """
+    _TemplateRowReader(window, TemplateMatcher(template), separators, collector, order).run()
 
 
 class _TemplateRowReader:
-    """Takes rows from a window until all are there."""
+    """Reads rows from a window until the expected number is reached.
+
+    Rows are cut at every separator byte. A separator too many or too few shifts the pieces behind it; then a piece does
+    not match the template, or its value is no number or no known id, and the file is left to the strict reader.
+    """
 
     def __init__(
         self,
         window: ByteWindow,
-        rows: TemplateMatcher,
+        matcher: TemplateMatcher,
         separators: bytes,
-        into: ScoreRowCollector,
+        collector: ScoreRowCollector,
         order: Sequence[int] | None,
     ) -> None:
-        self.window, self.rows, self.separators, self.collector, self.order = window, rows, separators, into, order
-        self.scored = rows.scores is not None
+        self.window, self.matcher, self.separators = window, matcher, separators
+        self.collector, self.order = collector, order
+        self.has_scores = matcher.score_pieces is not None
 
     def run(self) -> None:
-        """Take all rows; the last one has no separator behind it."""
-        left = self.collector.due - (self.collector.given if self.scored else self.collector.known)
-        pieces = len(self.rows.template)
+        """Read all rows; the last one has no separator behind it."""
+        collector = self.collector
+        left = collector.expected_rows - (collector.score_rows if self.has_scores else collector.id_rows)
+        pieces = len(self.matcher.template)
         while left > 1:
-            found = self._separator_positions()
-            count = min(len(found) // pieces, left - 1)
+            positions = self._separator_positions()
+            count = min(len(positions) // pieces, left - 1)
             if count:
-                self._take(found[: count * pieces].reshape(count, pieces))
+                self._take_rows(positions[: count * pieces].reshape(count, pieces))
                 left -= count
-            if (not count or left > 1) and not self.window.more() and not count:
-                raise UnsupportedScoreLayout
+            if (not count or left > 1) and not self.window.read_more():
+                require(count > 0)
         if left:
             self._take_last_row(pieces)
 
     def _separator_positions(self) -> Int:
-        """Where separators stand in the window."""
+        """The positions of all separators in the window."""
         window = self.window
         text = window.text[window.at : window.end]
-        here = text == self.separators[0]
-        for sign in self.separators[1:]:
-            here |= text == sign
-        found = np.flatnonzero(here)
-        found += window.at
-        return found
+        is_separator = text == self.separators[0]
+        for byte in self.separators[1:]:
+            is_separator |= text == byte
+        positions = np.flatnonzero(is_separator)
+        positions += window.at
+        return positions
 
-    def _take(self, stops: Int) -> None:
-        """Take rows whose pieces stop at these places (R × D)."""
+    def _take_rows(self, stops: Int) -> None:
+        """Read rows whose pieces stop at these positions (R × D)."""
         text, first = self.window.text, self.window.at
         starts = np.empty_like(stops)
         flat = starts.reshape(-1)
@@ -132,39 +141,38 @@ class _TemplateRowReader:
         np.add(stops.reshape(-1)[:-1], 1, out=flat[1:])
         self._read_values(text, starts, stops)
         if len(self.separators) > 1:
+            # Each row ends with a line end and holds no other: one line is one row.
             lines = np.count_nonzero(text[first : stops[-1, -1] + 1] == self.separators[1])
-            if lines != len(stops) or not (text[stops[:, -1]] == self.separators[1]).all():
-                raise UnsupportedScoreLayout
+            require(lines == len(stops) and (text[stops[:, -1]] == self.separators[1]).all())
         self.window.at = int(stops[-1, -1]) + 1
 
     def _read_values(self, text: Bytes, starts: Int, stops: Int) -> None:
-        rows, into, view = self.rows, self.collector, words_of(text)
-        if not rows.match(text, view, starts, stops):
-            raise UnsupportedScoreLayout
-        if rows.id is not None and not into.take_ids(rows.ids(view, starts, stops)):
-            raise UnsupportedScoreLayout
-        if self.scored:
-            found = parse_binary64(text, *rows.numbers(starts, stops))
-            if found is None or not into.take_scores(found.reshape(len(starts), -1), self.order):
-                raise UnsupportedScoreLayout
+        matcher, collector, view = self.matcher, self.collector, words_of(text)
+        require(matcher.match(text, view, starts, stops))
+        if matcher.id_piece is not None:
+            collector.take_ids(matcher.ids(view, starts, stops))
+        if self.has_scores:
+            numbers = parse_binary64(text, *matcher.numbers(starts, stops))
+            if numbers is None:
+                raise UnsupportedLayout
+            collector.take_scores(numbers.reshape(len(starts), -1), self.order)
 
     def _take_last_row(self, pieces: int) -> None:
-        """Take the last row, which ends where its last value does."""
-        before, after = self.rows.template.before[-1], self.rows.template.after[-1]
-        value = _VALUE_PATTERNS[self.rows.template.kinds[-1]]
-        whole = False
+        """Read the last row, which ends where its last value ends."""
+        before, after = self.matcher.template.before[-1], self.matcher.template.after[-1]
+        value = _VALUE_PATTERNS[self.matcher.template.kinds[-1]]
+        is_file_end = False
         while True:
-            found = self._separator_positions()[: pieces - 1].tolist()
-            start = found[-1] + 1 if found else self.window.at
-            begin = start + len(before)
-            given = value.match(self.window.text[begin : self.window.end].tobytes())
-            end = begin + (given.end() if given else 0) + len(after)
-            complete = len(found) == pieces - 1 and given is not None
-            if whole or (complete and end < self.window.end):
+            stops = self._separator_positions()[: pieces - 1].tolist()
+            begin = (stops[-1] + 1 if stops else self.window.at) + len(before)
+            match = value.match(self.window.text[begin : self.window.end].tobytes())
+            end = begin + (match.end() if match else 0) + len(after)
+            is_complete = len(stops) == pieces - 1 and match is not None
+            # A value that reaches the end of the window may continue in the next one.
+            if is_file_end or (is_complete and end < self.window.end):
                 break
-            whole = not self.window.more()
-        if not complete or end > self.window.end or not (self.window.text[found] == self.separators[0]).all():
-            raise UnsupportedScoreLayout
-        starts = np.array([[self.window.at, *(stop + 1 for stop in found)]])
-        self._read_values(self.window.text, starts, np.array([[*found, end]]))
+            is_file_end = not self.window.read_more()
+        require(is_complete and end <= self.window.end and (self.window.text[stops] == self.separators[0]).all())
+        starts = np.array([[self.window.at, *(stop + 1 for stop in stops)]])
+        self._read_values(self.window.text, starts, np.array([[*stops, end]]))
         self.window.at = end
