@@ -41,11 +41,7 @@ _TOP_LEVEL_COMMANDS: dict[str, tuple[CommandSpec, ...]] = {
             what_if.what_if,
             "assay what-if --gold gold.jsonl --predictions mine.json --share 0.05 --target-label cat",
         ),
-        (
-            "convert",
-            convert.convert,
-            "assay convert --n 1000 --positives 120 --precision 0.81 --recall 0.74 --f1 0.77",
-        ),
+        ("convert", convert.convert, "assay convert --n 1000 --positives 120 --precision 0.81 --recall 0.74 --f1 0.77"),
         ("metrics", metrics.metrics, "assay metrics f1_macro"),
     ),
     "Take part": (
@@ -143,16 +139,16 @@ class _RootGroup(_Group):
     def make_context(self, info_name: str | None, args: list[str], *given: Any, **extra: Any) -> Any:
         """The context of one run."""
         self._json = "--json" in args
-        with self._told():
+        with self._report_usage_error():
             return super().make_context(info_name, args, *given, **extra)
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command that the words name."""
-        with self._told():
+        with self._report_usage_error():
             return super().invoke(ctx)
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _report_usage_error(self) -> Iterator[None]:
         try:
             yield
         except TyperException as error:

@@ -37,8 +37,7 @@ def login(
     *,
     url: Url = None,
     token: Annotated[
-        str | None,
-        typer.Option("--token", metavar="TOKEN", help="A token to keep; - reads it from standard input."),
+        str | None, typer.Option("--token", metavar="TOKEN", help="A token to keep; - reads it from standard input.")
     ] = None,
     email: _Email = None,
     password: Password = None,

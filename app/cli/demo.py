@@ -96,7 +96,7 @@ class _DemoService:
     child: subprocess.Popen[bytes]
     log_start: int
 
-    def lines(self) -> list[str]:
+    def log_lines(self) -> list[str]:
         """What it has written so far."""
         with log_path(self.settings).open("rb") as log:
             log.seek(self.log_start)
@@ -104,11 +104,11 @@ class _DemoService:
 
     def is_listening(self) -> bool:
         """Whether it has said so itself: another service may have taken the port since it was found free."""
-        return any("http://" in line and f":{self.settings.port}" in line for line in self.lines())
+        return any("http://" in line and f":{self.settings.port}" in line for line in self.log_lines())
 
-    def ended(self, detail: str) -> CommandError:
+    def ended_error(self, detail: str) -> CommandError:
         """The refusal that says why it is not running, with its last words."""
-        last = self.lines()[-5:]
+        last = self.log_lines()[-5:]
         words = [detail, *(["Its last lines:"] if last else []), *last]
         return CommandError("service_ended", " ".join(words), f"See {log_path(self.settings)}.")
 
@@ -144,12 +144,12 @@ def _load_and_show_board(out: CommandOutput, running: _DemoService) -> None:
     from app.cli.demo_data import DEMO_BOARD_METRICS, DemoLoader, demo_secret
     from app.package_data import package_data_folder
 
-    with out.waiting("Starting the service"):
+    with out.spinner("Starting the service"):
         _wait_until_ready(running)
     settings = running.settings
     token, _ = read_or_create_admin_token(settings)
     secret = demo_secret(settings.data_dir)
-    with out.waiting("Loading the example"):
+    with out.spinner("Loading the example"):
         board = DemoLoader(local_url(settings), token, package_data_folder("examples/digits"), secret, out.note).load()
     out.result(board, lambda console: object_tables.show_board(console, board, DEMO_BOARD_METRICS))
 
@@ -162,9 +162,9 @@ def _wait_until_ready(running: _DemoService) -> None:
         while not (running.is_listening() and client.ready()):
             status = running.child.poll()
             if status is not None:
-                raise running.ended(f"The service ended with status {status}.")
+                raise running.ended_error(f"The service ended with status {status}.")
             if time.monotonic() > until:
-                raise running.ended(f"The service was not ready after {START_TIMEOUT_SECONDS:g} s.")
+                raise running.ended_error(f"The service was not ready after {START_TIMEOUT_SECONDS:g} s.")
             time.sleep(0.1)
 
 
@@ -180,4 +180,4 @@ def _serve_until_interrupted(out: CommandOutput, running: _DemoService) -> None:
         status = running.child.wait()
     except KeyboardInterrupt:
         return
-    raise running.ended(f"The service ended with status {status}.")
+    raise running.ended_error(f"The service ended with status {status}.")

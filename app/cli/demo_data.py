@@ -41,7 +41,7 @@ class DemoLoader:
     admin_token: str
     folder: Path
     secret: bytes
-    tell: Callable[[str], None]
+    report_step: Callable[[str], None]
 
     def load(self) -> Json:
         """Create what is missing (accounts, challenge, gold, teams, submissions) and give the board."""
@@ -90,14 +90,14 @@ class DemoLoader:
             if error.code != "not_found":
                 raise
             organizer.create_challenge(description)
-            self.tell(f"Created the challenge {slug}.")
+            self.report_step(f"Created the challenge {slug}.")
         try:
             gold = organizer.upload_gold(slug, PHASE, self.folder / "gold.jsonl.gz", activate=True)
         except ApiError as error:
             if error.code != "gold_active":
                 raise
         else:
-            self.tell(f"Uploaded the true labels of {gold.get('instances', 'all')} instances.")
+            self.report_step(f"Uploaded the true labels of {gold.get('instances', 'all')} instances.")
 
     def _submit_system(self, administrator: Client, slug: str, system: dict[str, Any]) -> None:
         """One team: sign up, register, hand in, wait for the score."""
@@ -124,4 +124,4 @@ class DemoLoader:
         if handed_in.get("status") != "finished":
             detail = f"The submission of team {team} ended as {handed_in.get('status')}."
             raise CommandError("demo_failed", detail, "The log of the service says more.")
-        self.tell(f"Team {team} handed in {system['file']} ({system['format']}).")
+        self.report_step(f"Team {team} handed in {system['file']} ({system['format']}).")

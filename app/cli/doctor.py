@@ -31,7 +31,7 @@ def doctor(data_dir: DataDir = None, deep: Deep = False, as_json: AsJson = False
         from app.doctor import run_checks
         from app.runtime import logging_setup
 
-        with logging_setup.silence_logs(), out.waiting("Looking …"):
+        with logging_setup.silence_logs(), out.spinner("Looking …"):
             found = list(run_checks(lambda: load_settings(data_dir=data_dir), os.environ, deep=deep))
         states: Counter[str] = Counter(finding.state for finding in found)
         worst = next((state for state in ("problem", "warning") if states[state]), "ok")

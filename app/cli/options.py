@@ -28,16 +28,12 @@ Url = Annotated[
 Token = Annotated[
     str | None,
     typer.Option(
-        "--token",
-        metavar="TOKEN",
-        envvar="ASSAY_TOKEN",
-        help="Access token (default: the one of the last login).",
+        "--token", metavar="TOKEN", envvar="ASSAY_TOKEN", help="Access token (default: the one of the last login)."
     ),
 ]
 Slug = Annotated[str, typer.Argument(metavar="SLUG", help="Short name of the challenge, as in its address.")]
 Phase = Annotated[
-    str | None,
-    typer.Option("--phase", metavar="PHASE", help="Phase (default: the only one, or the one open now)."),
+    str | None, typer.Option("--phase", metavar="PHASE", help="Phase (default: the only one, or the one open now).")
 ]
 SubmissionId = Annotated[str, typer.Argument(metavar="ID", help="Id of the submission.")]
 PredictionsFile = Annotated[
@@ -68,8 +64,7 @@ DataDir = Annotated[
 ]
 Email = Annotated[str, typer.Option("--email", metavar="ADDRESS", help="E-mail address of the account.")]
 Password = Annotated[
-    str | None,
-    typer.Option("--password", metavar="-", help="- reads it from standard input (default: asked for)."),
+    str | None, typer.Option("--password", metavar="-", help="- reads it from standard input (default: asked for).")
 ]
 Classes = Annotated[Path | None, file_option("--classes", help="JSON list of all classes (default: those that occur).")]
 TrainFrequencies = Annotated[

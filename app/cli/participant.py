@@ -189,7 +189,7 @@ def quota(slug: Slug, phase: Phase = None, url: Url = None, token: Token = None,
     """Show what your team may still hand in: limits, use, what is left."""
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
         found = client.quota(slug, client.phase(slug, phase))
-        out.result(found, lambda console: object_tables.quota(console, found))
+        out.result(found, lambda console: object_tables.show_quota(console, found))
 
 
 def leaderboard(

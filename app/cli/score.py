@@ -157,7 +157,7 @@ def _collect_notes(outcome: "OfflineOutcome", beside: Sequence[str], calls: "Seq
     for call in calls:
         result = outcome.scores["all"][call.text]
         if result.value is None and result.data is None:
-            said.undefined(call.requested, str(result.reason))
+            said.add_undefined(call.requested, str(result.reason))
         for note in result.notes:
             said.add_for_metric(call.requested, note)
     return said

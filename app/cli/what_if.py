@@ -238,7 +238,7 @@ def _note_undefined(notes: ScoreNotes, report: Mapping[str, Any]) -> None:
     for part in ("changed", "prevalence"):
         for metric, row in (report[part] or {}).get("metrics", {}).items():
             for reason in dict.fromkeys(row.get("undefined", {}).values()):
-                notes.undefined(metric, reason)
+                notes.add_undefined(metric, reason)
 
 
 def _parse_amount(text: str, *, weighted: bool) -> "Amount":

@@ -61,7 +61,7 @@ class Finding:
 
     check: str
     state: CheckState
-    seen: str
+    observation: str
     remedy: str
 
     def to_dict(self) -> dict[str, Any]:
@@ -76,32 +76,32 @@ def run_checks(
 
     `read` gives the settings, or raises an error that says what is wrong with them.
     """
-    patient = Installation(read, environment, deep=deep)
+    installation = Installation(read, environment, deep=deep)
     states: dict[str, CheckState] = {}
     for each in all_checks():
-        said = _skip_reason(each, patient, states) or _run_check(each, patient)
+        said = _skip_reason(each, installation, states) or _run_check(each, installation)
         states[each.key] = said.state
         remedy = said.remedy or each.remedy
-        yield Finding(each.key, said.state, said.seen, remedy if said.state in {"warning", "problem"} else "")
+        yield Finding(each.key, said.state, said.observation, remedy if said.state in {"warning", "problem"} else "")
 
 
-def _skip_reason(check: Check, patient: Installation, states: Mapping[str, CheckState]) -> CheckResult | None:
+def _skip_reason(check: Check, installation: Installation, states: Mapping[str, CheckState]) -> CheckResult | None:
     """Why the check is not made, if it is not."""
-    places = patient.places()
+    places = installation.places()
     if places and check.place is not None and check.place not in places:
         return skipped(NOT_APPLICABLE)
     missing = [key for key in check.needs if states[key] in {"problem", "skipped"}]
     if missing:
         return skipped(f"It needs {missing[0]}.")
-    if check.deep and not patient.deep:
+    if check.deep and not installation.deep:
         return skipped("Only with --deep.")
     return None
 
 
-def _run_check(check: Check, patient: Installation) -> CheckResult:
-    seconds = DEEP_CHECK_TIMEOUT_SECONDS if patient.deep else CHECK_TIMEOUT_SECONDS
+def _run_check(check: Check, installation: Installation) -> CheckResult:
+    seconds = DEEP_CHECK_TIMEOUT_SECONDS if installation.deep else CHECK_TIMEOUT_SECONDS
     try:
-        return call_with_timeout(seconds, lambda: check.look(patient))
+        return call_with_timeout(seconds, lambda: check.look(installation))
     except TimeoutError:
         return CheckResult(check.late, f"There was no answer within {seconds:g} s.")
     except AssayError as fault:

@@ -19,21 +19,17 @@ MAX_LISTED_PHASES = 20  # phases that are listed
     remedy="Their organizers can set a quota in total, hide the board until the phase closes and then show fewer digits, "
     "show fewer metrics, choose metrics that count, and leave curves out of the reports: assay challenge show SLUG.",
 )
-def check_risky_rules(patient: Installation) -> CheckResult:
+def check_risky_rules(installation: Installation) -> CheckResult:
     """No published challenge that is not over has rules by which its gold labels can be read."""
-    with patient.session() as session:
+    with installation.session() as session:
         found = find_risky_rules(session)
     return warning(" ".join(found)) if found else ok("None.")
 
 
-@check(
-    "challenges.inference",
-    needs=REQUIRED_CHECKS,
-    remedy="assay challenge show SLUG says what lowers it.",
-)
-def check_inference_bounds(patient: Installation) -> CheckResult:
+@check("challenges.inference", needs=REQUIRED_CHECKS, remedy="assay challenge show SLUG says what lowers it.")
+def check_inference_bounds(installation: Installation) -> CheckResult:
     """How many gold labels of each phase one team can come to know at most by the scores that it is shown."""
-    with patient.session() as session:
+    with installation.session() as session:
         found = list_inference_bounds(session)
     if not found:
         return ok("No phase to come has gold.")
@@ -46,9 +42,9 @@ def check_inference_bounds(patient: Installation) -> CheckResult:
     needs=REQUIRED_CHECKS,
     remedy="Their organizers have to upload and activate it: assay gold upload.",
 )
-def check_open_phases_have_gold(patient: Installation) -> CheckResult:
+def check_open_phases_have_gold(installation: Installation) -> CheckResult:
     """Every open phase has active gold: without it, submissions are refused."""
-    with patient.session() as session:
+    with installation.session() as session:
         found = phases_without_gold(session)
     return warning(f"Without gold: {', '.join(found)}.") if found else ok("All have.")
 
@@ -58,8 +54,8 @@ def check_open_phases_have_gold(patient: Installation) -> CheckResult:
     needs=REQUIRED_CHECKS,
     remedy="New teams get no such name. Their organizers can bar a team that poses as another one.",
 )
-def check_confusable_names(patient: Installation) -> CheckResult:
+def check_confusable_names(installation: Installation) -> CheckResult:
     """No two teams of a challenge have names that look the same."""
-    with patient.session() as session:
+    with installation.session() as session:
         found = find_confusable_team_names(session)
     return warning(" ".join(found)) if found else ok("None.")

@@ -21,28 +21,28 @@ class CheckResult:
     """What a look gave; `remedy` where it is another than the declared one."""
 
     state: CheckState
-    seen: str
+    observation: str
     remedy: str | None = None
 
 
-def ok(seen: str) -> CheckResult:
+def ok(observation: str) -> CheckResult:
     """All is well."""
-    return CheckResult("ok", seen)
+    return CheckResult("ok", observation)
 
 
-def warning(seen: str, remedy: str | None = None) -> CheckResult:
+def warning(observation: str, remedy: str | None = None) -> CheckResult:
     """It works, but somebody should know."""
-    return CheckResult("warning", seen, remedy)
+    return CheckResult("warning", observation, remedy)
 
 
-def problem(seen: str, remedy: str | None = None) -> CheckResult:
+def problem(observation: str, remedy: str | None = None) -> CheckResult:
     """It does not work, or will lose something."""
-    return CheckResult("problem", seen, remedy)
+    return CheckResult("problem", observation, remedy)
 
 
-def skipped(seen: str) -> CheckResult:
+def skipped(observation: str) -> CheckResult:
     """It was not looked at."""
-    return CheckResult("skipped", seen)
+    return CheckResult("skipped", observation)
 
 
 CheckFunction = Callable[[Installation], CheckResult]

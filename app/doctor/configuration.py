@@ -12,10 +12,10 @@ from app.settings import known_variables, unknown_variables
 
 
 @check(SETTINGS_CHECK, needs=(), remedy="Correct the variable that is named, or unset it; docs/settings.md lists all.")
-def check_settings(patient: Installation) -> CheckResult:
+def check_settings(installation: Installation) -> CheckResult:
     """The settings can be read: each value is of its kind."""
     try:
-        settings = patient.read_settings()
+        settings = installation.read_settings()
     except Exception as fault:  # noqa: BLE001 - whatever is wrong with them is what is to be said
         return problem(str(fault))
     kind = "PostgreSQL" if settings.on_postgresql else "SQLite"
@@ -23,10 +23,10 @@ def check_settings(patient: Installation) -> CheckResult:
 
 
 @check("settings.unknown", needs=(), remedy="Rename or unset it: nobody reads it.")
-def check_unknown_variables(patient: Installation) -> CheckResult:
+def check_unknown_variables(installation: Installation) -> CheckResult:
     """Every ASSAY_ variable of the environment is one that is read."""
     known = known_variables()
-    strange = unknown_variables(patient.environment)
+    strange = unknown_variables(installation.environment)
     if not strange:
         return ok("No ASSAY_ variable is mistyped.")
     return warning(f"Unknown: {', '.join(_with_suggestion(name, known) for name in strange)}.")
@@ -41,9 +41,9 @@ def _with_suggestion(name: str, known: list[str]) -> str:
     "access.admin_token",
     remedy="Put 32 random characters or more into ASSAY_ADMIN_TOKEN_FILE, a file that only the service's account reads.",
 )
-def check_admin_token(patient: Installation) -> CheckResult:
+def check_admin_token(installation: Installation) -> CheckResult:
     """The administrator's token is there, long enough, and its file is for the service's account only."""
-    settings = patient.settings
+    settings = installation.settings
     if settings.admin_token is not None:
         return _check_token_length(settings.admin_token.get_secret_value(), "ASSAY_ADMIN_TOKEN")
     path = settings.admin_token_file or settings.data_dir / "admin-token"
@@ -69,9 +69,9 @@ def _check_token_file_mode(path: Path, said: CheckResult) -> CheckResult:
 
 
 @check("access.rate_limits", remedy="Unset ASSAY_RATE_LIMITS, or set it to something like 600/minute.")
-def check_rate_limits(patient: Installation) -> CheckResult:
+def check_rate_limits(installation: Installation) -> CheckResult:
     """Requests are limited; without limits, passwords can be tried without end."""
-    limit = patient.settings.rate_limits
+    limit = installation.settings.rate_limits
     return (
         warning("Rate limits are off.") if limit == "off" else ok(f"{limit} for each user, or address without a token.")
     )
@@ -81,9 +81,9 @@ def check_rate_limits(patient: Installation) -> CheckResult:
     "access.listening",
     remedy="Listen on 127.0.0.1 behind a proxy that speaks HTTPS, and name the proxy in ASSAY_TRUSTED_PROXIES.",
 )
-def check_listening_address(patient: Installation) -> CheckResult:
+def check_listening_address(installation: Installation) -> CheckResult:
     """Who listens on an address that others reach has a proxy in front, which is named."""
-    settings = patient.settings
+    settings = installation.settings
     if _is_loopback(settings.host) or settings.trusted_proxies:
         return ok(f"It listens on {settings.host}.")
     return warning(

@@ -19,11 +19,11 @@ VOLATILE_FILE_SYSTEMS = {"tmpfs": "memory", "ramfs": "memory", "overlay": "the c
 
 
 @check(DATA_FOLDER_CHECK, remedy="Name the right folder (--data-dir, ASSAY_DATA_DIR); the first start makes it.")
-def check_data_folder(patient: Installation) -> CheckResult:
+def check_data_folder(installation: Installation) -> CheckResult:
     """The data folder exists and belongs to the account that serves."""
-    path = patient.settings.data_dir
+    path = installation.settings.data_dir
     if not path.is_dir():
-        if patient.settings.on_postgresql and not path.exists():
+        if installation.settings.on_postgresql and not path.exists():
             return warning(f"{path.resolve()} does not exist yet; it is made at the first start.")
         return problem(f"{path.resolve()} is no folder.")
     owner, me = path.stat().st_uid, os.geteuid()
@@ -40,9 +40,9 @@ def check_data_folder(patient: Installation) -> CheckResult:
 @check(
     "data.private", needs=(SETTINGS_CHECK, DATA_FOLDER_CHECK), remedy="chmod 700 on the folder, 600 on the database."
 )
-def check_data_permissions(patient: Installation) -> CheckResult:
+def check_data_permissions(installation: Installation) -> CheckResult:
     """Nobody else may read the data: gold labels and hashes of passwords are among it."""
-    settings = patient.settings
+    settings = installation.settings
     places = [settings.data_dir, settings.files_dir, settings.data_dir / PREPARED_GOLD_FOLDER, database_file(settings)]
     there = [path for path in places if path is not None and path.exists()]
     modes = {path: stat.S_IMODE(path.stat().st_mode) for path in there}
@@ -57,14 +57,14 @@ def check_data_permissions(patient: Installation) -> CheckResult:
     needs=(SETTINGS_CHECK, DATA_FOLDER_CHECK),
     remedy="Free some space, or move the data folder; below ASSAY_MIN_FREE uploads are refused.",
 )
-def check_free_space(patient: Installation) -> CheckResult:
+def check_free_space(installation: Installation) -> CheckResult:
     """More space is free than the service keeps free."""
-    settings = patient.settings
+    settings = installation.settings
     free, least = shutil.disk_usage(_nearest_existing(settings.data_dir)).free, settings.min_free
-    seen = f"{_mib(free)} free; uploads are refused below {_mib(least)}."
+    observation = f"{_mib(free)} free; uploads are refused below {_mib(least)}."
     if free < least:
-        return problem(seen)
-    return warning(seen) if free < 2 * least else ok(seen)
+        return problem(observation)
+    return warning(observation) if free < 2 * least else ok(observation)
 
 
 def _nearest_existing(path: Path) -> Path:
@@ -78,9 +78,9 @@ def _mib(size: int) -> str:
 
 
 @check("data.disk", needs=(SETTINGS_CHECK, DATA_FOLDER_CHECK), remedy="Put the data folder on a local disk that lasts.")
-def check_file_system(patient: Installation) -> CheckResult:
+def check_file_system(installation: Installation) -> CheckResult:
     """What must last is on a disk that lasts; SQLite needs a local one, for its log is unsafe across a network."""
-    settings = patient.settings
+    settings = installation.settings
     database = database_file(settings)
     if database is None and settings.files_url:
         return skipped("Nothing that must last is kept there.")
@@ -110,7 +110,7 @@ def file_system_type(path: Path, mounts: str) -> str:
     found = [line.split() for line in mounts.splitlines()]
     places = [(_unescape_mount_point(words[1]), words[2]) for words in found if len(words) >= 3]
     holding = [(len(place), number, kind) for number, (place, kind) in enumerate(places) if path.is_relative_to(place)]
-    return max(holding, default=(0, 0, "unknown"))[2]  # of two mounts on one place the later is the one seen
+    return max(holding, default=(0, 0, "unknown"))[2]  # of two mounts on one place the later is the one observation
 
 
 def _unescape_mount_point(place: str) -> str:

@@ -21,9 +21,9 @@ CHUNK_BYTES = 1 << 20
 
 
 @check(FILE_STORE_CHECK, remedy=FolderNotShared.remedy)
-def check_file_store_location(patient: Installation) -> CheckResult:
+def check_file_store_location(installation: Installation) -> CheckResult:
     """The uploads are where all who need them reach them: PostgreSQL serves several hosts, a folder may be of one."""
-    settings = patient.settings
+    settings = installation.settings
     if settings.files_url:
         return ok(f"In {settings.files_url}.")
     if settings.on_postgresql and not settings.files_shared:
@@ -36,11 +36,11 @@ def check_file_store_location(patient: Installation) -> CheckResult:
     needs=(SETTINGS_CHECK, FILE_STORE_CHECK),
     remedy="Let the account that serves write there; for a bucket check its name, address, region and keys.",
 )
-def check_file_store_writable(patient: Installation) -> CheckResult:
+def check_file_store_writable(installation: Installation) -> CheckResult:
     """A file can be written, read back and removed."""
-    if not patient.has_file_store():
-        return warning(f"{patient.settings.files_dir.resolve()} does not exist yet.", "The first start makes it.")
-    with patient.files() as files:
+    if not installation.has_file_store():
+        return warning(f"{installation.settings.files_dir.resolve()} does not exist yet.", "The first start makes it.")
+    with installation.files() as files:
         upload = files.begin()
         upload.write(PROBE)
         key = upload.finish().key
@@ -55,22 +55,22 @@ def check_file_store_writable(patient: Installation) -> CheckResult:
 @check(
     "files.present",
     needs=(SETTINGS_CHECK, FILE_STORE_CHECK, SCHEMA_CHECK),
-    late="skipped",
+    state_on_timeout="skipped",
     remedy="Bring the files back from the last backup (assay restore): without them, nothing can be scored or downloaded.",
 )
-def check_files_present(patient: Installation) -> CheckResult:
+def check_files_present(installation: Installation) -> CheckResult:
     """Every row's file is there and as long as it was: those of the newest rows; with --deep all, and their contents."""
-    with patient.session() as session:
-        named = diagnostics.referenced_files(session, None if patient.deep else MAX_ROWS_CHECKED)
+    with installation.session() as session:
+        named = diagnostics.referenced_files(session, None if installation.deep else MAX_ROWS_CHECKED)
     if not named:
         return ok("No row names a file.")
-    if not patient.has_file_store():
-        return problem(f"{len(named)} rows name files, and {patient.settings.files_dir.resolve()} does not exist.")
-    with patient.files() as files:
-        faults = [text for each in named if (text := _file_fault(files, each, deep=patient.deep))]
+    if not installation.has_file_store():
+        return problem(f"{len(named)} rows name files, and {installation.settings.files_dir.resolve()} does not exist.")
+    with installation.files() as files:
+        faults = [text for each in named if (text := _file_fault(files, each, deep=installation.deep))]
     if faults:
         return problem(f"Of {len(named)} files {len(faults)} are not as they should be: {_list_first(faults)}.")
-    return ok(f"{len(named)} files are there{', unchanged' if patient.deep else ''}.")
+    return ok(f"{len(named)} files are there{', unchanged' if installation.deep else ''}.")
 
 
 def _file_fault(files: FileStore, named: diagnostics.ReferencedFile, *, deep: bool) -> str | None:
@@ -106,18 +106,18 @@ def _list_first(texts: Iterable[str]) -> str:
     "files.left_over",
     needs=(SETTINGS_CHECK, FILE_STORE_CHECK, SCHEMA_CHECK),
     deep=True,
-    late="skipped",
+    state_on_timeout="skipped",
     remedy="A service or worker that runs removes them within two hours; see its log if they stay.",
 )
-def check_orphan_files(patient: Installation) -> CheckResult:
+def check_orphan_files(installation: Installation) -> CheckResult:
     """No file older than a day is without a row."""
-    if not patient.has_file_store():
+    if not installation.has_file_store():
         return ok("There are no files.")
     found: list[str] = []
-    with patient.files() as files:
+    with installation.files() as files:
         keys = iter(files.keys(older=MIN_ORPHAN_AGE_SECONDS))
         while batch := list(islice(keys, SWEEP_BATCH_SIZE)):
-            with patient.session() as session:
+            with installation.session() as session:
                 known = referenced_keys(session, batch)
             found += [key for key in batch if key not in known]
     return warning(f"{len(found)} files: {_list_first(found)}.") if found else ok("There is none.")

@@ -30,23 +30,27 @@ FAILURE_PERIOD = timedelta(days=1)
     needs=REQUIRED_CHECKS,
     remedy="Add workers (ASSAY_WORKERS, or another 'assay worker'), if this lasts.",
 )
-def check_backlog(patient: Installation) -> CheckResult:
+def check_backlog(installation: Installation) -> CheckResult:
     """Work is done as it comes: no task that may start has waited for more than ten minutes."""
-    with patient.session() as session:
+    with installation.session() as session:
         work = diagnostics.work_list_status(session)
-    seen = f"{work.queued} queued, {work.running} running"
+    observation = f"{work.queued} queued, {work.running} running"
     if work.oldest is not None:
-        seen += f"; the oldest that may start has waited {work.oldest.total_seconds():.0f} s"
-    return warning(f"{seen}.") if work.oldest is not None and work.oldest > MAX_QUEUE_WAIT else ok(f"{seen}.")
+        observation += f"; the oldest that may start has waited {work.oldest.total_seconds():.0f} s"
+    return (
+        warning(f"{observation}.")
+        if work.oldest is not None and work.oldest > MAX_QUEUE_WAIT
+        else ok(f"{observation}.")
+    )
 
 
 @check(
     "queue.workers", needs=REQUIRED_CHECKS, remedy="Start one: 'assay serve' on SQLite, 'assay worker' on PostgreSQL."
 )
-def check_live_workers(patient: Installation) -> CheckResult:
+def check_live_workers(installation: Installation) -> CheckResult:
     """Somebody lives who does the work that waits."""
-    settings = patient.settings
-    with patient.session() as session:
+    settings = installation.settings
+    with installation.session() as session:
         work = diagnostics.work_list_status(session)
         alive = [row.name for row in diagnostics.live_workers(session, timedelta(seconds=settings.lease_seconds))]
     if not settings.on_postgresql:
@@ -64,9 +68,9 @@ def check_live_workers(patient: Installation) -> CheckResult:
     remedy="A worker of this version scores everything again, then switches. What failed for good: see why in each "
     "submission, then 'assay rerun SLUG --wait'.",
 )
-def check_scorer_version(patient: Installation) -> CheckResult:
+def check_scorer_version(installation: Installation) -> CheckResult:
     """Every phase shows the scores of this version's scorer."""
-    with patient.session() as session:
+    with installation.session() as session:
         older, newer = diagnostics.count_other_scorer_versions(session, SCORER_VERSION)
         failed = upgrade_blocker_count(session) if older else 0
     if newer:
@@ -89,9 +93,9 @@ def check_scorer_version(patient: Installation) -> CheckResult:
     remedy="Scores do not follow from the stored files by this program: find out what changed (files, software, machine), "
     "then 'assay rerun SLUG --wait' tells whether it still is so.",
 )
-def check_score_differences(patient: Installation) -> CheckResult:
+def check_score_differences(installation: Installation) -> CheckResult:
     """Scores that were computed again came out as they are stored."""
-    with patient.session() as session:
+    with installation.session() as session:
         count = rescoring_tasks.count_differing(session)
     return problem(f"{count} submissions have other values now.") if count else ok("None differs.")
 
@@ -99,12 +103,12 @@ def check_score_differences(patient: Installation) -> CheckResult:
 @check(
     "queue.leases",
     needs=REQUIRED_CHECKS,
-    place="postgresql",
+    backend="postgresql",
     remedy="Any worker gives them back within seconds: start one.",
 )
-def check_expired_leases(patient: Installation) -> CheckResult:
+def check_expired_leases(installation: Installation) -> CheckResult:
     """No task is held by a worker that went silent."""
-    with patient.session() as session:
+    with installation.session() as session:
         expired = diagnostics.work_list_status(session).expired
     return warning(f"{expired} tasks of silent workers.") if expired else ok("There is none.")
 
@@ -112,13 +116,13 @@ def check_expired_leases(patient: Installation) -> CheckResult:
 @check(
     "queue.jobs",
     needs=(*REQUIRED_CHECKS, QUEUE_ENGINE_CHECK),
-    place="postgresql",
+    backend="postgresql",
     remedy="Any worker enqueues them again within seconds: start one.",
 )
-def check_queue_jobs(patient: Installation) -> CheckResult:
+def check_queue_jobs(installation: Installation) -> CheckResult:
     """Every task that may start is known to the queue engine."""
-    queue = enqueue_only_queue(patient.settings)
-    with patient.session() as session:
+    queue = enqueue_only_queue(installation.settings)
+    with installation.session() as session:
         lost = len(queue.find_orphaned_tasks(session))
     return warning(f"{lost} tasks have no live job.") if lost else ok("All are.")
 
@@ -128,9 +132,9 @@ def check_queue_jobs(patient: Installation) -> CheckResult:
     needs=REQUIRED_CHECKS,
     remedy="See the reason in each submission. memory_limit, time_limit: raise ASSAY_SCORING_MEMORY, ASSAY_SCORING_SECONDS.",
 )
-def check_recent_failures(patient: Installation) -> CheckResult:
+def check_recent_failures(installation: Installation) -> CheckResult:
     """No submission of the last day failed by a fault of ours."""
-    with patient.session() as session:
+    with installation.session() as session:
         found = diagnostics.recent_failures(session, FAILURE_PERIOD)
     if not found:
         return ok("None.")

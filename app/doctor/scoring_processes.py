@@ -20,10 +20,10 @@ GIB = 1 << 30
     "scoring.child",
     remedy="See what it said on standard error; raise ASSAY_SCORING_MEMORY, and see whether processes may be started.",
 )
-def check_scoring_process(patient: Installation) -> CheckResult:
+def check_scoring_process(installation: Installation) -> CheckResult:
     """A scoring program starts, and reads a small gold file."""
-    seconds = min(ANSWER_SECONDS, patient.settings.scoring_seconds)
-    pool = create_process_pool(patient.settings.model_copy(update={"scoring_seconds": seconds}), 1)
+    seconds = min(ANSWER_SECONDS, installation.settings.scoring_seconds)
+    pool = create_process_pool(installation.settings.model_copy(update={"scoring_seconds": seconds}), 1)
     try:
         with tempfile.TemporaryDirectory(prefix="assay-doctor-") as folder:
             path = Path(folder) / "gold.json"
@@ -45,16 +45,16 @@ def _probe_gold_payload(path: Path) -> dict[str, object]:
 
 
 @check("scoring.memory", remedy="Lower ASSAY_WORKERS or ASSAY_SCORING_MEMORY, or give the machine more memory.")
-def check_scoring_memory(patient: Installation) -> CheckResult:
+def check_scoring_memory(installation: Installation) -> CheckResult:
     """All scoring programs together fit into the memory, even when each takes what it may."""
-    settings = patient.settings
+    settings = installation.settings
     there = _memory_limit()
     if there is None:
         return skipped("This system does not tell.")
     count = settings.workers + READER_PROCESSES + GOLD_PROCESSES
     wanted = count * settings.scoring_memory
-    seen = f"{count} programs may take {wanted / GIB:.1f} GiB of {there / GIB:.1f} GiB."
-    return warning(seen) if wanted > there else ok(seen)
+    observation = f"{count} programs may take {wanted / GIB:.1f} GiB of {there / GIB:.1f} GiB."
+    return warning(observation) if wanted > there else ok(observation)
 
 
 def _memory_limit() -> int | None:

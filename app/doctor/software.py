@@ -23,14 +23,14 @@ REQUIREMENT_PATTERN = re.compile(r"([A-Za-z0-9._-]+)(?:\[[^]]*\])?\s*>=\s*([0-9.
 
 
 @check("software.python", needs=(), remedy="Install Python 3.11 or newer, and make the environment anew.")
-def check_python_version(_patient: Installation) -> CheckResult:
+def check_python_version(_installation: Installation) -> CheckResult:
     """Python is one that the service runs on."""
     found = ".".join(map(str, sys.version_info[:3]))
     return ok(f"Python {found}.") if sys.version_info >= MIN_PYTHON_VERSION else problem(f"Python {found} is too old.")
 
 
 @check("software.libraries", needs=(), remedy="Install the pinned versions: pip install -r requirements.txt.")
-def check_libraries(_patient: Installation) -> CheckResult:
+def check_libraries(_installation: Installation) -> CheckResult:
     """Every library that the package asks for is there, and new enough."""
     try:
         wanted = metadata.requires("assay") or []
@@ -59,17 +59,17 @@ def _version_tuple(version: str) -> tuple[int, ...]:
     remedy="Raise the hard limit, which the service takes for its own up to 65,536: LimitNOFILE=65536 in a unit of systemd, "
     "--ulimit nofile=65536 for a container, ulimit -n 65536 in a shell; or lower ASSAY_MAX_WAITERS.",
 )
-def check_open_file_limit(patient: Installation) -> CheckResult:
+def check_open_file_limit(installation: Installation) -> CheckResult:
     """The service may open as many files as its connections, its database and its children need."""
-    needs = _open_files_needed(patient.settings)
+    needs = _open_files_needed(installation.settings)
     wanted = sum(needs.values())
-    pid = None if patient.settings.on_postgresql else find_lock_holder(patient.settings.data_dir)
+    pid = None if installation.settings.on_postgresql else find_lock_holder(installation.settings.data_dir)
     limit = _open_file_limit(pid)
     whose = "A service started here" if pid is None else f"The service (process {pid})"
     listed = ", ".join(f"{count} for {what}" for what, count in needs.items())
     allowed = "any number of" if limit is None else limit
-    seen = f"{whose} may open {allowed} files; {wanted} are enough: {listed}."
-    return warning(seen) if limit is not None and limit < wanted else ok(seen)
+    observation = f"{whose} may open {allowed} files; {wanted} are enough: {listed}."
+    return warning(observation) if limit is not None and limit < wanted else ok(observation)
 
 
 def _open_files_needed(settings: Settings) -> dict[str, int]:

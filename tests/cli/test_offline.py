@@ -184,7 +184,7 @@ def test_many_notes_are_counted_for_people() -> None:
     notes = ScoreNotes(["g"])
     for place in range(8):
         notes.add_for_metric(f"m{place}", f"note {place}")
-        notes.undefined(f"m{place}", "no positives")
+        notes.add_undefined(f"m{place}", "no positives")
     assert notes.condensed() == [
         "g",
         "m0, m1, m2, m3, m4 and 3 more (--json) are undefined: no positives",

@@ -154,11 +154,7 @@ def problem_facts(document: Mapping[str, Any]) -> list[str]:
     if "limit" in document and "used" in document:
         which = _QUOTA_WORDS.get(str(document.get("quota")), "")
         said.append(f"Used {document['used']} of {document['limit']} {which}".rstrip() + ".")
-    words = {
-        "reset_at": "Counted anew from {}.",
-        "opens_at": "Opens {}.",
-        "closes_at": "Closes {}.",
-    }
+    words = {"reset_at": "Counted anew from {}.", "opens_at": "Opens {}.", "closes_at": "Closes {}."}
     said += [text.format(f"{format_time(document[key])} UTC") for key, text in words.items() if document.get(key)]
     if document.get("phases"):
         said.append(f"Open now: {', '.join(map(str, document['phases']))}.")

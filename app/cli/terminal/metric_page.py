@@ -140,7 +140,7 @@ def _show_table(console: "Console", rows: Sequence[Json]) -> None:
     for name in rows[0]:
         values = [row[name] for row in rows]
         figures = all(value is None or isinstance(value, int | float) for value in values)
-        columns.append(Column(name, values, shown=format_numbers if figures else texts, right=figures))
+        columns.append(Column(name, values, formatter=format_numbers if figures else texts, right=figures))
     show_table(console, columns)
 
 

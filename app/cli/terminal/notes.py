@@ -20,7 +20,7 @@ class ScoreNotes:
         self._general.append(note)
         self._all.append(note)
 
-    def undefined(self, metric: str, reason: str) -> None:
+    def add_undefined(self, metric: str, reason: str) -> None:
         """A metric has no value, for this reason."""
         self._undefined.setdefault(reason, []).append(metric)
         self._all.append(f"{metric} is undefined: {reason}")

@@ -21,7 +21,7 @@ def _field_column(found: Sequence[Json], name: str, **given: Any) -> Column:
 def show_challenges(console: "Console", found: Sequence[Json]) -> None:
     """A list of challenges."""
     columns = [_field_column(found, "slug"), _field_column(found, "title", wrap=True), _field_column(found, "task")]
-    columns += [_field_column(found, name, far=1) for name in ("status", "visibility", "registration")]
+    columns += [_field_column(found, name, drop_priority=1) for name in ("status", "visibility", "registration")]
     show_table(console, columns)
 
 
@@ -67,10 +67,10 @@ def _show_phases(console: "Console", phases: Sequence[Json]) -> None:
     columns = [
         Column("phase", [one.get("slug") or one.get("name") for one in phases]),
         Column("now", ["" if "open" not in one else "open" if one["open"] else "not open" for one in phases]),
-        Column("opens", [one.get("opens_at") for one in phases], shown=format_times),
-        Column("closes", [one.get("closes_at") or "never" for one in phases], shown=format_times),
+        Column("opens", [one.get("opens_at") for one in phases], formatter=format_times),
+        Column("closes", [one.get("closes_at") or "never" for one in phases], formatter=format_times),
         Column("quota", [_quota_words(one.get("quota") or {}) for one in phases], wrap=True),
-        _field_column(phases, "leaderboard", far=1),
+        _field_column(phases, "leaderboard", drop_priority=1),
     ]
     show_table(console, columns)
 
@@ -113,11 +113,13 @@ def show_gold_versions(console: "Console", found: Sequence[Json]) -> None:
         _field_column(found, "instances", right=True),
     ]
     columns.append(Column("classes", [len(one.get("classes") or ()) for one in found], right=True))
-    columns += [_field_column(found, name, shown=format_times, far=1) for name in ("created_at", "activated_at")]
+    columns += [
+        _field_column(found, name, formatter=format_times, drop_priority=1) for name in ("created_at", "activated_at")
+    ]
     show_table(console, columns)
 
 
-def quota(console: "Console", found: Json) -> None:
+def show_quota(console: "Console", found: Json) -> None:
     """What a team may still hand in."""
     limits: Json = found.get("limits") or {}
     used, remaining = found.get("used") or {}, found.get("remaining") or {}
@@ -147,7 +149,9 @@ def _score_columns(found: Sequence[Json], keys: Sequence[str]) -> list[Column]:
     every = [one.get("scores") or {} for one in found]
     return [
         score_column(
-            key, [_score_value(scores[key]) if key in scores else "" for scores in every], far=3 if place else 0
+            key,
+            [_score_value(scores[key]) if key in scores else "" for scores in every],
+            drop_priority=3 if place else 0,
         )
         for place, key in enumerate(keys)
     ]
@@ -160,14 +164,14 @@ def show_submissions(console: "Console", found: Sequence[Json]) -> None:
     submitted = [(one.get("timings") or {}).get("submitted_at") for one in found]
     columns = [
         _field_column(found, "id"),
-        Column("submitted", submitted, shown=format_times, far=2),
+        Column("submitted", submitted, formatter=format_times, drop_priority=2),
         *([Column("team", teams, wrap=True)] if len(set(teams)) > 1 else []),
         _field_column(found, "method", wrap=True),
         _field_column(found, "status"),
         *_score_columns(found, keys),
     ]
     if any(one.get("selected") for one in found):
-        columns.append(Column("chosen", ["yes" if one.get("selected") else "" for one in found], far=1))
+        columns.append(Column("chosen", ["yes" if one.get("selected") else "" for one in found], drop_priority=1))
     show_table(console, columns)
 
 
@@ -205,11 +209,11 @@ def show_board(console: "Console", found: Json, keys: Sequence[str] | None = Non
     shown = list(keys or sorted(every, key=lambda key: key != primary))
     ranks = ["baseline" if row.get("baseline") else row.get("rank") for row in rows]
     columns = [
-        Column("rank", ranks, shown=format_numbers, right=True),
+        Column("rank", ranks, formatter=format_numbers, right=True),
         Column("team", [team_name(row) for row in rows], wrap=True),
         Column("method", [row.get("method") for row in rows], wrap=True),
         *_score_columns(rows, shown),
-        _field_column(rows, "entries", right=True, far=1),
+        _field_column(rows, "entries", right=True, drop_priority=1),
     ]
     title = f"{found.get('challenge')} / {found.get('phase')}, ranked by {primary} ({found.get('split')})"
     show_table(console, columns, title=title, more="--json or --csv")

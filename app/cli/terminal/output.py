@@ -108,7 +108,7 @@ class CommandOutput:
             yield update
 
     @contextmanager
-    def waiting(self, text: str) -> Iterator[None]:
+    def spinner(self, text: str) -> Iterator[None]:
         """A spinner on standard error while something is awaited; nothing when nobody watches."""
         if not sys.stderr.isatty():
             yield

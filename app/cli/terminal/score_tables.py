@@ -92,14 +92,14 @@ def _show_data(console: "Console", key: str, value: Any) -> None:
 
 def _show_per_class(console: "Console", rows: Mapping[str, Mapping[str, Any]]) -> None:
     measures = list(next(iter(rows.values()), {}))
-    columns = [score_column(name, [row[name] for row in rows.values()], far=1) for name in measures]
+    columns = [score_column(name, [row[name] for row in rows.values()], drop_priority=1) for name in measures]
     show_table(console, [Column("class", list(rows), wrap=True), *columns])
 
 
 def _show_confusion(console: "Console", matrix: Mapping[str, Any]) -> None:
     counts = list(zip(*matrix["matrix"], strict=True))
     columns = [
-        Column(label, counts[place], shown=format_numbers, right=True, far=1)
+        Column(label, counts[place], formatter=format_numbers, right=True, drop_priority=1)
         for place, label in enumerate(matrix["labels"])
     ]
     show_table(console, [Column("gold \\ predicted", matrix["labels"], wrap=True), *columns])

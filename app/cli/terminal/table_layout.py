@@ -84,7 +84,7 @@ class Column:
 
 def score_column(name: str, values: Sequence[Any], *, far: int = 0) -> Column:
     """A column of metric values."""
-    return Column(name, values, shown=format_numbers, right=True, far=far)
+    return Column(name, values, formatter=format_numbers, right=True, drop_priority=far)
 
 
 @dataclass(frozen=True)
@@ -146,11 +146,7 @@ def _build_table(laid: Sequence[_MeasuredColumn]) -> Any:
     for one in laid:
         name, right, wrap = clean(one.column.name), one.column.right, one.column.wrap
         made.add_column(
-            Text(name),
-            justify="right" if right else "left",
-            no_wrap=not wrap,
-            min_width=one.needs,
-            overflow="fold",
+            Text(name), justify="right" if right else "left", no_wrap=not wrap, min_width=one.needs, overflow="fold"
         )
     for cells in zip(*(one.cells for one in laid), strict=True):
         made.add_row(*map(Text, cells))

@@ -56,7 +56,7 @@ def _show_average_change(console: "Console", averages: Mapping[str, Any], change
     for measure in ("precision", "recall"):
         columns.append(score_column(measure, [_change_value(averages[measure][name]) for name in names]))
         columns.append(score_column("change", [_change_value(change[measure][name]) for name in names]))
-        columns.append(Column("exactly", [_format_fraction(change[measure][name]) for name in names], far=1))
+        columns.append(Column("exactly", [_format_fraction(change[measure][name]) for name in names], drop_priority=1))
     show_table(console, columns)
 
 
@@ -68,7 +68,7 @@ def _show_costs(console: "Console", costs: Mapping[str, Any], average: str, *, w
     what = "a prediction changes" if costs["count"] == 1 else f"{costs['count']} predictions change"
     what = f"predictions of weight {costs['count']} change" if weighted else what
     columns = [Column("class", list(costs["labels"]), wrap=True)]
-    columns += [score_column(name, [row[name] for row in rows], far=1) for name in ("tp", "fp", "fn")]
+    columns += [score_column(name, [row[name] for row in rows], drop_priority=1) for name in ("tp", "fp", "fn")]
     precisions = {"gives fp: precision": "gives", "receives fp: precision": "receives"}
     for name, key in precisions.items():
         columns.append(score_column(name, [_change_value(row[key] and row[key][average]) for row in rows]))
