@@ -166,7 +166,7 @@ def test_an_error_without_an_explanation_is_an_error_still(service: ScriptedServ
 
 def test_an_answer_that_is_not_from_this_service_is_refused(service: ScriptedServer) -> None:
     service.on("GET /api/v1/me", ScriptedAnswer(200, "<html>hello</html>"))
-    with Client(service.url) as client, pytest.raises(ClientError, match="not with the JSON"):
+    with Client(service.url) as client, pytest.raises(ClientError, match="not as an Assay service"):
         client.me()
 
 

@@ -194,7 +194,7 @@ def test_a_refused_table_leaves_a_draft_and_that_is_said(
     words = ("gold", "upload", "irony", "-f", predictions, "--phase", "main", "--hierarchy", tree)
     ran = run_assay(*words, "--url", service.url)
     assert ran.status == 1
-    assert "Version 7 is kept as a draft" in ran.err
+    assert "Version 7 is stored as a draft" in ran.err
     assert [request.method for request in service.asked] == ["POST", "PUT"]  # and is not activated
 
 

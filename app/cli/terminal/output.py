@@ -3,7 +3,7 @@
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -58,14 +58,17 @@ class CommandOutput:
             show(self.console)
 
     def say(self, text: str) -> None:
-        """One sentence for people: standard output, or standard error under --json."""
-        (self.stderr_console if self.as_json else self.console).print(
-            clean(text), markup=False, highlight=False, soft_wrap=True
-        )
+        """Print a message to standard output, or with --json to standard error."""
+        (self.stderr_console if self.as_json else self.console).print(clean(text), **PLAIN)
 
     def note(self, text: str) -> None:
-        """One sentence beside the result, on standard error."""
-        self.stderr_console.print(clean(text), markup=False, highlight=False, soft_wrap=True)
+        """Print a message that is not part of the result, to standard error."""
+        self.stderr_console.print(clean(text), **PLAIN)
+
+    def notes(self, texts: Iterable[str]) -> None:
+        """Print notes on the result, to standard error."""
+        for text in texts:
+            self.note(f"Note: {text}")
 
     @contextmanager
     def upload_bar(self, label: str, then: str = "Sent") -> Iterator[Callable[[int, int], None] | None]:
