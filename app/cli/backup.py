@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from app.actions.operations.backup_folder import Manifest
     from app.settings import Settings
 
-KeysFileToWrite = Annotated[
+KeysOutput = Annotated[
     Path | None,
     typer.Option(
         "--keys",
@@ -25,18 +25,14 @@ KeysFileToWrite = Annotated[
         help="Also write the administrator's token to this file, which must be outside the backup.",
     ),
 ]
-KeysFileToRead = Annotated[
+KeysInput = Annotated[
     Path | None, typer.Option("--keys", metavar="FILE", help="File that 'assay backup --keys' wrote with this backup.")
 ]
-NewBackupFolder = Annotated[
-    Path, typer.Argument(metavar="FOLDER", help="Folder to write; it must be empty or not exist.")
-]
+NewBackupFolder = Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder to write; must be empty or not exist.")]
 ExistingBackupFolder = Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder that 'assay backup' wrote.")]
 
 
-def backup(
-    folder: NewBackupFolder, keys: KeysFileToWrite = None, data_dir: DataDir = None, as_json: AsJson = False
-) -> None:
+def backup(folder: NewBackupFolder, keys: KeysOutput = None, data_dir: DataDir = None, as_json: AsJson = False) -> None:
     """Copy the database and all uploads into a folder, while the service is running.
 
     The backup contains gold labels, submissions, and hashes of passwords and tokens: protect it like the service itself. If
@@ -64,7 +60,7 @@ def backup(
 
 
 def restore(
-    folder: ExistingBackupFolder, keys: KeysFileToRead = None, data_dir: DataDir = None, as_json: AsJson = False
+    folder: ExistingBackupFolder, keys: KeysInput = None, data_dir: DataDir = None, as_json: AsJson = False
 ) -> None:
     """Restore a backup into an empty installation, on SQLite or PostgreSQL, with uploads in a folder or a bucket.
 

@@ -28,23 +28,18 @@ def _figure_option(name: str) -> Any:
 
 _N = Annotated[int | None, typer.Option("--n", metavar="N", min=1, help="Number of instances.")]
 _Positives = Annotated[
-    int | None,
-    typer.Option("--positives", metavar="N", min=0, help="Number of positive instances (default: unknown)."),
+    int | None, typer.Option("--positives", metavar="N", min=0, help="Number of positive instances (default: unknown).")
 ]
 _Figures = Annotated[
     list[str] | None,
-    typer.Option(
-        "--figure", metavar="NAME=FIGURE", help="Any other figure, such as mcc=0.61 or f1_macro=70%; repeatable."
-    ),
+    typer.Option("--figure", metavar="NAME=FIGURE", help="Other figure, such as mcc=0.61 or f1_macro=70%; repeatable."),
 ]
 _Table = Annotated[
     Path | None,
-    file_option(
-        "--table", help="CSV or JSON with one row per class: label, size, precision, recall … (docs/convert.md)."
-    ),
+    file_option("--table", help="CSV or JSON, one row per class: label, size, precision, recall … (docs/convert.md)."),
 ]
 _Multilabel = Annotated[
-    bool, typer.Option("--multilabel", help="Instances may have several labels; sizes need not sum to N.")
+    bool, typer.Option("--multilabel", help="Several labels per instance; sizes need not sum to N.")
 ]
 _Percent = Annotated[bool, typer.Option("--percent", help="Figures without a % sign are percentages too.")]
 _Decimals = Annotated[

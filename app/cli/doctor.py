@@ -17,9 +17,7 @@ if TYPE_CHECKING:
 
     from app.doctor import Finding
 
-Deep = Annotated[
-    bool, typer.Option("--deep", help="Also read every stored file and check every index; can take an hour.")
-]
+Deep = Annotated[bool, typer.Option("--deep", help="Also check every stored file and index; can take an hour.")]
 
 
 def doctor(data_dir: DataDir = None, deep: Deep = False, as_json: AsJson = False) -> None:

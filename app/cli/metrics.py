@@ -23,27 +23,21 @@ _Task = Annotated[
 ]
 _Needs = Annotated[
     list[str] | None,
-    typer.Option(
-        "--needs", metavar="NEED", help="Only metrics that need this input, e.g. scores or hierarchy; repeatable."
-    ),
+    typer.Option("--needs", metavar="NEED", help="Only metrics that need this, e.g. scores or hierarchy; repeatable."),
 ]
 _Search = Annotated[
     str | None, typer.Option("--search", metavar="WORDS", help="Only metrics with these words in key, name or source.")
 ]
 _Preset = Annotated[
     str | None,
-    typer.Option(
-        "--preset", metavar="NAME", help="Show what a preset sets; with METRIC, that metric under the preset."
-    ),
+    typer.Option("--preset", metavar="NAME", help="Show what a preset sets; with METRIC, the metric under it."),
 ]
 
 
 def metrics(
     metric: Annotated[
         str | None,
-        typer.Argument(
-            metavar="METRIC", help="Metric to explain, e.g. f1_macro or precision_at_k:k=5 (default: list all)."
-        ),
+        typer.Argument(metavar="METRIC", help="One metric, e.g. f1_macro or precision_at_k:k=5 (default: list all)."),
     ] = None,
     *,
     task: _Task = None,

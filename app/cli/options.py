@@ -16,44 +16,30 @@ def file_option(*names: str, help: str) -> Any:  # noqa: A002 (typer's own word)
     return typer.Option(*names, callback=spool_pipe, metavar="FILE", help=help)
 
 
-AsJson = Annotated[
-    bool, typer.Option("--json", help="Print the result as one JSON value; messages go to standard error.")
-]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON; messages go to standard error.")]
 Url = Annotated[
     str | None,
-    typer.Option(
-        "--url", metavar="URL", envvar="ASSAY_URL", help="Address of the service (default: that of the last login)."
-    ),
+    typer.Option("--url", metavar="URL", envvar="ASSAY_URL", help="Service address (default: that of the last login)."),
 ]
 Token = Annotated[
     str | None,
-    typer.Option(
-        "--token", metavar="TOKEN", envvar="ASSAY_TOKEN", help="Access token (default: that of the last login)."
-    ),
+    typer.Option("--token", metavar="TOKEN", envvar="ASSAY_TOKEN", help="Token (default: that of the last login)."),
 ]
 Slug = Annotated[str, typer.Argument(metavar="SLUG", help="Short name of the challenge, as in its URL.")]
 Phase = Annotated[
     str | None, typer.Option("--phase", metavar="PHASE", help="Phase (default: the only phase, or the only open one).")
 ]
 SubmissionId = Annotated[str, typer.Argument(metavar="ID", help="Submission id.")]
-PredictionsFile = Annotated[
-    Path, file_option("--file", "-f", help=f"Predictions: {FORMATS_HELP}; - for standard input.")
-]
+PredictionsFile = Annotated[Path, file_option("--file", "-f", help=f"Predictions: {FORMATS_HELP}; - for stdin.")]
 Layout = Annotated[
     Literal["long"] | None,
     typer.Option("--layout", metavar="LAYOUT", help="long: a table with one row per instance and label."),
 ]
-ChallengeFile = Annotated[
-    Path, file_option("--file", "-f", help="Challenge description, or changes to it, in YAML or JSON.")
-]
-Host = Annotated[
-    str | None, typer.Option("--host", metavar="ADDRESS", help="Address to listen on (default: 127.0.0.1).")
-]
+ChallengeFile = Annotated[Path, file_option("--file", "-f", help="Challenge, or changes to it, in YAML or JSON.")]
+Host = Annotated[str | None, typer.Option("--host", metavar="ADDRESS", help="Listen address (default: 127.0.0.1).")]
 Port = Annotated[
     int | None,
-    typer.Option(
-        "--port", metavar="PORT", min=0, max=65535, help="Port to listen on (default: 8000); 0 for any free one."
-    ),
+    typer.Option("--port", metavar="PORT", min=0, max=65535, help="Listen port (default: 8000); 0 for any free one."),
 ]
 DataDir = Annotated[
     Path | None,

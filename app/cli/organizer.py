@@ -97,7 +97,7 @@ def publish_challenge(slug: Slug, url: Url = None, token: Token = None, as_json:
 def upload_gold(
     *,
     slug: Slug,
-    file: Annotated[Path, file_option("--file", "-f", help=f"Gold labels: {FORMATS_HELP}; - for standard input.")],
+    file: Annotated[Path, file_option("--file", "-f", help=f"Gold labels: {FORMATS_HELP}; - for stdin.")],
     phase: Phase = None,
     layout: Layout = None,
     classes: Classes = None,
@@ -107,9 +107,7 @@ def upload_gold(
     hierarchy: Hierarchy = None,
     folds: Folds = None,
     groups: Groups = None,
-    activate: Annotated[
-        bool, typer.Option("--activate/--draft", help="Activate the new version, or leave it a draft.")
-    ] = True,
+    activate: Annotated[bool, typer.Option("--activate/--draft", help="Activate it, or leave it a draft.")] = True,
     url: Url = None,
     token: Token = None,
     as_json: AsJson = False,

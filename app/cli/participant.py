@@ -22,9 +22,7 @@ TemplateFormat = Literal[
     "json", "columns", "map", "documents", "jsonl", "csv", "tsv", "npz", "parquet", "arrow"
 ]  # fmt: skip
 
-_Timeout = Annotated[
-    float, typer.Option("--timeout", metavar="SECONDS", min=0, help="Maximum seconds to wait, with --wait.")
-]
+_Timeout = Annotated[float, typer.Option("--timeout", metavar="SECONDS", min=0, help="Maximum seconds to wait.")]
 _UNSUCCESSFUL_STATUSES = frozenset({"rejected", "failed", "cancelled"})
 
 
@@ -65,9 +63,7 @@ def template(
     ] = "json",
     target: Annotated[
         Path | None,
-        typer.Option(
-            "--output", "-o", metavar="FILE", dir_okay=False, help="File to write (default: standard output)."
-        ),
+        typer.Option("--output", "-o", metavar="FILE", dir_okay=False, help="Output file (default: standard output)."),
     ] = None,
     values: Annotated[
         Literal["labels", "scores"] | None,
@@ -88,9 +84,7 @@ def template(
             return
         target.write_bytes(content)
         value = {"file": str(target), "format": file_format, "bytes": len(content)}
-        out.result(
-            value, lambda _: out.say(f"Wrote {target}. Fill it in, then check it: assay validate {slug} -f FILE")
-        )
+        out.result(value, lambda _: out.say(f"Wrote {target}. Fill it in, then run: assay validate {slug} -f FILE"))
 
 
 def submit(
@@ -101,7 +95,7 @@ def submit(
         str | None, typer.Option("--method", "-m", metavar="NAME", help="Name of the method, shown on the leaderboard.")
     ] = None,
     description: Annotated[
-        str | None, typer.Option("--description", metavar="TEXT", help="Description of the method.")
+        str | None, typer.Option("--description", metavar="TEXT", help="What the method does.")
     ] = None,
     link: Annotated[str | None, typer.Option("--link", metavar="URL", help="Link to a paper or to code.")] = None,
     phase: Phase = None,
@@ -241,9 +235,7 @@ def validate(
     positive_label: Annotated[
         str | None, typer.Option("--positive-label", metavar="LABEL", help="Offline: positive label of a binary task.")
     ] = None,
-    recipe: Annotated[
-        Path | None, file_option("--recipe", help="Offline: recipe in JSON, as the service returns it.")
-    ] = None,
+    recipe: Annotated[Path | None, file_option("--recipe", help="Offline: recipe, as the service returns it.")] = None,
     layout: Layout = None,
     url: Url = None,
     token: Token = None,

@@ -38,7 +38,7 @@ def rerun(
     cancel: Annotated[bool, typer.Option("--cancel", help="Cancel the rescorings that have not started.")] = False,
     wait: Annotated[bool, typer.Option("--wait", help="Wait until all are rescored.")] = False,
     timeout: Annotated[
-        float | None, typer.Option("--timeout", metavar="SECONDS", min=0, help="Maximum seconds to wait, with --wait.")
+        float | None, typer.Option("--timeout", metavar="SECONDS", min=0, help="Maximum seconds to wait.")
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Skip the confirmation.")] = False,
     url: Url = None,

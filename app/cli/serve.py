@@ -107,9 +107,7 @@ def api(host: Host = None, port: Port = None, data_dir: DataDir = None) -> None:
             from app.worker.worker import PostgresqlRequired
 
         if not settings.on_postgresql:
-            raise PostgresqlRequired(
-                "An API without scoring needs PostgreSQL and workers; on SQLite use 'assay serve'."
-            )
+            raise PostgresqlRequired("An API without scoring needs PostgreSQL; on SQLite use 'assay serve'.")
         with explained_start_errors():
             main.serve(settings, scoring=False)
 
@@ -216,9 +214,7 @@ def create_user(
     name: Annotated[str, typer.Option("--name", metavar="NAME", help="Name of the person.")],
     password: Password = None,
     admin: Annotated[bool, typer.Option("--admin", help="Make the account an administrator.")] = False,
-    approved: Annotated[
-        bool, typer.Option("--approved", help="Allow it to create challenges if that needs approval.")
-    ] = False,
+    approved: Annotated[bool, typer.Option("--approved", help="Approve it to create challenges.")] = False,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
@@ -241,7 +237,7 @@ def create_token(
     scope: Annotated[
         list[str] | None,
         typer.Option(
-            "--scope", metavar="SCOPE", help="read, submit, organize or admin; repeatable (default: by account)."
+            "--scope", metavar="SCOPE", help="read, submit, organize or admin (default: by account); repeatable."
         ),
     ] = None,
     days: Annotated[

@@ -50,10 +50,7 @@ def validate_file(
         remedy = "Remove data that is not scored, or check it by the service."
         raise CommandError("too_large", f"{file}: not enough memory to read it.", remedy) from None
     if rules is None:
-        assumptions = [
-            *assumptions,
-            "checked without a recipe; use --recipe to check what its metrics need besides labels",
-        ]
+        assumptions = [*assumptions, "checked without a recipe; --recipe checks what metrics need besides labels"]
     return problems.to_dict() | {"notes": notes}, assumptions
 
 

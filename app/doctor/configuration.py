@@ -74,9 +74,7 @@ def _check_token_file_mode(path: Path, result: CheckResult) -> CheckResult:
 def check_rate_limits(installation: Installation) -> CheckResult:
     """Requests are rate limited; without a limit, passwords can be guessed by brute force."""
     limit = installation.settings.rate_limits
-    return (
-        warning("Rate limits are off.") if limit == "off" else ok(f"{limit} per user, or per address without a token.")
-    )
+    return warning("Rate limits are off.") if limit == "off" else ok(f"{limit} per user, or address without a token.")
 
 
 @check(

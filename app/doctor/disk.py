@@ -44,9 +44,7 @@ def check_data_permissions(installation: Installation) -> CheckResult:
     paths = [settings.data_dir, settings.files_dir, settings.data_dir / PREPARED_GOLD_FOLDER, database_file(settings)]
     modes = {path: stat.S_IMODE(path.stat().st_mode) for path in paths if path is not None and path.exists()}
     readable = [f"{path} (mode {mode:o})" for path, mode in modes.items() if mode & 0o077]
-    return (
-        problem(f"Other accounts can read {', '.join(readable)}.") if readable else ok("No other account can read it.")
-    )
+    return problem(f"Other accounts can read {', '.join(readable)}.") if readable else ok("It is private.")
 
 
 @check(

@@ -44,12 +44,7 @@ def check_connection_limit(installation: Installation) -> CheckResult:
     return (problem if usable < per_process else warning if usable < required else ok)(observation)
 
 
-@check(
-    "postgresql.clock",
-    needs=NEEDS_DATABASE,
-    backend="postgresql",
-    remedy="Synchronize the clocks of both hosts by NTP.",
-)
+@check("postgresql.clock", needs=NEEDS_DATABASE, backend="postgresql", remedy="Synchronize both hosts by NTP.")
 def check_clock_difference(installation: Installation) -> CheckResult:
     """The clocks of the database and of this host differ by at most a second."""
     with installation.session() as session:

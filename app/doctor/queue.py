@@ -15,11 +15,7 @@ MAX_QUEUE_WAIT = timedelta(minutes=10)  # a longer wait is a warning
 FAILURE_PERIOD = timedelta(days=1)
 
 
-@check(
-    "queue.backlog",
-    needs=NEEDS_SCHEMA,
-    remedy="If this persists, add workers: ASSAY_WORKERS, or another 'assay worker'.",
-)
+@check("queue.backlog", needs=NEEDS_SCHEMA, remedy="Add workers if this persists: ASSAY_WORKERS, or 'assay worker'.")
 def check_backlog(installation: Installation) -> CheckResult:
     """No task that is ready to run has waited for more than ten minutes."""
     with installation.session() as session:
@@ -64,12 +60,8 @@ def check_scorer_version(installation: Installation) -> CheckResult:
             "Install the newer version again; this one cannot score them.",
         )
     if failed:
-        return problem(
-            f"Submissions that could not be scored again, which blocks the switch of their phases: {failed}."
-        )
-    return (
-        warning(f"Phases still to be switched to scorer version {SCORER_VERSION}: {older}.") if older else ok("All do.")
-    )
+        return problem(f"Submissions that failed to be rescored, which blocks the scorer upgrade: {failed}.")
+    return warning(f"Phases to be switched to scorer version {SCORER_VERSION}: {older}.") if older else ok("All do.")
 
 
 @check(
@@ -85,9 +77,7 @@ def check_score_differences(installation: Installation) -> CheckResult:
     return problem(f"Submissions whose scores differ when computed again: {count}.") if count else ok("None differs.")
 
 
-@check(
-    "queue.leases", needs=NEEDS_SCHEMA, backend="postgresql", remedy="Start a worker: it requeues them within seconds."
-)
+@check("queue.leases", needs=NEEDS_SCHEMA, backend="postgresql", remedy="Start a worker, which requeues them.")
 def check_expired_leases(installation: Installation) -> CheckResult:
     """No task has an expired lease."""
     with installation.session() as session:

@@ -32,8 +32,4 @@ def check_foreign_keys(installation: Installation) -> CheckResult:
     with installation.session() as session:
         faults = session.execute(text("PRAGMA foreign_key_check")).all()
     tables = sorted({str(row[0]) for row in faults})
-    return (
-        problem(f"{len(faults)} rows refer to missing rows, in {', '.join(tables)}.")
-        if faults
-        else ok("All are valid.")
-    )
+    return problem(f"{len(faults)} rows refer to missing ones, in {', '.join(tables)}.") if faults else ok("All valid.")

@@ -147,8 +147,8 @@ def test_what_cannot_be_read_is_refused_in_one_json_value(words: list[object], s
     [
         ("t.json", "[", "t.json"),
         ("t.json", "{}", "list of rows"),
-        ("t.json", "[1]", "is no row"),
-        ("t.json", '[{"label": "a", "recall": [1]}]', "neither a text nor a number"),
+        ("t.json", "[1]", "is not a row"),
+        ("t.json", '[{"label": "a", "recall": [1]}]', "neither text nor a number"),
         ("t.json", "[]", "no rows"),
         ("t.csv", "label,recall\na\n", "row 1"),
         ("t.csv", "label,label\na,b\n", "twice"),

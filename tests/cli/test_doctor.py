@@ -182,7 +182,7 @@ BROKEN: dict[str, tuple[Callable[[Path], Any], str, str, str]] = {
     "no uploads": (lambda data: shutil.rmtree(data / "files"), "files.works", "warning", "does not exist yet"),
     "uploads lost": (lambda data: shutil.rmtree(data / "files"), "files.present", "problem", "2 rows refer to files"),
     "newer scorer": (newer_scorer, "queue.scorer", "problem", "newer scorer version"),
-    "older scorer": (older_scorer, "queue.scorer", "warning", "still to be switched"),
+    "older scorer": (older_scorer, "queue.scorer", "warning", "to be switched"),
     "other scores": (differing, "queue.differences", "problem", "scores differ when computed again: 1"),
     "upload lost": (remove_upload, "files.present", "problem", "is missing"),
     "upload cut": (
