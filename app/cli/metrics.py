@@ -111,4 +111,4 @@ def _show_list(console: "Console", metrics: "Sequence[Metric]") -> None:
         show_rows(console, ((metric.key, _DIRECTION_WORDS[metric.direction], metric.name) for metric in family))
         console.print()
     count = "1 metric" if len(metrics) == 1 else f"{len(metrics)} metrics"
-    console.print(f"{count}. assay metrics KEY explains one; --task, --needs and --search filter the list.", **PLAIN)
+    console.print(f"{count}. assay metrics KEY explains one; --task, --needs, --search filter.", **PLAIN)

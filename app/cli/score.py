@@ -78,7 +78,7 @@ def score(
     gold_layout: GoldLayout = None,
     per_class: _PerClass = False,
     confusion: _Confusion = False,
-    every: _All = False,
+    show_all: _All = False,
     report: _Report = None,
     as_json: AsJson = False,
 ) -> None:
@@ -93,7 +93,7 @@ def score(
         "groups": groups,
     }
     with command_output(as_json=as_json) as out:
-        if every and metric:
+        if show_all and metric:
             raise typer.BadParameter("not allowed with --metric", param_hint="--all")
         if report is not None and report.suffix.lower() not in {".json", ".csv"}:
             raise typer.BadParameter(f"'{report.name}' must end in .json or .csv", param_hint="--report")
@@ -109,7 +109,7 @@ def score(
             beside=beside,
             preset=options.get("preset"),
         )
-        table_options = ScoreTableOptions(bool(metric), every, per_class, confusion)
+        table_options = ScoreTableOptions(bool(metric), show_all, per_class, confusion)
         _score_and_show(out, files, metric or (), options, table_options=table_options, report_path=report)
 
 

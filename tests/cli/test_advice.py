@@ -94,7 +94,10 @@ def test_a_refusal_says_what_helps_and_stays_as_it_is_under_json(
     [
         (["challenge", "show", "nope"], "There is no challenge 'nope' at {url} that is visible to you."),
         (["submission", "a b"], "There is no submission 'a b' at {url} that is visible to you."),
-        (["quota", "nope", "--phase", "x"], "There is no phase 'x' in challenge 'nope' at {url} that is visible to you."),
+        (
+            ["quota", "nope", "--phase", "x"],
+            "There is no phase 'x' in challenge 'nope' at {url} that is visible to you.",
+        ),
     ],
 )
 def test_what_is_not_found_is_named(service: ScriptedServer, words: list[str], named: str) -> None:

@@ -183,7 +183,7 @@ def test_nobody_there_is_said_with_the_address() -> None:
 
 @pytest.mark.parametrize("url", ["", "localhost:8000", "ftp://localhost", "http://", "http://[::1"])
 def test_what_is_no_address_is_refused(url: str) -> None:
-    with pytest.raises(ClientError, match="not the address"):
+    with pytest.raises(ClientError, match="not a valid service address"):
         Client(url)
 
 

@@ -359,8 +359,8 @@ def test_what_scores_tell_of_the_gold_stands_with_the_challenge(
     ran = run_assay(*(word.format(file=file) for word in words), "--url", service.url)
     assert ran.status == 0
     shown = " ".join(ran.out.split())
-    assert f"What scores of main tell: {TOLD['statement']}" in shown
-    assert "Less is told by: fewer digits; fewer metrics." in shown
+    assert f"What scores of main disclose: {TOLD['statement']}" in shown
+    assert "They would disclose less with: fewer digits; fewer metrics." in shown
     assert ("Warning: Beware." in ran.err) == (words[1] == "create")
 
 

@@ -137,9 +137,9 @@ def report_problems_and_exit(out: CommandOutput, files: GoldAndPredictions, outc
     files.check_positive_label(outcome)
     total = Counter[str]()
     problems: list[dict[str, Any]] = []
-    for name, found in (("gold", outcome.gold_problems), ("predictions", outcome.problems)):
+    for name, file_problems in (("gold", outcome.gold_problems), ("predictions", outcome.problems)):
         omitted = _GOLD_DEPENDENT_CODES if name == "predictions" and outcome.gold_problems else frozenset[str]()
-        document = found.to_dict()
+        document = file_problems.to_dict()
         total.update({code: count for code, count in document["total"].items() if code not in omitted})
         problems += [{"file": name, **problem} for problem in document["problems"] if problem["code"] not in omitted]
     stopped = {"total_at_least": True} if outcome.gold_problems.stopped or outcome.problems.stopped else {}

@@ -148,7 +148,7 @@ def _metric_keys(rows: Sequence[Json]) -> list[str]:
 def _score_columns(rows: Sequence[Json], keys: Sequence[str]) -> list[Column]:
     """A column for each metric; on a narrow terminal all but the first may be dropped."""
     scores = [row.get("scores") or {} for row in rows]
-    columns = []
+    columns: list[Column] = []
     for key in keys:
         values = [_score_value(row[key]) if key in row else "" for row in scores]
         columns.append(score_column(key, values, drop_priority=3 if columns else 0))

@@ -19,22 +19,22 @@ _MAX_DATA_ROWS = 50  # of one metric
 
 @dataclass(frozen=True, slots=True)
 class ScoreTableOptions:
-    """Which scores are shown; `chosen`: the metrics were named, `every`: all metrics are shown, not only common ones."""
+    """Which scores are shown; `chosen`: the metrics were named, `show_all`: all metrics are shown, not only the common ones."""
 
     chosen: bool
-    every: bool
+    show_all: bool
     per_class: bool
     confusion: bool
 
     def groups(self, task: "TaskKind", calls: "Sequence[MetricCall]") -> "list[tuple[str, list[MetricCall]]]":
-        """The metrics to show by title: the chosen ones, else the common ones, with `every` followed by the families."""
+        """The metrics to show by title: the chosen ones, else the common ones, with `show_all` followed by the families."""
         from app.scoring.catalogue.common_metrics import select_common_metrics
         from app.scoring.metrics import FAMILY_BY_KEY
 
         if self.chosen:
             return [("", [*calls])]
         common = select_common_metrics(task, calls)
-        if common and not self.every:
+        if common and not self.show_all:
             return [("", common)]
         others = (call for call in calls if call not in common)
         families = groupby(others, lambda call: FAMILY_BY_KEY[call.metric.key].title)

@@ -148,10 +148,10 @@ def _build_table(columns: Sequence[_MeasuredColumn]) -> Any:
     # The gap is the padding right of a column and its one-character divider.
     table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, COLUMN_GAP - 1, 0, 0))
     for measured in columns:
-        column, justify = measured.column, "right" if measured.column.right else "left"
+        column = measured.column
         table.add_column(
             Text(clean(column.name)),
-            justify=justify,
+            justify="right" if column.right else "left",
             no_wrap=not column.wrap,
             min_width=measured.width,
             overflow="fold",
