@@ -35,8 +35,8 @@ ExistingBackupFolder = Annotated[Path, typer.Argument(metavar="FOLDER", help="Fo
 def backup(folder: NewBackupFolder, keys: KeysOutput = None, data_dir: DataDir = None, as_json: AsJson = False) -> None:
     """Copy the database and all uploads into a folder, while the service is running.
 
-    The backup contains gold labels, submissions, and hashes of passwords and tokens: protect it like the service itself. If
-    stored files are missing or damaged, the backup is written without them, they are listed, and the exit status is 1.
+    The backup contains gold labels, submissions, and hashes of passwords and tokens: protect it like the service itself.
+    Stored files that are missing or damaged are listed and left out; the exit status is then 1.
     """
     with command_output(as_json=as_json) as out, _private_umask():
         settings = load_settings(data_dir=data_dir)

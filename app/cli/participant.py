@@ -22,7 +22,7 @@ TemplateFormat = Literal[
     "json", "columns", "map", "documents", "jsonl", "csv", "tsv", "npz", "parquet", "arrow"
 ]  # fmt: skip
 
-_Timeout = Annotated[float, typer.Option("--timeout", metavar="SECONDS", min=0, help="Maximum seconds to wait.")]
+_Timeout = Annotated[float, typer.Option("--timeout", metavar="SECONDS", min=0, help="Maximum seconds for --wait.")]
 _UNSUCCESSFUL_STATUSES = frozenset({"rejected", "failed", "cancelled"})
 
 
@@ -141,8 +141,9 @@ def submission(submission_id: SubmissionId, url: Url = None, token: Token = None
 def select(submission_id: SubmissionId, url: Url = None, token: Token = None, as_json: AsJson = False) -> None:
     """Select a finished submission for the final standing.
 
-    This has an effect only if the recipe's selection is 'selected'. With 'best', a team's best submission by the public
-    score counts; with 'latest', its latest. 'assay challenge show SLUG' shows the selection.
+    This has an effect only if the recipe's selection is 'selected'.
+    With 'best', a team's best submission by the public score counts; with 'latest', its latest.
+    'assay challenge show SLUG' shows the selection.
     """
     _set_selected(submission_id, url, token, chosen=True, as_json=as_json)
 
@@ -155,8 +156,8 @@ def unselect(submission_id: SubmissionId, url: Url = None, token: Token = None, 
 def cancel(submission_id: SubmissionId, url: Url = None, token: Token = None, as_json: AsJson = False) -> None:
     """Cancel a queued submission.
 
-    Its share of the quota is returned, but it counts as one of the day's invalid files. Only organizers can cancel a
-    submission that is being scored, or whose phase has closed.
+    Its share of the quota is returned, but it counts as one of the day's invalid files.
+    Only organizers can cancel a submission that is being scored, or whose phase has closed.
     """
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
         result = client.cancel(submission_id)

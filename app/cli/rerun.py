@@ -38,7 +38,7 @@ def rerun(
     cancel: Annotated[bool, typer.Option("--cancel", help="Cancel the rescorings that have not started.")] = False,
     wait: Annotated[bool, typer.Option("--wait", help="Wait until all are rescored.")] = False,
     timeout: Annotated[
-        float | None, typer.Option("--timeout", metavar="SECONDS", min=0, help="Maximum seconds to wait.")
+        float | None, typer.Option("--timeout", metavar="SECONDS", min=0, help="Maximum seconds for --wait.")
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Skip the confirmation.")] = False,
     url: Url = None,
@@ -47,8 +47,8 @@ def rerun(
 ) -> None:
     """Score a phase's finished submissions again and report differences; stored scores are not changed.
 
-    New submissions are scored first. With --wait, the exit status is 1 if a score differs or a rescoring failed, and 3 if
-    --timeout expires first.
+    New submissions are scored first.
+    With --wait, the exit status is 1 if a score differs or a rescoring failed, and 3 if --timeout expires first.
     """
     if bool(submission) + failed + cancel > 1:
         raise typer.BadParameter("use only one of --submission, --failed and --cancel")

@@ -93,10 +93,7 @@ def score(
         "groups": groups,
     }
     with command_output(as_json=as_json) as out:
-        if show_all and metric:
-            raise typer.BadParameter("not allowed with --metric", param_hint="--all")
-        if report is not None and report.suffix.lower() not in {".json", ".csv"}:
-            raise typer.BadParameter(f"'{report.name}' must end in .json or .csv", param_hint="--report")
+        _check_options(report, show_all=show_all, metrics=metric)
         files = read_gold_and_predictions(
             gold,
             predictions,
@@ -111,6 +108,13 @@ def score(
         )
         table_options = ScoreTableOptions(bool(metric), show_all, per_class, confusion)
         _score_and_show(out, files, metric or (), options, table_options=table_options, report_path=report)
+
+
+def _check_options(report: Path | None, *, show_all: bool, metrics: Sequence[str] | None) -> None:
+    if show_all and metrics:
+        raise typer.BadParameter("not allowed with --metric", param_hint="--all")
+    if report is not None and report.suffix.lower() not in {".json", ".csv"}:
+        raise typer.BadParameter(f"'{report.name}' must end in .json or .csv", param_hint="--report")
 
 
 def _score_and_show(
