@@ -93,7 +93,7 @@ def score(
         "groups": groups,
     }
     with command_output(as_json=as_json) as out:
-        _check_options(report, show_all=show_all, metrics=metric)
+        table_options = _checked_options(ScoreTableOptions(bool(metric), show_all, per_class, confusion), report)
         files = read_gold_and_predictions(
             gold,
             predictions,
@@ -106,15 +106,16 @@ def score(
             beside=beside,
             preset=options.get("preset"),
         )
-        table_options = ScoreTableOptions(bool(metric), show_all, per_class, confusion)
         _score_and_show(out, files, metric or (), options, table_options=table_options, report_path=report)
 
 
-def _check_options(report: Path | None, *, show_all: bool, metrics: Sequence[str] | None) -> None:
-    if show_all and metrics:
+def _checked_options(table_options: ScoreTableOptions, report: Path | None) -> ScoreTableOptions:
+    """The options, unless they conflict or the format of the report is unknown."""
+    if table_options.show_all and table_options.chosen:
         raise typer.BadParameter("not allowed with --metric", param_hint="--all")
     if report is not None and report.suffix.lower() not in {".json", ".csv"}:
         raise typer.BadParameter(f"'{report.name}' must end in .json or .csv", param_hint="--report")
+    return table_options
 
 
 def _score_and_show(
