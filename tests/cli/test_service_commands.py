@@ -244,7 +244,7 @@ def test_the_quota_is_shown_in_words(service: ScriptedServer) -> None:
     words = ("quota", "irony", "--phase", "main", "--url", service.url)
     shown = [line.split() for line in run_assay(*words).out.splitlines()]
     assert ["a", "day", "10", "3", "7"] in shown
-    assert ["in", "all", "none", "7", "–"] in shown or ["in", "all", "none", "7"] in shown
+    assert ["in", "total", "none", "7", "–"] in shown or ["in", "total", "none", "7"] in shown
     assert "2026-01-01 23:00:00 UTC" in run_assay(*words).out
     assert run_assay(*words, "--json").value() == found
 
