@@ -10,32 +10,32 @@ from urllib.parse import quote
 from app.transport import ApiError, ClientError, Json, Progress, StreamedBody, Transport, UnreachableError
 
 FINAL = frozenset({"finished", "rejected", "failed", "cancelled"})
-"""The statuses of a submission that never change again."""
+"""The final statuses of a submission."""
 
-MAX_WAIT_HEADER_SECONDS = 60  # the service's bound for Prefer: wait
+MAX_WAIT_HEADER_SECONDS = 60  # the service's limit for Prefer: wait
 
 
 class Client(Transport):
-    """One service, one token. Use it as a context manager; every method is one call of the API."""
+    """A client of one service with one token, to be used as a context manager; every method is one API call."""
 
     # ---- accounts
 
     def sign_up(self, email: str, name: str, password: str, *, approved: bool | None = None) -> Json:
-        """Create an account; only an administrator may say `approved`."""
+        """Create an account; only an administrator may set `approved`."""
         body: Json = {"email": email, "name": name, "password": password}
         return self._json("POST", _api_path("users"), json=body if approved is None else body | {"approved": approved})
 
     def create_token(self, email: str, password: str, scopes: Sequence[str] | None = None) -> Json:
-        """Trade e-mail address and password for a token: `{"id", "token", …}`."""
+        """Create a token from e-mail address and password: `{"id", "token", …}`."""
         body: Json = {"email": email, "password": password}
         return self._json("POST", _api_path("tokens"), json=body if scopes is None else body | {"scopes": list(scopes)})
 
     def revoke_token(self, token_id: str) -> None:
-        """End a token of one's own; an administrator may end any."""
+        """Revoke one of your tokens; an administrator may revoke any."""
         self._call("DELETE", _api_path("tokens", token_id))
 
     def me(self) -> Json:
-        """The account that the token belongs to."""
+        """The account of the token."""
         return self._json("GET", _api_path("me"))
 
     # ---- challenges
@@ -49,18 +49,18 @@ class Client(Transport):
         return self._json("PATCH", _api_path("challenges", slug), json=changes)
 
     def put_recipe(self, slug: str, recipe: Json) -> Json:
-        """Put a recipe in force."""
+        """Activate a recipe."""
         return self._json("PUT", _api_path("challenges", slug, "recipe"), json=recipe)
 
     def put_phase(self, slug: str, phase: str | None, plan: Json) -> Json:
-        """Change a phase, or add one where `phase` is None."""
+        """Change a phase, or add one if `phase` is None."""
         if phase is None:
             return self._json("POST", _api_path("challenges", slug, "phases"), json=plan)
         changes = {name: value for name, value in plan.items() if name != "name"}
         return self._json("PATCH", _phase_path(slug, phase), json=changes)
 
     def list_challenges(self) -> Iterator[Json]:
-        """All challenges that this token may see, page by page."""
+        """All challenges that are visible to the token, fetched page by page."""
         return self._items(_api_path("challenges"))
 
     def challenge(self, slug: str) -> Json:
@@ -68,16 +68,15 @@ class Client(Transport):
         return self._json("GET", _api_path("challenges", slug))
 
     def phase(self, slug: str, phase: str | None = None) -> str:
-        """The given phase, else the challenge's only one, else the only one that is open now."""
+        """`phase` if given, else the challenge's only phase, else its only open phase."""
         if phase is not None:
             return phase
         phases: list[Json] = self.challenge(slug).get("phases") or []
-        chosen = phases if len(phases) == 1 else [one for one in phases if one.get("open")]
-        if len(chosen) != 1:
-            names = ", ".join(_phase_slug(one) for one in phases)
-            detail = f"Challenge {slug} has several phases: {names}."
-            raise ClientError({"code": "which_phase", "detail": detail, "remedy": "Say which one you mean."})
-        return _phase_slug(chosen[0])
+        candidates = phases if len(phases) == 1 else [candidate for candidate in phases if candidate.get("open")]
+        if len(candidates) != 1:
+            detail = f"Challenge {slug} has several phases: {', '.join(map(_phase_slug, phases))}."
+            raise ClientError({"code": "which_phase", "detail": detail, "remedy": "Specify the phase."})
+        return _phase_slug(candidates[0])
 
     def upload_gold(
         self,
@@ -89,31 +88,30 @@ class Client(Transport):
         layout: str | None = None,
         progress: Progress | None = None,
     ) -> Json:
-        """Upload true labels as a new version; with `activate` they are in use at once."""
+        """Upload gold labels as a new version, and activate it unless `activate` is false."""
         params = {"activate": "true" if activate else "false", "filename": path.name, "layout": layout}
         return self._upload(_phase_path(slug, phase, "gold"), StreamedBody(path, progress), params)
 
     def gold_versions(self, slug: str, phase: str) -> Iterator[Json]:
-        """The versions of a phase's gold, newest first, page by page."""
+        """The gold versions of a phase, newest first, fetched page by page."""
         return self._items(_phase_path(slug, phase, "gold"))
 
     def put_gold_table(self, slug: str, phase: str, version: int, table: str, content: Any) -> Json:
-        """Give a draft of the gold its `classes` or an accessory, such as `train-frequencies`."""
+        """Add `classes` or other gold metadata, such as `train-frequencies`, to a draft of the gold."""
         return self._json("PUT", _phase_path(slug, phase, "gold", str(version), table), json=content)
 
     def activate_gold(self, slug: str, phase: str, version: int) -> Json:
-        """Put a draft of the gold into use."""
+        """Activate a draft of the gold."""
         return self._json("POST", _phase_path(slug, phase, "gold", str(version), "activate"))
 
     def register(self, slug: str, team: str) -> Json:
-        """Register by founding a team."""
+        """Register for a challenge by creating a team."""
         return self._json("POST", _api_path("challenges", slug, "registrations"), json={"team": team})
 
     def template(self, slug: str, phase: str, file_format: str = "json", values: str | None = None) -> bytes:
-        """The ids to predict, sorted, as a file to fill in with `values` ("labels" or "scores")."""
-        path = _phase_path(slug, phase, "template")
-        asked = {"format": file_format, "values": values}
-        return self._call("GET", path, params={name: value for name, value in asked.items() if value}).content
+        """A file with the ids to predict, sorted, to be filled in with `values`: "labels" or "scores"."""
+        params = {"format": file_format or None, "values": values or None}
+        return self._call("GET", _phase_path(slug, phase, "template"), params=params).content
 
     # ---- submissions
 
@@ -132,20 +130,21 @@ class Client(Transport):
         idempotency_key: str | None = None,
         progress: Progress | None = None,
     ) -> Json:
-        """Hand in predictions and wait up to `wait` seconds for a final status; the submission as it is then.
+        """Submit predictions, wait up to `wait` seconds for a final status, and return the submission.
 
-        A broken connection or a 503 is retried under the same Idempotency-Key, so nothing is handed in twice.
+        After a broken connection or a 503 the request is retried with the same Idempotency-Key, so that the predictions
+        are submitted only once.
         """
-        until = time.monotonic() + wait
+        deadline = time.monotonic() + wait
         name = filename or getattr(predictions, "name", None)
         params = {"filename": name, "layout": layout, "method": method, "description": description, "link": link}
         headers = {"Idempotency-Key": idempotency_key or str(uuid.uuid4())}
-        at_once = min(MAX_WAIT_HEADER_SECONDS, int(wait))
-        if at_once > 0:
-            headers["Prefer"] = f"wait={at_once}"
-        body = StreamedBody(predictions, progress)
-        made = self._upload(_submissions_path(slug, phase), body, params, headers, retry=True, patience=at_once)
-        return self._wait_until_final(made, until)
+        header_wait = min(MAX_WAIT_HEADER_SECONDS, int(wait))
+        if header_wait > 0:
+            headers["Prefer"] = f"wait={header_wait}"
+        body, path = StreamedBody(predictions, progress), _submissions_path(slug, phase)
+        submission = self._upload(path, body, params, headers, retry=True, patience=header_wait)
+        return self._wait_until_final(submission, deadline)
 
     def dry_run(
         self,
@@ -157,71 +156,69 @@ class Client(Transport):
         layout: str | None = None,
         progress: Progress | None = None,
     ) -> Json:
-        """Check predictions without handing them in: `{"valid", "total", "problems"}`."""
+        """Validate predictions without submitting them: `{"valid", "total", "problems"}`."""
         name = filename or getattr(predictions, "name", None)
         params = {"dry_run": "true", "filename": name, "layout": layout}
         return self._upload(_submissions_path(slug, phase), StreamedBody(predictions, progress), params, retry=True)
 
     def submission(self, submission: str) -> Json:
-        """One submission: status, scores, problems."""
+        """One submission, with status, scores and problems."""
         return self._json("GET", _api_path("submissions", submission))
 
     def submissions(self, slug: str, phase: str) -> Iterator[Json]:
-        """The team's submissions in a phase (organizers: all), page by page."""
+        """The team's submissions in a phase (for organizers: all), fetched page by page."""
         return self._items(_phase_path(slug, phase, "submissions"))
 
     def select(self, submission: str, *, chosen: bool = True) -> Json:
-        """Choose a finished submission for the final standing, or take the choice back."""
+        """Select a finished submission for the final standing, or, with `chosen` false, unselect it."""
         return self._json("POST", _api_path("submissions", submission, "select" if chosen else "unselect"))
 
     def cancel(self, submission: str) -> Json:
-        """Take a submission that waits out of the queue."""
+        """Cancel a queued submission."""
         return self._json("POST", _api_path("submissions", submission, "cancel"))
 
     def rerun(self, submission: str) -> Json:
-        """Score a submission again: a failed one anew, a finished one to compare (`rerun` tells organizers)."""
+        """Score a failed submission again, or a finished one to compare (organizers see the result in `rerun`)."""
         return self._json("POST", _api_path("submissions", submission, "rerun"))
 
     def rerun_phase(self, slug: str, phase: str) -> Json:
-        """Score all finished submissions of a phase again; the order that runs already, if one does."""
+        """Order the rescoring of all finished submissions of a phase; return a running order if there is one."""
         return self._json("POST", _phase_path(slug, phase, "rerun"))
 
     def rerun_state(self, slug: str, phase: str) -> Json:
-        """How far that is; `next` says how many another one would be, and how long it would take."""
+        """Progress of the rescoring order; `next` has the size and estimated duration of another one."""
         return self._json("GET", _phase_path(slug, phase, "rerun"))
 
     def cancel_rerun(self, slug: str, phase: str) -> Json:
-        """Take back what of it has not begun."""
+        """Cancel the rescorings that have not started."""
         return self._json("DELETE", _phase_path(slug, phase, "rerun"))
 
     def quota(self, slug: str, phase: str) -> Json:
-        """Limits, use and ledger of the caller's own team in a phase."""
+        """Limits, usage and ledger of the caller's team in a phase."""
         return self._json("GET", _phase_path(slug, phase, "quota"))
 
     # ---- results
 
     def leaderboard(self, slug: str, phase: str, **filters: str | None) -> Json:
-        """The board of a phase, best first; filters: `metric`, `split`."""
+        """The leaderboard of a phase, best first; filters: `metric`, `split`."""
         return self._json("GET", _phase_path(slug, phase, "leaderboard"), params=filters)
 
     def leaderboard_csv(self, slug: str, phase: str, **filters: str | None) -> str:
-        """The board of a phase as CSV text; filters as for `leaderboard`."""
-        params = filters | {"format": "csv"}
-        return self._call(
-            "GET", _phase_path(slug, phase, "leaderboard"), params=params, headers={"Accept": "text/csv"}
-        ).text
+        """The leaderboard of a phase as CSV text; filters as for `leaderboard`."""
+        path, params = _phase_path(slug, phase, "leaderboard"), filters | {"format": "csv"}
+        return self._call("GET", path, params=params, headers={"Accept": "text/csv"}).text
 
     def metrics(self, key: str | None = None) -> Json:
-        """The catalogue of metrics, or one entry of it."""
+        """The metric catalogue, or one metric."""
         return self._json("GET", _api_path("metrics") if key is None else _api_path("metrics", key))
 
-    def _wait_until_final(self, made: Json, until: float) -> Json:
+    def _wait_until_final(self, submission: Json, deadline: float) -> Json:
         pause = 0.25
-        while made.get("status") not in FINAL and (left := until - time.monotonic()) > 0:
+        while submission.get("status") not in FINAL and (left := deadline - time.monotonic()) > 0:
             time.sleep(min(pause, left))
             pause = min(pause * 1.5, 10.0)
-            made = self.submission(str(made["id"]))
-        return made
+            submission = self.submission(str(submission["id"]))
+        return submission
 
 
 def _api_path(*parts: str) -> str:
@@ -233,7 +230,7 @@ def _phase_path(slug: str, phase: str, *parts: str) -> str:
 
 
 def _submissions_path(slug: str, phase: str | None) -> str:
-    """Without a phase the service takes the one that is open now."""
+    """Without a phase the service uses the one that is open."""
     return _api_path("challenges", slug, "submissions") if phase is None else _phase_path(slug, phase, "submissions")
 
 

@@ -1,4 +1,4 @@
-"""One request of the Python client: connection, retries, uploads streamed from disk, failures with their explanation."""
+"""HTTP transport of the Python client: connection, retries, streamed uploads, and errors from problem+json replies."""
 
 import io
 import time
@@ -10,18 +10,18 @@ import httpx
 
 Json = dict[str, Any]
 Progress = Callable[[int, int], None]
-"""Called with the bytes sent so far and the bytes in all."""
+"""Called with the bytes sent so far and the total number of bytes."""
 
 MAX_RETRIES = 3
-MAX_RETRY_AFTER_SECONDS = 30.0  # seconds; a longer Retry-After is not waited for
+MAX_RETRY_AFTER_SECONDS = 30.0  # after a longer Retry-After the request is not retried
 _CHUNK_BYTES = 1 << 18
 
 
 class ClientError(Exception):
-    """A call that did not succeed; `document` is its explanation as problem+json."""
+    """A failed call; `document` is the problem+json object that explains it."""
 
     def __init__(self, document: Json) -> None:
-        """`document`: at least `code` and `detail`."""
+        """`document` has at least `code` and `detail`."""
         super().__init__(str(document.get("detail") or document.get("title") or document.get("code")))
         self.document = document
         self.code = str(document.get("code", ""))
@@ -34,10 +34,10 @@ class UnreachableError(ClientError):
 
 
 class ApiError(ClientError):
-    """The service answered with an error."""
+    """The service returned an error."""
 
     def __init__(self, status: int, document: Json, headers: Mapping[str, str]) -> None:
-        """`status`: of the answer; `document`: its body; `headers`: as received."""
+        """`status`, `document` and `headers` are the status code, body and headers of the response."""
         super().__init__({"status": status, **document})
         self.status = status
         self.headers = headers
@@ -47,7 +47,7 @@ class ApiError(ClientError):
 
 
 class StreamedBody:
-    """A request body that can be sent again: a file streamed from disk, or bytes."""
+    """A request body that can be sent again on a retry: a file streamed from disk, or bytes."""
 
     def __init__(self, content: Path | bytes, progress: Progress | None) -> None:
         self.content = content
@@ -58,7 +58,7 @@ class StreamedBody:
         stream: IO[bytes] = self.content.open("rb") if isinstance(self.content, Path) else io.BytesIO(self.content)
         sent = 0
         with stream:
-            # Never more than the size announced in Content-Length, even if the file grows meanwhile.
+            # Send no more than Content-Length announced, even if the file grows meanwhile.
             while sent < self.size and (chunk := stream.read(min(_CHUNK_BYTES, self.size - sent))):
                 yield chunk
                 sent += len(chunk)
@@ -67,24 +67,24 @@ class StreamedBody:
 
 
 class Transport:
-    """One service, one token: requests to it, repeated where that does no harm."""
+    """Sends requests to one service with one token; retries those that are safe to repeat."""
 
     def __init__(self, url: str, token: str | None = None, timeout: float = 30.0) -> None:
-        """`url`: address of the service, without /api/v1; `timeout`: seconds for each step of a call."""
+        """`url` is the address of the service, without /api/v1; `timeout` limits each step of a call, in seconds."""
         self.url = url.rstrip("/").removesuffix("/api/v1")
         try:
             parsed = httpx.URL(self.url)
         except httpx.InvalidURL:
             parsed = httpx.URL()
         if parsed.scheme not in {"http", "https"} or not parsed.host:
-            detail = f"{url!r} is not the address of a service."
-            raise ClientError({"code": "bad_url", "detail": detail, "remedy": "Give one like http://127.0.0.1:8000."})
+            detail = f"{url!r} is not a valid service address."
+            raise ClientError({"code": "bad_url", "detail": detail, "remedy": "Use one like http://127.0.0.1:8000."})
         self._timeout = timeout
         self._http = httpx.Client(
             base_url=self.url,
             headers={"Accept": "application/json", **({"Authorization": f"Bearer {token}"} if token else {})},
             timeout=timeout,
-            # A proxy never reaches this machine's own loopback.
+            # A proxy from the environment cannot reach this machine's loopback address.
             trust_env=parsed.host not in {"127.0.0.1", "::1", "localhost"},
         )
 
@@ -101,7 +101,7 @@ class Transport:
         self._http.close()
 
     def ready(self) -> bool:
-        """True when the service says that it can take requests."""
+        """Whether the service reports that it is ready."""
         try:
             return self._http.get("/readyz", timeout=min(5.0, self._timeout)).status_code == httpx.codes.OK
         except httpx.RequestError:
@@ -116,12 +116,12 @@ class Transport:
             if not cursor:
                 return
 
-    def _json(self, method: str, path: str, **given: Any) -> Json:
-        found = _json_object(self._call(method, path, **given))
-        if found is None:
-            detail = f"{self.url} answered, but not with the JSON of this service."
+    def _json(self, method: str, path: str, **kwargs: Any) -> Json:
+        document = _json_object(self._call(method, path, **kwargs))
+        if document is None:
+            detail = f"{self.url} answered, but not as an Assay service does."
             raise ClientError({"code": "unexpected_answer", "detail": detail, "remedy": "Check the address."})
-        return found
+        return document
 
     def _upload(
         self,
@@ -133,9 +133,9 @@ class Transport:
         retry: bool = False,
         patience: float = 0.0,
     ) -> Json:
-        # no Content-Type: the file's name tells the format, whichever formats the service reads
-        sent = {"Content-Length": str(body.size), **(headers or {})}
-        return self._json("POST", path, params=params, headers=sent, body=body, retry=retry, patience=patience)
+        # No Content-Type: the service detects the format from the file name.
+        headers = {"Content-Length": str(body.size), **(headers or {})}
+        return self._json("POST", path, params=params, headers=headers, body=body, retry=retry, patience=patience)
 
     def _call(
         self,
@@ -149,67 +149,65 @@ class Transport:
         retry: bool | None = None,
         patience: float = 0.0,
     ) -> httpx.Response:
-        """Send one request; what may be repeated without harm is, when the service is away or asks for it."""
-        tries = 1 + (MAX_RETRIES if (retry if retry is not None else method == "GET") else 0)
-        given = {key: value for key, value in (params or {}).items() if value is not None}
+        """Send a request, again after a connection error, a 503 or request_in_flight if `retry` (default: GET only).
+
+        `patience` is the time in seconds that the service may take to answer, beyond the usual timeout.
+        """
+        attempts = 1 + (MAX_RETRIES if (retry if retry is not None else method == "GET") else 0)
+        query = {name: value for name, value in (params or {}).items() if value is not None}
         timeout = httpx.Timeout(self._timeout, read=self._timeout + patience)
-        for attempt in range(1, tries + 1):
+        for attempt in range(1, attempts + 1):
+            content = None if body is None else iter(body)  # from its start again at each attempt
             try:
-                answer = self._http.request(
-                    method,
-                    path,
-                    params=given,
-                    headers=headers,
-                    json=json,
-                    timeout=timeout,
-                    content=None if body is None else iter(body),
+                response = self._http.request(
+                    method, path, params=query, headers=headers, json=json, timeout=timeout, content=content
                 )
             except httpx.RequestError as error:
-                if attempt == tries:
+                if attempt == attempts:
                     raise self._unreachable_error(error) from error
                 time.sleep(0.1 * 2**attempt)
                 continue
-            if answer.is_success:
-                return answer
-            failure = _api_error(answer)
+            if response.is_success:
+                return response
+            failure = _api_error(response)
             pause = _retry_delay(failure)
-            if attempt == tries or pause is None:
+            if attempt == attempts or pause is None:
                 raise failure
             time.sleep(pause)
         raise AssertionError  # the last attempt returns or raises
 
     def _unreachable_error(self, error: httpx.RequestError) -> UnreachableError:
         what = "did not answer in time" if isinstance(error, httpx.TimeoutException) else "cannot be reached"
-        remedy = "Check the address (--url, ASSAY_URL) and that the service is running (assay serve)."
+        remedy = "Check the address (--url, ASSAY_URL), and that the service is running (assay serve)."
         return UnreachableError({"code": "unreachable", "detail": f"{self.url} {what}: {error}", "remedy": remedy})
 
 
-def _json_object(answer: httpx.Response) -> Json | None:
+def _json_object(response: httpx.Response) -> Json | None:
     try:
-        found = answer.json()
+        document = response.json()
     except ValueError:
         return None
-    return found if isinstance(found, dict) else None
+    return document if isinstance(document, dict) else None
 
 
-def _api_error(answer: httpx.Response) -> ApiError:
-    document = _json_object(answer)
+def _api_error(response: httpx.Response) -> ApiError:
+    document = _json_object(response)
     if document is None:
-        detail = f"The service answered {answer.status_code} {answer.reason_phrase} without an explanation."
+        detail = f"The service answered {response.status_code} {response.reason_phrase} without an explanation."
         document = {"code": "unexpected_answer", "detail": detail}
-    failure = ApiError(answer.status_code, document, answer.headers)
-    base, _, below = str(answer.request.url).partition("/api/v1")
-    failure.url, failure.path = base, below.partition("?")[0]
-    failure.with_token = "Authorization" in answer.request.headers
-    return failure
+    error = ApiError(response.status_code, document, response.headers)
+    error.url, _, path = str(response.request.url).partition("/api/v1")
+    error.path = path.partition("?")[0]
+    error.with_token = "Authorization" in response.request.headers
+    return error
 
 
-def _retry_delay(failure: ApiError) -> float | None:
-    """Seconds after which the same request may succeed; None when repeating it is no use."""
-    if failure.status != httpx.codes.SERVICE_UNAVAILABLE and failure.code != "request_in_flight":
+def _retry_delay(error: ApiError) -> float | None:
+    """Seconds to wait before the request is retried; None if it should not be."""
+    if error.status != httpx.codes.SERVICE_UNAVAILABLE and error.code != "request_in_flight":
         return None
     try:
-        pause = float(failure.headers.get("Retry-After", "1"))
-    except ValueError:  # an HTTP date: nothing here sends one, so a middle course
+        pause = float(error.headers.get("Retry-After", "1"))
+    except ValueError:  # an HTTP date, which the service does not send but a proxy might
         pause = 5.0
     return pause if 0 <= pause <= MAX_RETRY_AFTER_SECONDS else None

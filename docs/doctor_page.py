@@ -28,14 +28,14 @@ _PLACES = {"sqlite": "SQLite", "postgresql": "PostgreSQL", "folder": "folders", 
 def page() -> str:
     """The whole page."""
     lines = [_INTRODUCTION]
-    for area, checks in groupby(all_checks(), key=lambda each: each.look.__module__.rpartition(".")[2]):
+    for area, checks in groupby(all_checks(), key=lambda each: each.function.__module__.rpartition(".")[2]):
         lines += [f"## {area.replace('_', ' ').capitalize().replace('sql', 'SQL').replace('Sqlite', 'SQLite')}", ""]
         lines += table(["check", "what is well", "otherwise"], [_row(each) for each in checks])
     return "\n".join(lines)
 
 
 def _row(check: Check) -> list[str]:
-    limits = [f"{_PLACES[check.place]} only"] if check.place else []
+    limits = [f"{_PLACES[check.backend]} only"] if check.backend else []
     limits += ["with `--deep`"] if check.deep else []
     meaning = safe(check.meaning) + (f" ({', '.join(limits)})" if limits else "")
     return [code(check.key), meaning, safe(check.remedy)]

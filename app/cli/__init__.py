@@ -1,4 +1,4 @@
-"""The command `assay`: the tree of all commands, each with an example."""
+"""The command `assay`: the tree of all commands, each with an example in its help."""
 
 import json
 import os
@@ -31,7 +31,7 @@ from app.cli.terminal.output import EXIT_WRONG_USAGE
 
 CommandSpec = tuple[str, Callable[..., None], str]
 
-_EXAMPLE_SUBMISSION_ID = "019a3c5e7b1f7d04a2c98e6f50b1d327"  # an example, in full
+_EXAMPLE_SUBMISSION_ID = "019a3c5e7b1f7d04a2c98e6f50b1d327"
 
 _TOP_LEVEL_COMMANDS: dict[str, tuple[CommandSpec, ...]] = {
     "Score on this machine": (
@@ -41,11 +41,7 @@ _TOP_LEVEL_COMMANDS: dict[str, tuple[CommandSpec, ...]] = {
             what_if.what_if,
             "assay what-if --gold gold.jsonl --predictions mine.json --share 0.05 --target-label cat",
         ),
-        (
-            "convert",
-            convert.convert,
-            "assay convert --n 1000 --positives 120 --precision 0.81 --recall 0.74 --f1 0.77",
-        ),
+        ("convert", convert.convert, "assay convert --n 1000 --positives 120 --precision 0.81 --recall 0.74 --f1 0.77"),
         ("metrics", metrics.metrics, "assay metrics f1_macro"),
     ),
     "Take part": (
@@ -80,7 +76,7 @@ _TOP_LEVEL_COMMANDS: dict[str, tuple[CommandSpec, ...]] = {
 _COMMAND_GROUPS: dict[str, tuple[str, str, tuple[CommandSpec, ...]]] = {
     "challenge": (
         "Organize",
-        "Create, edit and publish challenges; everybody: list and show them.",
+        "List and show challenges; for organizers: create, edit and publish them.",
         (
             ("list", participant.list_challenges, "assay challenge list"),
             ("show", participant.show_challenge, "assay challenge show digits"),
@@ -91,7 +87,7 @@ _COMMAND_GROUPS: dict[str, tuple[str, str, tuple[CommandSpec, ...]]] = {
     ),
     "gold": (
         "Organize",
-        "The true labels of a phase.",
+        "Manage the gold labels of a phase.",
         (
             ("upload", organizer.upload_gold, "assay gold upload digits -f gold.jsonl.gz"),
             ("list", organizer.list_gold, "assay gold list digits"),
@@ -100,19 +96,19 @@ _COMMAND_GROUPS: dict[str, tuple[str, str, tuple[CommandSpec, ...]]] = {
     ),
     "user": (
         "Run the service",
-        "Accounts, made directly in the database.",
+        "Create accounts directly in the database.",
         (("create", serve.create_user, 'assay user create --email ada@example.org --name "Ada" --approved'),),
     ),
     "token": (
         "Run the service",
-        "Tokens, made directly in the database.",
+        "Create tokens directly in the database.",
         (("create", serve.create_token, "assay token create --email ada@example.org --days 30"),),
     ),
 }
 
 
 def _hide_flag_types(params: list[Any]) -> list[Any]:
-    """The parameters; those that are switches say no type in the help, for they take no value."""
+    """The parameters, with the type of flags hidden in the help: a flag takes no value."""
     for param in params:
         if getattr(param, "is_flag", False):
             param.metavar = ""
@@ -123,7 +119,7 @@ class _Command(TyperCommand):
     """A command of the tree."""
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """Its parameters, and --help."""
+        """Its parameters, including --help."""
         return _hide_flag_types(super().get_params(ctx))
 
 
@@ -131,51 +127,51 @@ class _Group(TyperGroup):
     """A group of commands."""
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """Its parameters, and --help."""
+        """Its parameters, including --help."""
         return _hide_flag_types(super().get_params(ctx))
 
 
 class _RootGroup(_Group):
-    """Says wrong usage in JSON too, when --json was asked for."""
+    """The root of the tree; with --json it reports wrong usage as JSON too."""
 
     _json = False
 
-    def make_context(self, info_name: str | None, args: list[str], *given: Any, **extra: Any) -> Any:
+    def make_context(self, info_name: str | None, args: list[str], *positional: Any, **extra: Any) -> Any:
         """The context of one run."""
         self._json = "--json" in args
-        with self._told():
-            return super().make_context(info_name, args, *given, **extra)
+        with self._report_usage_error():
+            return super().make_context(info_name, args, *positional, **extra)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command that the words name."""
-        with self._told():
+        """Run the command that the arguments name."""
+        with self._report_usage_error():
             return super().invoke(ctx)
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _report_usage_error(self) -> Iterator[None]:
         try:
             yield
         except TyperException as error:
             if self._json and error.exit_code == EXIT_WRONG_USAGE:
-                self._json = False  # once is enough: invoking also passes through here
+                self._json = False  # print it once: an error in make_context can pass through invoke as well
                 print(json.dumps({"code": "wrong_usage", "detail": error.format_message()}, indent=2))
             raise
 
 
-def _print_version(asked: bool) -> None:
-    if asked:
+def _print_version(value: bool) -> None:
+    if value:
         print(f"assay {__version__}")
         raise typer.Exit
 
 
 def _root_callback(
     version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and end.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Assay: a challenge's scoring office. Gold labels and predictions in, agreed metrics and a leaderboard out.
+    """Assay, a scoring service for challenges: gold labels and predictions in, scores and leaderboards out.
 
-    Exit status: 0 done, 1 failed or refused, 2 wrong usage, 3 the wait ended and it is still queued.
+    Exit status: 0 success, 1 failed or refused, 2 wrong usage, 3 timed out while still queued or running.
     """
 
 
@@ -185,14 +181,14 @@ def _add_commands(group: typer.Typer, commands: tuple[CommandSpec, ...], panel: 
 
 
 def build_command_tree() -> typer.Typer:
-    """The whole command tree."""
+    """Build the command tree."""
     root = typer.Typer(
         name="assay", cls=_RootGroup, no_args_is_help=True, pretty_exceptions_enable=False, callback=_root_callback
     )
     for panel, commands in _TOP_LEVEL_COMMANDS.items():
         _add_commands(root, commands, panel)
-    for name, (panel, meaning, commands) in _COMMAND_GROUPS.items():
-        group = typer.Typer(cls=_Group, no_args_is_help=True, help=meaning)
+    for name, (panel, summary, commands) in _COMMAND_GROUPS.items():
+        group = typer.Typer(cls=_Group, no_args_is_help=True, help=summary)
         _add_commands(group, commands)
         root.add_typer(group, name=name, rich_help_panel=panel)
     return root
@@ -202,11 +198,8 @@ root = build_command_tree()
 
 
 def main() -> None:
-    """Run the command that sys.argv names; a standard stream that the caller closed is one that nobody reads."""
-    with Path(os.devnull).open("w", encoding="utf-8") as nobody:
-        sys.stdout, sys.stderr = sys.stdout or nobody, sys.stderr or nobody
-        _run()
-
-
-def _run() -> None:
-    root(prog_name="assay")
+    """Run the command in sys.argv."""
+    # Python sets a standard stream to None if the caller closed it; writing to it would then fail.
+    with Path(os.devnull).open("w", encoding="utf-8") as devnull:
+        sys.stdout, sys.stderr = sys.stdout or devnull, sys.stderr or devnull
+        root(prog_name="assay")

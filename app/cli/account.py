@@ -1,4 +1,4 @@
-"""Commands about one's own account: sign up, log in, log out."""
+"""Commands for your own account: sign up, log in, log out."""
 
 import sys
 from typing import Annotated, Any
@@ -10,13 +10,13 @@ from app.cli.options import AsJson, Password, Url
 from app.cli.terminal.output import CommandError, CommandOutput, command_output
 from app.cli.terminal.prompts import prompt_password, prompt_unless_given
 
-_Email = Annotated[str | None, typer.Option("--email", metavar="ADDRESS", help="E-mail address (default: asked for).")]
+_Email = Annotated[str | None, typer.Option("--email", metavar="ADDRESS", help="E-mail address (default: prompt).")]
 
 
 def signup(
     url: Url = None,
     email: _Email = None,
-    name: Annotated[str | None, typer.Option("--name", metavar="NAME", help="Your name (default: asked for).")] = None,
+    name: Annotated[str | None, typer.Option("--name", metavar="NAME", help="Your name (default: prompt).")] = None,
     password: Password = None,
     as_json: AsJson = False,
 ) -> None:
@@ -25,12 +25,12 @@ def signup(
 
     with command_output(as_json=as_json) as out:
         address, _ = resolve_url_and_token(url, "unused")
-        who, called = prompt_unless_given(email, "E-mail", "--email"), prompt_unless_given(name, "Name", "--name")
-        word = prompt_password(password, new=True)
+        email, name = prompt_unless_given(email, "E-mail", "--email"), prompt_unless_given(name, "Name", "--name")
+        password = prompt_password(password, new=True)
         with Client(address) as client:
-            client.sign_up(who, called, word)
-            key = str(client.create_token(who, word)["token"])
-        _verify_and_remember(out, address, key, "Signed up and logged in to")
+            client.sign_up(email, name, password)
+            token = str(client.create_token(email, password)["token"])
+        _verify_and_remember(out, address, token, "Signed up and logged in to")
 
 
 def login(
@@ -38,58 +38,58 @@ def login(
     url: Url = None,
     token: Annotated[
         str | None,
-        typer.Option("--token", metavar="TOKEN", help="A token to keep; - reads it from standard input."),
+        typer.Option("--token", metavar="TOKEN", help="Existing token to use; - reads it from standard input."),
     ] = None,
     email: _Email = None,
     password: Password = None,
     scope: Annotated[
-        list[str] | None, typer.Option("--scope", metavar="SCOPE", help="Scope of the new token; repeat it.")
+        list[str] | None, typer.Option("--scope", metavar="SCOPE", help="Scope of the new token; repeatable.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Log in to a service and remember it: trade e-mail address and password for a token, or keep a given one."""
+    """Log in to a service: create a token from e-mail address and password, or use an existing one; it is remembered."""
     from app.client import Client
 
     with command_output(as_json=as_json) as out:
         address, _ = resolve_url_and_token(url, "unused")
-        key = sys.stdin.readline().strip() if token == "-" else token  # noqa: S105 (no password)
-        if key is None:
-            who, word = prompt_unless_given(email, "E-mail", "--email"), prompt_password(password)
+        if token == "-":  # noqa: S105 (not a password)
+            token = sys.stdin.readline().strip()
+        if token is None:
+            email, password = prompt_unless_given(email, "E-mail", "--email"), prompt_password(password)
             with Client(address) as client:
-                key = str(client.create_token(who, word, scope or None)["token"])
-        _verify_and_remember(out, address, key, "Logged in to")
+                token = str(client.create_token(email, password, scope or None)["token"])
+        _verify_and_remember(out, address, token, "Logged in to")
 
 
-def _verify_and_remember(out: CommandOutput, address: str, key: str, done: str) -> None:
-    """Try a token, remember it, and say so."""
+def _verify_and_remember(out: CommandOutput, address: str, token: str, done: str) -> None:
+    """Verify a token by a request, store it, and report that."""
     from app.client import Client
 
-    with Client(address, key) as client:
+    with Client(address, token) as client:
         me = client.me()
-    path = remember_token(address, key)
+    path = remember_token(address, token)
     name = me.get("name") or me.get("email") or "the administrator"
     value: dict[str, Any] = {"url": address, "user": me, "credentials": str(path)}
-    out.result(value, lambda _: out.say(f"{done} {address} as {name}; remembered in {path}."))
+    out.result(value, lambda _: out.say(f"{done} {address} as {name}; token stored in {path}."))
 
 
 def logout(url: Url = None, as_json: AsJson = False) -> None:
-    """Revoke the token that the last login remembered, and forget it."""
+    """Revoke the stored token of the last login, and delete it."""
     from app.client import ApiError, Client
 
     with command_output(as_json=as_json) as out:
-        address, key = resolve_url_and_token(url, None)
-        if key is None:
-            raise CommandError("not_logged_in", f"No token is remembered for {address}.")
-        token_id = key.removeprefix("assay_").partition(".")[0] if key.startswith("assay_") else None
+        address, token = resolve_url_and_token(url, None)
+        if token is None:
+            raise CommandError("not_logged_in", f"No token is stored for {address}.")
         revoked = False
-        if token_id is not None:  # else it is the administrator's own, which lives in the service's data folder
+        if token.startswith("assay_"):  # the administrator's token has another form, and cannot be revoked
             try:
-                with Client(address, key) as client:
-                    client.revoke_token(token_id)
+                with Client(address, token) as client:
+                    client.revoke_token(token.removeprefix("assay_").partition(".")[0])
                 revoked = True
             except ApiError as error:
                 if error.code not in {"unauthorized", "not_found"}:
                     raise
         forget_token(address)
-        said = "The token is revoked and forgotten." if revoked else "The token is forgotten."
-        out.result({"url": address, "revoked": revoked}, lambda _: out.say(f"Logged out of {address}. {said}"))
+        message = f"Logged out of {address}; the token is {'revoked and ' if revoked else ''}deleted."
+        out.result({"url": address, "revoked": revoked}, lambda _: out.say(message))

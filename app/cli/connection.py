@@ -1,4 +1,4 @@
-"""Which service a command talks to and as whom: what is given, else what the last login kept."""
+"""The address and token of a command: from its options, else from the credentials file that a login writes."""
 
 import contextlib
 import json
@@ -20,10 +20,9 @@ DEFAULT_URL = "http://127.0.0.1:8000"
 
 def credentials_path() -> Path:
     """$XDG_CONFIG_HOME/assay/credentials, else ~/.config/assay/credentials."""
-    base = os.environ.get("XDG_CONFIG_HOME", "")
-    # The XDG specification says that a relative path is to be ignored.
-    root = Path(base) if Path(base).is_absolute() else Path.home() / ".config"
-    return root / "assay" / "credentials"
+    base = Path(os.environ.get("XDG_CONFIG_HOME", ""))
+    # The XDG specification requires relative paths to be ignored.
+    return (base if base.is_absolute() else Path.home() / ".config") / "assay" / "credentials"
 
 
 def _read_credentials() -> dict[str, Any]:
@@ -33,22 +32,15 @@ def _read_credentials() -> dict[str, Any]:
     except FileNotFoundError:
         return {"tokens": {}}
     except ValueError:
-        raise _bad_credentials_error(path) from None
+        content = None
     if not isinstance(content, dict) or not isinstance(content.get("tokens"), dict):
-        raise _bad_credentials_error(path)
+        detail = f"{path} is not a credentials file written by 'assay login'."
+        raise CommandError("bad_credentials", detail, "Delete the file and log in again: assay login.")
     return content
 
 
-def _bad_credentials_error(path: Path) -> CommandError:
-    return CommandError(
-        "bad_credentials",
-        f"{path} is not the JSON object that 'assay login' writes.",
-        "Remove the file and log in again: assay login.",
-    )
-
-
 def is_readable_by_others() -> bool:
-    """True when the credentials file is open to the group or to others."""
+    """Whether the group or others can access the credentials file."""
     try:
         mode = credentials_path().stat().st_mode
     except FileNotFoundError:
@@ -57,45 +49,45 @@ def is_readable_by_others() -> bool:
 
 
 def resolve_url_and_token(url: str | None, token: str | None) -> tuple[str, str | None]:
-    """The address and token to use: what is given, else what the last login kept, else the local service.
+    """The address and token to use: those given, else those of the last login, else the local service without a token.
 
-    A kept token is sent only to the address that it was made for.
+    A stored token is sent only to the address that it was created for.
     """
     if url and token:
         return normalize_url(url), token
-    kept = _read_credentials()
-    address = normalize_url(url or str(kept.get("url") or DEFAULT_URL))
-    return address, token or kept["tokens"].get(address)
+    credentials = _read_credentials()
+    address = normalize_url(url or str(credentials.get("url") or DEFAULT_URL))
+    return address, token or credentials["tokens"].get(address)
 
 
 def normalize_url(url: str) -> str:
-    """One spelling per address: no slash and no /api/v1 at its end."""
+    """The address without trailing slash and /api/v1, as it is stored."""
     return url.strip().rstrip("/").removesuffix("/api/v1")
 
 
 def remember_token(url: str, token: str) -> Path:
-    """Keep a token for an address and make that the default."""
-    kept = _read_credentials()
-    kept["url"] = normalize_url(url)
-    kept["tokens"][normalize_url(url)] = token
-    return _write_credentials(kept)
+    """Store a token for an address, and make the address the default."""
+    credentials = _read_credentials()
+    credentials["url"] = normalize_url(url)
+    credentials["tokens"][normalize_url(url)] = token
+    return _write_credentials(credentials)
 
 
 def forget_token(url: str) -> None:
-    """Drop the token that is kept for an address; the address stays the default."""
-    kept = _read_credentials()
-    if kept["tokens"].pop(normalize_url(url), None) is not None:
-        _write_credentials(kept)
+    """Delete the stored token of an address; the address remains the default."""
+    credentials = _read_credentials()
+    if credentials["tokens"].pop(normalize_url(url), None) is not None:
+        _write_credentials(credentials)
 
 
-def _write_credentials(kept: dict[str, Any]) -> Path:
-    """Replace the credentials file whole, with mode 600."""
+def _write_credentials(credentials: dict[str, Any]) -> Path:
+    """Replace the credentials file atomically, with mode 600."""
     path = credentials_path()
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".credentials-")  # made with mode 600
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".credentials-")  # creates it with mode 600
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            json.dump(kept, stream, indent=2)
+            json.dump(credentials, stream, indent=2)
             stream.write("\n")
             stream.flush()
             os.fsync(stream.fileno())
@@ -112,8 +104,8 @@ def connect_client(out: CommandOutput, url: str | None, token: str | None) -> It
     """A client of the service that the options, the environment or the last login name."""
     from app.client import Client
 
-    address, key = resolve_url_and_token(url, token)
-    if key is not None and key != token and is_readable_by_others():
-        out.note(f"Warning: others can read {credentials_path()}; close it with chmod 600.")
-    with Client(address, key) as client:
+    address, resolved = resolve_url_and_token(url, token)
+    if resolved is not None and resolved != token and is_readable_by_others():
+        out.note(f"Warning: other accounts can read {credentials_path()}; run chmod 600 on it.")
+    with Client(address, resolved) as client:
         yield client

@@ -1,4 +1,4 @@
-"""Loads the digits challenge into a running service through its public API; loading it again changes nothing."""
+"""Loads the digits challenge into a running service through its public API; loading it again has no effect."""
 
 import base64
 import hashlib
@@ -18,11 +18,11 @@ from app.client import FINAL, ApiError, Client, Json
 PHASE = "main"
 DEMO_BOARD_METRICS = ("f1_macro", "f1_of_averages_macro", "accuracy")
 ORGANIZER_EMAIL = "organizer@digits.example"
-SCORING_TIMEOUT_SECONDS = 120.0  # seconds for one submission; it takes a fraction of one
+SCORING_TIMEOUT_SECONDS = 120.0  # for one submission, which usually takes less than a second
 
 
 def demo_secret(data_dir: Path) -> bytes:
-    """The random secret from which the passwords of this folder's demonstration accounts follow; made once, mode 600."""
+    """The random secret that the demo accounts' passwords are derived from; created once per data folder, mode 600."""
     path = data_dir / "demo-secret"
     try:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -35,16 +35,16 @@ def demo_secret(data_dir: Path) -> bytes:
 
 @dataclass(frozen=True)
 class DemoLoader:
-    """Where to load what: the service, its administrator, the example folder, and the secret of the passwords."""
+    """Loads the example in `folder` into the service at `url`; passwords are derived from `secret`."""
 
     url: str
     admin_token: str
     folder: Path
     secret: bytes
-    tell: Callable[[str], None]
+    report_step: Callable[[str], None]
 
     def load(self) -> Json:
-        """Create what is missing (accounts, challenge, gold, teams, submissions) and give the board."""
+        """Create what is missing (accounts, challenge, gold, teams, submissions) and return the leaderboard."""
         description = yaml_file.load_description(self.folder / "challenge.yaml")
         slug = str(description["slug"])
         with Client(self.url, self.admin_token) as administrator:
@@ -58,7 +58,7 @@ class DemoLoader:
     def _sign_in_account(
         self, administrator: Client, email: str, name: str, *, approved: bool = False
     ) -> Iterator[Client]:
-        """A client of the account, which is made if it is missing; its token ends with the block."""
+        """A client of the account, which is created if it is missing; its token is revoked when the block exits."""
         digest = hmac.digest(self.secret, email.encode(), hashlib.sha256)
         password = base64.urlsafe_b64encode(digest).decode().rstrip("=")
         try:
@@ -66,12 +66,12 @@ class DemoLoader:
         except ApiError as error:
             if error.code != "email_taken":
                 raise
-        made = self._create_token(email, password)
-        with Client(self.url, str(made["token"])) as client:
+        token = self._create_token(email, password)
+        with Client(self.url, str(token["token"])) as client:
             try:
                 yield client
             finally:
-                client.revoke_token(str(made["id"]))
+                client.revoke_token(str(token["id"]))
 
     def _create_token(self, email: str, password: str) -> Json:
         with Client(self.url) as visitor:
@@ -81,7 +81,7 @@ class DemoLoader:
                 if error.code != "wrong_password":
                     raise
                 detail = f"The account {email} exists, but its secret is not in this data folder."
-                raise CommandError("demo_secret_lost", detail, "Take another folder: --data-dir.") from None
+                raise CommandError("demo_secret_lost", detail, "Use another folder: --data-dir.") from None
 
     def _ensure_challenge(self, organizer: Client, slug: str, description: Json) -> None:
         try:
@@ -90,17 +90,17 @@ class DemoLoader:
             if error.code != "not_found":
                 raise
             organizer.create_challenge(description)
-            self.tell(f"Created the challenge {slug}.")
+            self.report_step(f"Created the challenge {slug}.")
         try:
             gold = organizer.upload_gold(slug, PHASE, self.folder / "gold.jsonl.gz", activate=True)
         except ApiError as error:
             if error.code != "gold_active":
                 raise
         else:
-            self.tell(f"Uploaded the true labels of {gold.get('instances', 'all')} instances.")
+            self.report_step(f"Uploaded gold labels of {gold.get('instances', 'all')} instances.")
 
     def _submit_system(self, administrator: Client, slug: str, system: dict[str, Any]) -> None:
-        """One team: sign up, register, hand in, wait for the score."""
+        """Sign up, register and submit as one team, and wait for the score."""
         team, method = str(system["team"]), str(system["method"])
         with self._sign_in_account(administrator, f"{team.lower()}@digits.example", f"Team {team}") as participant:
             try:
@@ -108,20 +108,22 @@ class DemoLoader:
             except ApiError as error:
                 if error.code != "already_registered":
                     raise
-            earlier = [one for one in participant.submissions(slug, PHASE) if one.get("method") == method]
-            if any(one.get("status") == "finished" for one in earlier):
+            statuses = [
+                row.get("status") for row in participant.submissions(slug, PHASE) if row.get("method") == method
+            ]
+            if "finished" in statuses:
                 return
-            handed_in = participant.submit(
+            submission = participant.submit(
                 slug,
                 self.folder / str(system["file"]),
                 method=method,
                 description=str(system["description"]),
                 phase=PHASE,
                 wait=SCORING_TIMEOUT_SECONDS,
-                # A submission that failed is not to be met again under the same key.
-                idempotency_key=f"demo-{team.lower()}-{sum(one.get('status') in FINAL for one in earlier)}",
+                # A new key for each attempt: a used one would return the earlier submission, which failed.
+                idempotency_key=f"demo-{team.lower()}-{sum(status in FINAL for status in statuses)}",
             )
-        if handed_in.get("status") != "finished":
-            detail = f"The submission of team {team} ended as {handed_in.get('status')}."
-            raise CommandError("demo_failed", detail, "The log of the service says more.")
-        self.tell(f"Team {team} handed in {system['file']} ({system['format']}).")
+        if submission.get("status") != "finished":
+            detail = f"The submission of team {team} ended with status {submission.get('status')}."
+            raise CommandError("demo_failed", detail, "See the log of the service.")
+        self.report_step(f"Team {team} submitted {system['file']} ({system['format']}).")

@@ -1,4 +1,4 @@
-"""The command that examines an installation and says how to mend it."""
+"""The command that checks an installation and suggests remedies."""
 
 import os
 from collections import Counter
@@ -17,39 +17,37 @@ if TYPE_CHECKING:
 
     from app.doctor import Finding
 
-Deep = Annotated[
-    bool, typer.Option("--deep", help="Also read every stored file and compare every index; may take an hour.")
-]
+Deep = Annotated[bool, typer.Option("--deep", help="Also check every stored file and index; can take an hour.")]
 
 
 def doctor(data_dir: DataDir = None, deep: Deep = False, as_json: AsJson = False) -> None:
-    """Check everything of an installation, and say how to mend what is wrong; changes nothing.
+    """Check an installation and suggest remedies, without changing anything.
 
-    Runs beside a service at work, or without one. Exit status 0 without problems, 1 with one.
+    The service may be running or stopped. Exit status 0 without problems, 1 with problems.
     """
     with command_output(as_json=as_json) as out:
         from app.doctor import run_checks
         from app.runtime import logging_setup
 
-        with logging_setup.silence_logs(), out.waiting("Looking …"):
-            found = list(run_checks(lambda: load_settings(data_dir=data_dir), os.environ, deep=deep))
-        states: Counter[str] = Counter(finding.state for finding in found)
+        with logging_setup.silence_logs(), out.spinner("Checking the installation"):
+            findings = list(run_checks(lambda: load_settings(data_dir=data_dir), os.environ, deep=deep))
+        states: Counter[str] = Counter(finding.state for finding in findings)
         worst = next((state for state in ("problem", "warning") if states[state]), "ok")
-        value = {"state": worst, "findings": [finding.to_dict() for finding in found]}
-        out.result(value, lambda console: _show_findings(console, found, states))
+        value = {"state": worst, "findings": [finding.to_dict() for finding in findings]}
+        out.result(value, lambda console: _show_findings(console, findings, states))
     if worst == "problem":
         raise typer.Exit(EXIT_FAILED)
 
 
-def _show_findings(console: "Console", found: "Sequence[Finding]", states: "Counter[str]") -> None:
-    """A line for each check that was made, the remedy below those that need one, and a count at the end."""
+def _show_findings(console: "Console", findings: "Sequence[Finding]", states: "Counter[str]") -> None:
+    """One line per applicable check, with the remedy below it, and the number of checks by state."""
     from app.doctor import NOT_APPLICABLE
 
-    shown = [finding for finding in found if finding.seen != NOT_APPLICABLE]
+    shown = [finding for finding in findings if finding.seen != NOT_APPLICABLE]
     width = max(len(finding.check) for finding in shown)
     for finding in shown:
         console.print(f"{finding.state:<7}  {finding.check:<{width}}  {clean(finding.seen)}", **PLAIN)
         if finding.remedy:
             console.print(f"{'':<7}  {'':<{width}}  → {clean(finding.remedy)}", **PLAIN)
-    counted = (f"{states['problem']} problems", f"{states['warning']} warnings", f"{states['ok']} ok")
-    console.print(f"\n{', '.join(counted)}, {states['skipped']} skipped", **PLAIN)
+    counts = (f"{states['problem']} problems", f"{states['warning']} warnings", f"{states['ok']} ok")
+    console.print(f"\n{', '.join(counts)}, {states['skipped']} skipped", **PLAIN)

@@ -1,4 +1,4 @@
-"""The command that looks up the catalogue of metrics, without a service."""
+"""The command that looks up metrics in the catalogue, without a service."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -19,25 +19,25 @@ if TYPE_CHECKING:
 
 _DIRECTION_WORDS = {"higher": "higher", "lower": "lower", "none": UNDEFINED}
 _Task = Annotated[
-    Task | None, typer.Option("--task", metavar="TASK", help="Only those for binary, multiclass or multilabel tasks.")
+    Task | None, typer.Option("--task", metavar="TASK", help="Only metrics for binary, multiclass or multilabel tasks.")
 ]
 _Needs = Annotated[
     list[str] | None,
-    typer.Option("--needs", metavar="NEED", help="Only those that need this, e.g. scores or hierarchy; repeat it."),
+    typer.Option("--needs", metavar="NEED", help="Only metrics that need this, e.g. scores or hierarchy; repeatable."),
 ]
 _Search = Annotated[
-    str | None, typer.Option("--search", metavar="WORDS", help="Only those with these words in keys, names or sources.")
+    str | None, typer.Option("--search", metavar="WORDS", help="Only metrics with these words in key, name or source.")
 ]
 _Preset = Annotated[
     str | None,
-    typer.Option("--preset", metavar="NAME", help="What a preset sets; with METRIC, that metric under the preset."),
+    typer.Option("--preset", metavar="NAME", help="Show what a preset sets; with METRIC, the metric under it."),
 ]
 
 
 def metrics(
     metric: Annotated[
         str | None,
-        typer.Argument(metavar="METRIC", help="One metric, e.g. f1_macro or precision_at_k:k=5; none lists all."),
+        typer.Argument(metavar="METRIC", help="One metric, e.g. f1_macro or precision_at_k:k=5 (default: list all)."),
     ] = None,
     *,
     task: _Task = None,
@@ -45,16 +45,16 @@ def metrics(
     search: _Search = None,
     preset: _Preset = None,
     presets: Annotated[
-        bool, typer.Option("--presets", help="List the presets: the conventions of named tools.")
+        bool, typer.Option("--presets", help="List the presets, which set the conventions of other tools.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Look up the catalogue of metrics: equation as used, parameters, options, source, worked example."""
-    chosen = task is not None or needs or search is not None
-    if (metric is not None or preset is not None or presets) and chosen:
-        raise typer.BadParameter("--task, --needs and --search choose from the list of all metrics")
+    """List the metrics, or explain one: its equation, parameters, options, source and a worked example."""
+    filtered = task is not None or needs or search is not None
+    if (metric is not None or preset is not None or presets) and filtered:
+        raise typer.BadParameter("--task, --needs and --search only filter the list of all metrics")
     if presets and (metric is not None or preset is not None):
-        raise typer.BadParameter("--presets lists all of them; name one with --preset")
+        raise typer.BadParameter("--presets lists all presets; to show one, use --preset")
     with command_output(as_json=as_json) as out:
         if presets or (preset is not None and metric is None):
             _list_presets(out, preset)
@@ -70,23 +70,22 @@ def _list_metrics(out: CommandOutput, task: Task | None, needs: Sequence[str], s
 
     unknown = [need for need in needs if need not in NEED_MEANINGS]
     if unknown:
-        raise typer.BadParameter(f"'{unknown[0]}' is none of {', '.join(NEED_MEANINGS)}", param_hint="--needs")
-    found = search_metrics(task, needs, search)
-    out.result(
-        [describe_metric(metric) for metric in found] if out.as_json else None,
-        lambda console: _show_list(console, found),
-    )
+        raise typer.BadParameter(f"'{unknown[0]}' is not one of {', '.join(NEED_MEANINGS)}", param_hint="--needs")
+    matches = search_metrics(task, needs, search)
+    # Descriptions take time to build, and only --json shows them.
+    value = [describe_metric(metric) for metric in matches] if out.as_json else None
+    out.result(value, lambda console: _show_list(console, matches))
 
 
-def _explain_metric(out: CommandOutput, asked: str, preset: str | None) -> None:
+def _explain_metric(out: CommandOutput, text: str, preset: str | None) -> None:
     from app.scoring.catalogue.description import default_call, describe_metric, explain_call
     from app.scoring.declaration.metric_parser import find_metric, parse_metric
 
-    if ":" in asked or preset is not None:
-        entry = explain_call(parse_metric(asked, options={} if preset is None else {"preset": preset}))
+    if ":" in text or preset is not None:
+        entry = explain_call(parse_metric(text, options={} if preset is None else {"preset": preset}))
         out.result(entry, lambda console: show_metric(console, entry))
     else:
-        metric = find_metric(asked)
+        metric = find_metric(text)
         out.result(describe_metric(metric), lambda console: show_metric(console, explain_call(default_call(metric))))
 
 
@@ -96,20 +95,20 @@ def _list_presets(out: CommandOutput, name: str | None) -> None:
     from app.scoring.declaration.presets import PRESET_OPTION, PRESETS
 
     if name is None:
-        every = [describe_preset(preset) for preset in PRESETS.values()]
-        out.result(every, lambda console: show_presets(console, every))
+        presets = [describe_preset(preset) for preset in PRESETS.values()]
+        out.result(presets, lambda console: show_presets(console, presets))
         return
-    one = describe_preset(PRESETS[parse_shared_options({PRESET_OPTION: name})[PRESET_OPTION]])
-    out.result(one, lambda console: show_presets(console, [one]))
+    preset = describe_preset(PRESETS[parse_shared_options({PRESET_OPTION: name})[PRESET_OPTION]])
+    out.result(preset, lambda console: show_presets(console, [preset]))
 
 
-def _show_list(console: "Console", found: "Sequence[Metric]") -> None:
-    """Families under their titles; of each metric the key, which way is better, and the name."""
+def _show_list(console: "Console", metrics: "Sequence[Metric]") -> None:
+    """The metrics by family, each with its key, the better direction, and its name."""
     from app.scoring.metrics import FAMILY_BY_KEY
 
-    for title, family in groupby(found, lambda one: FAMILY_BY_KEY[one.key].title):
+    for title, family in groupby(metrics, lambda metric: FAMILY_BY_KEY[metric.key].title):
         console.print(clean(title), style="bold", **PLAIN)
-        show_rows(console, ((one.key, _DIRECTION_WORDS[one.direction], one.name) for one in family))
+        show_rows(console, ((metric.key, _DIRECTION_WORDS[metric.direction], metric.name) for metric in family))
         console.print()
-    counted = "1 metric" if len(found) == 1 else f"{len(found)} metrics"
-    console.print(f"{counted}. assay metrics KEY explains one; --task, --needs, --search choose.", **PLAIN)
+    count = "1 metric" if len(metrics) == 1 else f"{len(metrics)} metrics"
+    console.print(f"{count}. assay metrics KEY explains one; --task, --needs, --search filter.", **PLAIN)

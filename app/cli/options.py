@@ -1,4 +1,4 @@
-"""Arguments and options that several commands share, declared once with name, help and environment variable."""
+"""Arguments and options that several commands share, each declared once with name, help and environment variable."""
 
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -16,46 +16,30 @@ def file_option(*names: str, help: str) -> Any:  # noqa: A002 (typer's own word)
     return typer.Option(*names, callback=spool_pipe, metavar="FILE", help=help)
 
 
-AsJson = Annotated[
-    bool, typer.Option("--json", help="Print one JSON value on standard output, everything else on standard error.")
-]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON; messages go to standard error.")]
 Url = Annotated[
     str | None,
-    typer.Option(
-        "--url", metavar="URL", envvar="ASSAY_URL", help="Address of the service (default: the one of the last login)."
-    ),
+    typer.Option("--url", metavar="URL", envvar="ASSAY_URL", help="Service address (default: that of the last login)."),
 ]
 Token = Annotated[
     str | None,
-    typer.Option(
-        "--token",
-        metavar="TOKEN",
-        envvar="ASSAY_TOKEN",
-        help="Access token (default: the one of the last login).",
-    ),
+    typer.Option("--token", metavar="TOKEN", envvar="ASSAY_TOKEN", help="Token (default: that of the last login)."),
 ]
-Slug = Annotated[str, typer.Argument(metavar="SLUG", help="Short name of the challenge, as in its address.")]
+Slug = Annotated[str, typer.Argument(metavar="SLUG", help="Short name of the challenge, as in its URL.")]
 Phase = Annotated[
-    str | None,
-    typer.Option("--phase", metavar="PHASE", help="Phase (default: the only one, or the one open now)."),
+    str | None, typer.Option("--phase", metavar="PHASE", help="Phase (default: the only phase, or the only open one).")
 ]
-SubmissionId = Annotated[str, typer.Argument(metavar="ID", help="Id of the submission.")]
-PredictionsFile = Annotated[
-    Path, file_option("--file", "-f", help=f"Predictions: {FORMATS_HELP}; - is standard input.")
-]
+SubmissionId = Annotated[str, typer.Argument(metavar="ID", help="Submission id.")]
+PredictionsFile = Annotated[Path, file_option("--file", "-f", help=f"Predictions: {FORMATS_HELP}; - for stdin.")]
 Layout = Annotated[
     Literal["long"] | None,
-    typer.Option("--layout", metavar="LAYOUT", help="long: a table with one row per pair of instance and label."),
+    typer.Option("--layout", metavar="LAYOUT", help="long: a table with one row per instance and label."),
 ]
-ChallengeFile = Annotated[Path, file_option("--file", "-f", help="A challenge, or changes to one, in YAML or JSON.")]
-Host = Annotated[
-    str | None, typer.Option("--host", metavar="ADDRESS", help="Address to listen on (default: 127.0.0.1).")
-]
+ChallengeFile = Annotated[Path, file_option("--file", "-f", help="Challenge, or changes to it, in YAML or JSON.")]
+Host = Annotated[str | None, typer.Option("--host", metavar="ADDRESS", help="Listen address (default: 127.0.0.1).")]
 Port = Annotated[
     int | None,
-    typer.Option(
-        "--port", metavar="PORT", min=0, max=65535, help="Port to listen on (default: 8000); 0 takes a free one."
-    ),
+    typer.Option("--port", metavar="PORT", min=0, max=65535, help="Listen port (default: 8000); 0 for any free one."),
 ]
 DataDir = Annotated[
     Path | None,
@@ -63,13 +47,12 @@ DataDir = Annotated[
         "--data-dir",
         metavar="FOLDER",
         file_okay=False,
-        help="Folder of all data (default: ASSAY_DATA_DIR, else ./assay-data).",
+        help="Data folder (default: ASSAY_DATA_DIR, else ./assay-data).",
     ),
 ]
 Email = Annotated[str, typer.Option("--email", metavar="ADDRESS", help="E-mail address of the account.")]
 Password = Annotated[
-    str | None,
-    typer.Option("--password", metavar="-", help="- reads it from standard input (default: asked for)."),
+    str | None, typer.Option("--password", metavar="-", help="- reads it from standard input (default: prompt).")
 ]
 Classes = Annotated[Path | None, file_option("--classes", help="JSON list of all classes (default: those that occur).")]
 TrainFrequencies = Annotated[
@@ -83,31 +66,31 @@ Hierarchy = Annotated[
 ]
 Folds = Annotated[Path | None, file_option("--folds", help="JSON {id: fold} for cross-validation.")]
 Groups = Annotated[Path | None, file_option("--groups", help="JSON {id: group}: its document, patient, speaker.")]
-VoidIds = Annotated[Path | None, file_option("--void", help="JSON list of ids that are not scored.")]
+VoidIds = Annotated[Path | None, file_option("--void", help="JSON list of ids to leave out of the scores.")]
 Preset = Annotated[
     str | None,
     typer.Option(
         "--preset", metavar="NAME", help="Conventions of a tool: sklearn, bioasq, hemkit, image_tagging, caret."
     ),
 ]
-Gold = Annotated[Path, file_option("--gold", "-g", help=f"True labels: {FORMATS_HELP}.")]
+Gold = Annotated[Path, file_option("--gold", "-g", help=f"Gold labels: {FORMATS_HELP}.")]
 Predictions = Annotated[Path, file_option("--predictions", "-p", help="Predictions, in the same formats.")]
 TaskType = Annotated[
     Task | None,
-    typer.Option("--task", metavar="TASK", help="binary, multiclass or multilabel (default: as the gold looks)."),
+    typer.Option("--task", metavar="TASK", help="binary, multiclass or multilabel (default: inferred from the gold)."),
 ]
 PositiveLabel = Annotated[
-    str | None, typer.Option("--positive-label", metavar="LABEL", help="The label that a binary task is about.")
+    str | None, typer.Option("--positive-label", metavar="LABEL", help="Positive label of a binary task.")
 ]
 Metrics = Annotated[
     list[str] | None,
-    typer.Option("--metric", "-m", metavar="METRIC", help="Metric to compute; repeat it (default: all that fit)."),
+    typer.Option("--metric", "-m", metavar="METRIC", help="Metric to compute; repeatable (default: all that apply)."),
 ]
 Options = Annotated[
     list[str] | None,
-    typer.Option("--option", "-o", metavar="NAME=VALUE", help="Convention for all metrics, as name=value; repeat it."),
+    typer.Option("--option", "-o", metavar="NAME=VALUE", help="Convention for all metrics, as name=value; repeatable."),
 ]
 
 GoldLayout = Annotated[
-    Literal["long"] | None, typer.Option("--gold-layout", metavar="LAYOUT", help="The same for the gold.")
+    Literal["long"] | None, typer.Option("--gold-layout", metavar="LAYOUT", help="Layout of the gold, as --layout.")
 ]

@@ -1,4 +1,4 @@
-"""Commands of organizers: create and edit a challenge; upload, list and activate its gold labels."""
+"""Commands for organizers: create, edit and publish a challenge; upload, list and activate its gold labels."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -40,69 +40,64 @@ def create_challenge(file: ChallengeFile, url: Url = None, token: Token = None, 
     with command_output(as_json=as_json) as out:
         body = load_description(file)
         with connect_client(out, url, token) as client:
-            made = client.create_challenge(body)
-        out.result(made, lambda console: object_tables.show_challenge(console, made))
-        for warning in made.get("warnings") or ():
+            challenge = client.create_challenge(body)
+        out.result(challenge, lambda console: object_tables.show_challenge(console, challenge))
+        for warning in challenge.get("warnings") or ():
             out.note(f"Warning: {warning}")
 
 
 def edit_challenge(
     slug: Slug, file: ChallengeFile, url: Url = None, token: Token = None, as_json: AsJson = False
 ) -> None:
-    """Make a challenge as the file says: the file it was created from, or only what changes."""
+    """Change a challenge to match a file: the full description, or only the parts that change."""
     from app.cli.input.yaml_file import load_description
 
     with command_output(as_json=as_json) as out:
         changes = load_description(file)
         if changes.pop("slug", slug) != slug:
-            raise CommandError("other_slug", f"{file} is about another challenge; a slug is for good.", "Check SLUG.")
+            detail = f"{file} describes another challenge; a slug cannot be changed."
+            raise CommandError("other_slug", detail, "Check SLUG.")
         with connect_client(out, url, token) as client:
-            made = _apply_description(client, slug, changes)
-        out.result(made, lambda console: object_tables.show_challenge(console, made))
+            challenge = _apply_description(client, slug, changes)
+        out.result(challenge, lambda console: object_tables.show_challenge(console, challenge))
 
 
 def _apply_description(client: "Client", slug: str, changes: dict[str, Any]) -> dict[str, Any]:
-    """Apply a description: what is fixed must be as it is, phases are known by their names."""
-    now = client.challenge(slug)
+    """Apply a description; fixed fields must be unchanged, and phases are matched by name."""
+    current = client.challenge(slug)
     for name in ("task", "classes", "positive_label"):
-        if name in changes and _as_texts(changes.pop(name)) != _as_texts(now[name]):
-            raise CommandError(
-                "fixed", f"A challenge keeps its {name}: it is fixed at creation.", "Open a new challenge."
-            )
-    if "draft" in changes and changes["draft"] == (now["status"] == "draft"):
+        if name in changes and _as_texts(changes.pop(name)) != _as_texts(current[name]):
+            detail = f"The {name} of a challenge cannot be changed after creation."
+            raise CommandError("fixed", detail, "Create a new challenge.")
+    if "draft" in changes and changes["draft"] == (current["status"] == "draft"):
         del changes["draft"]
     recipe, phases = changes.pop("recipe", None), changes.pop("phases", [])
     if changes:
         client.edit_challenge(slug, changes)
     if recipe is not None:
         client.put_recipe(slug, recipe)
-    known = {phase["name"]: phase["slug"] for phase in now["phases"]}
+    slugs = {phase["name"]: phase["slug"] for phase in current["phases"]}
     for phase in phases:
-        client.put_phase(slug, known.get(str(phase.get("name"))), phase)
+        client.put_phase(slug, slugs.get(str(phase.get("name"))), phase)
     return client.challenge(slug)
 
 
 def _as_texts(value: Any) -> Any:
-    """Labels as texts: YAML may have read some as numbers."""
-    return [str(each) for each in value] if isinstance(value, list) else value
+    """A list of labels as texts: YAML may have parsed some as numbers."""
+    return [str(label) for label in value] if isinstance(value, list) else value
 
 
 def publish_challenge(slug: Slug, url: Url = None, token: Token = None, as_json: AsJson = False) -> None:
-    """Publish a draft: from now on its visibility says who sees it."""
-    with command_output(as_json=as_json) as out:
-        _edit_and_show(out, slug, {"draft": False}, url, token)
-
-
-def _edit_and_show(out: CommandOutput, slug: str, changes: dict[str, Any], url: str | None, token: str | None) -> None:
-    with connect_client(out, url, token) as client:
-        made = client.edit_challenge(slug, changes)
-    out.result(made, lambda console: object_tables.show_challenge(console, made))
+    """Publish a draft; its visibility then determines who can see it."""
+    with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
+        challenge = client.edit_challenge(slug, {"draft": False})
+        out.result(challenge, lambda console: object_tables.show_challenge(console, challenge))
 
 
 def upload_gold(
     *,
     slug: Slug,
-    file: Annotated[Path, file_option("--file", "-f", help=f"True labels: {FORMATS_HELP}; - is standard input.")],
+    file: Annotated[Path, file_option("--file", "-f", help=f"Gold labels: {FORMATS_HELP}; - for stdin.")],
     phase: Phase = None,
     layout: Layout = None,
     classes: Classes = None,
@@ -112,14 +107,12 @@ def upload_gold(
     hierarchy: Hierarchy = None,
     folds: Folds = None,
     groups: Groups = None,
-    activate: Annotated[
-        bool, typer.Option("--activate/--draft", help="Put it into use at once, or keep a draft.")
-    ] = True,
+    activate: Annotated[bool, typer.Option("--activate/--draft", help="Activate it, or leave it a draft.")] = True,
     url: Url = None,
     token: Token = None,
     as_json: AsJson = False,
 ) -> None:
-    """Upload the true labels of a phase as a new version."""
+    """Upload the gold labels of a phase as a new version."""
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
         beside = {
             "train-frequencies": train_frequencies,
@@ -132,31 +125,31 @@ def upload_gold(
         tables = {} if classes is None else {"classes": value_parsing.read_strings(classes)}
         tables |= {name: _request_body(name, value) for name, value in value_parsing.read_gold_metadata(beside).items()}
         name = client.phase(slug, phase)
-        with out.upload_bar(f"Uploading {file.name}", then="Checking") as progress:
-            made = client.upload_gold(
+        with out.upload_bar(f"Uploading {file.name}", then="Validating") as progress:
+            gold = client.upload_gold(
                 slug, name, file, activate=activate and not tables, layout=layout, progress=progress
             )
         if tables:
             try:
-                made = _put_gold_tables(client, slug, name, int(made["version"]), tables, activate=activate)
+                gold = _put_gold_tables(client, slug, name, int(gold["version"]), tables, activate=activate)
             except Exception:
-                out.note(f"Version {made['version']} is kept as a draft, without what was refused.")
+                out.note(f"Version {gold['version']} is stored as a draft, without what was refused.")
                 raise
-        _show_gold_version(out, slug, name, made)
-        if made.get("status") == "draft":
-            out.note(f"Put it into use with: assay gold activate {slug} {made['version']} --phase {name}")
+        _show_gold_version(out, slug, name, gold)
+        if gold.get("status") == "draft":
+            out.note(f"Activate it with: assay gold activate {slug} {gold['version']} --phase {name}")
 
 
 def activate_gold(
     *,
     slug: Slug,
-    version: Annotated[int, typer.Argument(metavar="VERSION", min=1, help="Number of the version.")],
+    version: Annotated[int, typer.Argument(metavar="VERSION", min=1, help="Version number.")],
     phase: Phase = None,
     url: Url = None,
     token: Token = None,
     as_json: AsJson = False,
 ) -> None:
-    """Put a draft of the gold into use."""
+    """Activate a draft of the gold."""
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
         name = client.phase(slug, phase)
         _show_gold_version(out, slug, name, client.activate_gold(slug, name, version))
@@ -165,36 +158,35 @@ def activate_gold(
 def list_gold(slug: Slug, phase: Phase = None, url: Url = None, token: Token = None, as_json: AsJson = False) -> None:
     """List the versions of a phase's gold, newest first."""
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
-        found = list(client.gold_versions(slug, client.phase(slug, phase)))
-        out.result(found, lambda console: object_tables.show_gold_versions(console, found))
+        versions = list(client.gold_versions(slug, client.phase(slug, phase)))
+        out.result(versions, lambda console: object_tables.show_gold_versions(console, versions))
 
 
-def _show_gold_version(out: CommandOutput, slug: str, phase: str, made: dict[str, Any]) -> None:
-    said = f"Gold version {made.get('version')} of {slug}/{phase}: {made.get('status')}."
-    out.result(made, lambda _: out.say(said))
-    if made.get("inference"):
-        out.note(f"What its scores tell: {made['inference'].get('statement')}")
-    for note in _merge_remarks_and_notes(made.get("remarks") or (), made.get("notes") or ()):
-        out.note(f"Note: {note}")
+def _show_gold_version(out: CommandOutput, slug: str, phase: str, gold: dict[str, Any]) -> None:
+    message = f"Gold version {gold.get('version')} of {slug}/{phase}: {gold.get('status')}."
+    out.result(gold, lambda _: out.say(message))
+    if gold.get("inference"):
+        out.note(f"What scores disclose: {gold['inference'].get('statement')}")
+    out.notes(_merge_remarks_and_notes(gold.get("remarks") or (), gold.get("notes") or ()))
 
 
 def _merge_remarks_and_notes(remarks: Sequence[str], notes: Sequence[str]) -> list[str]:
-    """Remarks, then notes; of the two that name the undeclared vocabulary, only the remark, which says more."""
-    about = "no classes were declared"
-    told = any(remark.lower().startswith(about) for remark in remarks)
-    return [*remarks, *(note for note in notes if not (told and note.lower().startswith(about)))]
+    """Remarks, then notes; if both say that no classes were declared, only the remark, which says more."""
+    start = "no classes were declared"
+    redundant = any(remark.lower().startswith(start) for remark in remarks)
+    return [*remarks, *(note for note in notes if not (redundant and note.lower().startswith(start)))]
 
 
 def _request_body(name: str, value: Any) -> Any:
-    """The body that puts an accessory into its place."""
+    """The request body for one kind of gold metadata."""
     return {"parents": value} if name == "hierarchy" else value
 
 
 def _put_gold_tables(
     client: "Client", slug: str, phase: str, version: int, tables: dict[str, Any], *, activate: bool
 ) -> dict[str, Any]:
-    """Give a draft its tables, and put it into use if asked."""
-    made: dict[str, Any] = {"version": version}
+    """Add gold metadata to a draft, and activate it if `activate`."""
+    gold: dict[str, Any] = {"version": version}
     for name, content in tables.items():
-        made = client.put_gold_table(slug, phase, version, name, content)
-    return client.activate_gold(slug, phase, version) if activate else made
+        gold = client.put_gold_table(slug, phase, version, name, content)
+    return client.activate_gold(slug, phase, version) if activate else gold

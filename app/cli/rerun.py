@@ -1,8 +1,8 @@
-"""The command that scores submissions again, for organizers: it asks, orders, and follows with progress."""
+"""The command with which organizers score submissions again: it confirms, orders, and shows progress."""
 
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,8 +15,9 @@ from app.cli.terminal.table_layout import format_duration
 if TYPE_CHECKING:
     from app.client import Client
 
-POLL_SECONDS = 0.5  # seconds between two looks
+POLL_SECONDS = 0.5
 UNFINISHED_STATUSES = frozenset({"queued", "running"})
+Json = dict[str, Any]
 
 
 def rerun(
@@ -25,163 +26,148 @@ def rerun(
     phase: Phase = None,
     submission: Annotated[
         list[str] | None,
-        typer.Option("--submission", metavar="ID", help="Only this one, finished or failed; repeat it."),
+        typer.Option("--submission", metavar="ID", help="Only this submission, finished or failed; repeatable."),
     ] = None,
     failed: Annotated[
         bool,
         typer.Option(
             "--failed",
-            help="Only those that failed by a fault of the service; those that are scored now count in the quota.",
+            help="Only submissions that failed through a fault of the service; those now scored count against the quota.",
         ),
     ] = False,
-    cancel: Annotated[
-        bool, typer.Option("--cancel", help="Take back what of the running order has not begun.")
-    ] = False,
-    wait: Annotated[bool, typer.Option("--wait", help="Wait until all are scored again.")] = False,
+    cancel: Annotated[bool, typer.Option("--cancel", help="Cancel the rescorings that have not started.")] = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait until all are rescored.")] = False,
     timeout: Annotated[
-        float | None, typer.Option("--timeout", metavar="SECONDS", min=0, help="Seconds to wait at most, with --wait.")
+        float | None, typer.Option("--timeout", metavar="SECONDS", min=0, help="Maximum seconds for --wait.")
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask first.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Skip the confirmation.")] = False,
     url: Url = None,
     token: Token = None,
     as_json: AsJson = False,
 ) -> None:
-    """Score a phase's finished submissions again and compare: what is stored stays, a difference is told.
+    """Score a phase's finished submissions again and report differences; stored scores are not changed.
 
-    New submissions go first. With --wait the exit status is 1 if a value differs or a scoring failed, 3 if the time is
-    over first.
+    New submissions are scored first.
+    With --wait, the exit status is 1 if a score differs or a rescoring failed, and 3 if --timeout expires first.
     """
     if bool(submission) + failed + cancel > 1:
-        raise typer.BadParameter("give one of --submission, --failed and --cancel")
-    until = None if timeout is None else time.monotonic() + timeout
+        raise typer.BadParameter("use only one of --submission, --failed and --cancel")
+    deadline = None if timeout is None else time.monotonic() + timeout
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
         if submission:
-            _rerun_submissions(out, client, submission, wait=wait, until=until)
+            _rerun_submissions(out, client, submission, wait=wait, deadline=deadline)
             return
         name = client.phase(slug, phase)
         if failed:
-            found = [str(row["id"]) for row in client.submissions(slug, name) if row["status"] == "failed"]
-            _rerun_submissions(out, client, found, wait=wait, until=until)
+            ids = [str(row["id"]) for row in client.submissions(slug, name) if row["status"] == "failed"]
+            _rerun_submissions(out, client, ids, wait=wait, deadline=deadline)
         elif cancel:
-            _show_phase_rerun(out, client.cancel_rerun(slug, name))
+            _show_order(out, client.cancel_rerun(slug, name))
         else:
-            _rerun_phase(out, client, slug, name, ask=not yes, wait=wait, until=until)
+            _rerun_phase(out, client, slug, name, ask=not yes, wait=wait, deadline=deadline)
 
 
 def _rerun_phase(
-    out: CommandOutput, client: "Client", slug: str, phase: str, *, ask: bool, wait: bool, until: float | None
+    out: CommandOutput, client: "Client", slug: str, phase: str, *, ask: bool, wait: bool, deadline: float | None
 ) -> None:
     if ask and not _confirm(client.rerun_state(slug, phase), f"{slug}/{phase}"):
         raise typer.Exit(EXIT_FAILED)
-    made = client.rerun_phase(slug, phase)
+    order = client.rerun_phase(slug, phase)
     if wait:
-        with out.count_bar(f"Scoring {slug}/{phase} again") as progress:
-            while made["status"] == "running" and not _is_past(until):
-                progress(made["done"] + made["failed"], made["total"])
+        with out.count_bar(f"Rescoring {slug}/{phase}") as progress:
+            while order["status"] == "running" and not _is_past(deadline):
+                progress(order["done"] + order["failed"], order["total"])
                 time.sleep(POLL_SECONDS)
-                made = client.rerun_state(slug, phase)
-    _show_phase_rerun(out, made)
+                order = client.rerun_state(slug, phase)
+    _show_order(out, order)
     if wait:
-        raise typer.Exit(_exit_status(made["status"] == "running", bool(made["different"] or made["failed"])))
+        raise typer.Exit(_exit_status(order["status"] == "running", bool(order["different"] or order["failed"])))
 
 
-def _confirm(state: dict[str, Any], where: str) -> bool:
-    """Ask on the terminal, with count and estimate; an order that runs already needs no leave."""
-    if state["status"] == "running":
+def _confirm(order: Json, where: str) -> bool:
+    """Confirm on the terminal, with count and estimated duration; an order that is already running needs no consent."""
+    if order["status"] == "running":
         return True
     if not sys.stdin.isatty():
-        raise typer.BadParameter("there is no terminal to ask on, so give it", param_hint="--yes")
-    count, seconds = state["next"]["total"], state["next"]["seconds"]
-    takes = "" if seconds is None else f" It takes about {format_duration(seconds)}."
-    return typer.confirm(f"Score {count} finished submissions of {where} again?{takes}", err=True)
+        raise typer.BadParameter("required, as there is no terminal to confirm on", param_hint="--yes")
+    count, seconds = order["next"]["total"], order["next"]["seconds"]
+    estimate = "" if seconds is None else f" This takes about {format_duration(seconds)}."
+    return typer.confirm(f"Score {count} finished submissions of {where} again?{estimate}", err=True)
 
 
-def _show_phase_rerun(out: CommandOutput, made: dict[str, Any]) -> None:
-    where = f"{made['challenge']}/{made['phase']}"
-    said = {"none": f"{where} was never scored again.", "cancelled": f"Cancelled: {made['done']} were scored again."}
-    said["finished"] = (
-        f"Scored {made['done']} of {made['total']} again: {made['different']} differ, {made['failed']} failed."
-    )
-    said["running"] = (
-        f"{made['done']} of {made['total']} are scored again. Follow it with: "
-        f"assay rerun {made['challenge']} --phase {made['phase']} --wait"
-    )
-    out.result(made, lambda _: out.say(said[made["status"]]))
-    for row in made["differences"]:
+def _show_order(out: CommandOutput, order: Json) -> None:
+    slug, phase, done = order["challenge"], order["phase"], order["done"]
+    messages = {
+        "none": f"{slug}/{phase} has never been rescored.",
+        "cancelled": f"Cancelled; {done} already rescored.",
+        "finished": f"Rescored {done} of {order['total']}: {order['different']} differ, {order['failed']} failed.",
+        "running": f"Rescored {done} of {order['total']} so far. Follow with: assay rerun {slug} --phase {phase} --wait",
+    }
+    out.result(order, lambda _: out.say(messages[order["status"]]))
+    for row in order["differences"]:
         out.note(f"{row['submission']} differs: {_format_difference(row)}")
 
 
-def _format_difference(found: dict[str, Any]) -> str:
-    if found.get("refused"):
-        return "its file is refused now."
-    shown = [
-        f"{one['metric']} ({one['split']}): {one['stored']} stored, {one['computed']} now" for one in found["values"]
+def _format_difference(difference: Json) -> str:
+    if difference.get("refused"):
+        return "its file is now refused."
+    values = [
+        f"{value['metric']} ({value['split']}): {value['stored']} stored, {value['computed']} now"
+        for value in difference["values"]
     ]
-    more = found["count"] - len(shown)
-    return "; ".join(shown) + (f"; and {more} more." if more > 0 else ".")
+    more = difference["count"] - len(values)
+    return "; ".join(values) + (f"; and {more} more." if more > 0 else ".")
 
 
 def _rerun_submissions(
-    out: CommandOutput, client: "Client", ids: Sequence[str], *, wait: bool, until: float | None
+    out: CommandOutput, client: "Client", ids: Sequence[str], *, wait: bool, deadline: float | None
 ) -> None:
-    found, refused = _order_reruns(out, client, ids)
+    rows, refused = _order_reruns(out, client, ids)
     if wait:
-        with out.count_bar("Scoring again") as progress:
-            found = _wait_for_all(client, found, until, progress)
-    out.result(found, lambda _: out.say(_summary(found)))
-    bad = [one for one in found if one["status"] == "failed" or _difference(one) or _rerun_of(one).get("failure")]
-    for one in found:
-        if _difference(one):
-            out.note(f"{one['id']} differs: {_format_difference(_difference(one))}")
+        with out.count_bar("Rescoring") as progress:
+            while (waiting := sum(map(_is_unfinished, rows))) and not _is_past(deadline):
+                progress(len(rows) - waiting, len(rows))
+                time.sleep(POLL_SECONDS)
+                rows = [client.submission(str(row["id"])) if _is_unfinished(row) else row for row in rows]
+    waiting = sum(map(_is_unfinished, rows))
+    message = f"Rescored {len(rows) - waiting} of {len(rows)} so far." if waiting else f"Rescored {len(rows)}."
+    out.result(rows, lambda _: out.say(message))
+    bad = refused
+    for row in rows:
+        difference = _rerun_of(row).get("difference")
+        bad |= bool(row["status"] == "failed" or difference or _rerun_of(row).get("failure"))
+        if difference:
+            out.note(f"{row['id']} differs: {_format_difference(difference)}")
     if wait or refused:
-        raise typer.Exit(_exit_status(wait and any(map(_is_unfinished, found)), bool(bad) or refused))
+        raise typer.Exit(_exit_status(wait and waiting > 0, bad))
 
 
-def _order_reruns(out: CommandOutput, client: "Client", ids: Sequence[str]) -> tuple[list[dict[str, Any]], bool]:
-    """Order them one by one, and whether any was refused: of several the others are scored all the same."""
+def _order_reruns(out: CommandOutput, client: "Client", ids: Sequence[str]) -> tuple[list[Json], bool]:
+    """Order the rescorings one by one; also returns whether any was refused, which does not stop the others."""
     from app.client import ApiError
 
-    found, refused = [], False
-    for each in ids:
+    rows, refused = [], False
+    for submission_id in ids:
         try:
-            found.append(client.rerun(each))
-        except ApiError as fault:
-            if len(ids) == 1 or fault.code != "not_rescorable":
+            rows.append(client.rerun(submission_id))
+        except ApiError as error:
+            if len(ids) == 1 or error.code != "not_rescorable":
                 raise
-            out.note(f"{each}: {fault.detail} {fault.remedy or ''}".rstrip())
+            out.note(f"{submission_id}: {error.detail} {error.remedy or ''}".rstrip())
             refused = True
-    return found, refused
+    return rows, refused
 
 
-def _wait_for_all(
-    client: "Client", found: list[dict[str, Any]], until: float | None, progress: Callable[[int, int], None]
-) -> list[dict[str, Any]]:
-    while any(map(_is_unfinished, found)) and not _is_past(until):
-        progress(sum(not _is_unfinished(one) for one in found), len(found))
-        time.sleep(POLL_SECONDS)
-        found = [client.submission(str(one["id"])) if _is_unfinished(one) else one for one in found]
-    return found
+def _rerun_of(row: Json) -> Json:
+    return row.get("rerun") or {}
 
 
-def _summary(found: Sequence[dict[str, Any]]) -> str:
-    waiting = sum(map(_is_unfinished, found))
-    return f"{len(found) - waiting} of {len(found)} are scored again." if waiting else f"Scored {len(found)} again."
+def _is_unfinished(row: Json) -> bool:
+    return row["status"] in UNFINISHED_STATUSES or _rerun_of(row).get("status") in UNFINISHED_STATUSES
 
 
-def _rerun_of(one: dict[str, Any]) -> dict[str, Any]:
-    return one.get("rerun") or {}
-
-
-def _difference(one: dict[str, Any]) -> dict[str, Any]:
-    return _rerun_of(one).get("difference") or {}
-
-
-def _is_unfinished(one: dict[str, Any]) -> bool:
-    return one["status"] in UNFINISHED_STATUSES or _rerun_of(one).get("status") in UNFINISHED_STATUSES
-
-
-def _is_past(until: float | None) -> bool:
-    return until is not None and time.monotonic() >= until
+def _is_past(deadline: float | None) -> bool:
+    return deadline is not None and time.monotonic() >= deadline
 
 
 def _exit_status(waiting: bool, bad: bool) -> int:

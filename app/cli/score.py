@@ -1,4 +1,4 @@
-"""The command that scores two files without a service."""
+"""The command that scores predictions against a gold file, without a service."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -43,18 +43,16 @@ if TYPE_CHECKING:
     from app.scoring.declaration.metric import MetricCall, Result
 
 
-_PerClass = Annotated[bool, typer.Option("--per-class", help="Show the counts and measures of each class.")]
+_PerClass = Annotated[bool, typer.Option("--per-class", help="Show counts and measures per class.")]
 _Confusion = Annotated[bool, typer.Option("--confusion", help="Show the confusion matrix.")]
-_All = Annotated[
-    bool, typer.Option("--all", help="Without --metric: show all metrics by family, not only the common ones.")
-]
+_All = Annotated[bool, typer.Option("--all", help="Show all metrics by family, not only the common ones.")]
 _Report = Annotated[
     Path | None,
     typer.Option(
         "--report",
         metavar="FILE",
         dir_okay=False,
-        help="Write the detailed report: classes, confusion, curves, calibration, folds as .json, or the classes as .csv.",
+        help="Write a detailed report to a .json file (classes, confusion, curves, calibration, folds) or .csv file (classes).",
     ),
 ]
 
@@ -80,11 +78,11 @@ def score(
     gold_layout: GoldLayout = None,
     per_class: _PerClass = False,
     confusion: _Confusion = False,
-    every: _All = False,
+    show_all: _All = False,
     report: _Report = None,
     as_json: AsJson = False,
 ) -> None:
-    """Score a file of predictions against a gold file on this machine, with the service's own scorer."""
+    """Score predictions against a gold file on this machine, with the same scorer as the service."""
     options = value_parsing.parse_option_pairs(option or ()) | ({"preset": preset} if preset else {})
     beside = {
         "train-frequencies": train_frequencies,
@@ -95,7 +93,7 @@ def score(
         "groups": groups,
     }
     with command_output(as_json=as_json) as out:
-        _check_options(report, every=every, metrics=metric)
+        table_options = _checked_options(ScoreTableOptions(bool(metric), show_all, per_class, confusion), report)
         files = read_gold_and_predictions(
             gold,
             predictions,
@@ -108,59 +106,52 @@ def score(
             beside=beside,
             preset=options.get("preset"),
         )
-        _score_and_show(
-            out,
-            files,
-            metric or (),
-            options,
-            shown=ScoreTableOptions(bool(metric), every, per_class, confusion),
-            path=report,
-        )
+        _score_and_show(out, files, metric or (), options, table_options=table_options, report_path=report)
 
 
-def _check_options(report: Path | None, *, every: bool, metrics: Sequence[str] | None) -> None:
-    """Refuse --all beside --metric, and a file for the report whose name does not say the format."""
-    if every and metrics:
-        raise typer.BadParameter("it lists all metrics; leave --metric away", param_hint="--all")
+def _checked_options(table_options: ScoreTableOptions, report: Path | None) -> ScoreTableOptions:
+    """The options, unless they conflict or the format of the report is unknown."""
+    if table_options.show_all and table_options.chosen:
+        raise typer.BadParameter("not allowed with --metric", param_hint="--all")
     if report is not None and report.suffix.lower() not in {".json", ".csv"}:
         raise typer.BadParameter(f"'{report.name}' must end in .json or .csv", param_hint="--report")
+    return table_options
 
 
 def _score_and_show(
     out: CommandOutput,
     files: GoldAndPredictions,
-    asked: Sequence[str],
+    metrics: Sequence[str],
     options: Mapping[str, str],
     *,
-    shown: ScoreTableOptions,
-    path: Path | None,
+    table_options: ScoreTableOptions,
+    report_path: Path | None,
 ) -> None:
-    outcome = files.score(metric_chooser(asked, options), options, wants_scores=wants_scores(asked) or path is not None)
+    needs_scores = report_path is not None or wants_scores(metrics)
+    outcome = files.score(metric_chooser(metrics, options), options, wants_scores=needs_scores)
     if outcome.case is None:
-        files.check_positive_label(outcome)
-        report_problems_and_exit(out, outcome)
-    said = _collect_notes(outcome, files.notes, outcome.calls)
-    report = _build_report(outcome, options, confusion=shown.confusion) | {"notes": said.all()}
-    if path is not None:
-        _write_report(outcome, options, said.all(), path)
-    groups = shown.groups(report["task"], outcome.calls)
-    out.result(report, lambda console: show_scores(console, report, groups, shown))
+        report_problems_and_exit(out, files, outcome)
+    notes = _collect_notes(outcome, files.notes, outcome.calls).all()
+    report = _build_report(outcome, options, confusion=table_options.confusion) | {"notes": notes}
+    if report_path is not None:
+        _write_report(outcome, options, notes, report_path)
+    groups = table_options.groups(report["task"], outcome.calls)
+    out.result(report, lambda console: show_scores(console, report, groups, table_options))
     if not out.as_json:
-        listed = [call for _, calls in groups for call in calls]
-        for note in _collect_notes(outcome, files.notes, listed).condensed():
-            out.note(f"Note: {note}")
+        shown = [call for _, calls in groups for call in calls]
+        out.notes(_collect_notes(outcome, files.notes, shown).condensed())
 
 
-def _collect_notes(outcome: "OfflineOutcome", beside: Sequence[str], calls: "Sequence[MetricCall]") -> ScoreNotes:
-    """All that is to be said about these scores; every null has a note that says why."""
-    said = ScoreNotes([*beside, *outcome.notes])
+def _collect_notes(outcome: "OfflineOutcome", general: Sequence[str], calls: "Sequence[MetricCall]") -> ScoreNotes:
+    """The notes on these scores; every undefined value has one that gives the reason."""
+    notes = ScoreNotes([*general, *outcome.notes])
     for call in calls:
         result = outcome.scores["all"][call.text]
         if result.value is None and result.data is None:
-            said.undefined(call.requested, str(result.reason))
+            notes.add_undefined(call.requested, str(result.reason))
         for note in result.notes:
-            said.add_for_metric(call.requested, note)
-    return said
+            notes.add_for_metric(call.requested, note)
+    return notes
 
 
 def _build_report(outcome: "OfflineOutcome", options: Mapping[str, str], *, confusion: bool) -> dict[str, Any]:
@@ -171,7 +162,7 @@ def _build_report(outcome: "OfflineOutcome", options: Mapping[str, str], *, conf
 
     case = outcome.case
     assert case is not None
-    found: dict[str, Any] = {
+    report: dict[str, Any] = {
         "task": case.spec.task,
         "n": case.gold.n,
         "classes": list(case.spec.classes),
@@ -180,21 +171,19 @@ def _build_report(outcome: "OfflineOutcome", options: Mapping[str, str], *, conf
     }
     data = {call.requested: outcome.scores["all"][call.text].data for call in outcome.calls if not call.metric.scalar}
     if data:
-        found["data"] = data
+        report["data"] = data
     splits = {name: _metric_values(outcome.calls, scores) for name, scores in outcome.scores.items() if name != "all"}
     if splits:
-        found["splits"] = splits
+        report["splits"] = splits
     if confusion and (case.spec.task == "multilabel" or case.acceptable):
-        raise CommandError(
-            "no_confusion", "A confusion matrix needs one label per instance.", "Leave --confusion away."
-        )
+        raise CommandError("no_confusion", "A confusion matrix needs one label per instance.", "Omit --confusion.")
     if confusion:
-        found["confusion"] = scale_weighted_counts(confusion_of(case), case.weight_unit)
-    return found
+        report["confusion"] = scale_weighted_counts(confusion_of(case), case.weight_unit)
+    return report
 
 
 def _write_report(outcome: "OfflineOutcome", options: Mapping[str, str], notes: Sequence[str], path: Path) -> None:
-    """Write the detailed report to a file, in the format that its name says."""
+    """Write the detailed report to a file, as CSV or JSON according to its suffix."""
     import json
 
     from app.scoring import SCORER_VERSION
@@ -208,12 +197,12 @@ def _write_report(outcome: "OfflineOutcome", options: Mapping[str, str], notes: 
         "notes": list(notes),
         "metrics": _metric_values(outcome.calls, outcome.scores["all"]),
     }
-    found = build_detailed_report(outcome.case, options, ["per_class"] if as_csv else None)
+    report = build_detailed_report(outcome.case, options, ["per_class"] if as_csv else None)
     with path.open("w", encoding="utf-8", newline="") as target:
         if as_csv:
-            write_csv(found, "per_class", target)
+            write_csv(report, "per_class", target)
         else:
-            json.dump(head | found, target, ensure_ascii=False, allow_nan=False)
+            json.dump(head | report, target, ensure_ascii=False, allow_nan=False)
 
 
 def _metric_values(calls: "Sequence[MetricCall]", results: "Mapping[str, Result]") -> dict[str, float | None]:

@@ -1,4 +1,4 @@
-"""Commands of whoever runs the service: serve, migrate, and accounts made beside the API."""
+"""Commands that run the service, migrate its database, and create accounts and tokens directly in it."""
 
 import gc
 from collections.abc import Iterator
@@ -17,25 +17,29 @@ if TYPE_CHECKING:
     from app.store.session import WriteSession
 
 
-SETTINGS_REMEDY = "Correct the variable that is named, or unset it; docs/settings.md lists all."
+SETTINGS_REMEDY = "Correct or unset the variable; docs/settings.md lists all."
 
 
-def load_settings(**given: Any) -> "Settings":
-    """The settings of the environment, overridden by what was given on the command line."""
+def _bad_setting_error(detail: str, remedy: str = SETTINGS_REMEDY) -> CommandError:
+    return CommandError("bad_setting", f"{detail}.", remedy)
+
+
+def load_settings(**overrides: Any) -> "Settings":
+    """The settings of the environment, with overrides from the command line."""
     from pydantic import ValidationError
 
     from app.settings import Settings
 
     try:
-        settings = Settings(**{name: value for name, value in given.items() if value is not None})
+        settings = Settings(**{name: value for name, value in overrides.items() if value is not None})
     except ValidationError as error:
         # Names and reasons only: a value may be a secret.
         faults = "; ".join(_describe_setting_error(fault) for fault in error.errors(include_input=False))
-        raise CommandError("bad_setting", f"A setting is wrong: {faults}.", SETTINGS_REMEDY) from None
+        raise _bad_setting_error(f"Invalid setting: {faults}") from None
     try:
         _ = settings.database
     except (OSError, ValueError) as error:
-        raise CommandError("bad_setting", f"ASSAY_DATABASE_URL_FILE is wrong: {error}.", SETTINGS_REMEDY) from None
+        raise _bad_setting_error(f"Invalid ASSAY_DATABASE_URL_FILE: {error}") from None
     _require_database_url(settings.database)
     if settings.files_url and not settings.s3_secret_key:
         _require_readable("s3_secret_key_file", settings.s3_secret_key_file)
@@ -43,50 +47,46 @@ def load_settings(**given: Any) -> "Settings":
 
 
 def _describe_setting_error(fault: Any) -> str:
-    """One fault of the settings: the variable, and what is wrong with it."""
+    """The variable and what is wrong with it."""
     from app.settings import Settings
 
-    if not fault["loc"]:  # several settings that do not go together
+    if not fault["loc"]:  # settings that conflict with each other
         return str(fault["ctx"]["error"])
     name = str(fault["loc"][0]).lower().removeprefix("assay_")
-    said = fault["msg"]
+    message = fault["msg"]
     if fault["type"] == "string_pattern_mismatch":
-        said = f"it is not of the form wanted. {Settings.model_fields[name].description}".rstrip(".")
-    return f"ASSAY_{name.upper()}: {said}"
+        message = f"the format is wrong. {Settings.model_fields[name].description}".rstrip(".")
+    return f"ASSAY_{name.upper()}: {message}"
 
 
 def _require_readable(name: str, path: Path | None) -> None:
-    """Refuse a file of a secret that cannot be read, by the name of its setting."""
+    """Refuse a secret's file that cannot be read; `name` is its setting."""
     try:
         if path is not None:
             path.open("rb").close()
     except OSError as error:
-        detail = f"ASSAY_{name.upper()} is wrong: {path}: {error.strerror or error}."
-        raise CommandError("bad_setting", detail, SETTINGS_REMEDY) from None
+        raise _bad_setting_error(f"Invalid ASSAY_{name.upper()}: {path}: {error.strerror or error}") from None
 
 
 def _require_database_url(address: str) -> None:
-    """Refuse what is no URL, without a word of it: a part of the password may stand where the host should."""
+    """Refuse an invalid URL, without quoting it: part of a password with an unescaped @ would be taken for the host."""
     from sqlalchemy.engine import make_url
     from sqlalchemy.exc import ArgumentError
 
     try:
-        sound = "@" not in (make_url(address).host or "")
+        valid = "@" not in (make_url(address).host or "")
     except (ArgumentError, ValueError):
-        sound = False
-    if not sound:
-        raise CommandError(
-            "bad_setting",
-            "The URL of the database cannot be read.",
-            "Write postgresql+psycopg://user:password@host:5432/name; in the password %40 stands for @, %3A for :, %2F for /.",
-        )
+        valid = False
+    if not valid:
+        remedy = "Use postgresql+psycopg://user:password@host:5432/name; in the password write %40 for @, %3A for :, %2F for /."
+        raise _bad_setting_error("The database URL is invalid", remedy)
 
 
 Workers = Annotated[int | None, typer.Option("--workers", metavar="NUMBER", min=1, help="Number of scoring processes.")]
 
 
 def serve(host: Host = None, port: Port = None, data_dir: DataDir = None, workers: Workers = None) -> None:
-    """Run everything in one process tree: migrations, API, scoring."""
+    """Run the whole service: migrations, API and scoring."""
     with command_output(as_json=False):
         settings = load_settings(host=host, port=port, data_dir=data_dir, workers=workers)
         _require_readable("admin_token_file", settings.admin_token_file)
@@ -98,7 +98,7 @@ def serve(host: Host = None, port: Port = None, data_dir: DataDir = None, worker
 
 
 def api(host: Host = None, port: Port = None, data_dir: DataDir = None) -> None:
-    """Run the API alone, beside others and workers (PostgreSQL)."""
+    """Run the API without scoring; any number of APIs and workers can run in parallel (PostgreSQL only)."""
     with command_output(as_json=False):
         settings = load_settings(host=host, port=port, data_dir=data_dir)
         _require_readable("admin_token_file", settings.admin_token_file)
@@ -107,15 +107,13 @@ def api(host: Host = None, port: Port = None, data_dir: DataDir = None) -> None:
             from app.worker.worker import PostgresqlRequired
 
         if not settings.on_postgresql:
-            raise PostgresqlRequired(
-                "An API without scoring needs PostgreSQL and workers; on SQLite 'assay serve' does it all."
-            )
+            raise PostgresqlRequired("An API without scoring needs PostgreSQL; on SQLite use 'assay serve'.")
         with explained_start_errors():
             main.serve(settings, scoring=False)
 
 
 def worker(data_dir: DataDir = None, workers: Workers = None) -> None:
-    """Score what is submitted, beside any number of other workers (PostgreSQL)."""
+    """Score submissions; any number of workers can run in parallel (PostgreSQL only)."""
     with command_output(as_json=False):
         settings = load_settings(data_dir=data_dir, workers=workers)
         with paused_garbage_collection():
@@ -127,7 +125,7 @@ def worker(data_dir: DataDir = None, workers: Workers = None) -> None:
 
 @contextmanager
 def paused_garbage_collection() -> Iterator[None]:
-    """Load programs without the cyclic collector: what they load stays, and searching it takes a fifth of the time."""
+    """Import modules without the cyclic garbage collector, which would take a fifth of the import time and free nothing."""
     gc.disable()
     try:
         yield
@@ -138,50 +136,47 @@ def paused_garbage_collection() -> Iterator[None]:
 
 @contextmanager
 def explained_start_errors() -> Iterator[None]:
-    """Say in a sentence why a program cannot start."""
+    """Turn errors at start into command errors with a remedy."""
     from app.actions.accounts.bootstrap import WeakAdminToken
     from app.runtime import data_folder
 
     try:
         yield
     except WeakAdminToken as error:
-        raise CommandError(
-            "bad_setting",
-            f"{error}.",
-            "Put a longer one into ASSAY_ADMIN_TOKEN or its file (ASSAY_ADMIN_TOKEN_FILE), or unset it.",
-        ) from None
+        remedy = "Set a longer one in ASSAY_ADMIN_TOKEN or its file (ASSAY_ADMIN_TOKEN_FILE), or unset it."
+        raise _bad_setting_error(str(error), remedy) from None
     except data_folder.AddressInUse as error:
-        remedy = "Take another port: --port, for a worker's own ASSAY_WORKER_PORT."
+        remedy = "Choose another port: --port; for a worker, ASSAY_WORKER_PORT."
         raise CommandError("address_taken", f"{error}.", remedy) from None
     except data_folder.DataFolderInUse as error:
         raise already_served_error(error) from None
 
 
 def already_served_error(error: Exception) -> CommandError:
-    """The refusal to use a data folder that another service holds."""
+    """The error for a data folder that another service has locked."""
     detail = str(error)[:1].upper() + str(error)[1:]
-    return CommandError("already_served", f"{detail}.", "End that one first, or take another: --data-dir.")
+    return CommandError("already_served", f"{detail}.", "Stop that service first, or use another folder: --data-dir.")
 
 
 def migrate(data_dir: DataDir = None, as_json: AsJson = False) -> None:
-    """Bring the database to the schema of this version."""
+    """Migrate the database to the schema of this version."""
     with command_output(as_json=as_json) as out:
         settings = load_settings(data_dir=data_dir)
         from app.runtime import data_folder
         from app.store.migrate import upgrade
 
-        # On SQLite the schema must not change under a service at work; on PostgreSQL a lock of the database sees to it
-        # that one migrates, and services of the earlier version go on as far as its changes let them.
-        alone = nullcontext() if settings.on_postgresql else data_folder.lock_data_folder(settings.data_dir)
-        with explained_start_errors(), alone:
+        # On SQLite the schema must not change while a service is running. On PostgreSQL a database lock ensures that only
+        # one process migrates, and services of the previous version continue as far as the changes allow.
+        lock = nullcontext() if settings.on_postgresql else data_folder.lock_data_folder(settings.data_dir)
+        with explained_start_errors(), lock:
             before, after = upgrade(settings)
-        text = f"The database is at revision {after} already." if before == after else f"Migrated to revision {after}."
+        text = f"The database is already at revision {after}." if before == after else f"Migrated to revision {after}."
         out.result({"before": before, "after": after}, lambda _: out.say(text))
 
 
 @contextmanager
 def _write_transaction(settings: "Settings") -> Iterator["WriteSession"]:
-    """A transaction on the database of the settings, which has to be there: a mistyped folder is not to become one."""
+    """A write transaction on the existing database; a mistyped folder must not create a new one."""
     from app.store.migrate import current_revision, require_head
     from app.store.session import Database
 
@@ -198,7 +193,7 @@ def _write_transaction(settings: "Settings") -> Iterator["WriteSession"]:
 
 
 def require_database_file(settings: "Settings") -> None:
-    """Refuse before SQLite would make an empty file."""
+    """Refuse a missing SQLite database before the driver creates an empty file."""
     from sqlalchemy.engine import make_url
 
     url = make_url(settings.database)
@@ -207,9 +202,9 @@ def require_database_file(settings: "Settings") -> None:
 
 
 def no_database_error(settings: "Settings") -> CommandError:
-    """The refusal where a database has to be there."""
+    """The error for a missing database."""
     where = "at ASSAY_DATABASE_URL" if settings.database_url else f"in {settings.data_dir}"
-    remedy = "Check --data-dir; 'assay migrate' makes a database, and so does 'assay serve'."
+    remedy = "Check --data-dir; 'assay migrate' and 'assay serve' create a database."
     return CommandError("no_database", f"There is no database {where}.", remedy)
 
 
@@ -218,23 +213,23 @@ def create_user(
     email: Email,
     name: Annotated[str, typer.Option("--name", metavar="NAME", help="Name of the person.")],
     password: Password = None,
-    admin: Annotated[bool, typer.Option("--admin", help="An administrator.")] = False,
-    approved: Annotated[
-        bool, typer.Option("--approved", help="May create challenges where that needs approval.")
-    ] = False,
+    admin: Annotated[bool, typer.Option("--admin", help="Make the account an administrator.")] = False,
+    approved: Annotated[bool, typer.Option("--approved", help="Approve it to create challenges.")] = False,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
     """Create an account directly in the database."""
-    word = prompt_password(password, new=True)
+    password = prompt_password(password, new=True)
     with command_output(as_json=as_json) as out:
         settings = load_settings(data_dir=data_dir)
         from app.actions.accounts import bootstrap
 
         with _write_transaction(settings) as session:
-            user = bootstrap.create_user(session, email=email, name=name, password=word, admin=admin, approved=approved)
-            made = {key: getattr(user, key) for key in ("id", "email", "name", "admin", "approved")}
-        out.result(made, lambda _: out.say(f"Created {made['email']} ({made['id']})."))
+            user = bootstrap.create_user(
+                session, email=email, name=name, password=password, admin=admin, approved=approved
+            )
+            value = {key: getattr(user, key) for key in ("id", "email", "name", "admin", "approved")}
+        out.result(value, lambda _: out.say(f"Created {value['email']} ({value['id']})."))
 
 
 def create_token(
@@ -242,11 +237,11 @@ def create_token(
     scope: Annotated[
         list[str] | None,
         typer.Option(
-            "--scope", metavar="SCOPE", help="read, submit, organize or admin; repeat it (default: by account)."
+            "--scope", metavar="SCOPE", help="read, submit, organize or admin (default: by account); repeatable."
         ),
     ] = None,
     days: Annotated[
-        int | None, typer.Option("--days", metavar="DAYS", min=1, help="Days that it is valid (default: 90).")
+        int | None, typer.Option("--days", metavar="DAYS", min=1, help="Days until it expires (default: 90).")
     ] = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
@@ -259,9 +254,11 @@ def create_token(
 
         unknown = sorted(set(scope or ()) - set(SCOPES))
         if unknown:
-            raise typer.BadParameter(f"unknown scope {', '.join(unknown)}; there are {', '.join(SCOPES)}")
+            raise typer.BadParameter(
+                f"unknown scope {', '.join(unknown)}; use {', '.join(SCOPES)}", param_hint="--scope"
+            )
         with _write_transaction(settings) as session:
             row, text = bootstrap.create_token(session, email=email, scopes=scope or None, days=days)
             expires = row.expires_at.isoformat()
-            made = {"id": row.id, "token": text, "scopes": list(row.scopes), "expires_at": expires}
-        out.result(made, lambda _: out.say(text))
+            value = {"id": row.id, "token": text, "scopes": list(row.scopes), "expires_at": expires}
+        out.result(value, lambda _: out.say(text))

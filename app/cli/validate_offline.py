@@ -1,4 +1,4 @@
-"""Checks predictions on this machine, against ids and classes alone."""
+"""Validates predictions offline, against ids and classes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class OfflineChallenge:
-    """What is known of a challenge without its service: files of ids, classes and recipe, and the task."""
+    """What an offline check knows of a challenge: files with ids, classes and recipe, and the task."""
 
     ids: Path
     classes: Path
@@ -25,44 +25,46 @@ class OfflineChallenge:
     recipe: Path | None = None
 
 
-def validate_file(file: Path, told: OfflineChallenge, layout: str | None = None) -> tuple[dict[str, Any], list[str]]:
-    """Check predictions against ids and classes alone: `{"valid", "total", "problems", "notes"}`, and what was assumed.
+def validate_file(
+    file: Path, challenge: OfflineChallenge, layout: str | None = None
+) -> tuple[dict[str, Any], list[str]]:
+    """Validate predictions against ids and classes: `{"valid", "total", "problems", "notes"}`, and the assumptions made.
 
-    With the task and the recipe of the challenge, in every byte what its service answers to a dry run under its default
-    limits; without a recipe, as under one without options whose metrics need labels.
+    With the task and the recipe of the challenge, the report is byte for byte the service's reply to a dry run under its
+    default limits; without a recipe, that under a recipe without options whose metrics need only labels.
     """
     from app.pipeline import normalize_distinct, validate_predictions
     from app.scoring.declaration.task import TaskSpec
 
-    positive = told.positive_label
-    kind, said = (told.task, []) if told.task is not None else value_parsing.infer_task(file, positive, layout)
-    spec = TaskSpec(kind, normalize_distinct(value_parsing.read_strings(told.classes)), positive)
+    task, positive, assumptions = challenge.task, challenge.positive_label, list[str]()
+    if task is None:
+        task, assumptions = value_parsing.infer_task(file, positive, layout)
+    spec = TaskSpec(task, normalize_distinct(value_parsing.read_strings(challenge.classes)), positive)
     if positive is not None and positive not in spec.classes:
-        value_parsing.refuse_positive_label(positive, spec.classes)
-    rules = None if told.recipe is None else _rules_of_recipe(value_parsing.read_json(told.recipe), spec)
-    ids = sorted(normalize_distinct(value_parsing.read_ids(told.ids)))  # as the service has them, whatever the file is
+        value_parsing.refuse_unknown_label(positive, spec.classes, "--positive-label")
+    rules = None if challenge.recipe is None else _rules_of_recipe(value_parsing.read_json(challenge.recipe), spec)
+    ids = sorted(normalize_distinct(value_parsing.read_ids(challenge.ids)))  # in the order of the service
     try:
         _, problems, notes = validate_predictions(ids, spec, value_parsing.make_source(file, layout), rules=rules)
     except MemoryError:
-        remedy = "Leave out what is not scored, or check it by the service."
-        raise CommandError("too_large", f"{file}: reading it takes more memory than there is.", remedy) from None
+        remedy = "Remove data that is not scored, or check it by the service."
+        raise CommandError("too_large", f"{file}: not enough memory to read it.", remedy) from None
     if rules is None:
-        said = [*said, "checked without a recipe; what its metrics ask for beyond labels is checked with --recipe"]
-    return problems.to_dict() | {"notes": notes}, said
+        assumptions = [*assumptions, "checked without a recipe; --recipe checks what metrics need besides labels"]
+    return problems.to_dict() | {"notes": notes}, assumptions
 
 
-def _rules_of_recipe(found: Any, spec: "TaskSpec") -> "ReadingRules":
-    """What the recipe refuses; it may stand inside a challenge or a version of a recipe, as the service shows them."""
+def _rules_of_recipe(body: Any, spec: "TaskSpec") -> "ReadingRules":
+    """What the recipe refuses; `body` may be a recipe, a recipe version or a challenge, as the service returns them."""
     from app.formats import ReadingRules
     from app.scoring.declaration.recipe import parse_recipe
 
-    body = found
     for key in ("recipe", "body"):
         if isinstance(body, Mapping) and isinstance(body.get(key), Mapping):
             body = body[key]
     if not isinstance(body, Mapping) or "primary" not in body:
-        detail = "The recipe file holds no recipe."
-        raise CommandError("wrong_shape", detail, "Give the JSON of GET /challenges/{slug}/recipe.")
+        detail = "The recipe file contains no recipe."
+        raise CommandError("wrong_shape", detail, "Use the JSON of GET /challenges/{slug}/recipe.")
     fields = ("primary", "metrics", "tie_breakers", "options", "selection", "decision", "disclosure")
     known = {name: body[name] for name in fields if name in body}
     parsed = parse_recipe(known, spec.task, positive_label=spec.positive_label, classes=spec.classes, stored=True)

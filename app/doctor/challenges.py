@@ -1,4 +1,4 @@
-"""Checks of the challenges: rules that give the gold labels away, open phases that have none, names that look alike."""
+"""Checks of challenges: rules that disclose gold labels, open phases without gold, and team names that look alike."""
 
 from app.actions.challenges.challenge_warnings import (
     find_confusable_team_names,
@@ -6,60 +6,51 @@ from app.actions.challenges.challenge_warnings import (
     list_inference_bounds,
     phases_without_gold,
 )
-from app.doctor.check_declaration import REACHABLE_CHECK, SCHEMA_CHECK, SETTINGS_CHECK, CheckResult, check, ok, warning
+from app.doctor.check_declaration import NEEDS_SCHEMA, CheckResult, check, ok, warning
 from app.doctor.installation import Installation
 
-REQUIRED_CHECKS = (SETTINGS_CHECK, REACHABLE_CHECK, SCHEMA_CHECK)
-MAX_LISTED_PHASES = 20  # phases that are listed
+MAX_LISTED_PHASES = 20
 
 
 @check(
     "challenges.rules",
-    needs=REQUIRED_CHECKS,
-    remedy="Their organizers can set a quota in total, hide the board until the phase closes and then show fewer digits, "
-    "show fewer metrics, choose metrics that count, and leave curves out of the reports: assay challenge show SLUG.",
+    needs=NEEDS_SCHEMA,
+    remedy="Their organizers can set a total quota, hide the board until the phase closes and then show fewer digits, show "
+    "fewer metrics, choose count-based metrics, and leave curves out of the reports: assay challenge show SLUG.",
 )
-def check_risky_rules(patient: Installation) -> CheckResult:
-    """No published challenge that is not over has rules by which its gold labels can be read."""
-    with patient.session() as session:
-        found = find_risky_rules(session)
-    return warning(" ".join(found)) if found else ok("None.")
+def check_risky_rules(installation: Installation) -> CheckResult:
+    """No published challenge that is still running has rules that let participants infer its gold labels."""
+    with installation.session() as session:
+        risks = find_risky_rules(session)
+    return warning(" ".join(risks)) if risks else ok("None.")
 
 
-@check(
-    "challenges.inference",
-    needs=REQUIRED_CHECKS,
-    remedy="assay challenge show SLUG says what lowers it.",
-)
-def check_inference_bounds(patient: Installation) -> CheckResult:
-    """How many gold labels of each phase one team can come to know at most by the scores that it is shown."""
-    with patient.session() as session:
-        found = list_inference_bounds(session)
-    if not found:
-        return ok("No phase to come has gold.")
-    more = f", and {len(found) - MAX_LISTED_PHASES} more" if len(found) > MAX_LISTED_PHASES else ""
-    return ok(f"Labels that one team can come to know at most: {', '.join(found[:MAX_LISTED_PHASES])}{more}.")
+@check("challenges.inference", needs=NEEDS_SCHEMA, remedy="'assay challenge show SLUG' says what lowers the bound.")
+def check_inference_bounds(installation: Installation) -> CheckResult:
+    """For each phase, the most gold labels that one team can infer from the scores shown to it."""
+    with installation.session() as session:
+        bounds = list_inference_bounds(session)
+    if not bounds:
+        return ok("No current or coming phase has gold.")
+    more = f", and {len(bounds) - MAX_LISTED_PHASES} more" if len(bounds) > MAX_LISTED_PHASES else ""
+    return ok(f"The most labels that one team can infer: {', '.join(bounds[:MAX_LISTED_PHASES])}{more}.")
 
 
-@check(
-    "challenges.gold",
-    needs=REQUIRED_CHECKS,
-    remedy="Their organizers have to upload and activate it: assay gold upload.",
-)
-def check_open_phases_have_gold(patient: Installation) -> CheckResult:
-    """Every open phase has active gold: without it, submissions are refused."""
-    with patient.session() as session:
-        found = phases_without_gold(session)
-    return warning(f"Without gold: {', '.join(found)}.") if found else ok("All have.")
+@check("challenges.gold", needs=NEEDS_SCHEMA, remedy="An organizer must upload and activate gold: assay gold upload.")
+def check_open_phases_have_gold(installation: Installation) -> CheckResult:
+    """Every open phase has active gold; without it, submissions are refused."""
+    with installation.session() as session:
+        phases = phases_without_gold(session)
+    return warning(f"Without gold: {', '.join(phases)}.") if phases else ok("All have gold.")
 
 
 @check(
     "challenges.names",
-    needs=REQUIRED_CHECKS,
-    remedy="New teams get no such name. Their organizers can bar a team that poses as another one.",
+    needs=NEEDS_SCHEMA,
+    remedy="New teams cannot take such a name. The organizers can bar a team that impersonates another.",
 )
-def check_confusable_names(patient: Installation) -> CheckResult:
+def check_confusable_names(installation: Installation) -> CheckResult:
     """No two teams of a challenge have names that look the same."""
-    with patient.session() as session:
-        found = find_confusable_team_names(session)
-    return warning(" ".join(found)) if found else ok("None.")
+    with installation.session() as session:
+        names = find_confusable_team_names(session)
+    return warning(" ".join(names)) if names else ok("None.")

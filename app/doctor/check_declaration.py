@@ -1,4 +1,4 @@
-"""How a check is declared: a key, what must be ready before it, what mends it, and a function that looks."""
+"""Declares doctor checks: a key, the checks it depends on, a remedy, and the function that does the check."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,37 +12,39 @@ BackendKind = Literal["sqlite", "postgresql", "folder", "bucket"]
 SETTINGS_CHECK = "settings.values"
 REACHABLE_CHECK = "database.reachable"
 SCHEMA_CHECK = "database.schema"
-CHECK_TIMEOUT_SECONDS = 30.0  # that a check may take
+NEEDS_DATABASE = (SETTINGS_CHECK, REACHABLE_CHECK)
+NEEDS_SCHEMA = (*NEEDS_DATABASE, SCHEMA_CHECK)
+CHECK_TIMEOUT_SECONDS = 30.0  # for one check
 DEEP_CHECK_TIMEOUT_SECONDS = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """What a look gave; `remedy` where it is another than the declared one."""
+    """The outcome of a check; `remedy` overrides the declared one."""
 
     state: CheckState
-    seen: str
+    observation: str
     remedy: str | None = None
 
 
-def ok(seen: str) -> CheckResult:
-    """All is well."""
-    return CheckResult("ok", seen)
+def ok(observation: str) -> CheckResult:
+    """Nothing is wrong."""
+    return CheckResult("ok", observation)
 
 
-def warning(seen: str, remedy: str | None = None) -> CheckResult:
-    """It works, but somebody should know."""
-    return CheckResult("warning", seen, remedy)
+def warning(observation: str, remedy: str | None = None) -> CheckResult:
+    """It works, but an administrator should know about this."""
+    return CheckResult("warning", observation, remedy)
 
 
-def problem(seen: str, remedy: str | None = None) -> CheckResult:
-    """It does not work, or will lose something."""
-    return CheckResult("problem", seen, remedy)
+def problem(observation: str, remedy: str | None = None) -> CheckResult:
+    """It does not work, or data may be lost."""
+    return CheckResult("problem", observation, remedy)
 
 
-def skipped(seen: str) -> CheckResult:
-    """It was not looked at."""
-    return CheckResult("skipped", seen)
+def skipped(observation: str) -> CheckResult:
+    """The check did not run, or could not reach a result."""
+    return CheckResult("skipped", observation)
 
 
 CheckFunction = Callable[[Installation], CheckResult]
@@ -55,16 +57,15 @@ class Check:
     key: str
     meaning: str
     remedy: str
-    look: CheckFunction
+    function: CheckFunction
     needs: tuple[str, ...]
-    place: BackendKind | None
+    backend: BackendKind | None
     deep: bool
-    late: CheckState
-    """What it means when there is no answer in time."""
+    state_on_timeout: CheckState
 
 
 CHECKS: dict[str, Check] = {}
-"""All checks in the order in which they are made."""
+"""All checks by key, in the order of declaration."""
 
 
 def check(
@@ -72,15 +73,19 @@ def check(
     *,
     remedy: str,
     needs: tuple[str, ...] = (SETTINGS_CHECK,),
-    place: BackendKind | None = None,
+    backend: BackendKind | None = None,
     deep: bool = False,
-    late: CheckState = "problem",
+    state_on_timeout: CheckState = "problem",
 ) -> Callable[[CheckFunction], CheckFunction]:
-    """Declare the function below as a check; its docstring says what it means."""
+    """Declare the decorated function as a check; its docstring states what holds when all is well.
 
-    def declare(look: CheckFunction) -> CheckFunction:
-        meaning = " ".join((look.__doc__ or "").split())
-        CHECKS[key] = Check(key, meaning, remedy, look, needs, place, deep, late)
-        return look
+    The check is skipped if a check in `needs` failed or was skipped, if the installation does not use `backend`, or, with
+    `deep`, unless --deep is given.
+    """
+
+    def declare(function: CheckFunction) -> CheckFunction:
+        meaning = " ".join((function.__doc__ or "").split())
+        CHECKS[key] = Check(key, meaning, remedy, function, needs, backend, deep, state_on_timeout)
+        return function
 
     return declare

@@ -1,4 +1,4 @@
-"""Checks of the settings: do they read, are any mistyped, and what they let happen."""
+"""Checks of the settings: validity, misspelled variables, and access to the service."""
 
 import stat
 from ipaddress import ip_address
@@ -11,25 +11,25 @@ from app.settings import known_variables, unknown_variables
 from app.text.close_matches import did_you_mean
 
 
-@check(SETTINGS_CHECK, needs=(), remedy="Correct the variable that is named, or unset it; docs/settings.md lists all.")
-def check_settings(patient: Installation) -> CheckResult:
-    """The settings can be read: each value is of its kind."""
+@check(SETTINGS_CHECK, needs=(), remedy="Correct or unset the variable named above; docs/settings.md lists all.")
+def check_settings(installation: Installation) -> CheckResult:
+    """The settings can be read, and each value is of the right type."""
     try:
-        settings = patient.read_settings()
-    except Exception as fault:  # noqa: BLE001 - whatever is wrong with them is what is to be said
-        return problem(str(fault))
+        settings = installation.read_settings()
+    except Exception as error:  # noqa: BLE001 - any error means that the settings are wrong, and says why
+        return problem(str(error))
     kind = "PostgreSQL" if settings.on_postgresql else "SQLite"
     return ok(f"{kind}; uploads in {settings.files_url or settings.files_dir.resolve()}.")
 
 
-@check("settings.unknown", needs=(), remedy="Rename or unset it: nobody reads it.")
-def check_unknown_variables(patient: Installation) -> CheckResult:
-    """Every ASSAY_ variable of the environment is one that is read."""
+@check("settings.unknown", needs=(), remedy="Rename or unset it: it has no effect.")
+def check_unknown_variables(installation: Installation) -> CheckResult:
+    """Every ASSAY_ variable of the environment is a known setting."""
     known = known_variables()
-    strange = unknown_variables(patient.environment)
-    if not strange:
-        return ok("No ASSAY_ variable is mistyped.")
-    return warning(f"Unknown: {', '.join(_with_suggestion(name, known) for name in strange)}.")
+    unknown = unknown_variables(installation.environment)
+    if not unknown:
+        return ok("All ASSAY_ variables are known.")
+    return warning(f"Unknown: {', '.join(_with_suggestion(name, known) for name in unknown)}.")
 
 
 def _with_suggestion(name: str, known: list[str]) -> str:
@@ -38,20 +38,21 @@ def _with_suggestion(name: str, known: list[str]) -> str:
 
 @check(
     "access.admin_token",
-    remedy="Put 32 random characters or more into ASSAY_ADMIN_TOKEN_FILE, a file that only the service's account reads.",
+    remedy="Put at least 32 random characters into a file that only the service's account can read, and set "
+    "ASSAY_ADMIN_TOKEN_FILE to its path.",
 )
-def check_admin_token(patient: Installation) -> CheckResult:
-    """The administrator's token is there, long enough, and its file is for the service's account only."""
-    settings = patient.settings
+def check_admin_token(installation: Installation) -> CheckResult:
+    """The administrator's token exists and is long enough, and only the service's account can read its file."""
+    settings = installation.settings
     if settings.admin_token is not None:
         return _check_token_length(settings.admin_token.get_secret_value(), "ASSAY_ADMIN_TOKEN")
     path = settings.admin_token_file or settings.data_dir / "admin-token"
     if not path.exists():
         if settings.admin_token_file is None:
-            return ok("There is none yet: the first start makes it.")
+            return ok("There is none yet; the first start creates it.")
         return problem(f"{path} does not exist.")
-    said = _check_token_length(path.read_text(encoding="utf-8").strip(), str(path))
-    return said if said.state == "problem" else _check_token_file_mode(path, said)
+    result = _check_token_length(path.read_text(encoding="utf-8").strip(), str(path))
+    return result if result.state == "problem" else _check_token_file_mode(path, result)
 
 
 def _check_token_length(token: str, where: str) -> CheckResult:
@@ -60,34 +61,33 @@ def _check_token_length(token: str, where: str) -> CheckResult:
     return ok(f"It is in {where}.")
 
 
-def _check_token_file_mode(path: Path, said: CheckResult) -> CheckResult:
+def _check_token_file_mode(path: Path, result: CheckResult) -> CheckResult:
     mode = stat.S_IMODE(path.stat().st_mode)
-    if path.is_relative_to("/run/secrets"):  # put there by a container engine, for this container alone
-        return said
-    return problem(f"Others may read {path} (mode {mode:o}).", f"chmod 600 {path}") if mode & 0o077 else said
+    # A container engine mounts its secrets in /run/secrets for this container only; the mode does not matter there.
+    if path.is_relative_to("/run/secrets") or not mode & 0o077:
+        return result
+    return problem(f"Other accounts can read {path} (mode {mode:o}).", f"chmod 600 {path}")
 
 
-@check("access.rate_limits", remedy="Unset ASSAY_RATE_LIMITS, or set it to something like 600/minute.")
-def check_rate_limits(patient: Installation) -> CheckResult:
-    """Requests are limited; without limits, passwords can be tried without end."""
-    limit = patient.settings.rate_limits
-    return (
-        warning("Rate limits are off.") if limit == "off" else ok(f"{limit} for each user, or address without a token.")
-    )
+@check("access.rate_limits", remedy="Unset ASSAY_RATE_LIMITS, or set it to a limit such as 600/minute.")
+def check_rate_limits(installation: Installation) -> CheckResult:
+    """Requests are rate limited; without a limit, passwords can be guessed by brute force."""
+    limit = installation.settings.rate_limits
+    return warning("Rate limits are off.") if limit == "off" else ok(f"{limit} per user, or address without a token.")
 
 
 @check(
     "access.listening",
-    remedy="Listen on 127.0.0.1 behind a proxy that speaks HTTPS, and name the proxy in ASSAY_TRUSTED_PROXIES.",
+    remedy="Listen on 127.0.0.1 behind a reverse proxy with HTTPS, and list the proxy in ASSAY_TRUSTED_PROXIES.",
 )
-def check_listening_address(patient: Installation) -> CheckResult:
-    """Who listens on an address that others reach has a proxy in front, which is named."""
-    settings = patient.settings
+def check_listening_address(installation: Installation) -> CheckResult:
+    """The service listens on the loopback address, or behind a trusted proxy."""
+    settings = installation.settings
     if _is_loopback(settings.host) or settings.trusted_proxies:
         return ok(f"It listens on {settings.host}.")
     return warning(
-        f"It listens on {settings.host}, and no proxy is trusted: tokens travel in the clear unless one encrypts them, "
-        "and behind one all callers share the limit of a single address."
+        f"It listens on {settings.host}, and no proxy is trusted: without a proxy that adds HTTPS, tokens are sent "
+        "unencrypted; behind a proxy that is not trusted, all callers share the rate limit of a single address."
     )
 
 

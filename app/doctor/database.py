@@ -1,4 +1,4 @@
-"""Checks of the database, whichever it is."""
+"""Checks of the database that apply to both SQLite and PostgreSQL."""
 
 import sqlite3
 import time
@@ -6,9 +6,9 @@ import time
 from sqlalchemy import text
 
 from app.doctor.check_declaration import (
+    NEEDS_DATABASE,
     REACHABLE_CHECK,
     SCHEMA_CHECK,
-    SETTINGS_CHECK,
     CheckResult,
     check,
     ok,
@@ -21,49 +21,46 @@ from app.store.read_only_sessions import database_file
 
 MIN_SQLITE_VERSION = (3, 35)  # the first with RETURNING
 MIN_POSTGRESQL_VERSION = 14
-SLOW_ROUND_TRIP_SECONDS = 0.05  # seconds; a submission makes about ten round trips
+SLOW_ROUND_TRIP_SECONDS = 0.05  # a submission takes about ten round trips
 
 
-@check(
-    REACHABLE_CHECK, remedy="Check ASSAY_DATABASE_URL, whether the database runs, and whether this host may reach it."
-)
-def check_reachable(patient: Installation) -> CheckResult:
-    """The database answers; how long a round trip takes."""
-    path = database_file(patient.settings)
+@check(REACHABLE_CHECK, remedy="Check ASSAY_DATABASE_URL, and that the database runs and this host can connect to it.")
+def check_reachable(installation: Installation) -> CheckResult:
+    """The database answers, with a short round trip."""
+    path = database_file(installation.settings)
     if path is not None and not path.is_file():
-        return problem(
-            f"There is no database at {path}.",
-            "Check --data-dir; 'assay migrate' makes one, and so does 'assay serve'.",
-        )
-    question = text("SELECT 1" if path is None else "PRAGMA schema_version")  # SQLite then reads the file
-    with patient.session() as session:
-        session.execute(question)
-        began = time.perf_counter()
-        session.execute(question)
-        taken = time.perf_counter() - began
-    seen = f"A round trip takes {taken * 1000:.1f} ms."
-    return warning(seen, "Bring the database nearer to the service.") if taken > SLOW_ROUND_TRIP_SECONDS else ok(seen)
+        remedy = "Check --data-dir; 'assay migrate' and 'assay serve' create a database."
+        return problem(f"There is no database at {path}.", remedy)
+    query = text("SELECT 1" if path is None else "PRAGMA schema_version")  # SQLite answers SELECT 1 without the file
+    with installation.session() as session:
+        session.execute(query)  # connects, so that only the round trip is measured below
+        start = time.perf_counter()
+        session.execute(query)
+        seconds = time.perf_counter() - start
+    observation = f"A round trip takes {seconds * 1000:.1f} ms."
+    slow = seconds > SLOW_ROUND_TRIP_SECONDS
+    return warning(observation, "Run the database closer to the service.") if slow else ok(observation)
 
 
 @check(
     "database.version",
-    needs=(SETTINGS_CHECK, REACHABLE_CHECK),
-    remedy="Install PostgreSQL 14 or newer, or Python with SQLite 3.35.",
+    needs=NEEDS_DATABASE,
+    remedy="Install PostgreSQL 14 or newer, or a Python with SQLite 3.35 or newer.",
 )
-def check_database_version(patient: Installation) -> CheckResult:
-    """The database is new enough."""
-    if not patient.settings.on_postgresql:
-        found, enough = f"SQLite {sqlite3.sqlite_version}", sqlite3.sqlite_version_info >= MIN_SQLITE_VERSION
+def check_database_version(installation: Installation) -> CheckResult:
+    """The database version is supported."""
+    if not installation.settings.on_postgresql:
+        version, supported = f"SQLite {sqlite3.sqlite_version}", sqlite3.sqlite_version_info >= MIN_SQLITE_VERSION
     else:
-        with patient.session() as session:
-            number = int(session.execute(text("SHOW server_version_num")).scalar_one())
-        found, enough = f"PostgreSQL {number // 10000}.{number % 10000}", number // 10000 >= MIN_POSTGRESQL_VERSION
-    return ok(f"{found}.") if enough else problem(f"{found} is too old.")
+        with installation.session() as session:
+            major, minor = divmod(int(session.execute(text("SHOW server_version_num")).scalar_one()), 10_000)
+        version, supported = f"PostgreSQL {major}.{minor}", major >= MIN_POSTGRESQL_VERSION
+    return ok(f"{version}.") if supported else problem(f"{version} is too old.")
 
 
-@check(SCHEMA_CHECK, needs=(SETTINGS_CHECK, REACHABLE_CHECK), remedy="Run 'assay migrate'.")
-def check_schema(patient: Installation) -> CheckResult:
-    """The schema is the one of this version."""
-    with patient.session() as session:
+@check(SCHEMA_CHECK, needs=NEEDS_DATABASE, remedy="Run 'assay migrate'.")
+def check_schema(installation: Installation) -> CheckResult:
+    """The schema is that of this version."""
+    with installation.session() as session:
         require_head(session.connection())
-    return ok("It is the one of this version.")
+    return ok("It is that of this version.")

@@ -1,7 +1,7 @@
-"""Checks of the uploads: where they are kept, that they can be written and read, that none is lost or left over."""
+"""Checks of uploaded files: location of the file store, write access, missing files and orphan files."""
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Sequence
 from itertools import islice
 
 from app.actions.operations.sweep_files import MIN_ORPHAN_AGE_SECONDS, SWEEP_BATCH_SIZE
@@ -14,33 +14,36 @@ from app.store.queries import diagnostics
 from app.store.queries.file_references import referenced_keys
 
 FILE_STORE_CHECK = "files.place"
-MAX_ROWS_CHECKED = 100  # rows of each kind whose files are looked for without --deep
+NEEDS_FILE_STORE = (SETTINGS_CHECK, FILE_STORE_CHECK)
+MAX_ROWS_CHECKED = 100  # of each kind, without --deep
 MAX_LISTED_FILES = 3
 PROBE = b"assay doctor\n"
 CHUNK_BYTES = 1 << 20
 
 
 @check(FILE_STORE_CHECK, remedy=FolderNotShared.remedy)
-def check_file_store_location(patient: Installation) -> CheckResult:
-    """The uploads are where all who need them reach them: PostgreSQL serves several hosts, a folder may be of one."""
-    settings = patient.settings
+def check_file_store_location(installation: Installation) -> CheckResult:
+    """Every host can reach the uploads: with PostgreSQL there may be several, and a folder may be local to one of them."""
+    settings = installation.settings
     if settings.files_url:
         return ok(f"In {settings.files_url}.")
     if settings.on_postgresql and not settings.files_shared:
-        return problem("The database is PostgreSQL, and uploads are kept in a folder of this host.")
+        return problem("The database is PostgreSQL, but uploads are stored in a folder of this host.")
     return ok(f"In {settings.files_dir.resolve()}.")
 
 
 @check(
     "files.works",
-    needs=(SETTINGS_CHECK, FILE_STORE_CHECK),
-    remedy="Let the account that serves write there; for a bucket check its name, address, region and keys.",
+    needs=NEEDS_FILE_STORE,
+    remedy="Give the service's account write access; for a bucket check its name, endpoint, region and keys.",
 )
-def check_file_store_writable(patient: Installation) -> CheckResult:
-    """A file can be written, read back and removed."""
-    if not patient.has_file_store():
-        return warning(f"{patient.settings.files_dir.resolve()} does not exist yet.", "The first start makes it.")
-    with patient.files() as files:
+def check_file_store_writable(installation: Installation) -> CheckResult:
+    """A file can be written, read and deleted."""
+    if not installation.has_file_store():
+        return warning(
+            f"{installation.settings.files_dir.resolve()} does not exist yet.", "The first start creates it."
+        )
+    with installation.files() as files:
         upload = files.begin()
         upload.write(PROBE)
         key = upload.finish().key
@@ -49,42 +52,43 @@ def check_file_store_writable(patient: Installation) -> CheckResult:
                 read = path.read_bytes()
         finally:
             files.delete(key)
-    return ok("A probe was written, read and removed.") if read == PROBE else problem("A probe came back changed.")
+    return ok("A probe was written, read and deleted.") if read == PROBE else problem("A probe was read back changed.")
 
 
 @check(
     "files.present",
-    needs=(SETTINGS_CHECK, FILE_STORE_CHECK, SCHEMA_CHECK),
-    late="skipped",
-    remedy="Bring the files back from the last backup (assay restore): without them, nothing can be scored or downloaded.",
+    needs=(*NEEDS_FILE_STORE, SCHEMA_CHECK),
+    state_on_timeout="skipped",
+    remedy="Restore the files from the last backup (assay restore); without them nothing can be scored or downloaded.",
 )
-def check_files_present(patient: Installation) -> CheckResult:
-    """Every row's file is there and as long as it was: those of the newest rows; with --deep all, and their contents."""
-    with patient.session() as session:
-        named = diagnostics.referenced_files(session, None if patient.deep else MAX_ROWS_CHECKED)
-    if not named:
-        return ok("No row names a file.")
-    if not patient.has_file_store():
-        return problem(f"{len(named)} rows name files, and {patient.settings.files_dir.resolve()} does not exist.")
-    with patient.files() as files:
-        faults = [text for each in named if (text := _file_fault(files, each, deep=patient.deep))]
+def check_files_present(installation: Installation) -> CheckResult:
+    """The files of the newest rows exist with the right size; with --deep those of all rows, with the right contents."""
+    with installation.session() as session:
+        references = diagnostics.referenced_files(session, None if installation.deep else MAX_ROWS_CHECKED)
+    if not references:
+        return ok("No row refers to a file.")
+    if not installation.has_file_store():
+        folder = installation.settings.files_dir.resolve()
+        return problem(f"{len(references)} rows refer to files, but {folder} does not exist.")
+    with installation.files() as files:
+        faults = [fault for reference in references if (fault := _file_fault(files, reference, deep=installation.deep))]
     if faults:
-        return problem(f"Of {len(named)} files {len(faults)} are not as they should be: {_list_first(faults)}.")
-    return ok(f"{len(named)} files are there{', unchanged' if patient.deep else ''}.")
+        return problem(f"{len(faults)} of {len(references)} files are missing or damaged: {_list_first(faults)}.")
+    return ok(f"{len(references)} files are present{' and unchanged' if installation.deep else ''}.")
 
 
-def _file_fault(files: FileStore, named: diagnostics.ReferencedFile, *, deep: bool) -> str | None:
-    """What is wrong with a file, if anything is."""
+def _file_fault(files: FileStore, reference: diagnostics.ReferencedFile, *, deep: bool) -> str | None:
+    """What is wrong with a file, if anything."""
     try:
-        size = files.size(named.key)
-        if size != named.size:
-            return f"{named.key} has {size} bytes, not {named.size}"
-        if deep and _sha256(files, named.key) != named.sha256:
-            return f"{named.key} has changed"
+        size = files.size(reference.key)
+        if size != reference.size:
+            return f"{reference.key} has {size} bytes, not {reference.size}"
+        if deep and _sha256(files, reference.key) != reference.sha256:
+            return f"{reference.key} has changed"
     except FileNotFoundError:
-        return f"{named.key} is missing"
-    except (OSError, Unavailable) as fault:
-        return f"{named.key} cannot be read ({fault})"
+        return f"{reference.key} is missing"
+    except (OSError, Unavailable) as error:
+        return f"{reference.key} cannot be read ({error})"
     return None
 
 
@@ -96,28 +100,27 @@ def _sha256(files: FileStore, key: str) -> str:
     return digest.hexdigest()
 
 
-def _list_first(texts: Iterable[str]) -> str:
-    listed = list(texts)
-    more = f" and {len(listed) - MAX_LISTED_FILES} more" if len(listed) > MAX_LISTED_FILES else ""
-    return ", ".join(listed[:MAX_LISTED_FILES]) + more
+def _list_first(texts: Sequence[str]) -> str:
+    more = f" and {len(texts) - MAX_LISTED_FILES} more" if len(texts) > MAX_LISTED_FILES else ""
+    return ", ".join(texts[:MAX_LISTED_FILES]) + more
 
 
 @check(
     "files.left_over",
-    needs=(SETTINGS_CHECK, FILE_STORE_CHECK, SCHEMA_CHECK),
+    needs=(*NEEDS_FILE_STORE, SCHEMA_CHECK),
     deep=True,
-    late="skipped",
-    remedy="A service or worker that runs removes them within two hours; see its log if they stay.",
+    state_on_timeout="skipped",
+    remedy="A running service or worker deletes them within two hours; if they remain, see its log.",
 )
-def check_orphan_files(patient: Installation) -> CheckResult:
-    """No file older than a day is without a row."""
-    if not patient.has_file_store():
+def check_orphan_files(installation: Installation) -> CheckResult:
+    """Every file older than a day is referenced by a row."""
+    if not installation.has_file_store():
         return ok("There are no files.")
-    found: list[str] = []
-    with patient.files() as files:
+    orphans: list[str] = []
+    with installation.files() as files:
         keys = iter(files.keys(older=MIN_ORPHAN_AGE_SECONDS))
         while batch := list(islice(keys, SWEEP_BATCH_SIZE)):
-            with patient.session() as session:
-                known = referenced_keys(session, batch)
-            found += [key for key in batch if key not in known]
-    return warning(f"{len(found)} files: {_list_first(found)}.") if found else ok("There is none.")
+            with installation.session() as session:
+                referenced = referenced_keys(session, batch)
+            orphans += [key for key in batch if key not in referenced]
+    return warning(f"{len(orphans)} orphan files: {_list_first(orphans)}.") if orphans else ok("No orphan files.")

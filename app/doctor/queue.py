@@ -1,18 +1,9 @@
-"""Checks of the work list: what waits, who works, what was lost and what failed."""
+"""Checks of the work queue: waiting tasks, live workers, lost tasks, failures and scorer versions."""
 
 from datetime import timedelta
 
 from app.actions.scoring_tasks.upgrade_scorer import upgrade_blocker_count
-from app.doctor.check_declaration import (
-    REACHABLE_CHECK,
-    SCHEMA_CHECK,
-    SETTINGS_CHECK,
-    CheckResult,
-    check,
-    ok,
-    problem,
-    warning,
-)
+from app.doctor.check_declaration import NEEDS_SCHEMA, CheckResult, check, ok, problem, warning
 from app.doctor.installation import Installation
 from app.doctor.postgresql import QUEUE_ENGINE_CHECK
 from app.runtime.data_folder import find_lock_holder
@@ -20,118 +11,104 @@ from app.scoring import SCORER_VERSION
 from app.store.queries import diagnostics, rescoring_tasks
 from app.worker.worker import enqueue_only_queue
 
-REQUIRED_CHECKS = (SETTINGS_CHECK, REACHABLE_CHECK, SCHEMA_CHECK)
-MAX_QUEUE_WAIT = timedelta(minutes=10)  # that a task may wait while nobody need wonder
+MAX_QUEUE_WAIT = timedelta(minutes=10)  # a longer wait is a warning
 FAILURE_PERIOD = timedelta(days=1)
 
 
-@check(
-    "queue.backlog",
-    needs=REQUIRED_CHECKS,
-    remedy="Add workers (ASSAY_WORKERS, or another 'assay worker'), if this lasts.",
-)
-def check_backlog(patient: Installation) -> CheckResult:
-    """Work is done as it comes: no task that may start has waited for more than ten minutes."""
-    with patient.session() as session:
+@check("queue.backlog", needs=NEEDS_SCHEMA, remedy="Add workers if this persists: ASSAY_WORKERS, or 'assay worker'.")
+def check_backlog(installation: Installation) -> CheckResult:
+    """No task that is ready to run has waited for more than ten minutes."""
+    with installation.session() as session:
         work = diagnostics.work_list_status(session)
-    seen = f"{work.queued} queued, {work.running} running"
-    if work.oldest is not None:
-        seen += f"; the oldest that may start has waited {work.oldest.total_seconds():.0f} s"
-    return warning(f"{seen}.") if work.oldest is not None and work.oldest > MAX_QUEUE_WAIT else ok(f"{seen}.")
+    observation = f"{work.queued} queued, {work.running} running"
+    if work.oldest is None:
+        return ok(f"{observation}.")
+    observation += f"; the oldest that is ready has waited {work.oldest.total_seconds():.0f} s."
+    return warning(observation) if work.oldest > MAX_QUEUE_WAIT else ok(observation)
 
 
-@check(
-    "queue.workers", needs=REQUIRED_CHECKS, remedy="Start one: 'assay serve' on SQLite, 'assay worker' on PostgreSQL."
-)
-def check_live_workers(patient: Installation) -> CheckResult:
-    """Somebody lives who does the work that waits."""
-    settings = patient.settings
-    with patient.session() as session:
+@check("queue.workers", needs=NEEDS_SCHEMA, remedy="Start one: 'assay serve' on SQLite, 'assay worker' on PostgreSQL.")
+def check_live_workers(installation: Installation) -> CheckResult:
+    """A worker is running, or there is no work."""
+    settings = installation.settings
+    with installation.session() as session:
         work = diagnostics.work_list_status(session)
         alive = [row.name for row in diagnostics.live_workers(session, timedelta(seconds=settings.lease_seconds))]
     if not settings.on_postgresql:
         process = find_lock_holder(settings.data_dir)
         alive = [] if process is None else [f"process {process}"]
     if alive:
-        return ok(f"{len(alive)} at work: {', '.join(alive)}.")
+        return ok(f"{len(alive)} running: {', '.join(alive)}.")
     waiting = work.queued + work.running
-    return warning(f"{waiting} tasks wait, and nobody works.") if waiting else ok("None, and nothing waits.")
+    return warning(f"No worker is running; tasks waiting: {waiting}.") if waiting else ok("None, and no work.")
 
 
 @check(
     "queue.scorer",
-    needs=REQUIRED_CHECKS,
-    remedy="A worker of this version scores everything again, then switches. What failed for good: see why in each "
-    "submission, then 'assay rerun SLUG --wait'.",
+    needs=NEEDS_SCHEMA,
+    remedy="A worker of this version scores all submissions again, then switches the phases. Where that failed for good, see "
+    "the reason in the submission, then run 'assay rerun SLUG --wait'.",
 )
-def check_scorer_version(patient: Installation) -> CheckResult:
-    """Every phase shows the scores of this version's scorer."""
-    with patient.session() as session:
+def check_scorer_version(installation: Installation) -> CheckResult:
+    """Every phase shows scores of this version's scorer."""
+    with installation.session() as session:
         older, newer = diagnostics.count_other_scorer_versions(session, SCORER_VERSION)
         failed = upgrade_blocker_count(session) if older else 0
     if newer:
         return problem(
-            f"{newer} phases are in force at a newer scorer version than {SCORER_VERSION}, which this program is.",
-            "Install the newer version again: this one scores nothing of theirs.",
+            f"Phases at a newer scorer version than this program's, {SCORER_VERSION}: {newer}.",
+            "Install the newer version again; this one cannot score them.",
         )
     if failed:
-        return problem(f"{failed} submissions failed to be scored again, which withholds the switch of their phases.")
-    return (
-        warning(f"{older} phases are still to be switched to scorer version {SCORER_VERSION}.")
-        if older
-        else ok("All do.")
-    )
+        return problem(f"Submissions that failed to be rescored, which blocks the scorer upgrade: {failed}.")
+    return warning(f"Phases to be switched to scorer version {SCORER_VERSION}: {older}.") if older else ok("All do.")
 
 
 @check(
     "queue.differences",
-    needs=REQUIRED_CHECKS,
-    remedy="Scores do not follow from the stored files by this program: find out what changed (files, software, machine), "
-    "then 'assay rerun SLUG --wait' tells whether it still is so.",
+    needs=NEEDS_SCHEMA,
+    remedy="This program computes other scores from the stored files: find out what changed (files, software, machine), then "
+    "check again with 'assay rerun SLUG --wait'.",
 )
-def check_score_differences(patient: Installation) -> CheckResult:
-    """Scores that were computed again came out as they are stored."""
-    with patient.session() as session:
+def check_score_differences(installation: Installation) -> CheckResult:
+    """Rescoring reproduced the stored scores."""
+    with installation.session() as session:
         count = rescoring_tasks.count_differing(session)
-    return problem(f"{count} submissions have other values now.") if count else ok("None differs.")
+    return problem(f"Submissions whose scores differ when computed again: {count}.") if count else ok("None differs.")
 
 
-@check(
-    "queue.leases",
-    needs=REQUIRED_CHECKS,
-    place="postgresql",
-    remedy="Any worker gives them back within seconds: start one.",
-)
-def check_expired_leases(patient: Installation) -> CheckResult:
-    """No task is held by a worker that went silent."""
-    with patient.session() as session:
+@check("queue.leases", needs=NEEDS_SCHEMA, backend="postgresql", remedy="Start a worker, which requeues them.")
+def check_expired_leases(installation: Installation) -> CheckResult:
+    """No task has an expired lease."""
+    with installation.session() as session:
         expired = diagnostics.work_list_status(session).expired
-    return warning(f"{expired} tasks of silent workers.") if expired else ok("There is none.")
+    return warning(f"Tasks with an expired lease: {expired}.") if expired else ok("None.")
 
 
 @check(
     "queue.jobs",
-    needs=(*REQUIRED_CHECKS, QUEUE_ENGINE_CHECK),
-    place="postgresql",
-    remedy="Any worker enqueues them again within seconds: start one.",
+    needs=(*NEEDS_SCHEMA, QUEUE_ENGINE_CHECK),
+    backend="postgresql",
+    remedy="Start a worker: it enqueues them again within seconds.",
 )
-def check_queue_jobs(patient: Installation) -> CheckResult:
-    """Every task that may start is known to the queue engine."""
-    queue = enqueue_only_queue(patient.settings)
-    with patient.session() as session:
-        lost = len(queue.find_orphaned_tasks(session))
-    return warning(f"{lost} tasks have no live job.") if lost else ok("All are.")
+def check_queue_jobs(installation: Installation) -> CheckResult:
+    """Every task that is ready to run has a job in the queue engine."""
+    queue = enqueue_only_queue(installation.settings)
+    with installation.session() as session:
+        orphans = len(queue.find_orphaned_tasks(session))
+    return warning(f"Tasks without a live job: {orphans}.") if orphans else ok("All have one.")
 
 
 @check(
     "queue.failures",
-    needs=REQUIRED_CHECKS,
-    remedy="See the reason in each submission. memory_limit, time_limit: raise ASSAY_SCORING_MEMORY, ASSAY_SCORING_SECONDS.",
+    needs=NEEDS_SCHEMA,
+    remedy="See the reason in each submission. For memory_limit raise ASSAY_SCORING_MEMORY, for time_limit "
+    "ASSAY_SCORING_SECONDS.",
 )
-def check_recent_failures(patient: Installation) -> CheckResult:
-    """No submission of the last day failed by a fault of ours."""
-    with patient.session() as session:
-        found = diagnostics.recent_failures(session, FAILURE_PERIOD)
-    if not found:
+def check_recent_failures(installation: Installation) -> CheckResult:
+    """No submission failed within the last day through a fault of the service."""
+    with installation.session() as session:
+        failures = diagnostics.recent_failures(session, FAILURE_PERIOD)
+    if not failures:
         return ok("None.")
-    return warning(", ".join(f"{code}: {count}" for code, count in found.most_common()) + ".")
+    return warning(", ".join(f"{code}: {count}" for code, count in failures.most_common()) + ".")

@@ -1,4 +1,4 @@
-"""Checks of scoring: can a child be started, does it answer, and does the memory suffice for all of them."""
+"""Checks of scoring: a scoring process starts and answers, and memory suffices for all of them."""
 
 import json
 import tempfile
@@ -10,7 +10,7 @@ from app.scoring_processes import ScoringProcessError
 from app.worker.worker import GOLD_PROCESSES, READER_PROCESSES, create_process_pool
 
 PROBE_GOLD = [{"id": "a", "label": "yes"}, {"id": "b", "label": "no"}]
-ANSWER_SECONDS = 20.0
+MAX_ANSWER_SECONDS = 20.0
 CGROUP_MEMORY_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
 MEMINFO = Path("/proc/meminfo")
 GIB = 1 << 30
@@ -18,23 +18,23 @@ GIB = 1 << 30
 
 @check(
     "scoring.child",
-    remedy="See what it said on standard error; raise ASSAY_SCORING_MEMORY, and see whether processes may be started.",
+    remedy="See its standard error; raise ASSAY_SCORING_MEMORY, and check that this account may start processes.",
 )
-def check_scoring_process(patient: Installation) -> CheckResult:
-    """A scoring program starts, and reads a small gold file."""
-    seconds = min(ANSWER_SECONDS, patient.settings.scoring_seconds)
-    pool = create_process_pool(patient.settings.model_copy(update={"scoring_seconds": seconds}), 1)
+def check_scoring_process(installation: Installation) -> CheckResult:
+    """A scoring process starts and reads a small gold file."""
+    seconds = min(MAX_ANSWER_SECONDS, installation.settings.scoring_seconds)
+    pool = create_process_pool(installation.settings.model_copy(update={"scoring_seconds": seconds}), 1)
     try:
         with tempfile.TemporaryDirectory(prefix="assay-doctor-") as folder:
             path = Path(folder) / "gold.json"
             path.write_text(json.dumps(PROBE_GOLD), encoding="utf-8")
             answer = pool.ask({"kind": "gold", "gold": _probe_gold_payload(path)})
-    except ScoringProcessError as fault:
-        return problem(str(fault) or str(fault.__doc__))
+    except ScoringProcessError as error:
+        return problem(str(error) or str(error.__doc__))
     finally:
         pool.close()
     if answer.get("instances") != len(PROBE_GOLD):
-        return problem(f"It answered {json.dumps(answer)[:200]}.")
+        return problem(f"Unexpected answer: {json.dumps(answer)[:200]}.")
     return ok("It started and answered.")
 
 
@@ -44,25 +44,23 @@ def _probe_gold_payload(path: Path) -> dict[str, object]:
     return {"path": str(path), **kind, **task, "beside": {}}
 
 
-@check("scoring.memory", remedy="Lower ASSAY_WORKERS or ASSAY_SCORING_MEMORY, or give the machine more memory.")
-def check_scoring_memory(patient: Installation) -> CheckResult:
-    """All scoring programs together fit into the memory, even when each takes what it may."""
-    settings = patient.settings
-    there = _memory_limit()
-    if there is None:
-        return skipped("This system does not tell.")
+@check("scoring.memory", remedy="Lower ASSAY_WORKERS or ASSAY_SCORING_MEMORY, or add memory.")
+def check_scoring_memory(installation: Installation) -> CheckResult:
+    """All scoring processes fit into memory, even if each uses all that it may."""
+    settings = installation.settings
+    available = _memory_limit()
+    if available is None:
+        return skipped("Not available on this system.")
     count = settings.workers + READER_PROCESSES + GOLD_PROCESSES
-    wanted = count * settings.scoring_memory
-    seen = f"{count} programs may take {wanted / GIB:.1f} GiB of {there / GIB:.1f} GiB."
-    return warning(seen) if wanted > there else ok(seen)
+    maximum = count * settings.scoring_memory
+    observation = f"{count} processes may use {maximum / GIB:.1f} GiB of {available / GIB:.1f} GiB."
+    return warning(observation) if maximum > available else ok(observation)
 
 
 def _memory_limit() -> int | None:
     """Bytes of memory of this machine, or of this container if that is less."""
     if not MEMINFO.exists():
         return None
-    limits = [
-        int(path.read_text()) for path in CGROUP_MEMORY_LIMITS if path.exists() and path.read_text().strip().isdecimal()
-    ]
+    limits = [path.read_text().strip() for path in CGROUP_MEMORY_LIMITS if path.exists()]
     total = next(line for line in MEMINFO.read_text(encoding="ascii").splitlines() if line.startswith("MemTotal:"))
-    return min([int(total.split()[1]) * 1024, *limits])
+    return min([int(total.split()[1]) * 1024, *(int(limit) for limit in limits if limit.isdecimal())])

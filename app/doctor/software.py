@@ -1,4 +1,4 @@
-"""Checks of what the service runs on: Python, the libraries, and how many files it may open."""
+"""Checks of the runtime: Python, the installed libraries, and the limit on open files."""
 
 import re
 import sys
@@ -14,40 +14,41 @@ from app.settings import Settings
 from app.store.session import SQLITE_POOL
 from app.worker.worker import GOLD_PROCESSES, READER_PROCESSES
 
-OTHER_CONNECTIONS = 200  # besides those of requests that wait for scores
-OTHER_OPEN_FILES = 100  # libraries, logs, locks, sockets that listen, files that are sent or come
+OTHER_CONNECTIONS = 200  # besides requests that wait for scores
+OTHER_OPEN_FILES = 100  # libraries, logs, locks, listening sockets, files being sent or received
 FILES_PER_SCORING_PROCESS = 2  # pipes
-FILES_PER_SQLITE_CONNECTION = 3  # the database, its log, and the index of that
+FILES_PER_SQLITE_CONNECTION = 3  # the database, its write-ahead log, and the index of the log
 MIN_PYTHON_VERSION = (3, 11)
 REQUIREMENT_PATTERN = re.compile(r"([A-Za-z0-9._-]+)(?:\[[^]]*\])?\s*>=\s*([0-9.]+)")
 
 
-@check("software.python", needs=(), remedy="Install Python 3.11 or newer, and make the environment anew.")
-def check_python_version(_patient: Installation) -> CheckResult:
-    """Python is one that the service runs on."""
-    found = ".".join(map(str, sys.version_info[:3]))
-    return ok(f"Python {found}.") if sys.version_info >= MIN_PYTHON_VERSION else problem(f"Python {found} is too old.")
+@check("software.python", needs=(), remedy="Install Python 3.11 or newer, and recreate the environment.")
+def check_python_version(_installation: Installation) -> CheckResult:
+    """The Python version is supported."""
+    version = ".".join(map(str, sys.version_info[:3]))
+    supported = sys.version_info >= MIN_PYTHON_VERSION
+    return ok(f"Python {version}.") if supported else problem(f"Python {version} is too old.")
 
 
 @check("software.libraries", needs=(), remedy="Install the pinned versions: pip install -r requirements.txt.")
-def check_libraries(_patient: Installation) -> CheckResult:
-    """Every library that the package asks for is there, and new enough."""
+def check_libraries(_installation: Installation) -> CheckResult:
+    """Every required library is installed, in a sufficient version."""
     try:
-        wanted = metadata.requires("assay") or []
+        requirements = metadata.requires("assay") or []
     except metadata.PackageNotFoundError:
-        return skipped("The package is not installed; it runs from its sources.")
-    found = [REQUIREMENT_PATTERN.match(each) for each in wanted if "extra ==" not in each]
-    lacking = [text for match in found if match and (text := library_fault(match[1], match[2]))]
-    return problem(f"Not as wanted: {', '.join(lacking)}.") if lacking else ok(f"{len(found)} libraries, as wanted.")
+        return skipped("The package is not installed; it runs from source.")
+    matches = [REQUIREMENT_PATTERN.match(line) for line in requirements if "extra ==" not in line]
+    faults = [fault for match in matches if match and (fault := library_fault(match[1], match[2]))]
+    return problem(f"{', '.join(faults)}.") if faults else ok(f"{len(matches)} libraries, in sufficient versions.")
 
 
-def library_fault(name: str, oldest: str) -> str | None:
-    """What is wrong with a library, None if it is there and as new as said."""
+def library_fault(name: str, minimum: str) -> str | None:
+    """What is wrong with a library; None if at least the version `minimum` is installed."""
     try:
-        there = metadata.version(name)
+        version = metadata.version(name)
     except metadata.PackageNotFoundError:
         return f"{name} is missing"
-    return f"{name} {there} is older than {oldest}" if _version_tuple(there) < _version_tuple(oldest) else None
+    return f"{name} {version} is older than {minimum}" if _version_tuple(version) < _version_tuple(minimum) else None
 
 
 def _version_tuple(version: str) -> tuple[int, ...]:
@@ -56,41 +57,37 @@ def _version_tuple(version: str) -> tuple[int, ...]:
 
 @check(
     "software.open_files",
-    remedy="Raise the hard limit, which the service takes for its own up to 65,536: LimitNOFILE=65536 in a unit of systemd, "
-    "--ulimit nofile=65536 for a container, ulimit -n 65536 in a shell; or lower ASSAY_MAX_WAITERS.",
+    remedy="Raise the hard limit; the service raises its own limit to it, up to 65,536: LimitNOFILE=65536 in a systemd unit, "
+    "--ulimit nofile=65536 for a container, ulimit -n 65536 in a shell. Or lower ASSAY_MAX_WAITERS.",
 )
-def check_open_file_limit(patient: Installation) -> CheckResult:
-    """The service may open as many files as its connections, its database and its children need."""
-    needs = _open_files_needed(patient.settings)
-    wanted = sum(needs.values())
-    pid = None if patient.settings.on_postgresql else find_lock_holder(patient.settings.data_dir)
+def check_open_file_limit(installation: Installation) -> CheckResult:
+    """The limit on open files suffices for connections, database and scoring processes."""
+    needs = _open_files_needed(installation.settings)
+    required = sum(needs.values())
+    pid = None if installation.settings.on_postgresql else find_lock_holder(installation.settings.data_dir)
     limit = _open_file_limit(pid)
-    whose = "A service started here" if pid is None else f"The service (process {pid})"
-    listed = ", ".join(f"{count} for {what}" for what, count in needs.items())
+    service = "A service started here" if pid is None else f"The service (process {pid})"
+    breakdown = ", ".join(f"{count} for {use}" for use, count in needs.items())
     allowed = "any number of" if limit is None else limit
-    seen = f"{whose} may open {allowed} files; {wanted} are enough: {listed}."
-    return warning(seen) if limit is not None and limit < wanted else ok(seen)
+    observation = f"{service} may open {allowed} files; {required} are enough: {breakdown}."
+    return warning(observation) if limit is not None and limit < required else ok(observation)
 
 
 def _open_files_needed(settings: Settings) -> dict[str, int]:
-    """What the API has open at most, without connections that come on top of what is usual."""
-    children = settings.workers + READER_PROCESSES + GOLD_PROCESSES
-    database = (
-        2 * settings.database_pool + 1
-        if settings.on_postgresql
-        else FILES_PER_SQLITE_CONNECTION * int(SQLITE_POOL["pool_size"])
-    )
+    """The most files that the API has open, unless it gets more than the usual number of connections."""
+    sqlite_files = FILES_PER_SQLITE_CONNECTION * int(SQLITE_POOL["pool_size"])
+    processes = settings.workers + READER_PROCESSES + GOLD_PROCESSES
     return {
         "requests that wait for scores": settings.max_waiters,
         "other connections": OTHER_CONNECTIONS,
-        "the database": database,
-        "children": FILES_PER_SCORING_PROCESS * children,
+        "the database": 2 * settings.database_pool + 1 if settings.on_postgresql else sqlite_files,
+        "scoring processes": FILES_PER_SCORING_PROCESS * processes,
         "the rest": OTHER_OPEN_FILES,
     }
 
 
 def _open_file_limit(pid: int | None) -> int | None:
-    """How many files a service may open, None for any number: the one that runs, or one that this account started here."""
+    """The limit of the running service `pid`, or of one that this account would start here; None for no limit."""
     if pid is not None:
         with suppress(OSError, StopIteration):
             lines = Path(f"/proc/{pid}/limits").read_text(encoding="ascii").splitlines()

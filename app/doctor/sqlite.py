@@ -1,36 +1,35 @@
-"""Checks of an SQLite database."""
+"""Checks of an SQLite database: journal mode, integrity and foreign keys."""
 
 from sqlalchemy import text
 
-from app.doctor.check_declaration import REACHABLE_CHECK, SETTINGS_CHECK, CheckResult, check, ok, problem
+from app.doctor.check_declaration import NEEDS_DATABASE, CheckResult, check, ok, problem
 from app.doctor.installation import Installation
 
-REQUIRED_CHECKS = (SETTINGS_CHECK, REACHABLE_CHECK)
-RESTORE_REMEDY = "Stop the service, keep a copy of the file, and restore the last backup: assay restore."
+RESTORE_REMEDY = "Stop the service, copy the file, and restore the last backup: assay restore."
 MAX_LISTED_FAULTS = 3
 
 
-@check("sqlite.journal", needs=REQUIRED_CHECKS, place="sqlite", remedy="Start the service once: it sets WAL.")
-def check_journal_mode(patient: Installation) -> CheckResult:
-    """The database keeps its log in WAL mode, so that readers and the writer do not wait for each other."""
-    with patient.session() as session:
+@check("sqlite.journal", needs=NEEDS_DATABASE, backend="sqlite", remedy="Start the service once: it sets WAL.")
+def check_journal_mode(installation: Installation) -> CheckResult:
+    """The journal mode is WAL, so that readers and the writer do not block each other."""
+    with installation.session() as session:
         mode = session.execute(text("PRAGMA journal_mode")).scalar_one()
     return ok("WAL.") if mode == "wal" else problem(f"The mode is {mode}.")
 
 
-@check("sqlite.integrity", needs=REQUIRED_CHECKS, place="sqlite", late="skipped", remedy=RESTORE_REMEDY)
-def check_integrity(patient: Installation) -> CheckResult:
-    """The file is whole: quick_check, and with --deep integrity_check, which also compares the indexes."""
-    name = "integrity_check" if patient.deep else "quick_check"
-    with patient.session() as session:
-        found = list(session.execute(text(f"PRAGMA {name}({MAX_LISTED_FAULTS})")).scalars())
-    return ok(f"{name} finds nothing.") if found == ["ok"] else problem(f"{name}: {'; '.join(map(str, found))}")
+@check("sqlite.integrity", needs=NEEDS_DATABASE, backend="sqlite", state_on_timeout="skipped", remedy=RESTORE_REMEDY)
+def check_integrity(installation: Installation) -> CheckResult:
+    """quick_check finds no corruption; with --deep integrity_check, which also compares indexes with their tables."""
+    name = "integrity_check" if installation.deep else "quick_check"
+    with installation.session() as session:
+        faults = list(session.execute(text(f"PRAGMA {name}({MAX_LISTED_FAULTS})")).scalars())
+    return ok(f"{name} found nothing.") if faults == ["ok"] else problem(f"{name}: {'; '.join(map(str, faults))}")
 
 
-@check("sqlite.references", needs=REQUIRED_CHECKS, place="sqlite", late="skipped", remedy=RESTORE_REMEDY)
-def check_foreign_keys(patient: Installation) -> CheckResult:
-    """Every row that another row points to is there."""
-    with patient.session() as session:
-        found = session.execute(text("PRAGMA foreign_key_check")).all()
-    tables = sorted({str(row[0]) for row in found})
-    return problem(f"{len(found)} rows lack what they point to, in {', '.join(tables)}.") if found else ok("All are.")
+@check("sqlite.references", needs=NEEDS_DATABASE, backend="sqlite", state_on_timeout="skipped", remedy=RESTORE_REMEDY)
+def check_foreign_keys(installation: Installation) -> CheckResult:
+    """No row violates a foreign key."""
+    with installation.session() as session:
+        faults = session.execute(text("PRAGMA foreign_key_check")).all()
+    tables = sorted({str(row[0]) for row in faults})
+    return problem(f"{len(faults)} rows refer to missing ones, in {', '.join(tables)}.") if faults else ok("All valid.")

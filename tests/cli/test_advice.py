@@ -53,7 +53,7 @@ def test_advice_is_for_codes_that_exist() -> None:
             ["--scope organize"],
         ),
         ({"code": "several_open_phases", "phases": ["dev", "test"]}, {}, ["--phase: dev, test"]),
-        ({"code": "no_open_phase", "opens_at": "2026-05-01T00:00:00+00:00"}, {}, ["Opens 2026-05-01 00:00:00 UTC."]),
+        ({"code": "no_open_phase", "opens_at": "2026-05-01T00:00:00+00:00"}, {}, ["Opens at 2026-05-01 00:00:00 UTC."]),
         (
             {"code": "registration_barred", "reason": "two accounts", "remedy": "Ask them."},
             {},
@@ -70,7 +70,7 @@ def test_advice_is_for_codes_that_exist() -> None:
                 "reset_at": "2026-01-02T00:00:00+01:00",
             },
             {},
-            ["Used 5 of 5 per day.", "Counted anew from 2026-01-01 23:00:00 UTC.", "assay quota irony"],
+            ["Used 5 of 5 per day.", "Resets at 2026-01-01 23:00:00 UTC.", "assay quota irony"],
         ),
     ],
     ids=lambda value: value.get("code", "") if isinstance(value, dict) else "",
@@ -92,9 +92,12 @@ def test_a_refusal_says_what_helps_and_stays_as_it_is_under_json(
 @pytest.mark.parametrize(
     ("words", "named"),
     [
-        (["challenge", "show", "nope"], "There is no challenge 'nope' at {url} that you may see."),
-        (["submission", "a b"], "There is no submission 'a b' at {url} that you may see."),
-        (["quota", "nope", "--phase", "x"], "There is no phase 'x' in a challenge 'nope' at {url} that you may see."),
+        (["challenge", "show", "nope"], "There is no challenge 'nope' at {url} that is visible to you."),
+        (["submission", "a b"], "There is no submission 'a b' at {url} that is visible to you."),
+        (
+            ["quota", "nope", "--phase", "x"],
+            "There is no phase 'x' in challenge 'nope' at {url} that is visible to you.",
+        ),
     ],
 )
 def test_what_is_not_found_is_named(service: ScriptedServer, words: list[str], named: str) -> None:
@@ -113,7 +116,7 @@ def test_an_unknown_phase_is_answered_with_those_that_there_are(service: Scripte
     )
     ran = run_assay("quota", "pets", "--phase", "tset", "--url", service.url)
     assert "Error: The challenge 'pets' has no phase 'tset'." in ran.err
-    assert "Say which with --phase: dev, test." in ran.err
+    assert "Specify the phase with --phase: dev, test." in ran.err
 
 
 def test_each_fault_is_listed_once(service: ScriptedServer, tmp_path: Path) -> None:

@@ -166,7 +166,7 @@ def test_an_error_without_an_explanation_is_an_error_still(service: ScriptedServ
 
 def test_an_answer_that_is_not_from_this_service_is_refused(service: ScriptedServer) -> None:
     service.on("GET /api/v1/me", ScriptedAnswer(200, "<html>hello</html>"))
-    with Client(service.url) as client, pytest.raises(ClientError, match="not with the JSON"):
+    with Client(service.url) as client, pytest.raises(ClientError, match="not as an Assay service"):
         client.me()
 
 
@@ -183,7 +183,7 @@ def test_nobody_there_is_said_with_the_address() -> None:
 
 @pytest.mark.parametrize("url", ["", "localhost:8000", "ftp://localhost", "http://", "http://[::1"])
 def test_what_is_no_address_is_refused(url: str) -> None:
-    with pytest.raises(ClientError, match="not the address"):
+    with pytest.raises(ClientError, match="not a valid service address"):
         Client(url)
 
 

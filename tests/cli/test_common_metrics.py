@@ -24,7 +24,7 @@ def test_a_bare_score_shows_the_common_metrics_first_and_all_by_family_on_reques
     assert keys.index("f1_of_averages_macro") == keys.index("f1_macro") + 1
     assert len(keys) <= 12
     whole = run_assay(*words, "--json").value()["metrics"]
-    assert f"{len(whole) - len(keys)} more metrics fit these data: --all" in bare.out
+    assert f"{len(whole) - len(keys)} more metrics apply: --all" in bare.out
     lines = every.out.splitlines()
     listed = [line.split()[0] for line in lines if line.split() and line.split()[0] in whole]
     assert listed[: len(keys)] == keys

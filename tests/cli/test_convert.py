@@ -65,7 +65,7 @@ def test_a_search_that_is_cut_has_a_status_of_its_own() -> None:
     words = ("convert", "--n", 10**6, "--positives", 120_000, "--figure", "precision_macro=0.8123456789", "--limit", 5)
     ran = run_assay(*words)
     assert ran.status == 3
-    assert "Not decided" in ran.out
+    assert "Undecided" in ran.out
     assert run_assay(*words, "--json").value()["fits"] is None
 
 
@@ -90,7 +90,7 @@ def test_a_table_has_a_row_for_each_class(tmp_path: Path, name: str) -> None:
     ]
     slip = run_assay("convert", "--table", write(tmp_path / name, content), "--figure", "f1_weighted=0.709")
     assert slip.status == 1
-    assert "This figure is none that the classes, each of which fits by itself, can have together:" in slip.out
+    assert "This figure contradicts those of the classes, each of which fits alone:" in slip.out
 
 
 def test_numbers_of_a_json_table_keep_their_digits(tmp_path: Path) -> None:
@@ -147,8 +147,8 @@ def test_what_cannot_be_read_is_refused_in_one_json_value(words: list[object], s
     [
         ("t.json", "[", "t.json"),
         ("t.json", "{}", "list of rows"),
-        ("t.json", "[1]", "is no row"),
-        ("t.json", '[{"label": "a", "recall": [1]}]', "neither a text nor a number"),
+        ("t.json", "[1]", "is not a row"),
+        ("t.json", '[{"label": "a", "recall": [1]}]', "neither text nor a number"),
         ("t.json", "[]", "no rows"),
         ("t.csv", "label,recall\na\n", "row 1"),
         ("t.csv", "label,label\na,b\n", "twice"),

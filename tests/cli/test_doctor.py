@@ -86,7 +86,7 @@ def test_a_healthy_installation_has_no_fault_while_its_service_works(service: Li
         *("queue.leases", "queue.jobs", "data.disk", "scoring.memory")
     }
     assert f"process {service.process.pid if service.process else 0}" in found["queue.workers"]["seen"]
-    assert found["files.present"]["seen"] == "2 files are there, unchanged."
+    assert found["files.present"]["seen"] == "2 files are present and unchanged."
     assert all(not each["remedy"] for each in found.values() if each["state"] in {"ok", "skipped"})
 
 
@@ -103,7 +103,7 @@ def test_people_get_a_line_for_each_check_with_the_remedy_below(data: Path, monk
     lines = ran.out.splitlines()
     (place,) = [number for number, line in enumerate(lines) if "settings.unknown" in line]
     assert lines[place].split()[:2] == ["warning", "settings.unknown"]
-    assert lines[place + 1].strip() == "→ Rename or unset it: nobody reads it."
+    assert lines[place + 1].strip() == "→ Rename or unset it: it has no effect."
     assert not any("postgresql." in line for line in lines)  # what does not apply is only counted
     assert lines[-1].startswith("0 problems, ")
     assert ran.status == 0
@@ -164,7 +164,7 @@ def names_alike(data: Path) -> None:
 
 
 BROKEN: dict[str, tuple[Callable[[Path], Any], str, str, str]] = {
-    "folder away": (shutil.rmtree, "data.folder", "problem", "is no folder"),
+    "folder away": (shutil.rmtree, "data.folder", "problem", "is not a folder"),
     "folder open": (lambda data: data.chmod(0o755), "data.private", "problem", "mode 755"),
     "gold open": (lambda data: (data / "prepared").chmod(0o750), "data.private", "problem", "prepared (mode 750)"),
     "no database": (lambda data: (data / "assay.sqlite3").unlink(), "database.reachable", "problem", "no database"),
@@ -180,16 +180,16 @@ BROKEN: dict[str, tuple[Callable[[Path], Any], str, str, str]] = {
     "damaged": (empty_index, "sqlite.integrity", "problem", "malformed"),
     "rows gone": (lambda data: change(data, "DELETE FROM teams"), "sqlite.references", "problem", "submissions"),
     "no uploads": (lambda data: shutil.rmtree(data / "files"), "files.works", "warning", "does not exist yet"),
-    "uploads lost": (lambda data: shutil.rmtree(data / "files"), "files.present", "problem", "2 rows name files"),
-    "newer scorer": (newer_scorer, "queue.scorer", "problem", "at a newer scorer version"),
-    "older scorer": (older_scorer, "queue.scorer", "warning", "still to be switched"),
-    "other scores": (differing, "queue.differences", "problem", "have other values now"),
+    "uploads lost": (lambda data: shutil.rmtree(data / "files"), "files.present", "problem", "2 rows refer to files"),
+    "newer scorer": (newer_scorer, "queue.scorer", "problem", "newer scorer version"),
+    "older scorer": (older_scorer, "queue.scorer", "warning", "to be switched"),
+    "other scores": (differing, "queue.differences", "problem", "scores differ when computed again: 1"),
     "upload lost": (remove_upload, "files.present", "problem", "is missing"),
     "upload cut": (
         lambda data: next((data / "files" / "uploads").iterdir()).write_text(""),
         *("files.present", "problem", "has 0 bytes"),
     ),
-    "nobody works": (waiting, "queue.workers", "warning", "1 tasks wait"),
+    "nobody works": (waiting, "queue.workers", "warning", "tasks waiting: 1"),
     "waits long": (waiting, "queue.backlog", "warning", "1 queued"),
     "failed": (failed, "queue.failures", "warning", "memory_limit: 1"),
     "no quota": (
@@ -251,7 +251,7 @@ def test_what_is_set_wrongly_is_found(data: Path, name: str, monkeypatch: pytest
     found = examined(data)
     assert (found[key]["state"], seen in found[key]["seen"]) == (state, True), found[key]
     if key == "settings.values":
-        assert found["database.reachable"]["seen"] == "It needs settings.values."
+        assert found["database.reachable"]["seen"] == "Requires settings.values."
         assert found["software.python"]["state"] == "ok"
 
 
@@ -314,8 +314,8 @@ def test_a_database_that_does_not_answer_hangs_nothing(tmp_path: Path, monkeypat
         url = f"postgresql+psycopg://somebody@127.0.0.1:{silent.getsockname()[1]}/assay"
         given = Settings(data_dir=tmp_path, database_url=url, files_shared=True)
         found = {each.check: each for each in run_checks(lambda: given, {})}
-    assert found["database.reachable"].seen == "There was no answer within 0.5 s."
-    assert found["queue.backlog"].seen == "It needs database.reachable."
+    assert found["database.reachable"].seen == "No answer within 0.5 s."
+    assert found["queue.backlog"].seen == "Requires database.reachable."
     assert set(found) == {each.key for each in all_checks()}
 
 
@@ -341,7 +341,7 @@ def test_a_limit_of_open_files_that_is_too_low_is_told_of_the_service_itself(ser
     finally:
         resource.prlimit(pid, resource.RLIMIT_NOFILE, (soft, hard))
     assert (low.state, high.state) == ("warning", "ok")
-    assert f"process {pid}) may open 600 files" in low.seen
+    assert f"process {pid}) may open 600 files" in low.observation
     more = Installation(lambda: Settings(data_dir=tmp_path, max_waiters=10**9), {}, deep=False)
     assert software.check_open_file_limit(more).state == "warning"
-    assert software.check_open_file_limit(more).seen.startswith("A service started here")
+    assert software.check_open_file_limit(more).observation.startswith("A service started here")

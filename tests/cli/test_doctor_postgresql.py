@@ -56,8 +56,8 @@ def test_a_healthy_cluster_has_no_fault_while_it_works(working: Cluster, monkeyp
     assert states(found, "problem") == set()
     assert states(found, "warning") <= MACHINE
     assert {key for key in states(found, "skipped") if not key.startswith("sqlite.")} <= {"files.left_over", *MACHINE}
-    assert found["queue.workers"]["seen"].startswith("1 at work: ")
-    assert found["files.present"]["seen"] == "2 files are there."
+    assert found["queue.workers"]["seen"].startswith("1 running: ")
+    assert found["files.present"]["seen"] == "2 files are present."
 
 
 SET: dict[str, tuple[dict[str, str | None], str, str, str]] = {
@@ -112,7 +112,7 @@ def test_what_is_broken_is_found_and_a_remedy_named(idle: Cluster, monkeypatch: 
     assert (found[key]["state"], seen in found[key]["seen"]) == (state, True), found[key]
     assert found[key]["remedy"]
     if key == "postgresql.engine":
-        assert found["queue.jobs"]["seen"] == "It needs postgresql.engine."
+        assert found["queue.jobs"]["seen"] == "Requires postgresql.engine."
 
 
 def test_an_encoding_that_lacks_most_letters_is_found(
@@ -144,7 +144,7 @@ def test_work_whose_workers_were_killed_is_found(idle: Cluster, monkeypatch: pyt
         return found["queue.workers"]["state"] == "warning"
 
     eventually(nobody_works, "its last sign of life is old")
-    assert found["queue.workers"]["seen"] == "2 tasks wait, and nobody works."
+    assert found["queue.workers"]["seen"] == "No worker is running; tasks waiting: 2."
     assert found["queue.jobs"]["state"] == "ok"
     run_on(
         idle,
@@ -153,8 +153,8 @@ def test_work_whose_workers_were_killed_is_found(idle: Cluster, monkeypatch: pyt
         " WHERE id = (SELECT min(id) FROM score_tasks)",
     )
     found.update(examined(monkeypatch, idle))
-    assert found["queue.jobs"]["seen"] == "1 tasks have no live job."
-    assert found["queue.leases"]["seen"] == "1 tasks of silent workers."
+    assert found["queue.jobs"]["seen"] == "Tasks without a live job: 1."
+    assert found["queue.leases"]["seen"] == "Tasks with an expired lease: 1."
 
 
 def test_a_bucket_is_examined_like_a_folder(
@@ -172,6 +172,6 @@ def test_a_bucket_is_examined_like_a_folder(
     }
     found = examined(monkeypatch, idle, **bucket)
     assert found["files.place"]["seen"] == f"In {given.files_url}."
-    assert found["files.works"]["seen"] == "A probe was written, read and removed."
+    assert found["files.works"]["seen"] == "A probe was written, read and deleted."
     found = examined(monkeypatch, idle, **bucket | {"files_url": "s3://no-such-bucket/prefix"})
     assert (found["files.works"]["state"], "does not exist" in found["files.works"]["seen"]) == ("problem", True)

@@ -100,7 +100,7 @@ def test_numbers_are_padded_to_the_longest() -> None:
 
 
 def test_a_score_without_a_value_is_an_empty_cell_or_a_dash() -> None:
-    assert score_column("m", ["", None, 0.5]).texts() == ["", "–", "0.5"]
+    assert score_column("m", ["", None, 0.5]).formatted_cells() == ["", "–", "0.5"]
 
 
 PROBLEMS = {

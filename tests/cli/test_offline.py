@@ -167,7 +167,7 @@ def test_people_get_a_table_and_notes_beside_it(gold: Path, predictions: Path) -
     assert "multiclass, 6 instances, 3 classes" in ran.out
     assert f"{f1_score(GOLD, PREDICTED, average='macro'):.6g}" in ran.out
     assert "gold \\ predicted" in ran.out
-    assert "Note: the task is taken to be multiclass" in ran.err
+    assert "Note: the task is assumed to be multiclass" in ran.err
 
 
 def test_equal_notes_are_said_once_to_people_and_each_to_programs(gold: Path, predictions: Path) -> None:
@@ -184,7 +184,7 @@ def test_many_notes_are_counted_for_people() -> None:
     notes = ScoreNotes(["g"])
     for place in range(8):
         notes.add_for_metric(f"m{place}", f"note {place}")
-        notes.undefined(f"m{place}", "no positives")
+        notes.add_undefined(f"m{place}", "no positives")
     assert notes.condensed() == [
         "g",
         "m0, m1, m2, m3, m4 and 3 more (--json) are undefined: no positives",
@@ -220,7 +220,7 @@ def test_a_positive_label_that_is_none_is_wrong_usage(tmp_path: Path) -> None:
     path = write(tmp_path / "two.json", {"a": "x", "b": "y"})
     ran = run_assay("score", "--gold", path, "--predictions", path, "--positive-label", "2", "--json")
     assert (ran.status, ran.value()["code"]) == (2, "wrong_usage")
-    assert "'2' is no label here; there are: x, y" in ran.value()["detail"]
+    assert "'2' is not one of the labels: x, y" in ran.value()["detail"]
 
 
 def test_offline_no_advice_speaks_of_a_phase(gold: Path, classes: Path, tmp_path: Path) -> None:
@@ -369,7 +369,7 @@ def test_a_positive_label_outside_the_classes_is_refused(tmp_path: Path, predict
     words = ("--ids", ids, "--classes", classes, "--positive-label", "yak")
     ran = run_assay("validate", "-f", predictions, *words, "--json")
     assert (ran.status, ran.value()["code"]) == (2, "wrong_usage")
-    assert "there are: cat, dog, emu" in ran.value()["detail"]
+    assert "labels: cat, dog, emu" in ran.value()["detail"]
 
 
 # ---- metrics

@@ -46,7 +46,7 @@ def test_an_order_is_given_and_told(service: ScriptedServer) -> None:
     service.on(f"POST {PATH}", ScriptedAnswer(202, STATE))
     ended = run_assay(*ORDER, "--yes")
     assert ended.status == 0
-    assert "1 of 3 are scored again" in ended.out
+    assert "Rescored 1 of 3 so far." in ended.out
     assert "assay rerun irony --phase main --wait" in ended.out
 
 
@@ -69,7 +69,7 @@ def test_the_wait_may_be_over_first(service: ScriptedServer) -> None:
 def test_an_order_is_taken_back(service: ScriptedServer) -> None:
     service.on(f"DELETE {PATH}", ScriptedAnswer(200, STATE | {"status": "cancelled"}))
     ended = run_assay(*ORDER, "--cancel")
-    assert (ended.status, ended.out) == (0, "Cancelled: 1 were scored again.\n")
+    assert (ended.status, ended.out) == (0, "Cancelled; 1 already rescored.\n")
 
 
 def test_single_submissions_are_followed_until_they_are_done(service: ScriptedServer) -> None:
@@ -81,7 +81,7 @@ def test_single_submissions_are_followed_until_they_are_done(service: ScriptedSe
         ScriptedAnswer(200, again | {"rerun": {"status": "done"}}),
     )
     ended = run_assay("rerun", "irony", "--submission", "s1", "--wait")
-    assert (ended.status, ended.out) == (0, "Scored 1 again.\n")
+    assert (ended.status, ended.out) == (0, "Rescored 1.\n")
 
 
 def test_only_those_that_failed(service: ScriptedServer) -> None:
@@ -91,7 +91,7 @@ def test_only_those_that_failed(service: ScriptedServer) -> None:
     )
     service.on("POST /api/v1/submissions/s2/rerun", ScriptedAnswer(202, {"id": "s2", "status": "queued"}))
     ended = run_assay(*ORDER, "--failed")
-    assert (ended.status, ended.out) == (0, "0 of 1 are scored again.\n")
+    assert (ended.status, ended.out) == (0, "Rescored 0 of 1 so far.\n")
     assert [request.path for request in service.sent("POST")] == ["/api/v1/submissions/s2/rerun"]
 
 
@@ -104,7 +104,7 @@ def test_one_that_is_refused_keeps_no_other_from_being_scored(service: ScriptedS
     service.on("POST /api/v1/submissions/s1/rerun", ScriptedAnswer(409, beyond))
     service.on("POST /api/v1/submissions/s2/rerun", ScriptedAnswer(202, {"id": "s2", "status": "queued"}))
     ended = run_assay(*ORDER, "--failed")
-    assert (ended.status, ended.out) == (1, "0 of 1 are scored again.\n")
+    assert (ended.status, ended.out) == (1, "Rescored 0 of 1 so far.\n")
     assert "s1: Used 2 of 2. Raise the quota." in ended.err
 
 

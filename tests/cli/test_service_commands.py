@@ -194,7 +194,7 @@ def test_a_refused_table_leaves_a_draft_and_that_is_said(
     words = ("gold", "upload", "irony", "-f", predictions, "--phase", "main", "--hierarchy", tree)
     ran = run_assay(*words, "--url", service.url)
     assert ran.status == 1
-    assert "Version 7 is kept as a draft" in ran.err
+    assert "Version 7 is stored as a draft" in ran.err
     assert [request.method for request in service.asked] == ["POST", "PUT"]  # and is not activated
 
 
@@ -244,7 +244,7 @@ def test_the_quota_is_shown_in_words(service: ScriptedServer) -> None:
     words = ("quota", "irony", "--phase", "main", "--url", service.url)
     shown = [line.split() for line in run_assay(*words).out.splitlines()]
     assert ["a", "day", "10", "3", "7"] in shown
-    assert ["in", "all", "none", "7", "–"] in shown or ["in", "all", "none", "7"] in shown
+    assert ["in", "total", "none", "7", "–"] in shown or ["in", "total", "none", "7"] in shown
     assert "2026-01-01 23:00:00 UTC" in run_assay(*words).out
     assert run_assay(*words, "--json").value() == found
 
@@ -359,8 +359,8 @@ def test_what_scores_tell_of_the_gold_stands_with_the_challenge(
     ran = run_assay(*(word.format(file=file) for word in words), "--url", service.url)
     assert ran.status == 0
     shown = " ".join(ran.out.split())
-    assert f"What scores of main tell: {TOLD['statement']}" in shown
-    assert "Less is told by: fewer digits; fewer metrics." in shown
+    assert f"What scores of main disclose: {TOLD['statement']}" in shown
+    assert "They would disclose less with: fewer digits; fewer metrics." in shown
     assert ("Warning: Beware." in ran.err) == (words[1] == "create")
 
 

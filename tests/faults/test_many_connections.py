@@ -63,4 +63,4 @@ def test_an_api_and_a_worker_take_the_files_that_they_may_open(
 def test_the_doctor_tells_what_a_service_started_here_would_take(tmp_path: Path) -> None:
     with few_files() as most:
         said = software.check_open_file_limit(Installation(lambda: Settings(data_dir=tmp_path), {}, deep=False))
-    assert said.seen.startswith(f"A service started here may open {most} files;")
+    assert said.observation.startswith(f"A service started here may open {most} files;")

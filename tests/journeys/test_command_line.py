@@ -47,4 +47,4 @@ def test_a_challenge_is_edited_with_the_file_it_was_created_from(live: Live, tmp
     file.write_text(SECOND.replace("[1, 2]", "[1, 2, 3]"))
     fixed = assay(live, "challenge", "edit", "edited", "-f", str(file))
     assert fixed.returncode == 1
-    assert "A challenge keeps its classes" in " ".join(fixed.stderr.split())
+    assert "The classes of a challenge cannot be changed" in " ".join(fixed.stderr.split())

@@ -1,1 +1,1 @@
-"""Input of commands: small files, pipes, gold and predictions."""
+"""Input of commands: option values, small files, pipes, gold and predictions."""

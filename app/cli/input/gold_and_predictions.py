@@ -1,5 +1,6 @@
-"""Gold and predictions as offline commands are given them: two files, the task, and what stands beside the gold."""
+"""The input of offline commands: a gold file, a predictions file, the task, and the gold metadata."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -21,13 +22,13 @@ if TYPE_CHECKING:
 
     Choose = Callable[[TaskSpec, frozenset[str]], Sequence[MetricCall]]
 
-# What cannot be said about predictions while the gold itself is in doubt.
+# Problems of predictions that may be due to problems of the gold, and are not reported along with those.
 _GOLD_DEPENDENT_CODES = frozenset({"unknown_id", "missing_instances", "unknown_label"})
 
 
 @dataclass(frozen=True, slots=True)
 class GoldAndPredictions:
-    """What is scored: `notes` say what was taken for granted."""
+    """The input of an offline command; `notes` list the assumptions made."""
 
     gold: "SourceFile"
     predictions: "SourceFile"
@@ -39,7 +40,7 @@ class GoldAndPredictions:
     notes: list[str] = field(default_factory=list)
 
     def score(self, choose: "Choose", options: Mapping[str, str], *, wants_scores: bool) -> "OfflineOutcome":
-        """Score them with the metrics that `choose` names."""
+        """Score the predictions with the metrics that `choose` returns."""
         from app.offline import score_offline
 
         return score_offline(
@@ -56,14 +57,14 @@ class GoldAndPredictions:
         )
 
     def check_positive_label(self, outcome: "OfflineOutcome") -> None:
-        """Say plainly that --positive-label names no label, where that is what is wrong with the gold."""
+        """Refuse --positive-label if the gold has problems because that is not one of its labels."""
         if self.positive_label is None or not outcome.gold_problems:
             return
         from app.pipeline import load_gold, normalize_distinct
 
-        found, _ = load_gold(self.gold, task="multiclass", classes=self.classes)
-        if found is not None and normalize_distinct([self.positive_label])[0] not in found.spec.classes:
-            value_parsing.refuse_positive_label(self.positive_label, found.spec.classes)
+        gold, _ = load_gold(self.gold, task="multiclass", classes=self.classes)
+        if gold is not None and normalize_distinct([self.positive_label])[0] not in gold.spec.classes:
+            value_parsing.refuse_unknown_label(self.positive_label, gold.spec.classes, "--positive-label")
 
 
 def read_gold_and_predictions(
@@ -79,16 +80,16 @@ def read_gold_and_predictions(
     beside: Mapping[str, Path | None] | None = None,
     preset: str | None = None,
 ) -> GoldAndPredictions:
-    """Read what stands beside the two files; the task is guessed where nobody says it.
+    """Read the gold metadata, and infer the task if it is not given; the two files themselves are read when scored.
 
-    `beside` names accessories of the gold and their files. Raises Refused, and BadParameter without a positive label.
+    `beside` maps kinds of gold metadata to their files. Raises Refused, and BadParameter if a positive label is missing.
     """
     kind, notes = (task, []) if task is not None else value_parsing.infer_task(gold, positive_label, gold_layout)
     named = None if classes is None else value_parsing.read_strings(classes)
     if kind == "binary" and positive_label is None:
         positive_label = value_parsing.default_positive_label(preset, named)
     if kind == "binary" and positive_label is None:
-        raise typer.BadParameter("a binary task needs it", param_hint="--positive-label")
+        raise typer.BadParameter("required for a binary task", param_hint="--positive-label")
     return GoldAndPredictions(
         value_parsing.make_source(gold, gold_layout),
         value_parsing.make_source(predictions, layout),
@@ -101,52 +102,48 @@ def read_gold_and_predictions(
     )
 
 
-def metric_chooser(asked: Sequence[str], options: Mapping[str, str]) -> "Choose":
-    """Which metrics to compute, once the vocabulary is known."""
+def metric_chooser(metrics: Sequence[str], options: Mapping[str, str]) -> "Choose":
+    """A function that returns the metrics to compute, for when the classes are known."""
     from app.scoring.declaration.metric_parser import applicable_metrics, check_options, parse_metric
 
     def choose(spec: "TaskSpec", has: frozenset[str]) -> "Sequence[MetricCall]":
         check_options(options, spec.classes)
-        if not asked:
+        if not metrics:
             return applicable_metrics(spec.task, options, has)
-        calls = [parse_metric(text, options=options, task=spec.task, classes=spec.classes) for text in asked]
+        calls = [parse_metric(text, options=options, task=spec.task, classes=spec.classes) for text in metrics]
         value_parsing.check_hierarchy(spec, calls)
         return calls
 
     return choose
 
 
-def wants_scores(asked: Sequence[str]) -> bool:
-    """Whether a metric that was asked for needs scores, or all are wanted; else those beside labels are not looked at."""
+def wants_scores(metrics: Sequence[str]) -> bool:
+    """Whether a metric needs scores, or all metrics are computed; otherwise scores beside labels are not read."""
     from app.errors import InvalidMetric
     from app.scoring.declaration.metric import RANKING, SCORES
     from app.scoring.declaration.metric_parser import find_metric
 
-    if not asked:
+    if not metrics:
         return True
     needs = set[str]()
-    for text in asked:
-        with suppress(InvalidMetric):  # which is said where the strings are read whole
+    for text in metrics:
+        with suppress(InvalidMetric):  # reported later, when the metric is parsed
             needs.update(find_metric(text.partition(":")[0].strip()).needs)
     return bool({SCORES, RANKING} & needs)
 
 
-def report_problems_and_exit(out: CommandOutput, outcome: "OfflineOutcome") -> None:
-    """Report the problems of both files in one answer, and end with status 1."""
-    total: dict[str, int] = {}
+def report_problems_and_exit(out: CommandOutput, files: GoldAndPredictions, outcome: "OfflineOutcome") -> None:
+    """Report the problems of both files together, and exit with status 1."""
+    files.check_positive_label(outcome)
+    total = Counter[str]()
     problems: list[dict[str, Any]] = []
-    for name, found in (("gold", outcome.gold_problems), ("predictions", outcome.problems)):
-        if name == "gold" or not outcome.gold_problems:
-            beside: frozenset[str] = frozenset()
-        else:
-            beside = _GOLD_DEPENDENT_CODES
-        listed = found.to_dict()
-        for code, count in listed["total"].items():
-            if code not in beside:
-                total[code] = total.get(code, 0) + count
-        problems += [{"file": name, **one} for one in listed["problems"] if one["code"] not in beside]
+    for name, file_problems in (("gold", outcome.gold_problems), ("predictions", outcome.problems)):
+        omitted = _GOLD_DEPENDENT_CODES if name == "predictions" and outcome.gold_problems else frozenset[str]()
+        document = file_problems.to_dict()
+        total.update({code: count for code, count in document["total"].items() if code not in omitted})
+        problems += [{"file": name, **problem} for problem in document["problems"] if problem["code"] not in omitted]
     stopped = {"total_at_least": True} if outcome.gold_problems.stopped or outcome.problems.stopped else {}
-    report = {"valid": False, "total": total, **stopped, "problems": problems}
+    report = {"valid": False, "total": dict(total), **stopped, "problems": problems}
     if out.as_json:
         out.failure(report)
     else:

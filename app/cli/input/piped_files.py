@@ -1,4 +1,4 @@
-"""Lets every file option take a pipe, or - for standard input: what cannot be read twice is kept in a temporary file."""
+"""Lets file options accept a pipe or - for standard input: commands read files twice, so a pipe is copied to a file."""
 
 import atexit
 import contextlib
@@ -24,22 +24,24 @@ _SUFFIX_BY_MAGIC = {
     b"PAR1": ".parquet",
     b"ARROW1": ".arrow",
 }
-"""What the first bytes of a pipe tell about what comes."""
+"""File formats by the first bytes of a pipe."""
 _MAGIC_LENGTH = 6
 
 
 def spool_pipe(ctx: typer.Context, value: Path | None) -> Path | None:
-    """The file itself, or a copy of what comes through a pipe; the copy is gone when the command ends.
+    """The file itself, or a temporary copy of a pipe's content, which is deleted when the command ends.
 
-    A pipe without an ending of its own (as of `<(…)` in the shell) is told by its first bytes, else it holds JSON.
+    The format of a pipe without a file suffix, such as `<(…)` in the shell, is detected from its first bytes (default:
+    JSON).
     """
     if value is None or value.is_file():
         return value
     if value != _STDIN and (value.is_dir() or not value.exists()):
         raise typer.BadParameter(f"file '{value}' does not exist" if not value.exists() else f"'{value}' is a folder")
     folder = Path(tempfile.mkdtemp(prefix="assay-"))
-    for at_the_end in (ctx.call_on_close, atexit.register):  # a command that is refused is never closed
-        at_the_end(partial(shutil.rmtree, folder, ignore_errors=True))
+    # call_on_close does not run for a command that is refused as wrong usage; atexit does.
+    for register in (ctx.call_on_close, atexit.register):
+        register(partial(shutil.rmtree, folder, ignore_errors=True))
     with _open_pipe(ctx, value) as stream:
         start = stream.read(_MAGIC_LENGTH)
         copy = folder / _spool_file_name(value, start)
@@ -56,7 +58,7 @@ def _open_pipe(ctx: typer.Context, value: Path) -> Iterator[BinaryIO]:
             yield stream
         return
     if ctx.meta.get(__name__):
-        raise typer.BadParameter("standard input can be given for one file only")
+        raise typer.BadParameter("standard input can be used for one file only")
     ctx.meta[__name__] = True
     yield sys.stdin.buffer
 
@@ -64,5 +66,5 @@ def _open_pipe(ctx: typer.Context, value: Path) -> Iterator[BinaryIO]:
 def _spool_file_name(value: Path, start: bytes) -> str:
     if value.name.lower().endswith(_KNOWN_SUFFIXES):
         return value.name
-    ending = next((ending for begin, ending in _SUFFIX_BY_MAGIC.items() if start.startswith(begin)), ".json")
-    return ("stdin" if value == _STDIN else "pipe") + ending
+    suffix = next((suffix for magic, suffix in _SUFFIX_BY_MAGIC.items() if start.startswith(magic)), ".json")
+    return ("stdin" if value == _STDIN else "pipe") + suffix

@@ -1,4 +1,4 @@
-"""Reads the small files and words that offline commands are given: JSON tables, ids, options, the task type of a gold."""
+"""Parses option values and small input files: numbers, labels, ids, gold metadata, and the task inferred from a file."""
 
 import csv
 import io
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from app.scoring.declaration.metric import MetricCall
     from app.scoring.declaration.task import TaskSpec
 
-_MAX_NUMBER_LENGTH = 40  # characters of a number on the command line
+_MAX_NUMBER_LENGTH = 40  # characters; the exact fraction of a longer number could be huge
 
 
 def make_source(path: Path, layout: str | None = None) -> "SourceFile":
-    """A file of labels and how it is to be read, by its name and layout."""
+    """A file of labels, with the format detected from its name and layout."""
     from app.formats import detect_file_kind
     from app.pipeline import SourceFile
 
@@ -31,110 +31,103 @@ def make_source(path: Path, layout: str | None = None) -> "SourceFile":
 
 
 def parse_share(text: str | None, hint: str) -> Fraction | None:
-    """A number between 0 and 1 that an option gives as a decimal or a fraction, exactly; `hint` is what it is called."""
+    """The exact number between 0 and 1, a decimal or a fraction, that the option `hint` gives."""
     if text is None:
         return None
     try:
-        found = Fraction(text) if len(text) <= _MAX_NUMBER_LENGTH else None
+        share = Fraction(text) if len(text) <= _MAX_NUMBER_LENGTH else None
     except (ValueError, ZeroDivisionError):
-        found = None
-    if found is None or not 0 <= found <= 1:
-        raise typer.BadParameter(
-            f"'{text[:_MAX_NUMBER_LENGTH]}' is no share between 0 and 1, such as 0.05", param_hint=hint
-        )
-    return found
+        share = None
+    if share is None or not 0 <= share <= 1:
+        detail = f"'{text[:_MAX_NUMBER_LENGTH]}' is not a number between 0 and 1, such as 0.05"
+        raise typer.BadParameter(detail, param_hint=hint)
+    return share
 
 
 def parse_number(text: str, hint: str) -> float:
-    """A finite number that an option gives; `hint` is what it is called."""
+    """The finite number that the option `hint` gives."""
     try:
-        found = float(text)
+        number = float(text)
     except ValueError:
-        found = math.inf
-    if not math.isfinite(found):
-        raise typer.BadParameter(f"'{text[:_MAX_NUMBER_LENGTH]}' is no number", param_hint=hint)
-    return found
+        number = math.inf
+    if not math.isfinite(number):
+        raise typer.BadParameter(f"'{text[:_MAX_NUMBER_LENGTH]}' is not a number", param_hint=hint)
+    return number
 
 
-def refuse_positive_label(label: str, classes: Sequence[str]) -> NoReturn:
-    """Wrong usage: the positive label is none of the labels."""
-    refuse_unknown_label(label, classes, "--positive-label")
+def list_labels(classes: Sequence[str]) -> str:
+    """The first labels, for a message."""
+    return ", ".join(classes[:10]) + (", …" if len(classes) > 10 else "")
 
 
 def refuse_unknown_label(label: str, classes: Sequence[str], hint: str) -> NoReturn:
-    """Wrong usage: an option (`hint`) names what is none of the labels."""
-    some = ", ".join(classes[:10]) + (", …" if len(classes) > 10 else "")
-    raise typer.BadParameter(f"'{label}' is no label here; there are: {some}", param_hint=hint)
+    """Raise BadParameter: the option `hint` does not name one of the labels."""
+    raise typer.BadParameter(f"'{label}' is not one of the labels: {list_labels(classes)}", param_hint=hint)
 
 
 def read_json(path: Path) -> Any:
-    """The JSON value of a small file; repeated keys are refused."""
+    """The JSON value in a small file; repeated keys are refused."""
     try:
         return json.loads(read_text(path), object_pairs_hook=_object_without_repeated_keys)
     except ValueError as error:
-        raise CommandError("syntax", f"{path}: {error}.", "It has to hold one JSON value in UTF-8.") from None
+        raise CommandError("syntax", f"{path}: {error}.", "The file must contain one JSON value in UTF-8.") from None
 
 
 def _object_without_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) < len(pairs):
+    value = dict(pairs)
+    if len(value) < len(pairs):
         twice = next(key for index, (key, _) in enumerate(pairs) if any(key == other for other, _ in pairs[:index]))
         raise ValueError(f"the key {json.dumps(twice)} occurs twice")
-    return made
+    return value
 
 
 def read_text(path: Path) -> str:
     """The text of a small file, which may be compressed."""
-    return _read_decompressed(path).decode("utf-8-sig")
-
-
-def _read_decompressed(path: Path) -> bytes:
     from app.formats import DEFAULT_LIMITS, Problems, detect_file_kind
     from app.formats.decompression import read_bytes
 
-    problems = Problems()
+    problems, encoding = Problems(), detect_file_kind(path.name, None, None).encoding
     with path.open("rb") as stream:
-        data = read_bytes(
-            stream, detect_file_kind(path.name, None, None).encoding, limits=DEFAULT_LIMITS, problems=problems
-        )
+        data = read_bytes(stream, encoding, limits=DEFAULT_LIMITS, problems=problems)
     if data is None:
-        found = problems.first[0]
-        raise CommandError(found.code, f"{path}: {found.message}", "Give the file whole, or without compression.")
-    return data
+        problem = problems.first[0]
+        detail = f"{path}: {problem.message}"
+        raise CommandError(problem.code, detail, "Check that the file is complete, or decompress it first.")
+    return data.decode("utf-8-sig")
 
 
 def read_strings(path: Path) -> list[str]:
-    """A JSON list of labels or ids; integers stand for their decimal text."""
-    found = read_json(path)
-    if not isinstance(found, list):
-        raise CommandError("wrong_shape", f"{path}: a JSON list is needed.", 'Write it like ["a", "b"].')
-    return [_require_string(path, value) for value in found]
+    """The JSON list of labels or ids in a file; integers are converted to text."""
+    values = read_json(path)
+    if not isinstance(values, list):
+        raise CommandError("wrong_shape", f"{path} does not contain a JSON list.", 'Use a list such as ["a", "b"].')
+    return [_require_string(path, value) for value in values]
 
 
 def _require_string(path: Path, value: Any) -> str:
     if isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool)):
         return str(value)
-    raise CommandError("wrong_shape", f"{path}: {json.dumps(value)} is not a text.", "Write ids and labels in quotes.")
+    raise CommandError("wrong_shape", f"{path}: {json.dumps(value)} is not a string.", "Put ids and labels in quotes.")
 
 
 def read_gold_metadata(given: Mapping[str, Path | None]) -> dict[str, Any]:
-    """What stands beside gold, in canonical form by name of the accessory, from the files that hold it."""
+    """The gold metadata of the given files, in canonical form, by kind."""
     from app.errors import InvalidContent
     from app.scoring.declaration.gold_metadata import GOLD_METADATA_KINDS
 
-    found = {}
+    metadata = {}
     for name, path in given.items():
         if path is None:
             continue
         try:
-            found[name] = GOLD_METADATA_KINDS[name].parse(read_json(path))
-        except InvalidContent as fault:
-            raise CommandError("invalid_accessory", f"{path}: {fault.detail}", fault.advice) from None
-    return found
+            metadata[name] = GOLD_METADATA_KINDS[name].parse(read_json(path))
+        except InvalidContent as error:
+            raise CommandError("invalid_accessory", f"{path}: {error.detail}", error.advice) from None
+    return metadata
 
 
 def default_positive_label(preset: str | None, classes: Sequence[str] | None) -> str | None:
-    """The positive label where nobody says it: the first class, under a preset whose tool takes that."""
+    """The positive label if none is given: the first class, with a preset whose tool does that; else None."""
     from app.scoring.declaration.presets import PRESETS
 
     known = PRESETS.get(preset or "")
@@ -142,7 +135,7 @@ def default_positive_label(preset: str | None, classes: Sequence[str] | None) ->
 
 
 def check_hierarchy(spec: "TaskSpec", calls: Sequence["MetricCall"]) -> None:
-    """Refuse metrics of a hierarchy in which a class is missing."""
+    """Refuse metrics that need the hierarchy if a class is missing from it."""
     from app.errors import InvalidContent
     from app.scoring.declaration.gold_metadata import GOLD_METADATA_KINDS, check_metadata_labels
     from app.scoring.declaration.metric import HIERARCHY
@@ -150,12 +143,12 @@ def check_hierarchy(spec: "TaskSpec", calls: Sequence["MetricCall"]) -> None:
     if spec.hierarchy is not None and any(HIERARCHY in call.metric.needs for call in calls):
         try:
             check_metadata_labels(GOLD_METADATA_KINDS["hierarchy"], spec.hierarchy.to_json(), spec.classes)
-        except InvalidContent as fault:
-            raise CommandError("invalid_accessory", fault.detail, fault.advice) from None
+        except InvalidContent as error:
+            raise CommandError("invalid_accessory", error.detail, error.advice) from None
 
 
 def read_ids(path: Path) -> list[str]:
-    """The ids to predict: a JSON list of ids, a template or gold file in any format, or one id a line."""
+    """The ids to predict, from a JSON list, a template or gold file in any format, or a text file with one id per line."""
     name = path.name.lower().removesuffix(".gz").removesuffix(".zst")
     try:
         if name.endswith((".csv", ".tsv", ".tab")):
@@ -168,36 +161,34 @@ def read_ids(path: Path) -> list[str]:
             return _ids_of_json(path)
         return [line.strip() for line in read_text(path).splitlines() if line.strip()]
     except ValueError as error:
-        raise CommandError(
-            "syntax", f"{path}: {error}.", "Give a list of ids, or a template file (assay template)."
-        ) from None
+        remedy = "Use a list of ids, or a template file (assay template)."
+        raise CommandError("syntax", f"{path}: {error}.", remedy) from None
 
 
 def _ids_of_columns(path: Path) -> list[str]:
-    from app.offline import read_ids as ids_of
+    from app.offline import read_ids
 
-    found, problems = ids_of(make_source(path))
-    if found is None:
-        first = problems.first[0]
-        raise CommandError(first.code, f"{path}: {first.message}", "Give a template file (assay template).")
-    return found
+    ids, problems = read_ids(make_source(path))
+    if ids is None:
+        problem = problems.first[0]
+        raise CommandError(problem.code, f"{path}: {problem.message}", "Use a template file (assay template).")
+    return ids
 
 
 def _ids_of_csv(path: Path, separator: str) -> list[str]:
     rows = csv.DictReader(io.StringIO(read_text(path), newline=""), strict=True, delimiter=separator)
     if "id" not in (rows.fieldnames or ()):
-        raise CommandError("missing_id", f"{path}: the header names no column 'id'.", "Begin the file with: id,label")
+        raise CommandError("missing_id", f"{path}: the header has no column 'id'.", "Begin the file with: id,label")
     return [row["id"] for row in rows]
 
 
 def _ids_of_json(path: Path) -> list[str]:
-    found = read_json(path)
-    if isinstance(found, dict):
-        found = next(
-            (found[key] for key in ("predictions", "documents", "ids") if isinstance(found.get(key), list)), found
-        )
-    # What is left of an object is a map: its keys are the ids.
-    return [_record_id(path, one) for one in found] if isinstance(found, list | dict) else [_record_id(path, found)]
+    value = read_json(path)
+    if isinstance(value, dict):
+        names = ("predictions", "documents", "ids")
+        value = next((value[name] for name in names if isinstance(value.get(name), list)), value)
+    # Any other object is a map whose keys are the ids.
+    return [_record_id(path, record) for record in (value if isinstance(value, list | dict) else [value])]
 
 
 def _record_id(path: Path, record: Any) -> str:
@@ -206,30 +197,30 @@ def _record_id(path: Path, record: Any) -> str:
     for key in ("id", "pmid"):
         if key in record:
             return _require_string(path, record[key])
-    raise CommandError("missing_id", f"{path}: a record has no id.", 'Write records like {"id": "t1", "label": "a"}.')
+    raise CommandError("missing_id", f"{path}: a record has no id.", 'Use records such as {"id": "t1", "label": "a"}.')
 
 
-def parse_option_pairs(given: Sequence[str], hint: str = "--option") -> dict[str, str]:
-    """The values of an option that is given as `name=value` and may be repeated; `hint` is what it is called."""
-    found: dict[str, str] = {}
-    for pair in given:
-        name, equals, value = pair.partition("=")
-        if not equals or not name.strip():
+def parse_option_pairs(pairs: Sequence[str], hint: str = "--option") -> dict[str, str]:
+    """The values of the repeatable option `hint`, whose form is `name=value`."""
+    values: dict[str, str] = {}
+    for pair in pairs:
+        name, equals, value = (part.strip() for part in pair.partition("="))
+        if not equals or not name:
             raise typer.BadParameter(f"'{pair}' is not name=value", param_hint=hint)
-        if name.strip() in found:
-            raise typer.BadParameter(f"'{name.strip()}' is given twice", param_hint=hint)
-        found[name.strip()] = value.strip()
-    return found
+        if name in values:
+            raise typer.BadParameter(f"'{name}' is given twice", param_hint=hint)
+        values[name] = value
+    return values
 
 
 def infer_task(path: Path, positive_label: str | None, layout: str | None = None) -> tuple[Task, list[str]]:
-    """The task type that a file of labels speaks of, and a sentence that says why it was taken."""
+    """The task inferred from a file of labels, and a note that gives the reason."""
     from app.pipeline import infer_task
 
     task = infer_task(make_source(path, layout), positive_label)
-    why = {
-        "multilabel": "the file gives lists of labels",
+    reason = {
+        "multilabel": "the file has lists of labels",
         "binary": "a positive label is given",
-        "multiclass": "the file gives one label per instance",
+        "multiclass": "the file has one label per instance",
     }[task]
-    return task, [f"the task is taken to be {task}, since {why} (--task says otherwise)"]
+    return task, [f"the task is assumed to be {task}, as {reason} (--task overrides this)"]

@@ -1,4 +1,4 @@
-"""Reads a challenge's description from YAML or JSON, without YAML's surprises: only true and false are truth values."""
+"""Reads a challenge description from YAML or JSON; of YAML's implicit types only booleans, numbers and null apply."""
 
 import re
 from pathlib import Path
@@ -17,19 +17,18 @@ _SCALAR_PATTERNS = (
 
 
 class _StrictLoader(yaml.SafeLoader):
-    """Keeps no, on, 010 and dates as the text that they are: they may be class labels; refuses repeated keys."""
+    """Reads no, on, 010 and dates as strings, since they may be class labels, and refuses repeated keys."""
 
     yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012 (PyYAML's own shape)
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        """A mapping whose keys occur once."""
-        seen: set[str] = set()
+        """The mapping, unless a key is repeated."""
+        keys: set[str] = set()
         for key, _ in node.value:
-            if key.value in seen:
-                raise yaml.constructor.ConstructorError(
-                    problem=f"the key {key.value!r} occurs twice", problem_mark=key.start_mark
-                )
-            seen.add(key.value)
+            if key.value in keys:
+                message = f"the key {key.value!r} occurs twice"
+                raise yaml.constructor.ConstructorError(problem=message, problem_mark=key.start_mark)
+            keys.add(key.value)
         return super().construct_mapping(node, deep=deep)
 
 
@@ -38,11 +37,11 @@ for _tag, _pattern, _first in _SCALAR_PATTERNS:
 _StrictLoader.add_implicit_resolver("tag:yaml.org,2002:null", re.compile(r"^(?:~|null|)$"), ["~", "n", ""])
 
 
-_REMEDY = "See examples/digits/challenge.yaml for one that is right."
+_REMEDY = "See examples/digits/challenge.yaml for an example."
 
 
 def read_yaml(path: Path) -> Any:
-    """The value that a YAML or JSON file holds."""
+    """The value in a YAML or JSON file."""
     try:
         return yaml.load(path.read_text("utf-8-sig"), _StrictLoader)  # noqa: S506 (a safe loader, narrowed further)
     except yaml.MarkedYAMLError as error:
@@ -54,9 +53,9 @@ def read_yaml(path: Path) -> Any:
 
 
 def load_description(path: Path) -> dict[str, Any]:
-    """The object that a YAML or JSON file holds: the description of a challenge."""
+    """The challenge description in a YAML or JSON file."""
     content = read_yaml(path)
     if not isinstance(content, dict):
-        detail = f"{path}: the description of a challenge is a mapping of names to values."
+        detail = f"{path}: a challenge description must be a mapping of names to values."
         raise CommandError("wrong_shape", detail, _REMEDY)
     return content

@@ -1,4 +1,4 @@
-"""What a refusal means at the command line: advice in its own commands, and what was asked for, in words."""
+"""Explains errors of the service at the command line: remedies as commands, and the object that the request named."""
 
 import re
 from collections import defaultdict
@@ -9,68 +9,74 @@ from urllib.parse import unquote
 
 from app.cli.terminal.table_layout import format_time
 
+_VERSION_REMEDY = "The command and the service have different versions; see assay --version."
+_METRICS_REMEDY = "'assay metrics' lists all metrics, 'assay metrics KEY' shows a metric's parameters and options."
+_RETRY_REMEDY = "Try again later; this cannot submit anything twice."
 ADVICE: dict[str, str] = {
-    "unauthorized": "Log in first: assay login (no account yet: assay signup).",
-    "unauthorized+token": "Log in again: assay login. A token in ASSAY_TOKEN or --token goes before that of the login.",
-    "wrong_password": "Check both; passwords are case-sensitive. No account yet: assay signup.",
-    "insufficient_scope": "Log in for a token that has it: assay login --scope read --scope submit --scope {scope}.",
-    "insufficient_scope+admin": "Log in for a token that has it: "
+    "unauthorized": "Log in first: assay login (to create an account: assay signup).",
+    "unauthorized+token": "Log in again: assay login. A token in ASSAY_TOKEN or --token overrides that of the login.",
+    "wrong_password": "Check both; passwords are case-sensitive. To create an account: assay signup.",
+    "insufficient_scope": "Get a token with this scope: assay login --scope read --scope submit --scope {scope}.",
+    "insufficient_scope+admin": "Get a token with this scope: "
     "assay login --scope read --scope submit --scope organize --scope admin.",
-    "insufficient_scope+read": "Log in for a token that has it: assay login --scope read --scope submit.",
-    "insufficient_scope+submit": "Log in for a token that has it: assay login --scope read --scope submit.",
-    "report_too_large": "'assay score' gives one metric by itself, from the files.",
+    "insufficient_scope+read": "Get a token with this scope: assay login --scope read --scope submit.",
+    "insufficient_scope+submit": "Get a token with this scope: assay login --scope read --scope submit.",
+    "report_too_large": "'assay score' computes single metrics from the files.",
     "not_registered": "Register first: assay register {slug} --team NAME.",
-    "already_registered": "Your team can hand in: assay submit {slug} -f FILE.",
+    "already_registered": "Your team can submit: assay submit {slug} -f FILE.",
     "team_name_taken": "Choose another name: assay register {slug} --team NAME.",
-    "email_taken": "Log in with it: assay login.",
-    "not_found": "Check the name: 'assay challenge list' shows the challenges that you may see. "
-    "Others may need a login: assay login.",
-    "not_found+token": "Check the name: 'assay challenge list' shows the challenges that you may see.",
-    "not_found+phase": "Say which with --phase: {phases}.",
-    "not_found+gold": "See which versions there are: assay gold list {slug} --phase {phase}.",
-    "not_found+submission": "Check the id: 'assay submissions SLUG' lists those of your team.",
-    "split_hidden": "Leave --split away to read the split that is shown now.",
-    "leaderboard_hidden": "'assay challenge show {slug}' says when the phases close.",
-    "leaderboard_hidden+waiting": "Try again later. Files that fail for good, or are cancelled, are not waited for.",
-    "bad_request": "Correct what is named above; the command's --help says what it takes.",
+    "email_taken": "Log in with this address: assay login.",
+    "not_found": "Check the name: 'assay challenge list' lists the challenges that are visible to you; "
+    "others may require a login: assay login.",
+    "not_found+token": "Check the name: 'assay challenge list' lists the challenges that are visible to you.",
+    "not_found+phase": "Specify the phase with --phase: {phases}.",
+    "not_found+gold": "List the versions: assay gold list {slug} --phase {phase}.",
+    "not_found+submission": "Check the id: 'assay submissions SLUG' lists your team's submissions.",
+    "split_hidden": "Omit --split to see the split that is visible now.",
+    "leaderboard_hidden": "'assay challenge show {slug}' shows when the phases close.",
+    "leaderboard_hidden+waiting": "Try again later. Submissions that fail or are cancelled do not delay the leaderboard.",
+    "bad_request": "Correct the errors above; --help describes the options.",
     "bad_cursor": "Run the command again.",
-    "no_such_route": "This command and the service are of different versions: assay --version.",
-    "method_not_allowed": "This command and the service are of different versions: assay --version.",
-    "too_slow": "Send it again over a better connection; compressed files (.gz) are quicker.",
-    "commit_uncertain": "Look whether it is there before you repeat it ('assay submissions {slug}' lists submissions).",
-    "no_open_phase": "'assay challenge show {slug}' says when the phases are open.",
-    "several_open_phases": "Say which with --phase: {phases}.",
-    "which_phase": "Say which with --phase.",
-    "no_gold": "An organizer has to upload the true labels first: assay gold upload {slug} -f FILE.",
+    "no_such_route": _VERSION_REMEDY,
+    "method_not_allowed": _VERSION_REMEDY,
+    "too_slow": "Try again over a faster connection; compressed files (.gz) are faster too.",
+    "commit_uncertain": "Before you repeat the command, check whether it took effect ('assay submissions {slug}').",
+    "no_open_phase": "'assay challenge show {slug}' shows when the phases are open.",
+    "several_open_phases": "Specify the phase with --phase: {phases}.",
+    "which_phase": "Specify the phase with --phase.",
+    "no_gold": "An organizer must upload the gold labels first: assay gold upload {slug} -f FILE.",
     "gold_not_draft": "Upload a new version: assay gold upload {slug} -f FILE.",
-    "not_finished": "Select one that has scores, or still waits for them; 'assay submissions SLUG' lists them.",
-    "request_in_flight": "Wait for its end, or try again a little later.",
-    "too_large": "Compress the file (its name then ends in .gz or .zst), or ask the administrator for a higher limit.",
-    "unsupported_media_type": "The file name's ending tells the format: .json, .jsonl, .csv, .tsv, .npz, .parquet, .arrow, each also .gz or .zst.",
-    "invalid_request": "Mend what is named above and try again.",
-    "invalid_recipe": "'assay metrics' lists every metric, 'assay metrics KEY' its parameters and options.",
-    "invalid_metric": "'assay metrics' lists every metric, 'assay metrics KEY' its parameters and options.",
-    "idempotency_mismatch": "Hand it in once more.",
+    "not_finished": "Select a submission that has scores or is waiting for them: 'assay submissions SLUG' lists them.",
+    "request_in_flight": "Wait until it has finished, or try again later.",
+    "too_large": "Compress the file (.gz or .zst), or ask the administrator for a higher limit.",
+    "unsupported_media_type": "The file name must end in .json, .jsonl, .csv, .tsv, .npz, .parquet or .arrow, which .gz or .zst may follow.",
+    "invalid_request": "Correct the errors above and try again.",
+    "invalid_recipe": _METRICS_REMEDY,
+    "invalid_metric": _METRICS_REMEDY,
+    "idempotency_mismatch": "Submit again.",
     "rate_limited": "Try again in {pause} seconds.",
     "quota_exceeded": "See what your team has used: assay quota {slug}.",
-    "quota_exceeded+total": "Waiting does not help: only an organizer can raise this limit.",
-    "quota_exceeded+concurrent": "Wait for one of them to end: assay submissions {slug}.",
-    "unavailable": "Try again in a while; nothing is handed in twice by that.",
-    "storage_short": "Try again later, or tell the administrator.",
-    "database_away": "Try again in a while; nothing is handed in twice by that.",
+    "quota_exceeded+total": "This limit does not reset; only an organizer can raise it.",
+    "quota_exceeded+concurrent": "Wait for one of them to finish: assay submissions {slug}.",
+    "unavailable": _RETRY_REMEDY,
+    "storage_short": "Try again later, or contact the administrator.",
+    "database_away": _RETRY_REMEDY,
 }
-"""Remedies by code; after a plus: only for this quota, scope, object or fact, or where a token was sent. All else: the service's."""
+"""Remedies by error code. A suffix after + restricts one to a quota, scope, kind of object or fact, or to requests with a token.
+
+For all other errors the service's own remedy is shown.
+"""
 
 _QUOTA_WORDS = {
     "per_day": "per day",
-    "total": "in all",
+    "total": "in total",
     "concurrent": "queued or running at once",
     "invalid_per_day": "invalid files per day",
 }
 _PHASE_PATTERN = r"/challenges/(?P<slug>[^/]+)/phases/(?P<phase>[^/]+)"
 _PATH_DESCRIPTIONS = (
     (rf"{_PHASE_PATTERN}/gold/(?P<gold>\d+)(/.*)?", "gold version {gold} of phase '{phase}' in challenge '{slug}'"),
-    (rf"{_PHASE_PATTERN}(/.*)?", "phase '{phase}' in a challenge '{slug}'"),
+    (rf"{_PHASE_PATTERN}(/.*)?", "phase '{phase}' in challenge '{slug}'"),
     (r"/challenges/(?P<slug>[^/]+)(/.*)?", "challenge '{slug}'"),
     (r"/submissions/(?P<submission>[^/]+)(/.*)?", "submission '{submission}'"),
     (r"/tokens/(?P<id>[^/]+)", "token '{id}'"),
@@ -79,7 +85,7 @@ _PATH_DESCRIPTIONS = (
 
 @dataclass(frozen=True)
 class FailedRequest:
-    """The request that was refused: address of the service, path below /api/v1, whether a token was sent."""
+    """The refused request: address of the service, path below /api/v1, and whether a token was sent."""
 
     url: str = ""
     path: str = ""
@@ -87,18 +93,18 @@ class FailedRequest:
     scope: str | None = None
     pause: str | None = None
 
-    def place(self) -> tuple[str | None, dict[str, str]]:
-        """What the path names, in words, and its parts."""
-        for pattern, words in _PATH_DESCRIPTIONS:
-            found = re.fullmatch(pattern, self.path)
-            if found:
-                parts = {name: unquote(text) for name, text in found.groupdict().items() if text is not None}
-                return words.format_map(parts), parts
+    def named_object(self) -> tuple[str | None, dict[str, str]]:
+        """The object that the path names, in words, and the parts of the path."""
+        for pattern, description in _PATH_DESCRIPTIONS:
+            match = re.fullmatch(pattern, self.path)
+            if match:
+                parts = {name: unquote(text) for name, text in match.groupdict().items() if text is not None}
+                return description.format_map(parts), parts
         return None, {}
 
 
 def failed_request_of(error: Any) -> FailedRequest:
-    """What a client's error says about its request."""
+    """The request that led to a client error."""
     headers: Mapping[str, str] = getattr(error, "headers", {})
     scope = re.search(r'scope="(\w+)"', headers.get("WWW-Authenticate", ""))
     return FailedRequest(
@@ -110,58 +116,55 @@ def failed_request_of(error: Any) -> FailedRequest:
     )
 
 
-def explain_problem(document: Mapping[str, Any], asked: FailedRequest | None = None) -> dict[str, Any]:
-    """The document for people: detail and remedy in the words of this command line, facts as a list of sentences."""
-    asked = asked or FailedRequest()
+def explain_problem(document: Mapping[str, Any], request: FailedRequest | None = None) -> dict[str, Any]:
+    """The document for people: detail and remedy in terms of commands, and `facts`, a list of sentences."""
+    request = request or FailedRequest()
     code = str(document.get("code", ""))
-    what, parts = asked.place()
-    made = {**document, "detail": _detail_without_errors(document), "facts": problem_facts(document)}
-    if code == "not_found" and what is not None and "known_phases" not in document:
-        made["detail"] = f"There is no {what} at {asked.url} that you may see."
-    advice = _find_advice(code, document, asked, parts)
+    named, parts = request.named_object()
+    explained = {**document, "detail": _detail_without_errors(document), "facts": problem_facts(document)}
+    if code == "not_found" and named is not None and "known_phases" not in document:
+        explained["detail"] = f"There is no {named} at {request.url} that is visible to you."
+    advice = _find_advice(code, document, request, parts)
     if advice is not None:
-        listed = ", ".join(map(str, document.get("phases") or document.get("known_phases") or ())) or "its name"
-        known = {**parts, "scope": asked.scope or "organize", "phases": listed, "pause": asked.pause or "a few"}
-        made["remedy"] = advice.format_map(defaultdict(lambda: "SLUG", known))
-    return made
+        phases = ", ".join(map(str, document.get("phases") or document.get("known_phases") or ())) or "its name"
+        values = {**parts, "scope": request.scope or "organize", "phases": phases, "pause": request.pause or "a few"}
+        explained["remedy"] = advice.format_map(defaultdict(lambda: "SLUG", values))
+    return explained
 
 
-def _find_advice(code: str, document: Mapping[str, Any], asked: FailedRequest, parts: Mapping[str, str]) -> str | None:
-    if code in {"not_found", "database_away"} and not asked.path:
-        return None  # said by this machine, with its own remedy
-    kind = next((kind for kind in ("submission", "gold") if asked.with_token and kind in parts), None)
-    which_phase = "phase" if "known_phases" in document else None
-    waiting = "waiting" if "waiting" in document else None
-    narrower = (document.get("quota"), asked.scope, which_phase, waiting, kind, "token" if asked.with_token else None)
-    special = (ADVICE.get(f"{code}+{which}") for which in narrower if which)
-    return next((found for found in special if found), ADVICE.get(code))
+def _find_advice(
+    code: str, document: Mapping[str, Any], request: FailedRequest, parts: Mapping[str, str]
+) -> str | None:
+    if code in {"not_found", "database_away"} and not request.path:
+        return None  # raised on this machine, with a remedy of its own
+    kind = next((kind for kind in ("submission", "gold") if request.with_token and kind in parts), None)
+    facts = ("phase" if "known_phases" in document else None, "waiting" if "waiting" in document else None)
+    suffixes = (document.get("quota"), request.scope, *facts, kind, "token" if request.with_token else None)
+    specific = (ADVICE.get(f"{code}+{suffix}") for suffix in suffixes if suffix)
+    return next((advice for advice in specific if advice), ADVICE.get(code))
 
 
 def _detail_without_errors(document: Mapping[str, Any]) -> str:
-    """The message, without the faults that are listed below it anyway."""
-    detail = str(document.get("detail") or document.get("title") or "it failed")
-    for fault in document.get("errors") or ():
-        where = fault.get("pointer") or fault.get("parameter") or "body"
-        head, told, _ = detail.partition(f"{where}: {fault.get('detail', '')}")
-        if told:
-            return head.strip() or "It is not valid:"
+    """The message up to the errors, which are listed below it anyway."""
+    detail = str(document.get("detail") or document.get("title") or "The command failed.")
+    for error in document.get("errors") or ():
+        where = error.get("pointer") or error.get("parameter") or "body"
+        start, found, _ = detail.partition(f"{where}: {error.get('detail', '')}")
+        if found:
+            return start.strip() or "The request is not valid:"
     return detail
 
 
 def problem_facts(document: Mapping[str, Any]) -> list[str]:
-    """What else a refusal says that people need: use and limit of the quota, times, phases, reasons."""
-    said = []
+    """The facts that people need: usage and limit of a quota, times, phases, reasons."""
+    facts = []
     if "limit" in document and "used" in document:
-        which = _QUOTA_WORDS.get(str(document.get("quota")), "")
-        said.append(f"Used {document['used']} of {document['limit']} {which}".rstrip() + ".")
-    words = {
-        "reset_at": "Counted anew from {}.",
-        "opens_at": "Opens {}.",
-        "closes_at": "Closes {}.",
-    }
-    said += [text.format(f"{format_time(document[key])} UTC") for key, text in words.items() if document.get(key)]
+        quota = _QUOTA_WORDS.get(str(document.get("quota")), "")
+        facts.append(f"Used {document['used']} of {document['limit']} {quota}".rstrip() + ".")
+    times = {"reset_at": "Resets at {}.", "opens_at": "Opens at {}.", "closes_at": "Closes at {}."}
+    facts += [text.format(f"{format_time(document[key])} UTC") for key, text in times.items() if document.get(key)]
     if document.get("phases"):
-        said.append(f"Open now: {', '.join(map(str, document['phases']))}.")
+        facts.append(f"Open now: {', '.join(map(str, document['phases']))}.")
     if document.get("reason"):
-        said.append(f"Reason: {document['reason']}")
-    return said
+        facts.append(f"Reason: {document['reason']}")
+    return facts

@@ -1,4 +1,4 @@
-"""Notes beside scores: each in full for programs, equal ones together and few of them for people."""
+"""Notes on scores: the full list for JSON, and a short one for people, in which equal notes are merged."""
 
 from collections.abc import Iterable
 
@@ -6,42 +6,37 @@ MAX_SHOWN_NOTES = 5
 
 
 class ScoreNotes:
-    """What is said about scores, in order; of some metrics, or of all."""
+    """Notes on scores, in order; each concerns one metric or all of them."""
 
     def __init__(self, general: Iterable[str]) -> None:
-        """`general`: notes that concern no metric alone."""
+        """`general` notes concern all metrics."""
         self._general = list(dict.fromkeys(general))
         self._undefined: dict[str, list[str]] = {}
-        self._about: dict[str, list[str]] = {}
+        self._by_note: dict[str, list[str]] = {}
         self._all = list(self._general)
 
-    def add(self, note: str) -> None:
-        """Something that concerns no metric alone."""
-        self._general.append(note)
-        self._all.append(note)
-
-    def undefined(self, metric: str, reason: str) -> None:
-        """A metric has no value, for this reason."""
+    def add_undefined(self, metric: str, reason: str) -> None:
+        """Note that a metric is undefined, with the reason."""
         self._undefined.setdefault(reason, []).append(metric)
         self._all.append(f"{metric} is undefined: {reason}")
 
     def add_for_metric(self, metric: str, note: str) -> None:
-        """Something that has to be known about the value of a metric."""
-        self._about.setdefault(note, []).append(metric)
+        """Add a note on one metric."""
+        self._by_note.setdefault(note, []).append(metric)
         self._all.append(f"{metric}: {note}")
 
     def all(self) -> list[str]:
-        """Each note of each metric."""
+        """All notes, separately for each metric."""
         return list(dict.fromkeys(self._all))
 
     def condensed(self) -> list[str]:
-        """Equal notes as one that lists its metrics; a last one counts those that are left out."""
-        said = list(self._general)
+        """The first notes, with equal notes on several metrics merged, and the number of the others."""
+        notes = list(self._general)
         for reason, metrics in self._undefined.items():
-            said.append(f"{_join_metrics(metrics)} {'is' if len(metrics) == 1 else 'are'} undefined: {reason}")
-        said += [f"{_join_metrics(metrics)}: {note}" for note, metrics in self._about.items()]
-        left_out = len(said) - MAX_SHOWN_NOTES
-        return said if left_out <= 1 else [*said[:MAX_SHOWN_NOTES], f"… {left_out} more notes: --json"]
+            notes.append(f"{_join_metrics(metrics)} {'is' if len(metrics) == 1 else 'are'} undefined: {reason}")
+        notes += [f"{_join_metrics(metrics)}: {note}" for note, metrics in self._by_note.items()]
+        omitted = len(notes) - MAX_SHOWN_NOTES
+        return notes if omitted <= 1 else [*notes[:MAX_SHOWN_NOTES], f"… {omitted} more notes: --json"]
 
 
 def _join_metrics(metrics: list[str]) -> str:

@@ -1,9 +1,9 @@
-"""Where a command's results, notes, progress and failures go: one JSON value or tables on standard output, all else beside."""
+"""The output of a command: its result on standard output, as JSON or for people; messages and progress on standard error."""
 
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -18,31 +18,33 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 EXIT_DONE, EXIT_FAILED, EXIT_WRONG_USAGE, EXIT_STILL_WAITING = 0, 1, 2, 3
-"""The exit statuses: done, failed or refused, wrong usage, the wait ended and it is still queued."""
+"""The exit statuses: success, failed or refused, wrong usage, timed out while still queued or running."""
 
-DATABASE_REMEDY = "Check ASSAY_DATABASE_URL, whether the database runs, and whether this host may reach it; 'assay doctor' looks closer."
-PIPED_WIDTH = 200  # columns of a table when nobody's terminal says how wide it is
+DATABASE_REMEDY = (
+    "Check ASSAY_DATABASE_URL, and that the database runs and this host can connect to it; run 'assay doctor'."
+)
+PIPED_WIDTH = 200  # of tables, if the output is not a terminal
 
 
 class CommandError(Exception):
-    """A command cannot do what was asked, for a reason that its user can mend."""
+    """A command failed for a reason that its user can fix."""
 
     def __init__(self, code: str, detail: str, remedy: str = "") -> None:
-        """`code`: stable name of the reason; `detail`: what is wrong; `remedy`: how to mend it."""
+        """`code` is the stable name of the reason, `detail` says what is wrong, `remedy` how to fix it."""
         super().__init__(detail)
         self.document = {"code": code, "detail": detail} | ({"remedy": remedy} if remedy else {})
 
 
 class CommandOutput:
-    """The two streams of one command run, with or without --json."""
+    """The output streams of a command."""
 
     def __init__(self, *, as_json: bool) -> None:
-        """`as_json`: standard output is to hold exactly one JSON value."""
+        """With `as_json`, standard output gets exactly one JSON value."""
         self.as_json = as_json
 
     @property
     def console(self) -> "Console":
-        """Standard output for people."""
+        """Standard output."""
         return _console(stderr=False)
 
     @property
@@ -51,35 +53,38 @@ class CommandOutput:
         return _console(stderr=True)
 
     def result(self, value: Any, show: Callable[["Console"], None]) -> None:
-        """Write the command's result: the value under --json, else what `show` prints."""
+        """Write the command's result: with --json `value`, else what `show` prints."""
         if self.as_json:
             print_json(value)
         else:
             show(self.console)
 
     def say(self, text: str) -> None:
-        """One sentence for people: standard output, or standard error under --json."""
-        (self.stderr_console if self.as_json else self.console).print(
-            clean(text), markup=False, highlight=False, soft_wrap=True
-        )
+        """Print a message to standard output, or with --json to standard error."""
+        (self.stderr_console if self.as_json else self.console).print(clean(text), **PLAIN)
 
     def note(self, text: str) -> None:
-        """One sentence beside the result, on standard error."""
-        self.stderr_console.print(clean(text), markup=False, highlight=False, soft_wrap=True)
+        """Print a message that is not part of the result, to standard error."""
+        self.stderr_console.print(clean(text), **PLAIN)
+
+    def notes(self, texts: Iterable[str]) -> None:
+        """Print notes on the result, to standard error."""
+        for text in texts:
+            self.note(f"Note: {text}")
 
     @contextmanager
     def upload_bar(self, label: str, then: str = "Sent") -> Iterator[Callable[[int, int], None] | None]:
-        """A progress bar on standard error, fed with (sent, total) bytes; None when nobody watches.
+        """A progress bar on standard error: a function of the bytes sent and in total; None without a terminal.
 
-        `then`: what it says once everything is sent and the answer is awaited.
+        Its label is `then` once everything has been sent.
         """
         if not sys.stderr.isatty():
             yield None
             return
         from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
-        parts = (TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TransferSpeedColumn())
-        with Progress(*parts, console=self.stderr_console, transient=True) as progress:
+        columns = (TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+        with Progress(*columns, console=self.stderr_console, transient=True) as progress:
             task = progress.add_task(clean(label), total=None)
 
             def update(sent: int, total: int) -> None:
@@ -89,15 +94,15 @@ class CommandOutput:
 
     @contextmanager
     def count_bar(self, label: str) -> Iterator[Callable[[int, int], None]]:
-        """A progress bar on standard error with count, rate and time left, fed with (done, total)."""
+        """A progress bar on standard error with count, rate and time left: a function of the counts done and in total."""
         if not sys.stderr.isatty():
             yield lambda _done, _total: None
             return
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
         rate = TextColumn("{task.fields[rate]}")
-        parts = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), rate)
-        with Progress(*parts, TimeRemainingColumn(), console=self.stderr_console, transient=True) as progress:
+        columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), rate)
+        with Progress(*columns, TimeRemainingColumn(), console=self.stderr_console, transient=True) as progress:
             task = progress.add_task(clean(label), total=None, rate="")
 
             def update(done: int, total: int) -> None:
@@ -108,8 +113,8 @@ class CommandOutput:
             yield update
 
     @contextmanager
-    def waiting(self, text: str) -> Iterator[None]:
-        """A spinner on standard error while something is awaited; nothing when nobody watches."""
+    def spinner(self, text: str) -> Iterator[None]:
+        """A spinner on standard error while the block runs; nothing without a terminal."""
         if not sys.stderr.isatty():
             yield
             return
@@ -118,38 +123,37 @@ class CommandOutput:
         with self.stderr_console.status(Text(clean(text))):
             yield
 
-    def failure(self, document: Mapping[str, Any], asked: FailedRequest | None = None) -> None:
-        """Write what went wrong: the document under --json, else message, faults, problems and remedy on standard error.
+    def failure(self, document: Mapping[str, Any], request: FailedRequest | None = None) -> None:
+        """Write an error: with --json the document; else message, errors, problems, facts and remedy on standard error.
 
-        `asked`: the request that was refused, so that the message can name it.
+        The message names the object of the refused `request`.
         """
         if self.as_json:
             print_json(dict(document))
             return
-        err = self.stderr_console
-        for_people = explain_problem(document, asked)
-        err.print(f"Error: {clean(for_people['detail'])}", **PLAIN)
-        for fault in document.get("errors") or ():
-            where = fault.get("pointer") or fault.get("parameter") or ""
-            err.print(f"  {clean(where)}: {clean(fault.get('detail', ''))}", **PLAIN)
+        console = self.stderr_console
+        explained = explain_problem(document, request)
+        console.print(f"Error: {clean(explained['detail'])}", **PLAIN)
+        for error in document.get("errors") or ():
+            where = error.get("pointer") or error.get("parameter") or ""
+            console.print(f"  {clean(where)}: {clean(error.get('detail', ''))}", **PLAIN)
         if document.get("problems"):
-            show_problems(err, document)
-        for fact in for_people["facts"]:
-            err.print(clean(fact), **PLAIN)
-        if for_people.get("remedy"):
-            err.print(clean(for_people["remedy"]), **PLAIN)
+            show_problems(console, document)
+        for sentence in (*explained["facts"], explained.get("remedy")):
+            if sentence:
+                console.print(clean(sentence), **PLAIN)
 
 
 def _console(*, stderr: bool) -> "Console":
     from rich.console import Console
 
     stream = sys.stderr if stderr else sys.stdout
-    known = stream.isatty() or os.environ.get("COLUMNS", "").isdecimal()
-    return Console(file=stream, width=None if known else PIPED_WIDTH, markup=False, highlight=False)
+    known_width = stream.isatty() or os.environ.get("COLUMNS", "").isdecimal()
+    return Console(file=stream, width=None if known_width else PIPED_WIDTH, markup=False, highlight=False)
 
 
 def print_json(value: Any) -> None:
-    """Print one JSON value at full precision; characters that the stream cannot hold are escaped."""
+    """Print one JSON value at full precision; if the stream cannot encode a character, non-ASCII text is escaped."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2)
     try:
         text.encode(sys.stdout.encoding or "utf-8")
@@ -160,12 +164,12 @@ def print_json(value: Any) -> None:
 
 @contextmanager
 def command_output(*, as_json: bool) -> Iterator[CommandOutput]:
-    """Run a command's body; a failure that has an explanation is written and ends the command with status 1."""
+    """Run the body of a command; an expected error is written and ends the command with status 1."""
     out = CommandOutput(as_json=as_json)
     try:
         yield out
     except BrokenPipeError:
-        raise  # nobody reads any more: typer ends quietly
+        raise  # the reader closed the pipe; typer then exits quietly
     except (AssayError, OSError) as error:
         out.failure(error_document(error))
         raise typer.Exit(EXIT_FAILED) from None
@@ -173,7 +177,7 @@ def command_output(*, as_json: bool) -> Iterator[CommandOutput]:
         out.failure(error.document)
         raise typer.Exit(EXIT_FAILED) from None
     except Exception as error:
-        from app.client import ClientError  # only now: a command that succeeds offline never needs httpx
+        from app.client import ClientError  # here, so that offline commands do not import httpx
 
         if not isinstance(error, ClientError):
             raise
@@ -182,13 +186,13 @@ def command_output(*, as_json: bool) -> Iterator[CommandOutput]:
 
 
 def _database_error_detail(error: DatabaseUnavailable) -> str:
-    """What is wrong in the driver's own words, which never hold a password."""
-    said = " ".join(str(getattr(error.__cause__, "orig", None) or "").split())
-    return f"The database cannot be used: {said[:500]}" if said else error.detail
+    """The driver's message, which never contains a password, if there is one."""
+    message = " ".join(str(getattr(error.__cause__, "orig", None) or "").split())
+    return f"The database is not available: {message[:500]}" if message else error.detail
 
 
 def error_document(error: AssayError | OSError) -> dict[str, Any]:
-    """The JSON document of an error that was raised in this process; its remedy speaks of commands."""
+    """The JSON document of an error raised in this process; its remedy refers to commands."""
     if isinstance(error, DatabaseUnavailable) and not isinstance(error, CommitUncertain):
         return {"code": error.code, "detail": _database_error_detail(error), "remedy": DATABASE_REMEDY}
     if isinstance(error, AssayError):

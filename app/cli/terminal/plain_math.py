@@ -1,4 +1,4 @@
-"""Equations as one line of plain text: what a terminal can show of the catalogue's MathML."""
+"""Renders the catalogue's equations, which are MathML, as one line of plain text for terminals."""
 
 import re
 import unicodedata
@@ -23,12 +23,12 @@ _SYMBOL_KINDS = {
 
 
 _KINDS_BEFORE_A_SIGN = {"start", "open", "operator", "comma", "big", "function"}
-"""After these an operator is the sign of what follows."""
+"""After a token of these kinds an operator is a sign, as in −x."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Token:
-    """One sign, word, or indexed, raised or divided term; `kind` says how it stands beside others."""
+    """A symbol, word, or composed term; `kind` determines the space around it."""
 
     text: str
     kind: str = "term"
@@ -66,7 +66,7 @@ def _symbol_kind(text: str) -> str:
 
 
 def _render(*nodes: ET.Element) -> str:
-    """Nodes side by side, with the spaces that a reader expects."""
+    """Nodes in sequence, with spaces by the kinds of their tokens."""
     text, before = "", _Token("", "start")
     for token in _resolve_bars([token for node in nodes for token in _tokens(node)]):
         text += _separator(before, token) + token.text
@@ -76,23 +76,23 @@ def _render(*nodes: ET.Element) -> str:
 
 
 def _resolve_bars(tokens: Sequence[_Token]) -> list[_Token]:
-    """The tokens, with bars told apart: what opens, what closes, and what stands alone, as in A(i|j)."""
-    found, depth, opened = [], 0, list[int]()
-    for place, token in enumerate(tokens):
+    """The tokens, with each bar classified as opening, closing, or standing alone, as in A(i|j)."""
+    resolved, depth, opened = [], 0, list[int]()
+    for index, token in enumerate(tokens):
         kind = token.kind
         depth += {"open": 1, "close": -1}.get(kind, 0)
         if kind == "bar" and depth in opened:
             kind = "close"
             opened.remove(depth)
-        elif kind == "bar" and _has_closing_bar(tokens[place + 1 :]):
+        elif kind == "bar" and _has_closing_bar(tokens[index + 1 :]):
             kind = "open"
             opened.append(depth)
-        found.append(_Token(token.text, kind))
-    return found
+        resolved.append(_Token(token.text, kind))
+    return resolved
 
 
 def _has_closing_bar(following: Sequence[_Token]) -> bool:
-    """Whether another bar comes before the bracket that holds this one ends."""
+    """Whether another bar follows before the enclosing bracket closes."""
     depth = 0
     for token in following:
         depth += {"open": 1, "close": -1}.get(token.kind, 0)
@@ -104,7 +104,7 @@ def _has_closing_bar(following: Sequence[_Token]) -> bool:
 
 
 def _separator(before: _Token, token: _Token) -> str:
-    """What stands between two tokens."""
+    """The separator between two tokens."""
     if before.kind in {"start", "open", "sign", "bar"} or token.kind in {"comma", "close", "bar"}:
         return ""
     if token.kind == "operator":
@@ -117,20 +117,23 @@ def _separator(before: _Token, token: _Token) -> str:
 
 
 def _is_single_term(node: ET.Element) -> bool:
-    """Whether a part of a fraction needs no brackets."""
+    """Whether a part of a fraction is a single term, which needs no brackets."""
     tokens = list(_tokens(node))
     return len(tokens) == 1 and tokens[0].kind != "fraction"
 
 
 def _render_fraction(above: ET.Element, below: ET.Element) -> _Token:
-    """a/b; a product stays bare above the line, and is put in brackets below it."""
-    top, bottom = _render(above), _render(below)
-    bare = _is_single_term(below) or _is_between_bars(below)
-    return _Token(f"{f'({top})' if _needs_brackets(above) else top}/{bottom if bare else f'({bottom})'}", "fraction")
+    """a/b; a product needs brackets as denominator, but not as numerator."""
+    numerator, denominator = _render(above), _render(below)
+    if _needs_brackets(above):
+        numerator = f"({numerator})"
+    if not (_is_single_term(below) or _is_between_bars(below)):
+        denominator = f"({denominator})"
+    return _Token(f"{numerator}/{denominator}", "fraction")
 
 
 def _needs_brackets(node: ET.Element) -> bool:
-    """Whether a part of a fraction is more than a product, outside the brackets that it has."""
+    """Whether a part of a fraction is more than a product, outside of its own brackets."""
     depth = 0
     for token in _resolve_bars(list(_tokens(node))):
         depth += {"open": 1, "close": -1}.get(token.kind, 0)
@@ -140,7 +143,7 @@ def _needs_brackets(node: ET.Element) -> bool:
 
 
 def _is_between_bars(node: ET.Element) -> bool:
-    """Whether one pair of bars holds all."""
+    """Whether one pair of bars encloses the whole node."""
     texts = [token.text for token in _tokens(node)]
     return texts[:1] == ["|"] == texts[-1:] and texts.count("|") == 2
 
@@ -151,7 +154,7 @@ def _format_index(node: ET.Element) -> str:
 
 
 def _token_like(base: ET.Element, text: str) -> _Token:
-    """An indexed or raised token; a sum stays a sum, a function a function."""
+    """A token with an index, power or accent, of the same kind as its base."""
     kinds = [token.kind for token in _tokens(base)]
     return _Token(text, kinds[0] if len(kinds) == 1 and kinds[0] in {"big", "function", "close", "bar"} else "term")
 
@@ -165,7 +168,7 @@ def _render_superscript(base: ET.Element, power: ET.Element) -> _Token:
 
 
 def _format_power(base: ET.Element, node: ET.Element) -> str:
-    """A power; the end of a sum stays an index."""
+    """A power in superscript digits; the upper limit of a sum is written as an index."""
     text = _render(node)
     if text in _PRIMES:
         return text
@@ -180,8 +183,8 @@ def _render_sub_and_superscript(base: ET.Element, index: ET.Element, power: ET.E
 def _render_accent(base: ET.Element, mark: ET.Element) -> _Token:
     accent = _COMBINING_ACCENTS.get((mark.text or "").strip())
     text = _render(base)
-    whole = unicodedata.normalize("NFC", text + accent) if accent and len(text) == 1 else f"{text}^{_render(mark)}"
-    return _token_like(base, whole)
+    accented = unicodedata.normalize("NFC", text + accent) if accent and len(text) == 1 else f"{text}^{_render(mark)}"
+    return _token_like(base, accented)
 
 
 def _render_root(*inside: ET.Element) -> _Token:

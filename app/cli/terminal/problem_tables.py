@@ -1,4 +1,4 @@
-"""How the problems of a file are shown: a table where there is room, else one sentence each behind its place."""
+"""Shows the problems of a file: as a table on a wide terminal, else as one sentence each after its location."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -9,46 +9,46 @@ from app.cli.terminal.table_layout import Column, show_table
 if TYPE_CHECKING:
     from rich.console import Console
 
-MAX_SHOWN_PROBLEMS = 20  # problems that people are shown; programs get all that there are
-MIN_TABLE_WIDTH = 120  # columns from which on a table of problems can be read
+MAX_SHOWN_PROBLEMS = 20  # --json has more
+MIN_TABLE_WIDTH = 120  # in columns; on a narrower terminal the table would be hard to read
 
 
 def show_problems(console: "Console", report: Mapping[str, Any]) -> None:
-    """Print a problems object (`total`, `problems`): the totals per code, then each problem with place and remedy."""
+    """Print a problems object (`total`, `problems`): the totals by code, then each problem with location and remedy."""
     totals = report.get("total") or {}
-    every = report.get("problems") or []
-    shown = every[:MAX_SHOWN_PROBLEMS]
-    many = sum(totals.values()) or len(every)
+    problems = report.get("problems") or []
+    shown = problems[:MAX_SHOWN_PROBLEMS]
+    total = sum(totals.values()) or len(problems)
     counts = ", ".join(f"{clean(code)} {count}" for code, count in totals.items())
     least = "at least " if report.get("total_at_least") else ""
-    console.print(f"{least}{many} problem{'' if many == 1 else 's'}" + (f": {counts}" if counts else ""), **PLAIN)
+    console.print(f"{least}{total} problem{'' if total == 1 else 's'}" + (f": {counts}" if counts else ""), **PLAIN)
     if console.width >= MIN_TABLE_WIDTH:
         show_table(console, _problem_columns(shown))
     else:
         for problem in shown:
             console.print(_problem_sentence(problem), **PLAIN)
-    if many > len(shown):
-        more = f"; --json has {len(every)}" if len(every) > len(shown) else ""
-        console.print(f"The first {len(shown)} of {least}{many} are shown{more}.", **PLAIN)
+    if total > len(shown):
+        more = f"; --json has {len(problems)}" if len(problems) > len(shown) else ""
+        console.print(f"The first {len(shown)} of {least}{total} are shown{more}.", **PLAIN)
 
 
 def _problem_columns(problems: list[Mapping[str, Any]]) -> list[Column]:
-    fields = {"code": "code", "id": "instance_id", "got": "got", "expected": "expected", "how to mend it": "message"}
-    columns = [Column(name, [one.get(key) for one in problems], wrap=key != "code") for name, key in fields.items()]
-    columns.insert(1, Column("place", [problem_location(one) for one in problems], wrap=True))
-    if any("file" in one for one in problems):
-        columns.insert(0, Column("file", [one.get("file") for one in problems]))
-    return [column for column in columns if any(value for value in column.values)]
+    fields = {"code": "code", "id": "instance_id", "got": "got", "expected": "expected", "remedy": "message"}
+    columns = [Column(name, [row.get(key) for row in problems], wrap=key != "code") for name, key in fields.items()]
+    columns.insert(1, Column("location", list(map(problem_location, problems)), wrap=True))
+    if any("file" in problem for problem in problems):
+        columns.insert(0, Column("file", [problem.get("file") for problem in problems]))
+    return [column for column in columns if any(column.values)]
 
 
 def _problem_sentence(problem: Mapping[str, Any]) -> str:
     where = ", ".join(str(part) for part in (problem.get("file"), problem_location(problem)) if part)
-    said = clean(problem.get("message") or problem.get("code") or "")
-    return f"{clean(where)}: {said}" if where else said
+    message = clean(problem.get("message") or problem.get("code") or "")
+    return f"{clean(where)}: {message}" if where else message
 
 
 def problem_location(problem: Mapping[str, Any]) -> str:
-    """Where a problem stands: `line 3, column 5`, or the JSON pointer."""
+    """The location of a problem: `line 3, column 5`, or the JSON pointer."""
     if problem.get("line") is not None:
         column = problem.get("column")
         return f"line {problem['line']}" + ("" if column is None else f", column {column}")

@@ -1,37 +1,40 @@
-"""What a command asks a person for: passwords and the like, on a terminal, or from standard input when told so."""
+"""Prompts for missing values and passwords."""
 
 import sys
 
 import typer
 
-MIN_PASSWORD_LENGTH = 10  # as the API demands
+MIN_PASSWORD_LENGTH = 10  # as in the API
 
 
-def prompt_unless_given(given: str | None, label: str, option: str) -> str:
-    """What an option gave, else what is asked for on the terminal; without one the option is needed."""
-    if given is not None:
-        return given
+def prompt_unless_given(value: str | None, label: str, option: str) -> str:
+    """The value of an option, else the answer to a prompt; without a terminal the option is required."""
+    if value is not None:
+        return value
     if not sys.stdin.isatty():
-        raise typer.BadParameter("there is no terminal to ask on, so it has to be given", param_hint=option)
+        raise typer.BadParameter("required, as there is no terminal for a prompt", param_hint=option)
     return str(typer.prompt(label, err=True))
 
 
-def prompt_password(given: str | None, *, new: bool = False) -> str:
-    """A password from standard input (given as -), else asked for; never from the command line's words.
+def prompt_password(value: str | None, *, new: bool = False) -> str:
+    """A password from standard input if `value` is -, else from a prompt; never from the command line itself.
 
-    A `new` one is asked for twice and must be long enough.
+    A `new` password must be entered twice and have the minimum length.
     """
-    if given not in {None, "-"}:
-        detail = "only - is taken here: other users of this machine can read a command's words"
-        raise typer.BadParameter(detail, param_hint="--password")
-    if given == "-":
-        word = sys.stdin.readline().rstrip("\r\n")
+    if value == "-":
+        password = sys.stdin.readline().rstrip("\r\n")
+    elif value is not None:
+        raise _password_error("must be -, as other users of this machine can see command-line arguments")
     elif sys.stdin.isatty():
-        word = str(typer.prompt("Password", hide_input=True, confirmation_prompt=new, err=True))
+        password = str(typer.prompt("Password", hide_input=True, confirmation_prompt=new, err=True))
     else:
-        detail = "there is no terminal to ask on: give --password - and the password on standard input"
-        raise typer.BadParameter(detail, param_hint="--password")
-    if new and len(word) < MIN_PASSWORD_LENGTH:
-        detail = f"a password has {MIN_PASSWORD_LENGTH} characters or more"
-        raise typer.BadParameter(detail, param_hint="--password")
-    return word
+        raise _password_error(
+            "there is no terminal for a prompt: use --password - and pipe the password to standard input"
+        )
+    if new and len(password) < MIN_PASSWORD_LENGTH:
+        raise _password_error(f"a password must have at least {MIN_PASSWORD_LENGTH} characters")
+    return password
+
+
+def _password_error(detail: str) -> typer.BadParameter:
+    return typer.BadParameter(detail, param_hint="--password")

@@ -1,17 +1,17 @@
-"""Text that is safe to print on a terminal."""
+"""Makes text safe to print on a terminal."""
 
 import unicodedata
 from collections.abc import Mapping
 from typing import Any
 
 PLAIN: dict[str, Any] = {"markup": False, "highlight": False, "soft_wrap": True}
-"""How a sentence is printed: as it is, broken by the terminal alone."""
+"""Options of `Console.print` for plain text: no markup or highlighting, and lines wrapped by the terminal."""
 
 _BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
 def clean(value: object) -> str:
-    """The value as text that cannot steer a terminal: control characters, lone surrogates and direction marks escaped."""
+    """The value as text without control: control characters, lone surrogates and direction marks are escaped."""
     text = str(value)
     if text.isprintable():
         return text
@@ -27,7 +27,7 @@ def _escape(char: str) -> str:
 
 
 def describe_size(report: Mapping[str, Any]) -> str:
-    """The task of a report, and how many instances and classes it has."""
+    """The task of a report, and its numbers of instances and classes."""
     from app.scoring.declaration.metric_syntax import pluralize
 
     sizes = (pluralize(report["n"], "instance"), pluralize(len(report["classes"]), "class", "classes"))

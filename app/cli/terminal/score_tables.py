@@ -1,4 +1,4 @@
-"""The tables of `assay score`: the scores, the common metrics first, then classes and confusion matrix."""
+"""The tables of `assay score`: scores, with the common metrics first, then per-class measures and confusion matrix."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,50 +14,50 @@ if TYPE_CHECKING:
     from app.scoring.declaration.metric import MetricCall
     from app.scoring.declaration.task import TaskKind
 
-_MAX_DATA_ROWS = 50  # shown of the data of one metric
+_MAX_DATA_ROWS = 50  # of one metric
 
 
 @dataclass(frozen=True, slots=True)
 class ScoreTableOptions:
-    """What is shown of the scores; `chosen` says that the metrics were named, `every` that all of them are wanted."""
+    """Which scores are shown; `chosen`: the metrics were named, `show_all`: all metrics are shown, not only the common ones."""
 
     chosen: bool
-    every: bool
+    show_all: bool
     per_class: bool
     confusion: bool
 
     def groups(self, task: "TaskKind", calls: "Sequence[MetricCall]") -> "list[tuple[str, list[MetricCall]]]":
-        """The metrics to show under their titles: those that were named, else the common ones, then families."""
+        """The metrics to show by title: the chosen ones, else the common ones, with `show_all` followed by the families."""
         from app.scoring.catalogue.common_metrics import select_common_metrics
         from app.scoring.metrics import FAMILY_BY_KEY
 
         if self.chosen:
             return [("", [*calls])]
-        first = select_common_metrics(task, calls)
-        if first and not self.every:
-            return [("", first)]
-        rest = (call for call in calls if call not in first)
-        families = groupby(rest, lambda call: FAMILY_BY_KEY[call.metric.key].title)
-        return [("Common metrics", first), *((title, [*family]) for title, family in families)]
+        common = select_common_metrics(task, calls)
+        if common and not self.show_all:
+            return [("", common)]
+        others = (call for call in calls if call not in common)
+        families = groupby(others, lambda call: FAMILY_BY_KEY[call.metric.key].title)
+        return [("Common metrics", common), *((title, [*family]) for title, family in families)]
 
 
 def show_scores(
     console: "Console",
     report: Mapping[str, Any],
     groups: "Sequence[tuple[str, Sequence[MetricCall]]]",
-    shown: ScoreTableOptions,
+    options: ScoreTableOptions,
 ) -> None:
-    """Print the scores in these groups, then what else was asked for."""
+    """Print the scores by group, then the data of metrics without a single value, and the other requested tables."""
     console.print(describe_size(report), **PLAIN)
     data = report.get("data", {})
     for title, calls in groups:
         _show_group(console, report, title, [call.requested for call in calls if call.requested not in data])
-    left_out = len(report["metrics"]) - sum(len(calls) for _, calls in groups)
-    if left_out and not shown.chosen:
-        console.print(f"{left_out} more metrics fit these data: --all shows them by family, --metric one.", **PLAIN)
+    omitted = len(report["metrics"]) - sum(len(calls) for _, calls in groups)
+    if omitted and not options.chosen:
+        console.print(f"{omitted} more metrics apply: --all shows them by family, --metric one.", **PLAIN)
     for key, value in data.items():
         _show_data(console, key, value)
-    if shown.per_class:
+    if options.per_class:
         console.print()
         _show_per_class(console, report["per_class"])
     if "confusion" in report:
@@ -66,7 +66,7 @@ def show_scores(
 
 
 def _show_group(console: "Console", report: Mapping[str, Any], title: str, keys: Sequence[str]) -> None:
-    """A table of these metrics, with a column for each split."""
+    """Print a table of metrics, with a column for each split."""
     if not keys:
         return
     if title:
@@ -77,7 +77,7 @@ def _show_group(console: "Console", report: Mapping[str, Any], title: str, keys:
 
 
 def _show_data(console: "Console", key: str, value: Any) -> None:
-    """The data of a metric that is no number, as a table; the first rows of many."""
+    """Print the first rows of the data of a metric that has no single value."""
     from app.scoring.reports.detailed_report import table_rows
 
     console.print(f"\n{key}", **PLAIN)
@@ -92,14 +92,12 @@ def _show_data(console: "Console", key: str, value: Any) -> None:
 
 def _show_per_class(console: "Console", rows: Mapping[str, Mapping[str, Any]]) -> None:
     measures = list(next(iter(rows.values()), {}))
-    columns = [score_column(name, [row[name] for row in rows.values()], far=1) for name in measures]
+    columns = [score_column(name, [row[name] for row in rows.values()], drop_priority=1) for name in measures]
     show_table(console, [Column("class", list(rows), wrap=True), *columns])
 
 
 def _show_confusion(console: "Console", matrix: Mapping[str, Any]) -> None:
     counts = list(zip(*matrix["matrix"], strict=True))
-    columns = [
-        Column(label, counts[place], shown=format_numbers, right=True, far=1)
-        for place, label in enumerate(matrix["labels"])
-    ]
+    labels = zip(matrix["labels"], counts, strict=False)
+    columns = [Column(label, column, format_numbers, right=True, drop_priority=1) for label, column in labels]
     show_table(console, [Column("gold \\ predicted", matrix["labels"], wrap=True), *columns])

@@ -1,4 +1,4 @@
-"""Tables that keep numbers, keys and ids whole on a narrow terminal, numbers of one column in step, times to the second."""
+"""Tables for terminals of any width: numbers, keys and ids are never broken, and a column's numbers have equal decimals."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -10,43 +10,43 @@ from app.cli.terminal.safe_text import clean
 if TYPE_CHECKING:
     from rich.console import Console
 
-COLUMN_GAP = 2  # columns between two columns of a table
-MIN_WRAPPED_WIDTH = 10  # a text that may be wrapped keeps at least this much
-UNDEFINED = "–"  # noqa: RUF001 (a dash is what is meant)
+COLUMN_GAP = 2
+MIN_WRAPPED_WIDTH = 10  # of a column whose text may be wrapped
+UNDEFINED = "–"  # noqa: RUF001 (an en dash on purpose)
 CellFormatter = Callable[[Sequence[Any]], list[str]]
 
 
 def format_texts(values: Sequence[Any]) -> list[str]:
-    """Cleaned texts; None is an empty cell."""
+    """The values as clean text; None becomes an empty cell."""
     return ["" if value is None else clean(value) for value in values]
 
 
 def format_numbers(values: Sequence[Any]) -> list[str]:
-    """Values of one column: six significant digits of the one that needs most decimals, as many decimals for all.
+    """The numbers of a column with equal decimals: enough for six significant digits of each value.
 
-    None is a dash; a text (and so an empty cell) stays as it is; whole numbers stay whole among themselves.
+    None becomes a dash, text stays as it is, and a column of integers has no decimals.
     """
     short = [f"{value:.6g}" for value in values if _is_number(value)]
-    exact = any(isinstance(value, float) for value in values)
-    places = max((len(text.partition(".")[2]) for text in short if "e" not in text), default=0) if exact else 0
-    return [_format_number(value, places) for value in values]
+    has_floats = any(isinstance(value, float) for value in values)
+    decimals = max((len(text.partition(".")[2]) for text in short if "e" not in text), default=0) if has_floats else 0
+    return [_format_number(value, decimals) for value in values]
 
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _format_number(value: Any, places: int) -> str:
+def _format_number(value: Any, decimals: int) -> str:
     if value is None:
         return UNDEFINED
     if not _is_number(value):
         return clean(value)
     short = f"{value:.6g}"
-    return short if "e" in short else f"{value:.{places}f}"
+    return short if "e" in short else f"{value:.{decimals}f}"
 
 
 def format_time(text: object) -> str:
-    """A time of the API to the second, in UTC; what is not a time stays as it is."""
+    """A time of the API in UTC, to the second; text that is not a time stays as it is."""
     try:
         return datetime.fromisoformat(str(text)).astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S")
     except ValueError:
@@ -54,7 +54,7 @@ def format_time(text: object) -> str:
 
 
 def format_duration(seconds: float) -> str:
-    """A length of time, roughly."""
+    """A duration, rounded to a suitable unit."""
     for size, name in ((86400, "d"), (3600, "h"), (60, "min")):
         if seconds >= 1.5 * size:
             return f"{seconds / size:.0f} {name}"
@@ -62,104 +62,108 @@ def format_duration(seconds: float) -> str:
 
 
 def format_times(values: Sequence[Any]) -> list[str]:
-    """Times to the second; None is an empty cell."""
+    """Times in UTC, to the second; None becomes an empty cell."""
     return ["" if value is None else clean(format_time(value)) for value in values]
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table: heading, values, how they are written, and what may happen to it where room is short."""
+    """A column of a table: heading, values, formatter, and its behaviour on a terminal that is too narrow."""
 
     name: str
     values: Sequence[Any]
-    shown: CellFormatter = format_texts
+    formatter: CellFormatter = format_texts
     right: bool = False
-    wrap: bool = False  # free text: its lines may be broken; all else stays whole
-    far: int = 0  # 0 is always shown; where the table would not fit the farthest goes first, of equals the last
+    wrap: bool = False  # for free text, which may be broken into lines
+    drop_priority: int = 0  # 0: never dropped; else the highest goes first, and of equal ones the last
 
-    def texts(self) -> list[str]:
-        """The cells as they are written."""
-        return self.shown(self.values)
+    def formatted_cells(self) -> list[str]:
+        """The values as text."""
+        return self.formatter(self.values)
 
 
-def score_column(name: str, values: Sequence[Any], *, far: int = 0) -> Column:
+def score_column(name: str, values: Sequence[Any], *, drop_priority: int = 0) -> Column:
     """A column of metric values."""
-    return Column(name, values, shown=format_numbers, right=True, far=far)
+    return Column(name, values, format_numbers, right=True, drop_priority=drop_priority)
 
 
 @dataclass(frozen=True)
 class _MeasuredColumn:
-    """A column with its written cells and the room that it needs."""
+    """A column with its cells as text and the width that it needs."""
 
     column: Column
     cells: list[str]
-    needs: int
+    width: int
 
 
 def _measure_column(column: Column) -> _MeasuredColumn:
     from rich.cells import cell_len
 
-    cells = column.texts()
-    widest = max(map(cell_len, [clean(column.name), *cells]))
-    return _MeasuredColumn(
-        column, cells, min(widest, max(MIN_WRAPPED_WIDTH, cell_len(column.name))) if column.wrap else widest
-    )
+    cells = column.formatted_cells()
+    width = max(map(cell_len, [clean(column.name), *cells]))
+    if column.wrap:
+        width = min(width, max(MIN_WRAPPED_WIDTH, cell_len(column.name)))
+    return _MeasuredColumn(column, cells, width)
 
 
-def _drop_columns_to_fit(laid: Sequence[_MeasuredColumn], width: int) -> list[_MeasuredColumn]:
-    """The columns that fit beside each other: far ones are left out from the end."""
-    kept = list(laid)
-    while sum(one.needs for one in kept) + COLUMN_GAP * (len(kept) - 1) > width:
-        farthest = max(range(len(kept)), key=lambda place: (kept[place].column.far, place))
-        if not kept[farthest].column.far:
+def _total_width(columns: Sequence[_MeasuredColumn]) -> int:
+    return sum(measured.width for measured in columns) + COLUMN_GAP * (len(columns) - 1)
+
+
+def _drop_columns_to_fit(columns: Sequence[_MeasuredColumn], width: int) -> list[_MeasuredColumn]:
+    """The columns that fit side by side; columns with a drop priority are dropped until the rest fits."""
+    remaining = list(columns)
+    while _total_width(remaining) > width:
+        candidate = max(range(len(remaining)), key=lambda index: (remaining[index].column.drop_priority, index))
+        if not remaining[candidate].column.drop_priority:
             break
-        del kept[farthest]
-    return kept
+        del remaining[candidate]
+    return remaining
 
 
 def show_table(
     console: "Console", columns: Iterable[Column], *, title: str | None = None, more: str = "--json"
 ) -> None:
-    """Print a table; where far columns were left out, a line below counts them and says where they are (`more`)."""
+    """Print a table; a line below it counts the dropped columns and says how to see them (`more`)."""
     from rich.text import Text
 
-    laid = [_measure_column(column) for column in columns]
-    kept = _drop_columns_to_fit(laid, console.width)
+    measured = [_measure_column(column) for column in columns]
+    shown = _drop_columns_to_fit(measured, console.width)
     if title is not None:
         console.print(Text(clean(title), style="italic"), soft_wrap=True)
-    if sum(one.needs for one in kept) + COLUMN_GAP * (len(kept) - 1) > console.width:
-        _show_records(console, kept)
+    if _total_width(shown) > console.width:
+        _show_records(console, shown)
     else:
-        console.print(_build_table(kept))
-    left_out = len(laid) - len(kept)
-    if left_out:
-        console.print(f"… {left_out} more column{'' if left_out == 1 else 's'}: {more}", soft_wrap=True)
+        console.print(_build_table(shown))
+    dropped = len(measured) - len(shown)
+    if dropped:
+        console.print(f"… {dropped} more column{'' if dropped == 1 else 's'}: {more}", soft_wrap=True)
 
 
-def _build_table(laid: Sequence[_MeasuredColumn]) -> Any:
+def _build_table(columns: Sequence[_MeasuredColumn]) -> Any:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
 
-    # Padding right of a column and its divider are the gap.
-    made = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, COLUMN_GAP - 1, 0, 0))
-    for one in laid:
-        name, right, wrap = clean(one.column.name), one.column.right, one.column.wrap
-        made.add_column(
-            Text(name),
-            justify="right" if right else "left",
-            no_wrap=not wrap,
-            min_width=one.needs,
+    # The gap is the padding right of a column and its one-character divider.
+    table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, COLUMN_GAP - 1, 0, 0))
+    for measured in columns:
+        column = measured.column
+        table.add_column(
+            Text(clean(column.name)),
+            justify="right" if column.right else "left",
+            no_wrap=not column.wrap,
+            min_width=measured.width,
             overflow="fold",
         )
-    for cells in zip(*(one.cells for one in laid), strict=True):
-        made.add_row(*map(Text, cells))
-    return made
+    for cells in zip(*(measured.cells for measured in columns), strict=True):
+        table.add_row(*map(Text, cells))
+    return table
 
 
-def _show_records(console: "Console", laid: Sequence[_MeasuredColumn]) -> None:
-    """One line per cell, for terminals on which not even the columns that matter fit side by side."""
-    for place in range(len(laid[0].cells)):
-        for one in laid:
-            console.print(f"{clean(one.column.name)}: {one.cells[place]}", soft_wrap=True)
+def _show_records(console: "Console", columns: Sequence[_MeasuredColumn]) -> None:
+    """Print one line per cell, for terminals that are too narrow even for the required columns."""
+    for row in range(len(columns[0].cells)):
+        for measured in columns:
+            console.print(f"{clean(measured.column.name)}: {measured.cells[row]}", soft_wrap=True)
         console.print()

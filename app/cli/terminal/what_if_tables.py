@@ -1,4 +1,4 @@
-"""What-if reports as tables for people."""
+"""The tables of `assay what-if`."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -13,14 +13,14 @@ _AVERAGES = ("macro", "micro", "lfb_train")
 
 
 def show_what_if(console: "Console", report: Mapping[str, Any]) -> None:
-    """Show what was tried; where nothing was, the costs of each label."""
+    """Print the results of the changes that were tried; if there were none, the costs per label."""
     console.print(describe_size(report), **PLAIN)
     if report["changed"] is not None:
         _show_changed_predictions(console, report["changed"], weighted=report["weighted"])
     if report["prevalence"] is not None:
-        found = report["prevalence"]
-        title = f"share of positive instances: {found['share_now']:.6g} now, {found['share']:.6g} tried"
-        _show_comparison(console, found["metrics"], {"now": "now", f"at {found['share']:.6g}": "at_prevalence"}, title)
+        prevalence, share = report["prevalence"], f"{report['prevalence']['share']:.6g}"
+        title = f"share of positive instances: {prevalence['share_now']:.6g} now, {share} tried"
+        _show_comparison(console, prevalence["metrics"], {"now": "now", f"at {share}": "at_prevalence"}, title)
     if report["change"] is not None:
         _show_average_change(console, report["averages"], report["change"])
     elif report["changed"] is None and report["prevalence"] is None:
@@ -28,18 +28,18 @@ def show_what_if(console: "Console", report: Mapping[str, Any]) -> None:
             _show_costs(console, report["costs"], average, weighted=report["weighted"])
 
 
-def _show_changed_predictions(console: "Console", found: Mapping[str, Any], *, weighted: bool) -> None:
-    label = found["target_label"]
+def _show_changed_predictions(console: "Console", changed: Mapping[str, Any], *, weighted: bool) -> None:
+    label = changed["target_label"]
     columns = {"now": "now"}
     title = f"all wrong predictions changed to '{label}'"
-    if "doubtful" in found:
+    if "doubtful" in changed:
         columns["changed"] = "changed"
-        doubtful, moved, before, after = (found[key] for key in ("doubtful", "moved", "right_before", "right_after"))
+        doubtful, moved, before, after = (changed[key] for key in ("doubtful", "moved", "right_before", "right_after"))
         title = f"{doubtful} doubtful predictions, {moved} of them changed to '{label}': {before} were right, {after} are then"
         if weighted:
             title = f"doubtful predictions of weight {doubtful}, {moved} of it changed to '{label}': "
             title += f"{before} was right, {after} is then"
-    _show_comparison(console, found["metrics"], columns | {"upper bound": "upper"}, title)
+    _show_comparison(console, changed["metrics"], columns | {"upper bound": "upper"}, title)
 
 
 def _show_comparison(
@@ -50,31 +50,31 @@ def _show_comparison(
 
 
 def _show_average_change(console: "Console", averages: Mapping[str, Any], change: Mapping[str, Any]) -> None:
-    """Average precision and recall as they are, and by how much they change."""
+    """Print the averages of precision and recall, and their changes."""
     names = [name for name in _AVERAGES if averages["recall"][name] is not None]
     columns = [Column("average", names)]
     for measure in ("precision", "recall"):
         columns.append(score_column(measure, [_change_value(averages[measure][name]) for name in names]))
         columns.append(score_column("change", [_change_value(change[measure][name]) for name in names]))
-        columns.append(Column("exactly", [_format_fraction(change[measure][name]) for name in names], far=1))
+        columns.append(Column("exactly", [_format_fraction(change[measure][name]) for name in names], drop_priority=1))
     show_table(console, columns)
 
 
 def _show_costs(console: "Console", costs: Mapping[str, Any], average: str, *, weighted: bool) -> None:
-    """How an average changes where a label gives or receives false positives (precision), or gains true ones (recall)."""
+    """Print how an average changes if a label gives or receives false positives (precision) or gains true ones (recall)."""
     rows = costs["labels"].values()
     if all(row["receives"][average] is None for row in rows):
         return
-    what = "a prediction changes" if costs["count"] == 1 else f"{costs['count']} predictions change"
-    what = f"predictions of weight {costs['count']} change" if weighted else what
+    change = "a prediction changes" if costs["count"] == 1 else f"{costs['count']} predictions change"
+    change = f"predictions of weight {costs['count']} change" if weighted else change
     columns = [Column("class", list(costs["labels"]), wrap=True)]
-    columns += [score_column(name, [row[name] for row in rows], far=1) for name in ("tp", "fp", "fn")]
+    columns += [score_column(name, [row[name] for row in rows], drop_priority=1) for name in ("tp", "fp", "fn")]
     precisions = {"gives fp: precision": "gives", "receives fp: precision": "receives"}
     for name, key in precisions.items():
         columns.append(score_column(name, [_change_value(row[key] and row[key][average]) for row in rows]))
     gains = [_change_value(row["gains"] and row["gains"]["recall"][average]) for row in rows]
     columns.append(score_column("gains tp: recall", gains))
-    show_table(console, columns, title=f"{average} averages where {what}")
+    show_table(console, columns, title=f"{average} averages where {change}")
 
 
 def _change_value(exact: Mapping[str, Any] | None) -> float | None:
