@@ -390,7 +390,7 @@ def hard_labels(
     if found.labels is not None:
         return found.labels, None, []
     assert found.scores is not None
-    rule = ConfiguredDecisionRule.of(gold.spec, decision, single=found.scores.shape[1] == 1, options=options)
+    rule = ConfiguredDecisionRule.from_recipe(gold.spec, decision, single=found.scores.shape[1] == 1, options=options)
     labels = decide_labels_with_gold(rule, gold.spec, gold.labels, found.scores, gold.weights)
     return labels, rule, [f"hard labels follow from the scores: {describe_rule(rule)}"]
 

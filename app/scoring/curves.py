@@ -80,9 +80,9 @@ class RocCorners:
 
 def roc_corners(ranks: ScoreRanks) -> RocCorners:
     """The ROC curve of a label: level between the scores of positives, slanted where negatives tie with them."""
-    found = ranks.found
+    found = ranks.positives_at_or_above
     fp = np.stack([ranks.ahead, ranks.ahead + ranks.tied], axis=1).ravel()
-    tp = np.stack([found - ranks.hits, found], axis=1).ravel()
+    tp = np.stack([found - ranks.positives_at_score, found], axis=1).ravel()
     return RocCorners(
         np.concatenate([[0], fp, [ranks.negatives]]),
         np.concatenate([[0], tp, [ranks.positives]]),
@@ -124,7 +124,7 @@ def fp_at_recall(ranks: ScoreRanks, recall: Fraction) -> int:
     wanted = math.ceil(recall * ranks.positives)
     if wanted == 0:
         return 0
-    at = int(np.searchsorted(ranks.found, wanted))
+    at = int(np.searchsorted(ranks.positives_at_or_above, wanted))
     return int(ranks.ahead[at] + ranks.tied[at])
 
 

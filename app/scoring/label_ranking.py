@@ -33,7 +33,7 @@ class RelevantLabels:
     sizes: Int
 
     @classmethod
-    def of(cls, gold: Labels, m: int) -> "RelevantLabels":
+    def from_gold(cls, gold: Labels, m: int) -> "RelevantLabels":
         """The pairs of labels of a vocabulary of m classes; labels outside it have no rank and are left out."""
         sets = gold.as_sets()
         assert sets.offsets is not None
@@ -62,9 +62,9 @@ class LabelRanks:
     sizes: Int
     above: Int
     tied: Int
-    hits: Int
+    relevant_above: Int
     relevant_tied: Int
-    place: Int
+    order_in_tie: Int
     _earlier: Callable[["LabelRanks"], Int]
 
     @cached_property
@@ -131,7 +131,7 @@ def _count_smaller(ordered: Scores, rows: Int, compare: np.ufunc, values: Scores
 
 def _count_declared_earlier(scores: Scores, ranks: LabelRanks) -> Int:
     """Compared one by one, but only where a relevant label is tied with one that is not relevant."""
-    found = ranks.place.copy()
+    found = ranks.order_in_tie.copy()
     mixed = np.flatnonzero(ranks.tied > ranks.relevant_tied)
     classes = np.arange(scores.shape[1])
     step = max(1, _BLOCK_SCORES // max(1, scores.shape[1]))
@@ -160,7 +160,7 @@ def rank_by_order(lists: Labels, relevant: RelevantLabels, m: int, options: Mapp
     at, found = search_sorted(listed, wanted)
     above = np.full(len(wanted), UNLISTED, dtype=np.int64)
     above[at[found][::-1]] = position[known][found][::-1]  # backwards: of a repeated label the first one stays
-    return _group_by_rank(relevant, above, np.ones(len(wanted), dtype=np.int64), lambda ranks: ranks.place)
+    return _group_by_rank(relevant, above, np.ones(len(wanted), dtype=np.int64), lambda ranks: ranks.order_in_tie)
 
 
 def occupied_positions(lists: Labels, rows: Int, m: int, options: Mapping[str, str]) -> NDArray[np.bool_]:
@@ -194,8 +194,8 @@ def _group_by_rank(relevant: RelevantLabels, above: Int, tied: Int, earlier: Cal
         sizes=relevant.sizes,
         above=above[order],
         tied=np.maximum(tied[order], among),
-        hits=first - starts,
+        relevant_above=first - starts,
         relevant_tied=among,
-        place=np.arange(len(keys)) - first,
+        order_in_tie=np.arange(len(keys)) - first,
         _earlier=earlier,
     )

@@ -28,14 +28,14 @@ class ScoreRanks:
 
     positives: int
     negatives: int
-    hits: Integers
+    positives_at_score: Integers
     tied: Integers
     ahead: Integers
 
     @property
-    def found(self) -> Integers:
+    def positives_at_or_above(self) -> Integers:
         """How many positives have that score or a higher one."""
-        return np.asarray(np.cumsum(self.hits))
+        return np.asarray(np.cumsum(self.positives_at_score))
 
 
 def rank_positives(values: Floats, own: Mask, weights: Integers | None = None) -> ScoreRanks:
@@ -55,7 +55,7 @@ def rank_positives(values: Floats, own: Mask, weights: Integers | None = None) -
     return ScoreRanks(
         positives=positives,
         negatives=everything - positives,
-        hits=hits[::-1],
+        positives_at_score=hits[::-1],
         tied=(high - low - hits)[::-1],
         ahead=(everything - high - above)[::-1],
     )
@@ -92,21 +92,23 @@ def doubled_wins(ranks: ScoreRanks, ties: str) -> int:
     With half ties it is twice the statistic U of Mann & Whitney 1947; over 2·n₊·n₋ it is the AUC.
     """
     beaten = ranks.negatives - ranks.ahead - ranks.tied
-    return total(multiply(ranks.hits, 2 * beaten + TIE_CREDIT_IN_HALVES[ties] * ranks.tied))
+    return total(multiply(ranks.positives_at_score, 2 * beaten + TIE_CREDIT_IN_HALVES[ties] * ranks.tied))
 
 
 def _precision_terms(ranks: ScoreRanks) -> tuple[Integers, Integers]:
     """The precision at each score of a positive, each times the positives that have it."""
-    found = ranks.found
-    return multiply(ranks.hits, found), found + ranks.ahead + ranks.tied
+    found = ranks.positives_at_or_above
+    return multiply(ranks.positives_at_score, found), found + ranks.ahead + ranks.tied
 
 
 def _previous_precision_terms(ranks: ScoreRanks) -> tuple[Integers, Integers]:
     """The same with the precision at the next higher score of any instance; 1 where there is none."""
-    before = ranks.found - ranks.hits
+    before = ranks.positives_at_or_above - ranks.positives_at_score
     chosen = before + ranks.ahead
     none = chosen == 0
-    return np.where(none, ranks.hits, multiply(ranks.hits, before)), np.where(none, 1, chosen)
+    return np.where(none, ranks.positives_at_score, multiply(ranks.positives_at_score, before)), np.where(
+        none, 1, chosen
+    )
 
 
 def average_precision_sum(ranks: ScoreRanks) -> Real:

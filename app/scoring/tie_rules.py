@@ -27,7 +27,7 @@ def positions(ranks: LabelRanks, ties: str, place: Int | None = None) -> Int:
 
     `place` orders the relevant labels that are tied with each other (from 0), where not as the classes are.
     """
-    place = ranks.place if place is None else place
+    place = ranks.order_in_tie if place is None else place
     if ties == "worst":
         return np.asarray(ranks.above + ranks.tied - ranks.relevant_tied + place + 1)
     if ties == "best":
@@ -97,10 +97,12 @@ def precisions_within(ranks: LabelRanks, k: int, ties: str) -> list[Callable[[],
     """
     if ties != "average":
         position = positions(ranks, ties)
-        number = ranks.hits + (ranks.relevant_tied - ranks.place if ties == "last" else ranks.place + 1)
+        number = ranks.relevant_above + (
+            ranks.relevant_tied - ranks.order_in_tie if ties == "last" else ranks.order_in_tie + 1
+        )
         inside = position <= k
         return [lambda: (ranks.rows[inside], number[inside], position[inside])]
-    groups = np.flatnonzero((ranks.place == 0) & (ranks.above < k))
+    groups = np.flatnonzero((ranks.order_in_tie == 0) & (ranks.above < k))
     before = np.cumsum(np.minimum(ranks.tied[groups], k - ranks.above[groups]))
     starts = np.flatnonzero(np.diff(before // _MAX_TERMS_PER_PART, prepend=-1))
     return [partial(_expected_precisions, ranks, k, each) for each in np.split(groups, starts[1:])]
@@ -110,7 +112,7 @@ def _expected_precisions(ranks: LabelRanks, k: int, groups: Int) -> Terms:
     length = np.minimum(ranks.tied[groups], k - ranks.above[groups])
     at = np.repeat(groups, length)
     j = np.arange(len(at)) - np.repeat(np.cumsum(length) - length, length)
-    t, g, h = ranks.tied[at], ranks.relevant_tied[at], ranks.hits[at]
+    t, g, h = ranks.tied[at], ranks.relevant_tied[at], ranks.relevant_above[at]
     others = np.maximum(t - 1, 1)
     return ranks.rows[at], g * ((h + 1) * others + j * (g - 1)), t * others * (ranks.above[at] + j + 1)
 

@@ -35,7 +35,7 @@ def example_input(example: Example) -> EvaluationInput:
         example.classes,
         example.positive_label,
         example.train_frequencies,
-        hierarchy=None if example.hierarchy is None else Hierarchy.of(example.hierarchy),
+        hierarchy=None if example.hierarchy is None else Hierarchy.from_parents(example.hierarchy),
         cost_matrix=example.cost_matrix,
         class_weights=example.class_weights,
     )

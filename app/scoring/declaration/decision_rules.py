@@ -71,7 +71,7 @@ class ConfiguredDecisionRule:
     lower: bool = False
 
     @classmethod
-    def of(
+    def from_recipe(
         cls, spec: TaskSpec, given: Mapping[str, Any] | None, *, single: bool, options: Mapping[str, str]
     ) -> "ConfiguredDecisionRule":
         """The rule of a recipe, or the default: the best label of exclusive classes, else each that reaches 0.5.

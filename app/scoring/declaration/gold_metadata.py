@@ -139,7 +139,7 @@ def _parse_hierarchy(value: Any) -> dict[str, list[str]]:
         )
     if not several:
         given = {child: [] if parent is None else [parent] for child, parent in given.items()}
-    return Hierarchy.of(given).to_json()
+    return Hierarchy.from_parents(given).to_json()
 
 
 def _partition_parser(what: str, most: int | None = None) -> Callable[[Any], dict[str, str]]:
@@ -234,7 +234,7 @@ def check_metadata_labels(accessory: GoldMetadataKind, value: Any, classes: Sequ
 
 
 def _check_hierarchy_nodes(value: Mapping[str, Sequence[str]], classes: Sequence[str]) -> None:
-    hierarchy = Hierarchy.of(value)
+    hierarchy = Hierarchy.from_parents(value)
     strange = hierarchy.unknown(classes)
     if not strange:
         return
@@ -263,7 +263,7 @@ def build_task_spec(
         positive_label,
         beside.get("train_frequencies"),
         beside.get("class_weights"),
-        None if hierarchy is None else Hierarchy.of(hierarchy),
+        None if hierarchy is None else Hierarchy.from_parents(hierarchy),
         beside.get("cost_matrix"),
     )
 

@@ -151,7 +151,7 @@ class Metric:
     floor: int = 0
     symbols: Mapping[str, str] = field(default_factory=dict)
     peers: Mapping[str, str] = field(default_factory=dict)
-    shown: "Callable[[MetricCall], str] | None" = None
+    equation_of_call: "Callable[[MetricCall], str] | None" = None
     states_zero_division: bool = False
     check: "Callable[[Mapping[str, str]], str | None] | None" = None
 

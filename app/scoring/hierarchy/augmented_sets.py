@@ -51,7 +51,7 @@ class AncestorClosures:
     nodes: Int
 
     @classmethod
-    def of(cls, labels: Int, tree: Ancestry, levels: int | None, left_out: set[int]) -> "AncestorClosures":
+    def of_labels(cls, labels: Int, tree: Ancestry, levels: int | None, left_out: set[int]) -> "AncestorClosures":
         """Those of the labels that occur; others stand for nothing."""
         sizes = np.zeros(len(tree.parents) + 1, dtype=np.int64)
         rows = []

@@ -18,7 +18,7 @@ _CYCLE_REMEDY = "Take one of these steps out: no label may be an ancestor of its
 
 @dataclass(frozen=True)
 class Hierarchy:
-    """Labels and their parents; make one with `Hierarchy.of`.
+    """Labels and their parents; make one with `Hierarchy.from_parents`.
 
     `nodes` are NFC names in order of declaration: a child, then its parents as they are listed; `parents[i]` are the
     positions of the parents of node i, as listed. `children` are the positions of the nodes whose parents the
@@ -30,7 +30,7 @@ class Hierarchy:
     children: tuple[int, ...]
 
     @classmethod
-    def of(cls, parents: Mapping[str, Sequence[str]]) -> "Hierarchy":
+    def from_parents(cls, parents: Mapping[str, Sequence[str]]) -> "Hierarchy":
         """The hierarchy that {child: [parent, …]} declares; time and memory are linear in its size.
 
         A node without parents may be listed with an empty list. Where one is, all nodes have to be listed. Raises
@@ -58,7 +58,7 @@ class Hierarchy:
         return tuple(self.nodes[parent] for parent in self.parents[self.position[name]])
 
     def to_json(self) -> dict[str, list[str]]:
-        """The declaration again: `Hierarchy.of` makes an equal hierarchy of it."""
+        """The declaration again: `Hierarchy.from_parents` makes an equal hierarchy of it."""
         return {self.nodes[child]: [self.nodes[parent] for parent in self.parents[child]] for child in self.children}
 
     @cached_property

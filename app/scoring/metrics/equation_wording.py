@@ -62,7 +62,7 @@ def _with_mark(mark: str, written: str) -> str:
 
 def equation_of(call: MetricCall) -> str:
     """The equation with its parameters filled in, and the label set L in place of 1 … m where it is not all labels."""
-    latex = call.metric.shown(call) if call.metric.shown else call.metric.equation
+    latex = call.metric.equation_of_call(call) if call.metric.equation_of_call else call.metric.equation
     latex = _PARAM.sub(lambda found: _with_mark(found.group(1), _param_value_latex(call, found.group(2))), latex)
     if "beta" in call.params:
         latex = _fill_in_beta(latex, to_fraction(call.params["beta"]))

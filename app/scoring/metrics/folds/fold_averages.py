@@ -114,7 +114,7 @@ register(
         example=replace(_BINARY_EXAMPLE, value="11/15"),
         compute=_mean_of_label,
         symbols=_SYMBOLS,
-        shown=_equation_with_zero_rule(_FOLD_MEAN + _f1_equation("")),
+        equation_of_call=_equation_with_zero_rule(_FOLD_MEAN + _f1_equation("")),
         peers={"scikit-learn": "cross_val_score counts a fold without positives as 0: undefined=zero"},
     )
 )
@@ -137,7 +137,7 @@ for _average, _equation, _value in ((MACRO, _MACRO_EQUATION, "7/9"), (MICRO, _MI
             example=replace(_MULTILABEL_EXAMPLE, value=_value),
             compute=_mean_of_average(_average),
             symbols=_SYMBOLS,
-            shown=_equation_with_zero_rule(_equation),
+            equation_of_call=_equation_with_zero_rule(_equation),
             peers={"scikit-learn": "cross_val_score takes the labels of each fold: label_set=gold_or_predicted"}
             if _average is MACRO
             else {},
@@ -160,7 +160,7 @@ register(
         source=f"{_SOURCE} eq 26-31",
         example=_BINARY_EXAMPLE,
         compute=cv_table,
-        shown=_equation_with_zero_rule(_TABLE_EQUATION),
+        equation_of_call=_equation_with_zero_rule(_TABLE_EQUATION),
         scalar=False,
         symbols={
             **_SYMBOLS,

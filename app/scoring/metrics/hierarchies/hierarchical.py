@@ -59,7 +59,7 @@ def _augmented_overlap(ws: EvaluationContext, call: MetricCall) -> AugmentedOver
             raise UndefinedError(TOO_DEEP_REASON) from None
         left_out = tree.common() if exclude else set()
         levels = None if depth == "unlimited" else int(depth)
-        closures = AncestorClosures.of(np.concatenate([gold.nodes, predicted.nodes]), tree, levels, left_out)
+        closures = AncestorClosures.of_labels(np.concatenate([gold.nodes, predicted.nodes]), tree, levels, left_out)
         found = count_overlap(gold, predicted, closures)
         names = join_names(tree.names[node] for node in sorted(left_out)) or "no node"
         notes = (f"left out as ancestor of every class: {names}",) if exclude else ()
@@ -207,7 +207,7 @@ def _register_hierarchical(key: str, short: str, compute: Compute, ways: tuple[s
             compute=compute,
             symbols=_SYMBOLS,
             peers=_PEERS,
-            shown=shown,
+            equation_of_call=shown,
         )
     )
 

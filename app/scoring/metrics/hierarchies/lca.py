@@ -271,6 +271,6 @@ register(
             "the order of the classes; of equally long matches it drops the one with the larger predicted label, here "
             "it is the one with the larger label on either side, so that gold and predictions may change places"
         },
-        shown=lambda call: _MGIA_EQUATION.replace("E", call.params["max_error"]),
+        equation_of_call=lambda call: _MGIA_EQUATION.replace("E", call.params["max_error"]),
     )
 )

@@ -177,7 +177,7 @@ register(
             "PyCM": 'Kappa, weighted_kappa; "None" where it is 0/0',
             "caret": "Kappa; NaN where it is 0/0",
         },
-        shown=_kappa_equation,
+        equation_of_call=_kappa_equation,
     )
 )
 register(

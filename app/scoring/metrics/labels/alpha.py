@@ -172,7 +172,7 @@ register(
             "γ": "weight of an added label",
         },
         peers={"Sefidian's code": "pools all instances and adds 1e-5 to the divisor: pooled=true, epsilon=1e-5"},
-        shown=_alpha_equation,
+        equation_of_call=_alpha_equation,
         check=_parameter_error,
     )
 )

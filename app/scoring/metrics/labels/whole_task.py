@@ -256,7 +256,7 @@ register(
             "scikit-learn": "balanced_accuracy_score; its adjusted value of a gold with one class is nan or -inf",
             "caret": "Balanced Accuracy is of one class: balanced_accuracy_ovr",
         },
-        shown=_balanced_accuracy_equation,
+        equation_of_call=_balanced_accuracy_equation,
     )
 )
 register(
@@ -366,6 +366,6 @@ register(
         source="Wenzel eq 27; Sefidian; Zhang & Zhou 2014",
         example=worked_example(MULTILABEL_EXAMPLE, "1/4"),
         compute=hamming_loss,
-        shown=capped_equation,
+        equation_of_call=capped_equation,
     )
 )

@@ -86,7 +86,7 @@ def _inverse_propensities(ws: EvaluationContext, call: MetricCall, ranks: LabelR
 
 def _order_in_ties(ranks: LabelRanks, inverse: Floats, rule: str) -> Int:
     """The order of relevant labels that are tied with each other: the heaviest last under `worst`, first under `best`."""
-    first = np.arange(len(ranks.rows)) - ranks.place
+    first = np.arange(len(ranks.rows)) - ranks.order_in_tie
     order = np.lexsort((-inverse if rule == "best" else inverse, first))
     place = np.empty(len(order), dtype=np.int64)
     place[order] = np.arange(len(order)) - first[order]
@@ -190,7 +190,7 @@ register(
             "module measures takes the greatest label number of lists for the number of training instances",
             "pyxclib": "psprecision gives normalized=true always",
         },
-        shown=_psp_equation,
+        equation_of_call=_psp_equation,
     )
 )
 register(
@@ -232,6 +232,6 @@ register(
             "labels) positions, and gives normalized=true of that unless told otherwise",
             "pyxclib": "psndcg divides as napkinXC does, and gives normalized=true of that always",
         },
-        shown=_psndcg_equation,
+        equation_of_call=_psndcg_equation,
     )
 )

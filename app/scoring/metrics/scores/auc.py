@@ -122,7 +122,7 @@ _AUC = Metric(
     hints={"multiclass": "say auc_ovr:label=… for one class against the rest, auc_ovr_macro or auc_ovo_macro for all"},
     symbols=AUC_SYMBOLS,
     peers=_PEERS | {"pROC": "auc; turns the direction round where that gives more, unless it is told one"},
-    shown=lambda call: auc_equation(call.params["ties"]),
+    equation_of_call=lambda call: auc_equation(call.params["ties"]),
 )
 _MACRO = replace(
     _AUC,
@@ -140,7 +140,7 @@ _MACRO = replace(
     hints={"multiclass": "say auc_ovr_macro or auc_ovo_macro"},
     symbols=AUC_SYMBOLS | AVERAGED_LABELS_SYMBOLS,
     peers=_PEERS,
-    shown=lambda call: _macro_equation(call.params["ties"]),
+    equation_of_call=lambda call: _macro_equation(call.params["ties"]),
 )
 _WEIGHTED = replace(
     _MACRO,
@@ -153,7 +153,7 @@ _WEIGHTED = replace(
     example=replace(SCORED_MULTILABEL_EXAMPLE, value="13/15"),
     compute=mean_area(ROC_AREA, by_support=True),
     hints={"multiclass": "say auc_ovr_weighted"},
-    shown=lambda call: _weighted_equation(call.params["ties"]),
+    equation_of_call=lambda call: _weighted_equation(call.params["ties"]),
 )
 _MICRO = replace(
     _MACRO,
@@ -171,7 +171,7 @@ _MICRO = replace(
         "v∈-": "runs over the other pairs",
         "n_+, n_-": "number of such pairs and of the others",
     },
-    shown=lambda call: auc_equation(call.params["ties"]),
+    equation_of_call=lambda call: auc_equation(call.params["ties"]),
 )
 
 
