@@ -76,7 +76,7 @@ def _counts_per_instance(
             if sets not in known:
                 tree.reset_visited()
                 counts = count(sets, tree)
-                known[sets] = _PairCounts(counts, tree.passed)
+                known[sets] = _PairCounts(counts, tree.visited)
             left -= known[sets].passed
             if left < 0:
                 raise HierarchyCostLimitError  # noqa: TRY301 - as where one instance is too much
