@@ -47,7 +47,7 @@ def association(table: Sequence[Sequence[int]]) -> Association:
 
 
 def _excess_over_independence(rows: Sequence[Sequence[int]], columns: Sequence[Sequence[int]]) -> tuple[int, int]:
-    """Chi-squared divided by n as an exact quotient: the sum of count² / (row total × column total) over the cells, - 1.
+    """Chi-squared / n as an exact quotient: the sum of count² / (row total × column total) over the cells, minus 1.
 
     The quotient is not in lowest terms: computing the common factors would take longer than everything else.
     """

@@ -100,9 +100,10 @@ def _first_of_runs(keys: Int) -> Int:
 class SplitTable:
     """A confusion matrix of label sets, whose cells have a row count and a column count.
 
-    `names` are the classes, followed by the names for labels outside the vocabulary and for an empty set. `cells` has the
-    positions of the gold and of the predicted label of each cell that is not 0. The counts of the cells are in the unit
-    of the weights of the gold, because they are rounded; the totals (one per name) are exact sums of integer weights.
+    `names` are the classes, followed by the names for labels outside the vocabulary and for an empty set. `cells` has
+    the positions of the gold and of the predicted label of each cell that is not 0. The counts of the cells are in the
+    unit of the weights of the gold, because they are rounded; the totals (one per name) are exact sums of integer
+    weights.
     """
 
     names: tuple[str, ...]

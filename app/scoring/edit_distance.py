@@ -81,9 +81,9 @@ def _count_missing(keys: Int, others: Int, n: int, m: int) -> Int:
 def _batch_rows(rows: Int, differing: Int) -> list[Int]:
     """Rows in batches whose tables fit the limit.
 
-    A table is as wide as its widest row needs, which is less than twice what the others need. So no row makes the tables
-    of other rows much more expensive. A row that differs in 1 or 2 labels needs no table, and would cost next to nothing
-    if one more label were wrong.
+    A table is as wide as its widest row needs, which is less than twice what the others need. So no row makes the
+    tables of other rows much more expensive. A row that differs in 1 or 2 labels needs no table, and would cost next to
+    nothing if one more label were wrong.
     """
     rows = rows[np.argsort(differing[rows], kind="stable")]
     lengths = np.frexp(differing[rows])[1]  # in binary digits
@@ -144,9 +144,9 @@ def _advance_diagonals(at: Int, gold: Int, predicted: Int, *, base: Int, diagona
 
 
 def _bit_parallel_distances(gold: Int, predicted: Int, rows: int, m: int) -> Int:
-    """The bit-vector algorithm of Myers and Hyyrö: one bit per difference of neighbouring cells, all rows in one integer.
+    """The bit-vector algorithm of Myers and Hyyrö: one bit per difference of neighbouring cells, all rows together.
 
-    Every row has a lane of m + 1 bits. The last bit of a lane absorbs the carry of the addition, so that lanes do not
+    All rows are packed into one integer. Every row has a lane of m + 1 bits. The last bit of a lane absorbs the carry of the addition, so that lanes do not
     affect each other.
     """
     lane = m + 1

@@ -66,8 +66,8 @@ class Labels:
 class PredictionArrays:
     """The predictions for n instances: hard labels, scores, or both.
 
-    `scores` are binary64: n × m in the order of the classes, or n × 1 for the positive label only. They are NaN where an
-    instance has no prediction.
+    `scores` are binary64: n × m in the order of the classes, or n × 1 for the positive label only. They are NaN where
+    an instance has no prediction.
     """
 
     labels: Labels | None

@@ -51,8 +51,8 @@ class LabelRanks:
 
     Each column has one number per relevant label: its instance (`rows`) and class (`codes`); how many labels of the
     instance are `above` it and how many are `tied` with it, including itself; the same counts of relevant labels only
-    (`relevant_above`, `relevant_tied`); and how many of the relevant tied labels precede it (`order_in_tie`). `sizes` has
-    one number per instance: how many relevant labels it has.
+    (`relevant_above`, `relevant_tied`); and how many of the relevant tied labels precede it (`order_in_tie`). `sizes`
+    has one number per instance: how many relevant labels it has.
     """
 
     rows: Int
@@ -145,7 +145,7 @@ def _count_declared_earlier(scores: Scores, ranks: LabelRanks) -> Int:
 
 
 def rank_by_order(lists: Labels, relevant: RelevantLabels, m: int, options: Mapping[str, str]) -> LabelRanks:
-    """The ranks of the relevant labels in lists with the most confident label first; UNLISTED for those not in the list.
+    """The ranks of the relevant labels in lists with the most confident label first; UNLISTED for labels not listed.
 
     A label outside the vocabulary occupies a position unless `unknown_label` drops it. Only the first occurrence of a
     repeated label counts; the others occupy a position only under `duplicates=multiset`.

@@ -46,7 +46,7 @@ def are_probabilities(scores: Matrix) -> bool:
 
 
 def row_sums(scores: Matrix) -> NDArray[np.float64]:
-    """The correctly rounded sum of each row of n × m finite numbers, as `math.fsum` returns it, for many rows at once."""
+    """The correctly rounded sum of each row of n × m finite numbers, as from `math.fsum`, for many rows at once."""
     sums = np.empty(len(scores))
     step = max(1, _CHUNK_CELLS // max(1, scores.shape[1]))
     for start in range(0, len(scores), step):
@@ -57,8 +57,8 @@ def row_sums(scores: Matrix) -> NDArray[np.float64]:
 def _chunk_row_sums(scores: Matrix) -> NDArray[np.float64]:
     """Sum numbers from 0 to 1 by splitting each into parts whose sums are exact (Rump, Ogita & Oishi 2008).
 
-    The parts are multiples of 2^-40 and of 2^-81, so 2^12 of each add up without rounding in any order. The remainder of
-    a number is below 2^-81, so the sum of the remainders is off by less than _ERROR_BOUND. If adding and subtracting
+    The parts are multiples of 2^-40 and of 2^-81, so 2^12 of each add up without rounding in any order. The remainder
+    of a number is below 2^-81, so the sum of the remainders is off by less than _ERROR_BOUND. If adding and subtracting
     that bound rounds to the same sum, the sum is correctly rounded; otherwise, and for other numbers, `fsum` decides.
     """
     if scores.size and scores.shape[1] <= _MAX_EXACT_COLUMNS and scores.min() >= 0 and scores.max() <= 1:

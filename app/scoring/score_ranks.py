@@ -22,8 +22,8 @@ TIE_CREDIT_IN_HALVES = {"half": 1, "full": 2, "zero": 0}
 class ScoreRanks:
     """One entry per distinct score of the positives, the highest first.
 
-    `positives_at_score` positives and `tied` negatives have that score; `ahead` negatives have a higher one. `positives`
-    and `negatives` are the totals.
+    `positives_at_score` positives and `tied` negatives have that score; `ahead` negatives have a higher one.
+    `positives` and `negatives` are the totals.
     """
 
     positives: int

@@ -100,8 +100,8 @@ def _select_entries(entries: Sequence[ScoredEntry], recipe: ScoringRecipe) -> li
     """The entry that represents each team.
 
     `best` takes the best primary value, `latest` the last submission, and `selected` the best of those that the team
-    selected, or its best entry if it selected none. Among equals, the earliest wins. Values are compared with the digits
-    that participants see, so the selected entry does not reveal further digits to the team.
+    selected, or its best entry if it selected none. Among equals, the earliest wins. Values are compared with the
+    digits that participants see, so the selected entry does not reveal further digits to the team.
     """
     strength = _ranking_key_function([_find_call(recipe, recipe.primary)])
     teams: dict[str, list[ScoredEntry]] = {}

@@ -1,7 +1,8 @@
 """Known strings as arrays: looks up the rows of many strings at once from their bytes, without creating Python strings.
 
-A string is a row of 8-byte words padded with zeros. It is found by a keyed hash and then compared as a whole, so equality
-is exact even if hashes collide. All state is in three arrays, which may be in a file that several processes map.
+A string is a row of 8-byte words padded with zeros. It is found by a keyed hash and then compared as a whole, so
+equality is exact even if hashes collide. All state is in three arrays, which may be in a file that several processes
+map.
 """
 
 from collections.abc import Iterator, Sequence
@@ -50,7 +51,7 @@ class Spans:
         return len(self.starts)
 
     def words(self, most: int) -> list[Words] | None:
-        """The words of all strings, one array per word position, zero after the end; None if one exceeds `most` words."""
+        """The words of all strings, one array per position, zero after the end; None if one exceeds `most` words."""
         if not len(self):
             return []
         shortest, longest = int(self.lengths.min()), int(self.lengths.max())
@@ -197,7 +198,7 @@ def _hash_keys(key: bytes, count: int) -> Iterator[Words]:
 
 
 def _hash_words(words: Sequence[Words], key: Words) -> Words:
-    """The hashes of k strings from their words; trailing zero words do not matter, so a table may be wider than they are.
+    """The hashes of k strings from their words; trailing zero words do not matter, so a table may be wider.
 
     The hash is a sum of products with secret odd numbers, mixed by multiply and xor-shift so that every bit spreads.
     """

@@ -58,11 +58,11 @@ class Tally:
 
     If instances have weights, every count adds the weight of the instance instead of 1. `names` are the classes of the
     per-class counts, followed by the empty set where it is a class. `outside_fp` counts predicted labels outside the
-    vocabulary, `outside_fn` such gold labels, and `outside_tn` the true negatives that they displace, at most as many as
-    their instance has. `without_prediction` counts instances of single-label data without a prediction. `exact` counts
-    instances whose predicted set equals the gold set. `cells` and `wrong_cells` count the (instance, label) decisions
-    and the wrong ones, over sets. Each of the `unknown_labels`, those outside the vocabulary, makes one more decision of
-    its instance wrong, until all are wrong.
+    vocabulary, `outside_fn` such gold labels, and `outside_tn` the true negatives that they displace, at most as many
+    as their instance has. `without_prediction` counts instances of single-label data without a prediction. `exact`
+    counts instances whose predicted set equals the gold set. `cells` and `wrong_cells` count the (instance, label)
+    decisions and the wrong ones, over sets. Each of the `unknown_labels`, those outside the vocabulary, makes one more
+    decision of its instance wrong, until all are wrong.
     """
 
     n: int

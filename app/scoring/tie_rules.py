@@ -61,7 +61,7 @@ def tied_positions_within(ranks: LabelRanks, k: Int) -> Int:
 
 
 def hit_probability(ranks: LabelRanks, k: int, ties: str) -> tuple[Integers, Integers]:
-    """The probability that any relevant label of an instance is among the k best, as exact quotients; 0 or 1 if certain.
+    """The probability that any relevant label of an instance is among the k best, as exact quotients.
 
     Under `average`: if r positions of a tie of t labels, g of them relevant, are among the k best, none of these r is
     relevant with the probability C(t-g, r) / C(t, r). Only the best relevant label and its tie matter: if its tie
@@ -96,9 +96,10 @@ def precisions_within(ranks: LabelRanks, k: int, ties: str) -> list[Callable[[],
     """The precision at each relevant label among the k best, in parts that are computed when they are called.
 
     Under `average` there is a term for each position that a relevant label may take. In a tie of t labels, g of them
-    relevant, with h relevant ones above it, position j (from 0) has a relevant label with the probability g / t, and the
-    expected number of relevant labels before it is then h + j (g-1) / (t-1). The number of terms depends on the positions
-    of the relevant labels. Computed all at once, they could exceed the memory, and the failure would reveal gold labels.
+    relevant, with h relevant ones above it, position j (from 0) has a relevant label with the probability g / t, and
+    the expected number of relevant labels before it is then h + j (g-1) / (t-1). The number of terms depends on the
+    positions of the relevant labels. Computed all at once, they could exceed the memory, and the failure would reveal
+    gold labels.
     """
     if ties != "average":
         position = positions(ranks, ties)
@@ -123,7 +124,7 @@ def _expected_precisions(ranks: LabelRanks, k: int, groups: Int) -> Terms:
 
 
 def first_positions(ranks: LabelRanks, ties: str) -> Int:
-    """The position of each instance's best relevant label under a rule other than `average`; UNLISTED if there is none."""
+    """The position of each instance's best relevant label under a rule other than `average`; UNLISTED if it has none."""
     if not len(ranks.rows):
         return np.full(len(ranks.sizes), UNLISTED, dtype=np.int64)
     return ranks.expand_to_instances(np.minimum.reduceat(positions(ranks, ties), ranks.best_label_rows), UNLISTED)

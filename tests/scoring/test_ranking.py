@@ -21,7 +21,14 @@ def labels(rows: list[list[int]]) -> Labels:
 def as_rows(ranks: LabelRanks) -> list[dict[int, tuple[int, ...]]]:
     """For each instance what is known of each relevant label."""
     found: list[dict[int, tuple[int, ...]]] = [{} for _ in ranks.sizes]
-    columns = (ranks.above, ranks.tied, ranks.relevant_above, ranks.relevant_tied, ranks.order_in_tie, ranks.tied_declared_earlier)
+    columns = (
+        ranks.above,
+        ranks.tied,
+        ranks.relevant_above,
+        ranks.relevant_tied,
+        ranks.order_in_tie,
+        ranks.tied_declared_earlier,
+    )
     for row, code, *numbers in zip(ranks.rows.tolist(), ranks.codes.tolist(), *columns, strict=True):
         found[row][code] = tuple(int(number) for number in numbers)
     return found
@@ -49,7 +56,9 @@ def test_every_number_is_that_of_a_count(block: int, data: st.DataObject, m: int
     gold = data.draw(st.lists(st.lists(st.integers(0, m - 1), max_size=m + 1), min_size=n, max_size=n))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(label_ranking, "_BLOCK_SCORES", block)
-        ranks = rank_by_scores(np.array(scores, dtype=np.float64).reshape(n, m), RelevantLabels.from_gold(labels(gold), m))
+        ranks = rank_by_scores(
+            np.array(scores, dtype=np.float64).reshape(n, m), RelevantLabels.from_gold(labels(gold), m)
+        )
         found = as_rows(ranks)
     assert found == [counted(row, set(own)) for row, own in zip(scores, gold, strict=True)]
     assert ranks.sizes.tolist() == [len(set(own)) for own in gold]

@@ -20,7 +20,6 @@ from app.scoring.metrics.equation_wording import (
     symbols_of_metric,
 )
 
-
 _EXAMPLE_FIELDS = (
     "task", "classes", "gold", "predicted", "positive_label", "train_frequencies", "scores", "hierarchy", "folds",
     "groups", "class_weights", "cost_matrix",
@@ -37,7 +36,7 @@ def describe_metric(metric: Metric) -> dict[str, Any]:
 
 
 def explain_call(call: MetricCall) -> dict[str, Any]:
-    """The full declaration of the metric of a call, with the equation as used and the values of parameters and options."""
+    """The full declaration of a call's metric, with the equation as used and the values of parameters and options."""
     return _description(call.metric, call) | {
         "key": call.text,
         "equation": render_equation(equation_of(call)),

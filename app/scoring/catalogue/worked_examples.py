@@ -180,7 +180,7 @@ def _format_labels(row: Any) -> str:
 
 
 def format_example_value(metric: Metric) -> str:
-    """The value of the example: a fraction with its decimal, a decimal, or JSON if the metric is not a single number."""
+    """The value of the example: a fraction with its decimal, a decimal, or JSON if it is not a single number."""
     text = metric.example.value
     if not metric.scalar:
         return _format_json(_example_result(metric).data)

@@ -33,8 +33,8 @@ _Faults = list[dict[str, str]]
 class GoldMetadataKind:
     """One kind of gold metadata.
 
-    `field` is its name in JSON, `name` its name in paths and options; `shape` is an example of its JSON. `parse` turns a
-    JSON value into its canonical form or raises InvalidContent. Keys are labels of the vocabulary if
+    `field` is its name in JSON, `name` its name in paths and options; `shape` is an example of its JSON. `parse` turns
+    a JSON value into its canonical form or raises InvalidContent. Keys are labels of the vocabulary if
     `is_keyed_by_label`, otherwise instance ids.
     """
 

@@ -47,9 +47,9 @@ class Granularity:
 
     `meaning` completes the sentence "its value …". `count` returns the base-2 logarithm of the largest number of values
     for fixed predictions if all instances weigh the same. `separating`: every labelling may have a value of its own.
-    `separating_sets`: the same for label sets only. `free_size_options` names the conventions of FREE_SIZE_OPTIONS under
-    which label sets separate: freely chosen sizes of predicted sets can encode the labelling, and under `duplicates`
-    repetitions in the gold can, too.
+    `separating_sets`: the same for label sets only. `free_size_options` names the conventions of FREE_SIZE_OPTIONS
+    under which label sets separate: freely chosen sizes of predicted sets can encode the labelling, and under
+    `duplicates` repetitions in the gold can, too.
     """
 
     name: str

@@ -44,8 +44,8 @@ class Result:
 class Param:
     """A parameter of a metric: a decimal `number` or a `whole` number within bounds, a `choice`, or a `label`.
 
-    `values` are the choices, or words allowed in place of a number. A parameter with a default is a setting: it may also
-    be set once for all metrics, and metrics that do not have it ignore it.
+    `values` are the choices, or words allowed in place of a number. A parameter with a default is a setting: it may
+    also be set once for all metrics, and metrics that do not have it ignore it.
     """
 
     name: str
@@ -83,9 +83,9 @@ class Example:
 class Properties:
     """Properties of a metric that hold for every data set; tests check each of them for each metric.
 
-    `symmetric`: swapping gold and predictions keeps the value. `prevalence_sensitive`: replicating the instances
-    of one class can change the value. `count_based`: a function of integer counts. `ordinal`: the order in which the
-    classes are declared can change the value. `significant_digits`: the digits to which a value is rounded that involves
+    `symmetric`: swapping gold and predictions keeps the value. `prevalence_sensitive`: replicating the instances of one
+    class can change the value. `count_based`: a function of integer counts. `ordinal`: the order in which the classes
+    are declared can change the value. `significant_digits`: the digits to which a value is rounded that involves
     logarithms, exponentials or powers; None means that the exact value is rounded once, to binary64.
     """
 
@@ -121,9 +121,9 @@ class Metric:
     r"""The declaration of a metric, which the catalogue, the parser, the help and the tests read.
 
     - `equation`: LaTeX, in which `\param{k}` stands for a parameter. `equation_of_call` writes it for a call whose
-      settings change its form. `states_zero_division`: the equation says what 0/0 counts as; otherwise the help adds it.
+      settings change its form. `states_zero_division`: the equation says what 0/0 counts as; else the help adds it.
     - `symbols`: explanations of letters that only this metric uses. `names`: other names in the literature.
-    - `options`: the conventions that affect it. `hints`: for a task that it is not defined for, the keys to use instead.
+    - `options`: the conventions that affect it. `hints`: the keys to use instead, by task that it is not defined for.
     - `source`: paper and section or equation. `peers`: tools that compute the same, with the differences.
     - `granularity`: how many values it can take. `floor`: if all instances weigh the same, a value other than 0 is at
       least 1 / (n·m + 1)^floor in size; 0 means as small as binary64 allows.

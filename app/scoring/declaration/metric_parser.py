@@ -179,7 +179,7 @@ def _value_or_default(param: Param, text: str) -> str | None:
 
 
 def _check_parameter_names(metric: Metric, values: Mapping[str, str]) -> None:
-    """Refuse a name that is neither a parameter of the metric nor a known option; options of other metrics are ignored."""
+    """Refuse a name that is neither a parameter of the metric nor a known option; ignore options of other metrics."""
     declared = [param.name for param in metric.params]
     for name, text in values.items():
         if name in declared or name in OPTIONS:

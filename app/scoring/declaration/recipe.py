@@ -25,8 +25,8 @@ class ScoringRecipe:
     """The metrics of a challenge and the rules for computing, ranking and showing them.
 
     `metrics` are all metrics to compute: the `listed` ones, preceded by the primary and followed by the tie-breakers
-    where these are not listed. `primary` and `tie_breakers` are canonical strings. `digits` is the number of significant
-    digits that participants see, None for full precision.
+    where these are not listed. `primary` and `tie_breakers` are canonical strings. `digits` is the number of
+    significant digits that participants see, None for full precision.
     """
 
     primary: str

@@ -15,9 +15,9 @@ class TaskSpec:
     """A task with its vocabulary: `classes` are distinct NFC strings in declared order.
 
     `positive_label` is the class that binary measures are about (required for binary tasks, one of `classes`).
-    `train_frequencies` are the label counts of the training data (used by the `lfb_train` averages). `class_weights` are
-    non-negative and need not sum to 1 (used by `weighted_accuracy`). `cost_matrix` has the cost of each answer by gold
-    label, then predicted label (used by `expected_cost`).
+    `train_frequencies` are the label counts of the training data (used by the `lfb_train` averages). `class_weights`
+    are non-negative and need not sum to 1 (used by `weighted_accuracy`). `cost_matrix` has the cost of each answer by
+    gold label, then predicted label (used by `expected_cost`).
     """
 
     task: TaskKind

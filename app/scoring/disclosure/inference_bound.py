@@ -1,9 +1,9 @@
 """Computes an upper bound, in bits, of what the numbers shown to participants can reveal about the gold labels.
 
-A team that gets s answers of b bits each can distinguish at most 2^(s·b) labellings of the gold. A label of K classes has
-log2 K bits, so on average over equally likely labellings the team can know at most min(n, s·b / log2 K) of n labels. This
-is a bound of the information, not an attack: most rules allow far less, while a lucky file that is entirely right reveals
-everything. The bound does not depend on any gold label.
+A team that gets s answers of b bits each can distinguish at most 2^(s·b) labellings of the gold. A label of K classes
+has log2 K bits, so on average over equally likely labellings the team can know at most min(n, s·b / log2 K) of n
+labels. This is a bound of the information, not an attack: most rules allow far less, while a lucky file that is
+entirely right reveals everything. The bound does not depend on any gold label.
 """
 
 import math
@@ -34,9 +34,9 @@ _DECADES_ABOVE_1 = 309  # the largest is 1.8e308
 class DisclosureRules:
     """What a phase shows to a team: the number of scored submissions (None: unlimited), and what is shown of each.
 
-    `rivals`: the number of other rows on a board that is shown after the close. `closed_teams`: organizers decide who has
-    a team. `has_partitions`: the gold has folds or groups, which the per-class report shows too. `sets`: instances have
-    sets of labels. `phases`: the number of phases of the challenge.
+    `rivals`: the number of other rows on a board that is shown after the close. `closed_teams`: organizers decide who
+    has a team. `has_partitions`: the gold has folds or groups, which the per-class report shows too. `sets`: instances
+    have sets of labels. `phases`: the number of phases of the challenge.
     """
 
     submissions: int | None
@@ -62,9 +62,9 @@ class MetricBound:
 class InferenceBound:
     """The bound for one team in one phase; `sizes` are those of the gold whose scores are shown, if known.
 
-    Bits are infinite if nothing bounds them. `per_submission` is what one more submission can reveal. `once` is what the
-    board reveals when it is shown after the close; `choice` is the part of it that comes from which file represents a
-    team that was shown no values. `total` is what all submissions of a team can reveal.
+    Bits are infinite if nothing bounds them. `per_submission` is what one more submission can reveal. `once` is what
+    the board reveals when it is shown after the close; `choice` is the part of it that comes from which file represents
+    a team that was shown no values. `total` is what all submissions of a team can reveal.
     """
 
     digits: int | None

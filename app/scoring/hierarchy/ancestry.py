@@ -20,9 +20,9 @@ class HierarchyCostLimitError(Exception):
 class Ancestry:
     """The hierarchy of a task with numbered nodes; the order of the numbers breaks ties.
 
-    Number 0 is the virtual root, which is the parent of all roots if they are `joined`. Numbers 1 … m are the classes in
-    their order, m + 1 is the empty set where that is a class, and the nodes that are not classes follow in the order of
-    the hierarchy. Of equally short paths up, the one is taken whose first different node has the lower number.
+    Number 0 is the virtual root, which is the parent of all roots if they are `joined`. Numbers 1 … m are the classes
+    in their order, m + 1 is the empty set where that is a class, and the nodes that are not classes follow in the order
+    of the hierarchy. Of equally short paths up, the one is taken whose first different node has the lower number.
     """
 
     def __init__(self, hierarchy: Hierarchy, classes: Sequence[str], *, joined: bool) -> None:
@@ -101,7 +101,7 @@ class Ancestry:
 
 
 class NearestDescendants:
-    """The ancestors of a set of labels: the distance `down` to the nearest label, and the next nodes on the way to it."""
+    """The ancestors of a set of labels: the distance `down` to the nearest label, and the next nodes `below` toward it."""
 
     def __init__(self, labels: Iterable[int], ancestry: Ancestry) -> None:
         self.down = dict.fromkeys(labels, 0)

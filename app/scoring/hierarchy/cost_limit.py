@@ -36,7 +36,7 @@ class HierarchyCostEstimate:
     """For each node of an ancestry an upper bound of the `steps` to all of its ancestors, itself included."""
 
     def __init__(self, tree: Ancestry, labels: NDArray[np.int64], climbed: dict[int, float]) -> None:
-        """One pass over all nodes; in a graph that is no forest, the steps from the labels that occur are counted exactly.
+        """One pass over all nodes; unless the graph is a forest, the steps from the labels that occur are counted exactly.
 
         Either all of them are counted or, if they are too many, none, so that the order of the labels cannot matter.
         `climbed` caches the counts of other instances. It saves work and does not affect which case applies.
@@ -89,7 +89,7 @@ class HierarchyCostEstimate:
             raise HierarchyCostLimitError
 
     def _linking_work_of_gold(self, gold: LabelSets, *, matched: bool) -> Floats:
-        """Labels, steps and pairs (3 × n) if the predicted sets were like the gold sets but shared no label with them."""
+        """Labels, steps and pairs (3 × n) for predicted sets like the gold sets that share no label with them."""
         n = len(gold.outside)
         sizes = np.bincount(gold.rows, minlength=n)
         steps = 2 * np.bincount(gold.rows, self.steps[gold.nodes], n)

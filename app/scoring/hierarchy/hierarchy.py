@@ -35,8 +35,8 @@ class Hierarchy:
         """The hierarchy that {child: [parent, …]} declares; time and memory are linear in its size.
 
         A node without parents may be listed with an empty list. If one is, all nodes must be listed. Raises
-        InvalidContent, with `errors` that point to each fault (RFC 6901), for a name that is not a string or is empty, a
-        parent listed twice, a parent that is not listed, and a cycle, with its path.
+        InvalidContent, with `errors` that point to each fault (RFC 6901), for a name that is not a string or is empty,
+        a parent listed twice, a parent that is not listed, and a cycle, with its path.
         """
         listed, faults = _validate_declaration(parents)
         if faults:

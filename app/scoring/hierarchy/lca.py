@@ -1,14 +1,14 @@
 """Joins label sets at their lowest common ancestors and matches labels with their counterparts, as HEMKit does.
 
-Both algorithms follow HEMKit step by step, the evaluator of the BioASQ challenges that accompanies Kosmopoulos, Partalas,
-Gaussier, Paliouras and Androutsopoulos (2015), "Evaluation measures for hierarchical classification: a unified view and
-novel approaches", Data Mining and Knowledge Discovery 29(3). Where the paper leaves a choice open or HEMKit differs from
-it, this module does what HEMKit does, so values depend on the order of the classes. The module
+Both algorithms follow HEMKit step by step, the evaluator of the BioASQ challenges that accompanies Kosmopoulos,
+Partalas, Gaussier, Paliouras and Androutsopoulos (2015), "Evaluation measures for hierarchical classification: a
+unified view and novel approaches", Data Mining and Knowledge Discovery 29(3). Where the paper leaves a choice open or
+HEMKit differs from it, this module does what HEMKit does, so values depend on the order of the classes. The module
 app.scoring.hierarchy.lca_minimal follows the paper.
 
-A label that the other set lacks is linked upwards. On each path up, the first ancestor that it shares with the other set
-is a candidate, and the label of the other set nearest to it is the counterpart. The candidates with the fewest steps in
-total are links; there may be several.
+A label that the other set lacks is linked upwards. On each path up, the first ancestor that it shares with the other
+set is a candidate, and the label of the other set nearest to it is the counterpart. The candidates with the fewest
+steps in total are links; there may be several.
 """
 
 from collections import Counter
@@ -22,7 +22,7 @@ LabelSetPair = tuple[frozenset[int], frozenset[int]]
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A shortest path from a label to a counterpart: `length` steps, up along `own` to the ancestor `top`, then down."""
+    """A shortest path from a label to a counterpart: `length` steps, up by `own` to the ancestor `top`, then down."""
 
     top: int
     length: int

@@ -5,11 +5,11 @@ classification: a unified view and novel approaches", Data Mining and Knowledge 
 other set lacks is linked to one of its nearest counterparts. The nodes on the path up to a common ancestor join its own
 set, the nodes on the path down join the other set, and the ancestor joins both. Of all such graphs, those with the
 fewest nodes in both sets together count, and of these the ones with the most shared nodes. F is the same for all
-remaining graphs. They may distribute the nodes differently over the two sets, so precision and recall each use the graph
-that is worst for them.
+remaining graphs. They may distribute the nodes differently over the two sets, so precision and recall each use the
+graph that is worst for them.
 
-The search is exact. Its cost is counted in steps that do not depend on the order of labels or parents, so a pair of sets
-that exceeds the limit exceeds it in every order.
+The search is exact. Its cost is counted in steps that do not depend on the order of labels or parents, so a pair of
+sets that exceeds the limit exceeds it in every order.
 """
 
 from collections import Counter

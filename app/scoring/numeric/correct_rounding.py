@@ -5,14 +5,14 @@ module encloses it between two multiples of 2^-bits, and encloses everything der
 ends round to the same binary64 number, that number is the value; otherwise the precision is raised (Ziv 1991, Fast
 evaluation of elementary mathematical functions with correctly rounded last bit).
 
-96 binary places are nearly always enough, 192 in most other cases. A number that is still undecided is 0, very small, or
-extremely close to halfway between two binary64 numbers. 1152 places decide all but the last case, because the smallest
-binary64 number is 2^-1074. Then the middle of the interval is rounded to 1088 places. A number that lies exactly halfway
-is a multiple of 2^-1075, so this step recovers it exactly, and it rounds to even.
+96 binary places are nearly always enough, 192 in most other cases. A number that is still undecided is 0, very small,
+or extremely close to halfway between two binary64 numbers. 1152 places decide all but the last case, because the
+smallest binary64 number is 2^-1074. Then the middle of the interval is rounded to 1088 places. A number that lies
+exactly halfway is a multiple of 2^-1075, so this step recovers it exactly, and it rounds to even.
 
 As a result, numbers that are equal in exact arithmetic have equal values, whatever sums they come from. Every value is
-correctly rounded, except for a number within 2^-1088 of a halfway point that is not the halfway point itself; no fraction
-with a denominator below 2^500 is such a number.
+correctly rounded, except for a number within 2^-1088 of a halfway point that is not the halfway point itself; no
+fraction with a denominator below 2^500 is such a number.
 """
 
 import math

@@ -2,8 +2,8 @@
 
 Counts and weights stay integers, of any size, until the last step, and the last step rounds once. A ratio of counts is
 one correctly rounded division. Means of ratios and values derived from them use `correct_rounding`, sums of
-probabilities use `float_sums`. Sums of logarithms, exponentials or powers are `math.fsum` of their terms, which does not
-depend on their order, and are rounded to 12 significant digits.
+probabilities use `float_sums`. Sums of logarithms, exponentials or powers are `math.fsum` of their terms, which does
+not depend on their order, and are rounded to 12 significant digits.
 """
 
 import math
@@ -24,7 +24,7 @@ _EXACT_INTEGER_LIMIT = 2**53  # integers below it are exact in binary64, so an I
 
 
 def linear_combination(coefficients: tuple[int, ...], columns: tuple[Integers, ...]) -> Integers:
-    """The exact sum of coefficient × column: in int64 if no intermediate result can overflow, else in Python integers."""
+    """The exact sum of coefficient × column: in int64 if no intermediate sum can overflow, else in Python integers."""
     used = [(c, column) for c, column in zip(coefficients, columns, strict=True) if c]
     # A magnitude of at least 1, because the coefficient itself must fit int64 even if all counts are 0.
     bound = sum(abs(c) * max(1, _max_magnitude(column)) for c, column in used)
@@ -99,8 +99,8 @@ def quotient_root(a: int, b: int) -> float:
     shift = max(0, 70 - (a.bit_length() - b.bit_length()) // 2)
     root = math.isqrt((a << 2 * shift) // b)
     inexact = root * root * b != a << 2 * shift
-    # The root has at least 69 bits, and the appended bit says whether anything was cut off (a sticky bit). Both together
-    # round like the true root, so the division is the only rounding.
+    # The root has at least 69 bits, and the appended sticky bit says whether anything was cut off. Both together round
+    # like the true root, so the division is the only rounding.
     return (2 * root + inexact) / (1 << (shift + 1))
 
 

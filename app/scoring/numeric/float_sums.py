@@ -107,7 +107,8 @@ def _sum_by_bin(values: Floats, bins: Int | None, count: int, weights: Int | Non
 def exact_square_sum(values: Floats, weights: Int | None = None) -> Fraction:
     """The sum of weight × value², for values from -1 to 1; see `exact_sum`.
 
-    A square is the exact sum of two binary64 numbers: the rounded square and its rounding error (Veltkamp; Dekker 1971).
+    A square is the exact sum of two binary64 numbers: the rounded square and its rounding error (Veltkamp; Dekker
+    1971).
     """
     accumulator, tiny_sum = _DigitAccumulator(1, weighted=weights is not None), Fraction(0)
     for chunk in _chunks(len(values)):

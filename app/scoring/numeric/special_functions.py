@@ -35,7 +35,7 @@ def log_gamma(z: Decimal) -> Decimal:
 
 
 def incomplete_beta(a: Decimal, b: Decimal, x: Decimal) -> Decimal:
-    """The regularized incomplete beta function I_x(a, b), the distribution function of Beta(a, b); a, b > 0, 0 ≤ x ≤ 1."""
+    """The regularized incomplete beta function I_x(a, b), the distribution of Beta(a, b), for a, b > 0 and 0 ≤ x ≤ 1."""
     with localcontext(DECIMAL_CONTEXT):
         if x in (0, 1):
             return x

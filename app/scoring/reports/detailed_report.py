@@ -138,8 +138,8 @@ def build_detailed_report(
     """The report as a JSON object: facts of the data, then each of these parts (all, without `parts`) that applies.
 
     A part that would be too large, or that needs other scores, is listed in `left_out` with a reason. The report of a
-    single part has no list of the classes. `options` are those of a recipe. `digits` are the significant digits of every
-    number that is not a count; None for full precision. `size`: whether to include the number of instances.
+    single part has no list of the classes. `options` are those of a recipe. `digits` are the significant digits of
+    every number that is not a count; None for full precision. `size`: whether to include the number of instances.
     """
     report: dict[str, Any] = {"task": case.spec.task}
     if size:

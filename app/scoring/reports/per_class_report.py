@@ -33,8 +33,8 @@ def per_class_report(
 ) -> dict[str, dict[str, float | int | None]]:
     """For each declared label tp, fp, fn, tn, support, predicted and the base measures.
 
-    A measure that is 0/0 follows zero_division. Under `skip` and `error` it is None, and so is a measure without a worst
-    value.
+    A measure that is 0/0 follows zero_division. Under `skip` and `error` it is None, and so is a measure without a
+    worst value.
     """
     if case.acceptable:
         return {}  # with several acceptable answers, an instance belongs to no single class
