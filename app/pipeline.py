@@ -372,7 +372,7 @@ def hard_labels(
     if arrays.labels is not None:
         return arrays.labels, None, []
     assert arrays.scores is not None
-    rule = ConfiguredDecisionRule.of(gold.spec, decision, single=arrays.scores.shape[1] == 1, options=options)
+    rule = ConfiguredDecisionRule.from_recipe(gold.spec, decision, single=arrays.scores.shape[1] == 1, options=options)
     labels = decision_rules.decide_labels_with_gold(rule, gold.spec, gold.labels, arrays.scores, gold.weights)
     return labels, rule, [f"hard labels follow from the scores: {decision_rules.describe_rule(rule)}"]
 

@@ -123,5 +123,5 @@ def _stored_gold_name(request: Request, gold: Gold) -> str:
         task=request["task"],
         positive_label=request["positive_label"],
         classes=gold.spec.classes,
-        beside=request["beside"],
+        metadata=request["beside"],
     )

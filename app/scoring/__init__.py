@@ -1,4 +1,4 @@
-"""Labels in, numbers out: metrics, recipes and standings as pure functions, without database, web, clock or chance."""
+"""Metrics, recipes and standings as pure functions: labels in, numbers out; no database, web, clock or randomness."""
 
 from app.scoring import metrics
 

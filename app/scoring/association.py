@@ -1,4 +1,4 @@
-"""How far the rows of a table of counts depend on its columns: Pearson's chi-squared and Cramér's V, exactly."""
+"""Association between the rows and columns of a table of counts: Pearson's chi-squared and Cramér's V, exactly."""
 
 import math
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from app.scoring.numeric.exact import quotient_root
 class Association:
     """Both measures of one table, or None with the reason.
 
-    `n` is the sum of all counts; `rows` and `columns` count those that hold any.
+    `n` is the sum of all counts; `rows` and `columns` are the numbers of rows and columns that are not all 0.
     """
 
     n: int
@@ -30,40 +30,41 @@ class Association:
 def association(table: Sequence[Sequence[int]]) -> Association:
     """Chi-squared without continuity correction and V of an r × c table of whole numbers ≥ 0.
 
-    Rows and columns without any count are left out. Chi-squared is one division of integers, V the correctly rounded
-    root of an exact quotient. Source: Pearson 1900; Cramér 1946, Mathematical methods of statistics, sec 21.9; used by
-    Wenzel sec 4.
+    Rows and columns of zeros are left out. Chi-squared is one division of integers, V the correctly rounded root of an
+    exact quotient. Source: Pearson 1900; Cramér 1946, Mathematical methods of statistics, sec 21.9; used by Wenzel
+    sec 4.
     """
-    kept = [row for row in table if any(row)]
-    columns = [column for column in zip(*kept, strict=True) if any(column)]
-    n = sum(map(sum, kept))
-    short = min(len(kept), len(columns))
-    if short < 2:
+    rows = [row for row in table if any(row)]
+    columns = [column for column in zip(*rows, strict=True) if any(column)]
+    n = sum(map(sum, rows))
+    shorter = min(len(rows), len(columns))
+    if shorter < 2:
         reason = "the table has fewer than two rows or fewer than two columns that hold any count"
-        return Association(n, len(kept), len(columns), None, None, reason)
-    above, below = _excess_over_independence(kept, columns)
-    strength = quotient_root(above, below * (short - 1))
-    return Association(n, len(kept), len(columns), n * above / below, strength)
+        return Association(n, len(rows), len(columns), None, None, reason)
+    above, below = _excess_over_independence(rows, columns)
+    v = quotient_root(above, below * (shorter - 1))
+    return Association(n, len(rows), len(columns), n * above / below, v)
 
 
 def _excess_over_independence(rows: Sequence[Sequence[int]], columns: Sequence[Sequence[int]]) -> tuple[int, int]:
-    """The sum of count² / (row total × column total) over the cells, less 1: chi-squared for each instance.
+    """Chi-squared / n as an exact quotient: the sum of count² / (row total × column total) over the cells, minus 1.
 
-    Numerator and denominator have factors in common: to find them would take longer than all the rest.
+    The quotient is not in lowest terms: computing the common factors would take longer than everything else.
     """
-    across = [sum(row) for row in rows]
-    common = math.lcm(*across)
-    shares = [common // size for size in across]
-    parts: dict[int, int] = {}  # by column total
+    row_totals = [sum(row) for row in rows]
+    common = math.lcm(*row_totals)
+    shares = [common // size for size in row_totals]
+    numerators: dict[int, int] = {}  # by column total, so that equal denominators are added as integers
     for column in columns:
         size = sum(column)
-        parts[size] = parts.get(size, 0) + sum(o * o * share for o, share in zip(column, shares, strict=True) if o)
-    above, below = _sum_quotients([(part, size) for size, part in parts.items()])
+        part = sum(count * count * share for count, share in zip(column, shares, strict=True) if count)
+        numerators[size] = numerators.get(size, 0) + part
+    above, below = _sum_quotients([(part, size) for size, part in numerators.items()])
     return above - common * below, common * below
 
 
 def _sum_quotients(quotients: list[tuple[int, int]]) -> tuple[int, int]:
-    """The sum of at least one quotient, by halves: numbers of equal length are multiplied fastest."""
+    """The sum of at least one quotient, by halves, because numbers of similar length multiply fastest."""
     if len(quotients) == 1:
         return quotients[0]
     middle = len(quotients) // 2

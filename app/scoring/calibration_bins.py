@@ -1,6 +1,6 @@
-"""Equal-width bins of probabilities: how much lies in each, how sure it was and how much of it came true, exactly.
+"""Equal-width bins of probabilities, with the exact sum of the probabilities and of the events in each.
 
-Bin k of B holds the probabilities p with (k - 1) / B < p ≤ k / B, the first one 0 too. The edges are the binary64
+Bin k of B has the probabilities p with (k - 1) / B < p ≤ k / B; the first bin includes 0. The edges are the binary64
 quotients k / B, compared as binary64 (catalogue, row 29).
 """
 
@@ -19,7 +19,10 @@ Int = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class CalibrationBin:
-    """One bin: its edges, what is in it weighs, what of that came true weighs, and the exact sum of the probabilities."""
+    """One bin: its edges, its total weight, the weight of the events that occurred, and the sum of the probabilities.
+
+    `confidence` is that exact sum, weighted.
+    """
 
     lower: float
     upper: float
@@ -29,38 +32,38 @@ class CalibrationBin:
 
     @property
     def excess(self) -> Fraction:
-        """By how much the probabilities exceed what came true."""
+        """By how much the sum of the probabilities exceeds the events that occurred."""
         return self.confidence - self.hits
 
     @property
     def gap(self) -> Fraction:
-        """By how much the mean probability exceeds the share that came true; only where something is in the bin."""
+        """By how much the mean probability exceeds the share of events that occurred; the bin must not be empty."""
         return self.excess / self.weight
 
 
 def fill_bins(
     probabilities: Floats, truths: NDArray[np.bool_], weights: Int | None, count: int
 ) -> tuple[CalibrationBin, ...]:
-    """All `count` bins of n probabilities from 0 to 1, the lowest first; `truths` says which of them came true.
+    """All `count` bins of n probabilities from 0 to 1, the lowest first; `truths` (n) are the events that occurred.
 
-    `weights` (whole numbers) are how often each counts. Source: Guo et al. 2017, On calibration of modern neural
-    networks, sec 2; Naeini et al. 2015, Obtaining well calibrated probabilities using Bayesian binning.
+    `weights` (n) are whole numbers. Source: Guo et al. 2017, On calibration of modern neural networks, sec 2; Naeini et
+    al. 2015, Obtaining well calibrated probabilities using Bayesian binning.
     """
     edges = [k / count for k in range(count + 1)]
-    places = np.searchsorted(edges[1:-1], probabilities, side="left")
-    inside = np.bincount(places, weights, count)  # exact: all weights together stay below 2**53
-    hits = np.bincount(places[truths], None if weights is None else weights[truths], count)
-    found = []
-    for own, given in enumerate(exact_sums(probabilities, places, count, weights)):
-        found.append(CalibrationBin(edges[own], edges[own + 1], int(inside[own]), int(hits[own]), given))
-    return tuple(found)
+    bins = np.searchsorted(edges[1:-1], probabilities, side="left")
+    weight = np.bincount(bins, weights, count)  # exact in binary64: all weights together stay below 2**53
+    hits = np.bincount(bins[truths], None if weights is None else weights[truths], count)
+    return tuple(
+        CalibrationBin(edges[k], edges[k + 1], int(weight[k]), int(hits[k]), confidence)
+        for k, confidence in enumerate(exact_sums(probabilities, bins, count, weights))
+    )
 
 
 def expected_calibration_error(bins: Iterable[CalibrationBin], weight: int) -> Fraction:
-    """The mean over everything (which weighs `weight`) of the gap of its bin, taken without sign."""
-    return sum((abs(one.excess) for one in bins), Fraction(0)) / weight
+    """The weighted mean of the absolute gaps of the bins; `weight` is the total weight of all bins."""
+    return sum((abs(part.excess) for part in bins), Fraction(0)) / weight
 
 
 def maximum_calibration_error(bins: Iterable[CalibrationBin]) -> Fraction:
-    """The widest gap of a bin that is not empty, taken without sign."""
-    return max(abs(one.gap) for one in bins if one.weight)
+    """The largest absolute gap of a bin that is not empty."""
+    return max(abs(part.gap) for part in bins if part.weight)

@@ -1,4 +1,4 @@
-"""Tables of gold against predicted labels: counts of single labels, and the split counts of label sets."""
+"""Confusion matrices: counts of gold against predicted labels, and split counts of label sets."""
 
 import math
 from collections.abc import Mapping
@@ -14,21 +14,21 @@ from app.scoring.numeric.exact import Floats, divide, total
 from app.scoring.tally import NO_LABEL, Int, sorted_label_pairs
 
 MAX_DENSE_CELLS = 1_000_000
-"""A table of more cells is written as a list of those that are not 0."""
+"""A table with more cells is written as a list of the cells that are not 0."""
 OUTSIDE_VOCABULARY = "(outside the vocabulary)"
 _MAX_LABEL_PAIRS = 10_000_000
-_CHUNK_CELLS = 1 << 14  # cells whose long integers are held at once
+_CHUNK_CELLS = 1 << 14  # cells summed as Python integers at a time, which bounds the memory
 
 
 class TooManyLabelPairsError(Exception):
-    """The sets are so large that their pairs of labels are too many to count."""
+    """The label sets are so large that they have too many pairs of labels to count."""
 
 
 def confusion(case: EvaluationInput) -> dict[str, Any]:
     """The m × m counts of single-label data, rows gold and columns predicted, in declared order.
 
-    `outside` and `nothing` count per gold row what stands in no column: labels outside the vocabulary, and
-    instances without a prediction.
+    `outside` and `nothing` count per gold row the predictions that have no column: labels outside the vocabulary, and
+    missing predictions.
     """
     if case.spec.task == "multilabel" or case.acceptable:
         raise ValueError("a confusion matrix needs one label per instance")
@@ -38,12 +38,11 @@ def confusion(case: EvaluationInput) -> dict[str, Any]:
     if not known.all():
         gold, predicted = gold[known], predicted[known]
         weights = None if weights is None else weights[known]
-    places = gold.astype(np.int64)  # in place from here on: there may be ten million of them
-    places *= m + 2
-    places += predicted
-    places -= MISSING_CODE
-    cells = np.bincount(places, weights=weights, minlength=m * (m + 2)).astype(np.int64, copy=False)
-    table = cells.reshape(m, m + 2)
+    keys = gold.astype(np.int64)  # computed in place, because there may be ten million of them
+    keys *= m + 2
+    keys += predicted
+    keys -= MISSING_CODE
+    table = np.bincount(keys, weights=weights, minlength=m * (m + 2)).astype(np.int64, copy=False).reshape(m, m + 2)
     return {
         "rows": "gold",
         "columns": "predicted",
@@ -55,7 +54,7 @@ def confusion(case: EvaluationInput) -> dict[str, Any]:
 
 
 def sparse_confusion(case: EvaluationInput) -> dict[str, Any]:
-    """The same without zeros: `cells` holds (gold position, predicted position, count) in place of `matrix`."""
+    """The same without zeros: `cells` has (gold position, predicted position, count) in place of `matrix`."""
     m = len(case.spec.classes)
     gold, predicted = case.gold.codes, case.predicted.codes
     known = (gold >= 0) & (gold < m)
@@ -63,7 +62,7 @@ def sparse_confusion(case: EvaluationInput) -> dict[str, Any]:
     cells = gold[inside].astype(np.int64)
     cells *= m
     cells += predicted[inside]
-    places, counts = sum_by_key(cells, None if case.weights is None else case.weights[inside])
+    keys, counts = sum_by_key(cells, None if case.weights is None else case.weights[inside])
 
     def beyond(code: int) -> list[int]:
         rows = known & (predicted == code)
@@ -74,36 +73,37 @@ def sparse_confusion(case: EvaluationInput) -> dict[str, Any]:
         "rows": "gold",
         "columns": "predicted",
         "labels": list(case.spec.classes),
-        "cells": np.stack([places // m, places % m, counts], axis=1).tolist(),
+        "cells": np.stack([keys // m, keys % m, counts], axis=1).tolist(),
         "outside": beyond(m),
         "nothing": beyond(MISSING_CODE),
     }
 
 
-def sum_by_key(places: Int, weights: Int | None) -> tuple[Int, Int]:
-    """The distinct places in order, and the sum of the weights at each, or how often each occurs; reorders `places`."""
+def sum_by_key(keys: Int, weights: Int | None) -> tuple[Int, Int]:
+    """The distinct keys in order, and the sum of the weights of each, or its number; may sort `keys` in place."""
     if weights is None:
-        places.sort()
-        first = _first_of_runs(places)
-        return places[first], np.diff(first, append=len(places))
-    order = np.argsort(places, kind="stable")
-    places, weights = places[order], weights[order]
-    first = _first_of_runs(places)
-    return places[first], np.add.reduceat(weights, first) if len(first) else weights
+        keys.sort()
+        first = _first_of_runs(keys)
+        return keys[first], np.diff(first, append=len(keys))
+    order = np.argsort(keys, kind="stable")
+    keys, weights = keys[order], weights[order]
+    first = _first_of_runs(keys)
+    return keys[first], np.add.reduceat(weights, first) if len(first) else weights
 
 
-def _first_of_runs(places: Int) -> Int:
-    """Where in a sorted array each distinct value comes first."""
-    return np.flatnonzero(np.concatenate([[True], places[1:] != places[:-1]])[: len(places)])
+def _first_of_runs(keys: Int) -> Int:
+    """The position in a sorted array at which each distinct value first occurs."""
+    return np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]])[: len(keys)])
 
 
 @dataclass(frozen=True, slots=True)
 class SplitTable:
-    """A confusion matrix of label sets, whose cells hold a row count and a column count.
+    """A confusion matrix of label sets, whose cells have a row count and a column count.
 
-    `names` are the classes, then the names for labels outside the vocabulary and for an empty set; `cells` holds the
-    positions of the gold and of the predicted label of each cell that is not 0. What cells hold is in the unit of the weights
-    of gold, for it is rounded; the totals are exact sums of the whole numbers that stand for weights, one per name.
+    `names` are the classes, followed by the names for labels outside the vocabulary and for an empty set. `cells` has
+    the positions of the gold and of the predicted label of each cell that is not 0. The counts of the cells are in the
+    unit of the weights of the gold, because they are rounded; the totals (one per name) are exact sums of integer
+    weights.
     """
 
     names: tuple[str, ...]
@@ -116,7 +116,7 @@ class SplitTable:
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """The labels of all instances, instance by instance: an empty set holds the one label 'none'."""
+    """The labels of all instances, instance by instance; an empty set has the single label 'none'."""
 
     rows: Int
     codes: Int
@@ -125,7 +125,7 @@ class _Side:
 
 
 def _label_side(case: EvaluationInput, *, gold: bool, options: Mapping[str, str]) -> _Side:
-    """One side as sets; position m is a label outside the vocabulary, m + 1 the empty set."""
+    """Gold or prediction as sets; code m is a label outside the vocabulary, m + 1 the empty set."""
     m, n = len(case.spec.classes), case.gold.n
     reading = {"duplicates": "set", "empty_label": "not_a_label"}
     drop = not gold and options["unknown_label"] == "drop"
@@ -142,27 +142,27 @@ def _label_side(case: EvaluationInput, *, gold: bool, options: Mapping[str, str]
 def split_confusion(case: EvaluationInput, options: Mapping[str, str]) -> SplitTable:
     """The confusion matrix of label sets with split counts (Van Asch 2013, sec 5.2, Table 7).
 
-    A label that both sides have adds 1 to the diagonal. If one gold and one predicted label are left, they are an
-    ordinary cell. Else each gold label that is left spreads 1 over all predicted labels of the instance, in the row
-    counts, and each predicted one over all gold labels, in the column counts; an empty side is the one label 'none'.
-    Rows sum to how often a label is gold, columns to how often it is predicted. Raises TooLargeError.
+    A label that both sides have adds 1 to the diagonal. If exactly one gold and one predicted label remain, they add 1
+    to an ordinary cell. Otherwise each remaining gold label distributes 1 over all predicted labels of the instance, in
+    the row counts, and each remaining predicted label over all gold labels, in the column counts. An empty side is the
+    single label 'none'. Rows sum to how often a label is gold, columns to how often it is predicted. Raises
+    TooManyLabelPairsError.
     """
-    m = len(case.spec.classes)
+    m, n = len(case.spec.classes), case.gold.n
     wide = m + 2
     gold, predicted = _label_side(case, gold=True, options=options), _label_side(case, gold=False, options=options)
-    weights = np.ones(case.gold.n, dtype=np.int64) if case.weights is None else case.weights
+    weights = np.ones(n, dtype=np.int64) if case.weights is None else case.weights
     left, right = _unmatched(gold, predicted, m), _unmatched(predicted, gold, m)
-    rest = (
-        np.bincount(gold.rows[left], minlength=case.gold.n),
-        np.bincount(predicted.rows[right], minlength=case.gold.n),
+    left_count, right_count = (np.bincount(rows, minlength=n) for rows in (gold.rows[left], predicted.rows[right]))
+    ordinary = (left_count == 1) & (right_count == 1)
+    one_left, one_right = left & ordinary[gold.rows], right & ordinary[predicted.rows]
+    ordinary_cells = gold.codes[one_left] * wide + predicted.codes[one_right]
+    whole = (
+        np.concatenate([gold.rows[~left], gold.rows[one_left]]),
+        np.concatenate([gold.codes[~left] * (wide + 1), ordinary_cells]),
     )
-    plain = (rest[0] == 1) & (rest[1] == 1)
-    alone_left, alone_right = left & plain[gold.rows], right & plain[predicted.rows]
-    both = gold.rows[~left], gold.codes[~left] * (wide + 1)
-    ordinary = gold.rows[alone_left], gold.codes[alone_left] * wide + predicted.codes[alone_right]
-    whole = np.concatenate([both[0], ordinary[0]]), np.concatenate([both[1], ordinary[1]])
-    row, own, other = _cross_pairs(gold, left & ~alone_left, predicted)
-    down, theirs, across = _cross_pairs(predicted, right & ~alone_right, gold)
+    row, own, other = _cross_pairs(gold, left & ~one_left, predicted)
+    down, theirs, across = _cross_pairs(predicted, right & ~one_right, gold)
     unit = case.weight_unit
     by_row = _sum_cells(whole, (row, own * wide + other), predicted.sizes, weights, unit)
     by_column = _sum_cells(whole, (down, across * wide + theirs), gold.sizes, weights, unit)
@@ -179,7 +179,7 @@ def split_confusion(case: EvaluationInput, options: Mapping[str, str]) -> SplitT
 
 
 def _unmatched(side: _Side, other: _Side, m: int) -> NDArray[np.bool_]:
-    """Which labels the other side lacks; one outside the vocabulary is never the same as another."""
+    """Which labels the other side lacks; two labels outside the vocabulary never match."""
     wide = m + 2
     mine, theirs = side.rows * wide + side.codes, np.sort(other.rows * wide + other.codes)
     at = np.minimum(np.searchsorted(theirs, mine), len(theirs) - 1)
@@ -187,56 +187,60 @@ def _unmatched(side: _Side, other: _Side, m: int) -> NDArray[np.bool_]:
 
 
 def _cross_pairs(side: _Side, chosen: NDArray[np.bool_], other: _Side) -> tuple[Int, Int, Int]:
-    """Each chosen label with every label of the other side in its instance: instance, label, other label."""
+    """Pairs of each chosen label with every label of the other side in its instance: instance, label, other label."""
     rows, codes = side.rows[chosen], side.codes[chosen]
-    often = other.sizes[rows]
-    if int(often.sum()) > _MAX_LABEL_PAIRS:
+    sizes = other.sizes[rows]
+    if int(sizes.sum()) > _MAX_LABEL_PAIRS:
         raise TooManyLabelPairsError
-    at = np.repeat(other.starts[rows] - np.cumsum(often) + often, often) + np.arange(int(often.sum()))
-    return np.repeat(rows, often), np.repeat(codes, often), other.codes[at]
+    at = np.repeat(other.starts[rows] - np.cumsum(sizes) + sizes, sizes) + np.arange(int(sizes.sum()))
+    return np.repeat(rows, sizes), np.repeat(codes, sizes), other.codes[at]
 
 
 def _sum_cells(
     whole: tuple[Int, Int], spread: tuple[Int, Int], sizes: Int, weights: Int, unit: Fraction
 ) -> tuple[Int, Floats]:
-    """The exact sum of each cell, rounded once: 1 for what is whole, 1 / size for what is spread, times weights and unit."""
+    """The exact sum of each cell, rounded once: weight × unit for a whole count, weight × unit / size for a share.
+
+    Weights are added per cell and per size first. Then the sums of a cell are brought to the least common multiple of
+    all sizes, so that a cell is one quotient of integers.
+    """
     rows, cells = (np.concatenate(parts) for parts in zip(whole, spread, strict=True))
-    below = np.concatenate([np.ones(len(whole[0]), dtype=np.int64), sizes[spread[0]]])
-    most = int(sizes.max(initial=1)) + 1
-    places, counts = sum_by_key(cells * most + below, weights[rows])
-    cells, below = places // most, places % most
-    common = math.lcm(*np.flatnonzero(np.bincount(below)).tolist())
+    denominators = np.concatenate([np.ones(len(whole[0]), dtype=np.int64), sizes[spread[0]]])
+    base = int(sizes.max(initial=1)) + 1
+    keys, counts = sum_by_key(cells * base + denominators, weights[rows])
+    cells, denominators = keys // base, keys % base
+    common = math.lcm(*np.flatnonzero(np.bincount(denominators)).tolist())
     first = _first_of_runs(cells)
-    if max(unit.numerator * common * total(counts), unit.denominator * common) < 2**62:  # the usual sets and weights
-        sums = np.add.reduceat(counts * (common // below), first) if len(first) else counts
+    if max(unit.numerator * common * total(counts), unit.denominator * common) < 2**62:  # int64 is enough, as usual
+        sums = np.add.reduceat(counts * (common // denominators), first) if len(first) else counts
         return cells[first], divide(sums * unit.numerator, np.full(len(sums), common * unit.denominator))
-    return cells[first], _sum_as_big_integers(counts, below, first, common, unit)
+    return cells[first], _sum_as_big_integers(counts, denominators, first, common, unit)
 
 
-def _sum_as_big_integers(counts: Int, below: Int, first: Int, common: int, unit: Fraction) -> Floats:
-    """The sums of counts / below in units from each of `first` on, where their `common` denominator is no small number."""
-    over = common * unit.denominator
-    factors = np.zeros(int(below.max()) + 1, dtype=object)
-    for size in np.unique(below).tolist():
+def _sum_as_big_integers(counts: Int, denominators: Int, first: Int, common: int, unit: Fraction) -> Floats:
+    """The same sums in Python integers, for a large `common` denominator; the sum of a cell begins at its `first`."""
+    divisor = common * unit.denominator
+    factors = np.zeros(int(denominators.max()) + 1, dtype=object)
+    for size in np.unique(denominators).tolist():
         factors[size] = common // size
     ends = np.append(first, len(counts))
-    found = np.empty(len(first))
+    values = np.empty(len(first))
     for start in range(0, len(first), _CHUNK_CELLS):
         cells = first[start : start + _CHUNK_CELLS]
         own = slice(int(cells[0]), int(ends[min(start + _CHUNK_CELLS, len(first))]))
-        sums = np.add.reduceat(counts[own].astype(object) * factors[below[own]], cells - cells[0])
-        found[start : start + len(cells)] = [value * unit.numerator / over for value in sums.tolist()]
-    return found
+        sums = np.add.reduceat(counts[own].astype(object) * factors[denominators[own]], cells - cells[0])
+        values[start : start + len(cells)] = [value * unit.numerator / divisor for value in sums.tolist()]
+    return values
 
 
-def _values_at(cells: Int, found: tuple[Int, Floats]) -> list[float]:
-    """The values at these cells, 0 where there is none."""
+def _values_at(cells: Int, sums: tuple[Int, Floats]) -> list[float]:
+    """The values of these cells, from the cells that have a sum; 0 for the others."""
     values = np.zeros(len(cells))
-    values[np.searchsorted(cells, found[0])] = found[1]
-    return [float(value) for value in values.tolist()]
+    values[np.searchsorted(cells, sums[0])] = sums[1]
+    return [*values.tolist()]
 
 
 def _label_totals(side: _Side, weights: Int, wide: int) -> list[int]:
-    found = np.zeros(wide, dtype=np.int64)
-    np.add.at(found, side.codes, weights[side.rows])
-    return [int(count) for count in found]
+    totals = np.zeros(wide, dtype=np.int64)
+    np.add.at(totals, side.codes, weights[side.rows])
+    return [*totals.tolist()]

@@ -1,4 +1,4 @@
-"""The ROC and precision-recall curves of one label as integer counts, and the areas and points that are read off them."""
+"""The ROC and precision-recall curves of one label as integer counts, and areas and points derived from them."""
 
 import math
 from dataclasses import dataclass
@@ -19,9 +19,9 @@ from app.scoring.score_ranks import (
 
 @dataclass(frozen=True, slots=True)
 class ThresholdCounts:
-    """One entry per distinct score, the highest first: what a threshold of that score (reached by ≥) finds.
+    """One entry per distinct score, the highest first: the counts if that score is the threshold (reached by ≥).
 
-    `tp` positives and `fp` negatives score as high or higher; `positives` and `negatives` are all there are.
+    `tp` positives and `fp` negatives score as high or higher. `positives` and `negatives` are the totals.
     """
 
     thresholds: Floats
@@ -32,7 +32,7 @@ class ThresholdCounts:
 
 
 def threshold_counts(values: Floats, own: Mask, weights: Integers | None = None) -> ThresholdCounts:
-    """The steps of the positives `own` (n) among the values (n, higher is surer); `weights` (n) are whole numbers ≥ 1."""
+    """The counts for the positives `own` (n) among the values (n); `weights` (n) are whole numbers ≥ 1."""
     every, mass = sort_with_cumulative_weights(values, weights)
     mine, own_mass = sort_with_cumulative_weights(values[own], None if weights is None else weights[own])
     starts = first_occurrences(every)[::-1]
@@ -44,14 +44,15 @@ def threshold_counts(values: Floats, own: Mask, weights: Integers | None = None)
 
 
 def corner_mask(across: Integers, up: Integers) -> Mask:
-    """Which points of a line lie between others on a straight piece of it (False), by exact integers; ends are kept.
+    """Which points (k) of a polyline are corners or ends (True), and which lie on a straight piece (False).
 
-    `across` and `up` (k) never fall, and no two neighbours are the same point.
+    The coordinates `across` and `up` never decrease, and no two neighbours are the same point. Slopes are compared by
+    exact integer products, because equal slopes may differ as quotients of floats.
     """
-    kept = np.ones(len(across), dtype=bool)
+    corners = np.ones(len(across), dtype=bool)
     dx, dy = np.diff(across), np.diff(up)
-    kept[1:-1] = multiply(dx[:-1], dy[1:]) != multiply(dx[1:], dy[:-1])
-    return kept
+    corners[1:-1] = multiply(dx[:-1], dy[1:]) != multiply(dx[1:], dy[:-1])
+    return corners
 
 
 def run_end_mask(levels: Integers) -> Mask:
@@ -62,7 +63,7 @@ def run_end_mask(levels: Integers) -> Mask:
 
 @dataclass(frozen=True, slots=True)
 class RocCorners:
-    """The ROC curve in counts, from (0, 0) to (n₋, n₊): corners with straight lines between them, some lying on one."""
+    """The ROC curve in counts, from (0, 0) to (n₋, n₊), with straight lines between points; some may be collinear."""
 
     fp: Integers
     tp: Integers
@@ -79,19 +80,16 @@ class RocCorners:
 
 
 def roc_corners(ranks: ScoreRanks) -> RocCorners:
-    """The ROC curve of a label: level between the scores of positives, slanted where negatives tie with them."""
-    found = ranks.found
+    """The ROC curve of a label: horizontal between the scores of positives, slanted where negatives tie with them."""
+    reached = ranks.positives_at_or_above
     fp = np.stack([ranks.ahead, ranks.ahead + ranks.tied], axis=1).ravel()
-    tp = np.stack([found - ranks.hits, found], axis=1).ravel()
-    return RocCorners(
-        np.concatenate([[0], fp, [ranks.negatives]]),
-        np.concatenate([[0], tp, [ranks.positives]]),
-    )
+    tp = np.stack([reached - ranks.positives_at_score, reached], axis=1).ravel()
+    return RocCorners(np.concatenate([[0], fp, [ranks.negatives]]), np.concatenate([[0], tp, [ranks.positives]]))
 
 
-def partial_roc_area(curve: RocCorners, most: Fraction) -> Fraction:
-    """The area under the ROC curve from false positive rate 0 to `most` (0 … 1), exact, in 0 … `most`."""
-    limit = most * curve.negatives
+def partial_roc_area(curve: RocCorners, max_fpr: Fraction) -> Fraction:
+    """The exact area under the ROC curve from false positive rate 0 to `max_fpr` (0 … 1), in 0 … `max_fpr`."""
+    limit = max_fpr * curve.negatives
     inside = int(np.searchsorted(curve.fp, math.floor(limit), "right"))
     fp, tp = curve.fp[:inside], curve.tp[:inside]
     doubled = Fraction(total(multiply(np.diff(fp), tp[1:] + tp[:-1])))
@@ -102,16 +100,16 @@ def partial_roc_area(curve: RocCorners, most: Fraction) -> Fraction:
     return doubled / (2 * curve.positives * curve.negatives)
 
 
-def standardize_partial_area(area: Fraction, most: Fraction) -> Fraction:
-    """McClish 1989: the partial area such that chance gives 1/2 and a perfect ranking 1."""
-    least = most * most / 2
-    return (1 + (area - least) / (most - least)) / 2
+def standardize_partial_area(area: Fraction, max_fpr: Fraction) -> Fraction:
+    """McClish 1989: rescale the partial area so that chance gives 1/2 and a perfect ranking 1."""
+    chance_area = max_fpr * max_fpr / 2
+    return (1 + (area - chance_area) / (max_fpr - chance_area)) / 2
 
 
 def equal_error_rate(curve: RocCorners) -> Fraction:
-    """The rate at which the share of negatives accepted and of positives missed are the same, on the lines of the curve."""
+    """The rate at which the false positive rate equals the false negative rate, interpolated along the curve."""
     positives, negatives = curve.positives, curve.negatives
-    progress = linear_combination((positives, negatives), (curve.fp, curve.tp))  # the rates meet where it is n₊·n₋
+    progress = linear_combination((positives, negatives), (curve.fp, curve.tp))  # the rates are equal where it is n₊·n₋
     at = int(np.argmax(progress >= positives * negatives))
     before, after = int(progress[at - 1]), int(progress[at])
     first, last = int(curve.fp[at - 1]), int(curve.fp[at])
@@ -120,28 +118,30 @@ def equal_error_rate(curve: RocCorners) -> Fraction:
 
 
 def fp_at_recall(ranks: ScoreRanks, recall: Fraction) -> int:
-    """The fewest false positives of any threshold that finds at least this share (0 … 1) of the positives."""
+    """The fewest false positives of any threshold that reaches at least this recall (0 … 1)."""
     wanted = math.ceil(recall * ranks.positives)
     if wanted == 0:
         return 0
-    at = int(np.searchsorted(ranks.found, wanted))
+    at = int(np.searchsorted(ranks.positives_at_or_above, wanted))
     return int(ranks.ahead[at] + ranks.tied[at])
 
 
 def delong_variance(steps: ThresholdCounts) -> Fraction:
-    """The variance of the AUC estimate from its structural components, exact; at least two positives and negatives.
+    """The exact variance of the AUC estimate from its structural components; needs two positives and two negatives.
 
     DeLong, DeLong & Clarke-Pearson 1988; from mid-ranks as in Sun & Xu 2014, in integers.
     """
-    hits, misses = np.diff(steps.tp, prepend=0), np.diff(steps.fp, prepend=0)
-    wins = 2 * (steps.negatives - steps.fp) + misses  # twice the negatives that a positive of this score beats
-    losses = 2 * (steps.tp - hits) + hits  # twice the positives that beat a negative of this score
+    positives_here, negatives_here = np.diff(steps.tp, prepend=0), np.diff(steps.fp, prepend=0)
+    # Twice the negatives that a positive of this score beats, and twice the positives that beat a negative of it. A tie
+    # counts one half, so doubling keeps all counts integers.
+    wins = 2 * (steps.negatives - steps.fp) + negatives_here
+    losses = 2 * (steps.tp - positives_here) + positives_here
     p, n = steps.positives, steps.negatives
-    doubled = total(multiply(hits, wins))
-    spread_p = p * _weighted_square_sum(hits, wins) - doubled * doubled
-    spread_n = n * _weighted_square_sum(misses, losses) - doubled * doubled
+    doubled = total(multiply(positives_here, wins))
+    spread_p = p * _weighted_square_sum(positives_here, wins) - doubled * doubled
+    spread_n = n * _weighted_square_sum(negatives_here, losses) - doubled * doubled
     return Fraction(spread_p * (n - 1) + spread_n * (p - 1), 4 * p * p * n * n * (p - 1) * (n - 1))
 
 
-def _weighted_square_sum(often: Integers, values: Integers) -> int:
-    return total(multiply(often, multiply(values, values)))
+def _weighted_square_sum(weights: Integers, values: Integers) -> int:
+    return total(multiply(weights, multiply(values, values)))

@@ -1,4 +1,4 @@
-"""Levenshtein distances between pairs of label sets, each read as a vector of zeros and ones in declared order."""
+"""Levenshtein distances between label sets, each read as a vector of zeros and ones in the order of the classes."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,28 +7,29 @@ from app.scoring.numeric.sorted_search import search_sorted
 
 Int = NDArray[np.int64]
 Mask = NDArray[np.bool_]
-_MAX_PACKED_BITS = 1 << 19  # bits of one packed integer: it stays in a processor's cache
+_MAX_PACKED_BITS = 1 << 19  # bits of one packed integer: it fits the processor's cache
 _MAX_TABLE_CELLS = 1 << 17  # entries of one table of furthest points
 _UNREACHED = -(1 << 40)
-_SPARSE_RATIO = 9
-_MAX_SECONDS = 20.0  # seconds, as estimated from the counts alone, so that every machine decides alike
-_FREE_SECONDS = 0.5  # seconds, as estimated, that any gold allows
-_GOLD_COST_FACTOR = 2.0  # times what predicted sets would take that are as large as the gold sets, with other labels
+_SPARSE_RATIO = 9  # sets with fewer than 1/9 of the labels are compared by furthest points
+_MAX_SECONDS = 20.0  # estimated from counts alone, so that every machine refuses the same files
+_FREE_SECONDS = 0.5  # estimated seconds that a file may always take
+_GOLD_COST_FACTOR = 2.0  # times the cost of predicted sets as large as the gold sets, with different labels
 
 
 class EditDistanceCostLimitError(Exception):
-    """The sets differ in so many labels, of so many, that comparing them would take too long."""
+    """The sets are so large and differ in so many labels that comparing them would take too long."""
 
 
 def edit_distances(gold: Int, predicted: Int, n: int, m: int) -> Int:
-    """The fewest insertions, deletions and substitutions that make one vector of length m of the other, for n pairs.
+    """The fewest insertions, deletions and substitutions that turn one vector of length m into the other, for n pairs.
 
-    `gold` and `predicted` hold row × m + position of each 1, in order, each once. Raises TooFarError for far more work
-    than sets of the size of the gold sets make, and for more than some twenty seconds. Source: Levenshtein 1966; the two
-    algorithms are those of Ukkonen 1985 and Myers 1999 (in the form of Hyyrö 2003).
+    `gold` and `predicted` have row × m + position of each 1, ascending and distinct. Raises EditDistanceCostLimitError
+    for far more work than sets of the size of the gold sets cause, and for more than an estimated twenty seconds.
+    Source: Levenshtein 1966; the two algorithms are those of Ukkonen 1985 and Myers 1999 (in the form of Hyyrö 2003).
     """
     differing = _count_missing(gold, predicted, n, m) + _count_missing(predicted, gold, n, m)
-    distance = differing.copy()  # substitutions alone; the number of ones changes by at most 1 at a time
+    # Substitutions alone reach this distance; with at most 2 differing positions, no shorter sequence exists.
+    distance = differing.copy()
     sizes = [np.bincount(side // m, minlength=n) for side in (gold, predicted)]
     near, hard = _choose_algorithm(sizes[0], sizes[1], m)
     near &= differing > 2
@@ -50,63 +51,64 @@ def edit_distances(gold: Int, predicted: Int, n: int, m: int) -> Int:
 
 
 def _choose_algorithm(gold: Int, predicted: Int, m: int) -> tuple[Mask, Mask]:
-    """Which pairs go to which algorithm, by the sizes of their sets: those with few labels, and the others.
+    """Which pairs go to which algorithm, by the sizes of their sets: furthest points for few labels, else bit vectors.
 
-    Where nothing is predicted, neither is needed. What decides is the prediction and what gold sets have on average: the
-    time that a file takes must not tell whether single labels of it are right, which may be private.
+    The first takes about differing² steps, the second about m² bit operations. An empty prediction needs neither. The
+    sizes of the predicted set and the average size of the gold sets contribute, so that the time of a file does not
+    reveal whether single labels, which may be private, are right.
     """
-    # the one takes ~ differing² steps, the other ~ m² bits
     few = (np.maximum(gold, predicted + gold.mean()) * _SPARSE_RATIO <= m) if len(gold) else np.zeros(0, dtype=bool)
     return few & (predicted > 0), ~few & (predicted > 0)
 
 
 def _estimate_seconds(differing: Int, near: Mask, hard: Mask, m: int) -> float:
-    """The seconds that pairs take which differ in so many labels of m."""
+    """The estimated seconds for pairs that differ in this many labels of m."""
     rows = int(hard.sum())
     packed = 3e-10 * rows * m * m + 3e-5 * m * -(-rows // _rows_per_integer(m))
     return 1e-7 * float((differing[near] ** 2).sum()) + packed
 
 
 def _rows_per_integer(m: int) -> int:
-    """How many pairs are packed into one integer."""
+    """The number of pairs packed into one integer."""
     return max(1, _MAX_PACKED_BITS // (m + 1))
 
 
-def _count_missing(these: Int, those: Int, n: int, m: int) -> Int:
-    """For each row how many of these positions are not among those."""
-    return np.bincount(these[~search_sorted(these, those)[1]] // m, minlength=n).astype(np.int64)
+def _count_missing(keys: Int, others: Int, n: int, m: int) -> Int:
+    """For each row, how many of the keys are not among the others."""
+    return np.bincount(keys[~search_sorted(keys, others)[1]] // m, minlength=n).astype(np.int64)
 
 
 def _batch_rows(rows: Int, differing: Int) -> list[Int]:
-    """Rows in parts whose tables fit: a table is as wide as its widest row needs, which is less than twice the others.
+    """Rows in batches whose tables fit the limit.
 
-    So no row makes the tables of others dearer; and one that differs in 1 or 2 labels, which needs none, would cost
-    next to nothing if a label more were wrong.
+    A table is as wide as its widest row needs, which is less than twice what the others need. So no row makes the
+    tables of other rows much more expensive. A row that differs in 1 or 2 labels needs no table, and would cost next to
+    nothing if one more label were wrong.
     """
     rows = rows[np.argsort(differing[rows], kind="stable")]
     lengths = np.frexp(differing[rows])[1]  # in binary digits
-    parts: list[Int] = []
+    batches: list[Int] = []
     for length in np.unique(lengths):
-        alike, room = rows[lengths == length], max(1, _MAX_TABLE_CELLS // (2 + (1 << int(length))))
-        parts.extend(alike[first : first + room] for first in range(0, len(alike), room))
-    return parts
+        similar, size = rows[lengths == length], max(1, _MAX_TABLE_CELLS // (2 + (1 << int(length))))
+        batches.extend(similar[first : first + size] for first in range(0, len(similar), size))
+    return batches
 
 
 def _renumber_keys(keys: Int, starts: Int, rows: Int, m: int) -> Int:
-    """The keys of some rows, numbered anew from 0, rows m + 1 apart, each with an end mark at m."""
+    """The keys of some rows with rows renumbered from 0 and m + 1 apart, each with an end mark at position m."""
     sizes = starts[rows + 1] - starts[rows]
     order = np.repeat(starts[rows] - np.cumsum(sizes) + sizes, sizes) + np.arange(sizes.sum())
-    new = np.repeat(np.arange(len(rows)), sizes)
-    inside = keys[order] - np.repeat(rows, sizes) * m + new * (m + 1)
+    new_rows = np.repeat(np.arange(len(rows)), sizes)
+    inside = keys[order] - np.repeat(rows, sizes) * m + new_rows * (m + 1)
     return np.sort(np.concatenate([inside, np.arange(len(rows)) * (m + 1) + m]))
 
 
-def _furthest_point_distances(gold: Int, predicted: Int, most: Int, m: int) -> Int:
-    """By furthest points: how far in the gold vector e edits lead on each diagonal, e = 0, 1, … (Ukkonen).
+def _furthest_point_distances(gold: Int, predicted: Int, differing: Int, m: int) -> Int:
+    """Ukkonen's algorithm: how far in the gold vector e edits lead on each diagonal, for growing e from 0.
 
-    The end lies on diagonal 0, so a path of at most D edits stays within D / 2 diagonals of it.
+    The end is on diagonal 0, so a path of at most D edits stays within D / 2 diagonals of it.
     """
-    rows, wide = len(most), int(most.max()) // 2
+    rows, wide = len(differing), int(differing.max()) // 2
     diagonal = np.arange(-wide, wide + 1)
     base = np.arange(rows)[:, None] * (m + 1)
     limit = np.minimum(m, m - diagonal)
@@ -128,7 +130,7 @@ def _furthest_point_distances(gold: Int, predicted: Int, most: Int, m: int) -> I
 
 
 def _advance_diagonals(at: Int, gold: Int, predicted: Int, *, base: Int, diagonal: Int, m: int) -> None:
-    """Move each point along its diagonal over what is equal, from 1 to 1, in place."""
+    """Move each point along its diagonal past equal entries, jumping from one 1 to the next, in place."""
     row, column = np.nonzero(at >= 0)
     while len(row):
         here, shift, first = at[row, column], diagonal[column], base[row, 0]
@@ -142,9 +144,10 @@ def _advance_diagonals(at: Int, gold: Int, predicted: Int, *, base: Int, diagona
 
 
 def _bit_parallel_distances(gold: Int, predicted: Int, rows: int, m: int) -> Int:
-    """By differences of neighbouring cells, one bit each: all rows side by side in one integer (Myers, Hyyrö).
+    """The bit-vector algorithm of Myers and Hyyrö: one bit per difference of neighbouring cells, all rows together.
 
-    Every row has a lane of m + 1 bits, of which the last takes up the carry.
+    All rows are packed into one integer. Every row has a lane of m + 1 bits. The last bit of a lane absorbs the carry of the addition, so that lanes do not
+    affect each other.
     """
     lane = m + 1
     low = _pack_bits(np.arange(rows) * lane, rows * lane)
@@ -156,8 +159,8 @@ def _bit_parallel_distances(gold: Int, predicted: Int, rows: int, m: int) -> Int
     rising, falling = full, 0
     for position in range(m):
         starts = ones[edges[position] : edges[position + 1]] - position
-        taken = _pack_bits(starts, rows * lane)
-        match = full ^ pattern ^ ((taken << m) - taken)
+        with_one = _pack_bits(starts, rows * lane)
+        match = full ^ pattern ^ ((with_one << m) - with_one)
         diagonal = ((((match & rising) + rising) ^ rising) | match | falling) & full
         up = falling | (full ^ (diagonal | rising))
         down = diagonal & rising
@@ -168,7 +171,7 @@ def _bit_parallel_distances(gold: Int, predicted: Int, rows: int, m: int) -> Int
 
 
 def _pack_bits(positions: Int, size: int) -> int:
-    """The integer with a 1 at each of these positions."""
+    """The integer with a 1 at each of these bit positions."""
     marks = np.zeros(size // 8 + 1, dtype=np.uint8)
     np.bitwise_or.at(marks, positions >> 3, (1 << (positions & 7)).astype(np.uint8))
     return int.from_bytes(marks.tobytes(), "little")

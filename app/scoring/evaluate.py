@@ -1,4 +1,4 @@
-"""Metrics of a case: counts once, then each metric's last step."""
+"""Evaluates metrics on one input: shared counts are computed once, then each metric's last step."""
 
 import math
 from collections.abc import Hashable, Sequence
@@ -19,7 +19,10 @@ _CallKey = tuple[str, tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]]
 
 
 class BestAttainableValues:
-    """What a perfect prediction scores where gold lacks some of the declared classes; it depends on the gold alone."""
+    """What a perfect prediction scores if the gold lacks some declared classes.
+
+    The values depend on the gold alone, so one object serves all submissions against it.
+    """
 
     def __init__(self, case: EvaluationInput) -> None:
         case = case.without_zero_weights()
@@ -28,11 +31,11 @@ class BestAttainableValues:
         self._values: dict[_CallKey, float | None] = {}
         m = len(spec.classes)
         known = gold.codes[(gold.codes >= 0) & (gold.codes < m)]
-        self.lacking = not np.bincount(known, minlength=m).all()
+        self.gold_lacks_classes = not np.bincount(known, minlength=m).all()
 
     def compute_missing(self, calls: Sequence[MetricCall]) -> None:
-        """Compute those that are not known yet, on counts that they share."""
-        if not self.lacking:
+        """Compute the values that are not cached yet, on shared counts."""
+        if not self.gold_lacks_classes:
             return
         ws = EvaluationContext(self._case)
         for call in calls:
@@ -41,18 +44,18 @@ class BestAttainableValues:
                 self._values[key] = _evaluate_call(ws, call).value if _has_best_attainable_value(call) else None
 
     def note(self, call: MetricCall, value: float) -> tuple[str, ...]:
-        """The sentence for a metric whose best value is out of reach with this gold."""
-        ceiling = self._values.get(_call_key(call)) if self.lacking else None
+        """A note with the best attainable value, if this gold keeps a metric from reaching its best value."""
+        best = self._values.get(_call_key(call)) if self.gold_lacks_classes else None
         metric = call.metric
-        if ceiling is None or ceiling == metric.range[metric.direction == "higher"]:
+        if best is None or best == metric.range[metric.direction == "higher"]:
             return ()
-        if ceiling != value and (value > ceiling) == (metric.direction == "higher"):
-            return ()  # under unusual options something else beats a perfect prediction
-        return (f"the best attainable value with these gold labels is {ceiling:.6g}: they lack some of the classes",)
+        if best != value and (value > best) == (metric.direction == "higher"):
+            return ()  # under unusual options another prediction can beat the perfect one
+        return (f"the best attainable value with these gold labels is {best:.6g}: they lack some of the classes",)
 
 
 def _perfect_prediction(case: EvaluationInput) -> Labels:
-    """The gold as a prediction; of several acceptable answers the first."""
+    """The gold as a prediction; the first answer where several are acceptable."""
     gold = case.gold
     if not case.acceptable or gold.offsets is None:
         return gold
@@ -64,12 +67,12 @@ def _call_key(call: MetricCall) -> _CallKey:
 
 
 def _has_best_attainable_value(call: MetricCall) -> bool:
-    """Whether it can be ranked, up to some best value, over labels that do not depend on what was predicted."""
+    """Whether the metric has a finite best value that follows from the gold and from hard labels alone."""
     metric = call.metric
-    endless = math.isinf(metric.range[metric.direction == "higher"])
-    moving = "label_set" in metric.options and call.options["label_set"] in {"predicted", "gold_or_predicted"}
-    ranks = SCORES in metric.needs or RANKING in metric.needs
-    return metric.scalar and metric.direction != "none" and not (endless or moving or ranks)
+    unbounded = math.isinf(metric.range[metric.direction == "higher"])
+    by_predicted = "label_set" in metric.options and call.options["label_set"] in {"predicted", "gold_or_predicted"}
+    by_scores = SCORES in metric.needs or RANKING in metric.needs
+    return metric.scalar and metric.direction != "none" and not (unbounded or by_predicted or by_scores)
 
 
 def evaluate(
@@ -78,21 +81,22 @@ def evaluate(
     ceilings: BestAttainableValues | None = None,
     common: dict[Hashable, Any] | None = None,
 ) -> dict[str, Result]:
-    """The value of each metric by its canonical string; what the data do not define is None with the reason.
+    """The result of each metric by its canonical string; a value that the data do not define is None with a reason.
 
-    `ceilings` of the same gold spare computing them again; `common` spares all splits of a file what they share.
+    Pass `ceilings` of the same gold to reuse the best attainable values, and the same `common` dict for all splits of a
+    file to reuse what depends on the task alone.
     """
     ws = EvaluationContext(case.without_zero_weights(), common)
     ceilings = ceilings or BestAttainableValues(case)
     ceilings.compute_missing(calls)
-    found = {}
+    results = {}
     for call in calls:
         result = _evaluate_call(ws, call)
         if result.data is not None:
             result = replace(result, data=scale_weighted_counts(result.data, case.weight_unit))
         note = () if result.value is None else ceilings.note(call, result.value)
-        found[call.text] = replace(result, notes=(*result.notes, *note)) if note else result
-    return found
+        results[call.text] = replace(result, notes=(*result.notes, *note)) if note else result
+    return results
 
 
 def _evaluate_call(ws: EvaluationContext, call: MetricCall) -> Result:
@@ -106,7 +110,7 @@ def _evaluate_call(ws: EvaluationContext, call: MetricCall) -> Result:
 
 
 def _inapplicable_reason(ws: EvaluationContext, metric: Metric) -> str | None:
-    """Why a metric has no value on data like these, whatever they say."""
+    """Why a metric does not apply to data of this kind, whatever the labels are."""
     if ws.spec.task not in metric.tasks:
         return f"{metric.key} is not defined for {ws.spec.task} tasks"
     if ws.case.gold.n == 0:

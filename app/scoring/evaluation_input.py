@@ -1,4 +1,4 @@
-"""Labels as arrays, and the exact join of predictions to gold by instance id."""
+"""Gold labels and predictions as arrays, and the exact join of predictions to gold by instance id."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,52 +11,63 @@ from numpy.typing import NDArray
 from app.scoring.declaration.task import TaskSpec
 from app.scoring.string_table import StringTable
 
+Int = NDArray[np.int64]
 MISSING_CODE = -1
+"""The code of an instance without a label, and the row number of an unknown id."""
 
 
 @dataclass(frozen=True, slots=True)
 class Labels:
     """Hard labels of n instances, as positions in the declared classes (0 … m-1).
 
-    `codes` equal to m stand for a label outside the vocabulary, m + 1 for the repetition of one within an instance.
-    Without `offsets` there is one code per instance, and -1 where nothing was given. With `offsets` (n + 1 numbers)
-    instance i owns `codes[offsets[i]:offsets[i + 1]]`, in the order sent, repetitions kept.
+    Code m stands for a label outside the vocabulary, code m + 1 for a repetition of one within the same instance.
+    Without `offsets` there is one code per instance, and -1 where there is no label. With `offsets` (n + 1 numbers)
+    instance i owns `codes[offsets[i]:offsets[i + 1]]`, in the order of the file, repetitions included.
     """
 
     codes: NDArray[np.int32]
-    offsets: NDArray[np.int64] | None = None
+    offsets: Int | None = None
 
     @property
     def n(self) -> int:
         """The number of instances."""
         return len(self.codes) if self.offsets is None else len(self.offsets) - 1
 
+    @property
+    def sizes(self) -> Int:
+        """The number of labels of each instance."""
+        offsets = self.as_sets().offsets
+        assert offsets is not None
+        return np.diff(offsets)
+
+    @property
+    def rows(self) -> Int:
+        """The row number of the instance that each code of `as_sets()` belongs to."""
+        return np.repeat(np.arange(self.n, dtype=np.int64), self.sizes)
+
     def take(self, rows: NDArray[np.integer]) -> "Labels":
-        """The labels of these row numbers, in this order; a row may come several times."""
+        """The labels of these row numbers, in this order; a row may occur several times."""
         if self.offsets is None:
             return Labels(self.codes[rows])
         sizes = np.diff(self.offsets)[rows]
-        offsets = np.zeros(len(rows) + 1, dtype=np.int64)
-        np.cumsum(sizes, out=offsets[1:])
+        offsets = np.concatenate([[0], np.cumsum(sizes)])
         within = np.arange(offsets[-1], dtype=np.int64) - np.repeat(offsets[:-1], sizes)
         return Labels(self.codes[np.repeat(self.offsets[:-1][rows], sizes) + within], offsets)
 
     def as_sets(self) -> "Labels":
-        """The same labels with offsets: one label per instance becomes a set of one, or of none."""
+        """The same labels with offsets: a single label becomes a set of one, a missing label an empty set."""
         if self.offsets is not None:
             return self
-        given = self.codes != MISSING_CODE
-        offsets = np.zeros(self.n + 1, dtype=np.int64)
-        np.cumsum(given, out=offsets[1:])
-        return Labels(self.codes[given], offsets)
+        present = self.codes != MISSING_CODE
+        return Labels(self.codes[present], np.concatenate([[0], np.cumsum(present)]))
 
 
 @dataclass(frozen=True, slots=True)
 class PredictionArrays:
-    """What a file of predictions says of n instances: hard labels, scores, or both.
+    """The predictions for n instances: hard labels, scores, or both.
 
-    `scores` are binary64, n × m in the order of the classes, or n × 1 of the positive label; NaN where an instance has
-    no prediction.
+    `scores` are binary64: n × m in the order of the classes, or n × 1 for the positive label only. They are NaN where
+    an instance has no prediction.
     """
 
     labels: Labels | None
@@ -65,13 +76,13 @@ class PredictionArrays:
 
 @dataclass(frozen=True, slots=True)
 class Grouping:
-    """A partition of the instances, such as folds: the position in `names` for each instance."""
+    """A partition of the instances, such as folds: `codes` has the position in `names` for each instance."""
 
     names: Sequence[str]
     codes: NDArray[np.int32]
 
     def take(self, rows: NDArray[np.integer]) -> "Grouping":
-        """The parts of these row numbers."""
+        """The same partition restricted to these row numbers, in this order."""
         return Grouping(self.names, self.codes[rows])
 
 
@@ -79,15 +90,16 @@ class Grouping:
 class EvaluationInput:
     """Gold and predictions of the same instances, row by row.
 
-    In a single-label task, gold with offsets holds sets of acceptable answers. `weights` are whole numbers, one per
-    instance, each of so many `weight_unit`s of what gold gives. `folds` and `groups` say to which fold and to which group each instance belongs.
+    In a single-label task, gold with offsets holds sets of acceptable answers. `weights` has one whole number per
+    instance: the weight given in the gold divided by `weight_unit`. Whole numbers keep every weighted count exact.
+    `folds` and `groups` assign each instance to a fold and to a group.
     """
 
     spec: TaskSpec
     gold: Labels
     predicted: Labels
     scores: NDArray[np.float64] | None = None
-    weights: NDArray[np.int64] | None = None
+    weights: Int | None = None
     folds: Grouping | None = None
     groups: Grouping | None = None
     weight_unit: Fraction = Fraction(1)
@@ -97,7 +109,7 @@ class EvaluationInput:
             raise ValueError(f"gold has {self.gold.n} instances, the predictions {self.predicted.n}")
 
     def take(self, rows: NDArray[np.integer]) -> "EvaluationInput":
-        """The case of these row numbers alone."""
+        """The input restricted to these row numbers, in this order."""
         return EvaluationInput(
             self.spec,
             self.gold.take(rows),
@@ -110,36 +122,36 @@ class EvaluationInput:
         )
 
     def without_zero_weights(self) -> "EvaluationInput":
-        """The case without the instances that weigh 0, which are as if they were not there; all, where all do."""
+        """The input without the instances of weight 0, which must not count; unchanged if all have weight 0."""
         if self.weights is None or self.weights.all() or not self.weights.any():
             return self
         return self.take(np.flatnonzero(self.weights))
 
     @property
     def acceptable(self) -> bool:
-        """Whether the gold of a single-label task gives sets of acceptable answers."""
+        """Whether the gold of a single-label task has sets of acceptable answers."""
         return self.spec.task != "multilabel" and self.gold.offsets is not None
 
 
 class IdIndex:
-    """Instance ids to row numbers; strings are compared exactly, so no collision can score."""
+    """Maps instance ids to row numbers. Ids are compared as whole strings, so a hash collision cannot match two ids."""
 
     def __init__(self, ids: Sequence[str]) -> None:
-        """Ids in row order; each may come once (ValueError otherwise)."""
+        """Ids in row order; raises ValueError if one occurs twice."""
         self.ids = list(ids)
         if len(self._row_by_id) != len(self.ids):
             raise ValueError("an id occurs twice")
 
     @classmethod
     def from_table(cls, table: StringTable) -> "IdIndex":
-        """The index of a table's texts; strings are made of them when one is asked for."""
+        """The index of a table's strings; Python strings are created only when `ids` is first read."""
         index = cls.__new__(cls)
         index.table = table
         return index
 
     @cached_property
     def table(self) -> StringTable | None:
-        """The ids as arrays; None where they do not fit (see app.scoring.string_table)."""
+        """The ids as arrays; None if they do not fit a table (see app.scoring.string_table)."""
         return StringTable.build(self.ids)
 
     @cached_property
@@ -159,8 +171,8 @@ class IdIndex:
         return name in self._row_by_id
 
     def rows(self, ids: Sequence[str]) -> NDArray[np.int32]:
-        """The row number of each id, -1 where the id is not there."""
+        """The row number of each id, -1 for an unknown id."""
         if len(ids) == len(self.ids) and list(ids) == self.ids:
             return np.arange(len(ids), dtype=np.int32)
-        look = self._row_by_id.get
-        return np.fromiter((look(name, MISSING_CODE) for name in ids), dtype=np.int32, count=len(ids))
+        row_of = self._row_by_id.get
+        return np.fromiter((row_of(name, MISSING_CODE) for name in ids), dtype=np.int32, count=len(ids))

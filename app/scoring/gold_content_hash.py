@@ -1,4 +1,4 @@
-"""The name of gold by its content: equal where file, task, classes and what stands beside them are equal."""
+"""Names gold by its content: equal names mean equal file, task, classes and gold metadata."""
 
 import hashlib
 import json
@@ -9,13 +9,18 @@ FILE_KIND_FIELDS = ("format", "encoding", "layout")
 
 
 def gold_content_hash(
-    *, sha256: str, kind: Mapping[str, str], task: str, positive_label: str | None, classes: Sequence[str], beside: Any
+    *,
+    sha256: str,
+    kind: Mapping[str, str],
+    task: str,
+    positive_label: str | None,
+    classes: Sequence[str],
+    metadata: Any,
 ) -> str:
-    """64 hexadecimal digits for gold of a file with this SHA-256, read as this `kind` and with these accessories.
+    """64 hexadecimal digits for gold from a file with this SHA-256, read as this `kind`, with this gold metadata.
 
-    `classes` are the vocabulary in its order; the order of keys within `beside` counts too, for a hierarchy is declared
-    in some order.
+    The order of `classes` counts, and so does the order of the keys of `metadata`: a hierarchy is declared in an order.
     """
-    read = [kind[name] for name in FILE_KIND_FIELDS]
-    told = json.dumps([sha256, read, task, positive_label, list(classes), beside])
-    return hashlib.sha256(told.encode()).hexdigest()
+    file_kind = [kind[name] for name in FILE_KIND_FIELDS]
+    content = json.dumps([sha256, file_kind, task, positive_label, list(classes), metadata])
+    return hashlib.sha256(content.encode()).hexdigest()

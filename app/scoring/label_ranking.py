@@ -1,7 +1,7 @@
-"""Where the relevant labels of each instance stand in its ranking; ties are counted, never broken.
+"""Ranks of the relevant labels of each instance; ties are counted, never broken.
 
-A ranking comes from scores, or from a list of labels with the surest first. Each relevant label gets the number of
-labels above it and the number tied with it: every measure of a ranking, under every rule for ties, follows from these.
+A ranking comes from scores, or from a list of labels with the most confident first. Each relevant label gets the number
+of labels above it and the number tied with it. Every ranking measure, under every tie rule, follows from these.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,8 +17,8 @@ from app.scoring.numeric.sorted_search import search_sorted
 Int = NDArray[np.int64]
 Scores = NDArray[np.float64]
 UNLISTED = 2**31
-"""How many labels are above one that a list leaves out: more than any list holds."""
-_BLOCK_SCORES = 2**18  # scores sorted at a time: they stay in the cache
+"""The number of labels above one that a list leaves out: more than any list has."""
+_BLOCK_SCORES = 2**18  # scores sorted at a time: they fit the processor's cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +33,11 @@ class RelevantLabels:
     sizes: Int
 
     @classmethod
-    def of(cls, gold: Labels, m: int) -> "RelevantLabels":
-        """The pairs of labels of a vocabulary of m classes; labels outside it have no rank and are left out."""
+    def from_gold(cls, gold: Labels, m: int) -> "RelevantLabels":
+        """The pairs for a vocabulary of m classes; labels outside it have no rank and are left out."""
         sets = gold.as_sets()
-        assert sets.offsets is not None
-        rows = np.repeat(np.arange(sets.n, dtype=np.int64), np.diff(sets.offsets))
         known = (sets.codes >= 0) & (sets.codes < m)
-        keys = rows[known] * m + sets.codes[known]
+        keys = sets.rows[known] * m + sets.codes[known]
         if len(keys) > 1 and int(np.diff(keys).min()) <= 0:
             keys = np.sort(keys)
             keys = keys[np.concatenate([[True], keys[1:] != keys[:-1]])]
@@ -49,12 +47,12 @@ class RelevantLabels:
 
 @dataclass(frozen=True)
 class LabelRanks:
-    """The relevant labels by instance, best first, those tied with each other in the order of the classes.
+    """The relevant labels by instance, best first; relevant labels tied with each other in the order of the classes.
 
-    One number per label: the instance (`rows`) and the class (`codes`); how many labels of the instance are `above` it,
-    how many are `tied` with it, itself included; of the relevant ones, how many are above it (`hits`) and tied with it
-    (`among`, itself included), and how many of the latter precede it (`place`). `sizes`, one number per instance: how
-    many relevant labels it has.
+    Each column has one number per relevant label: its instance (`rows`) and class (`codes`); how many labels of the
+    instance are `above` it and how many are `tied` with it, including itself; the same counts of relevant labels only
+    (`relevant_above`, `relevant_tied`); and how many of the relevant tied labels precede it (`order_in_tie`). `sizes`
+    has one number per instance: how many relevant labels it has.
     """
 
     rows: Int
@@ -62,40 +60,37 @@ class LabelRanks:
     sizes: Int
     above: Int
     tied: Int
-    hits: Int
+    relevant_above: Int
     relevant_tied: Int
-    place: Int
+    order_in_tie: Int
     _earlier: Callable[["LabelRanks"], Int]
 
     @cached_property
     def tied_declared_earlier(self) -> Int:
-        """How many of the tied labels are declared earlier."""
+        """How many of the tied labels are declared earlier; computed on demand, as few tie rules need it."""
         return self._earlier(self)
 
     @cached_property
     def best_label_rows(self) -> Int:
-        """For each instance that has relevant labels, ascending: where the best of them stands in the other columns."""
+        """For each instance with relevant labels, ascending: the position of the best of them in the columns."""
         ends = np.cumsum(self.sizes)
         return np.asarray((ends - self.sizes)[self.sizes > 0])
 
     def sums(self, values: Int) -> Int:
-        """The sum over the relevant labels of each instance; 0 where it has none."""
-        found = np.zeros(len(self.sizes), dtype=np.int64)
-        if len(values):
-            found[self.sizes > 0] = np.add.reduceat(values, self.best_label_rows)
-        return found
+        """The sum over the relevant labels of each instance; 0 for an instance without any."""
+        return self.expand_to_instances(np.add.reduceat(values, self.best_label_rows) if len(values) else 0, 0)
 
-    def expand_to_instances(self, values: Int, otherwise: int) -> Int:
-        """Values of the instances that have relevant labels, for all instances."""
-        found = np.full(len(self.sizes), otherwise, dtype=np.int64)
-        found[self.sizes > 0] = values
-        return found
+    def expand_to_instances(self, values: Int | int, otherwise: int) -> Int:
+        """One value per instance, from the values of the instances that have relevant labels."""
+        expanded = np.full(len(self.sizes), otherwise, dtype=np.int64)
+        expanded[self.sizes > 0] = values
+        return expanded
 
 
 def rank_by_scores(scores: Scores, relevant: RelevantLabels) -> LabelRanks:
-    """The ranks of the relevant labels among n × m scores in the order of the classes, higher ones being surer.
+    """The ranks of the relevant labels among n × m scores in the order of the classes; higher is more confident.
 
-    There is no NaN among the scores. Each block of rows is sorted once; the relevant labels are then looked up in it.
+    The scores must not contain NaN. Each block of rows is sorted once; the relevant labels are then looked up in it.
     """
     n, m = scores.shape
     above = np.empty(len(relevant.rows), dtype=np.int64)
@@ -116,22 +111,28 @@ def rank_by_scores(scores: Scores, relevant: RelevantLabels) -> LabelRanks:
 
 
 def _count_smaller(ordered: Scores, rows: Int, compare: np.ufunc, values: Scores) -> Int:
-    """How many scores of that ordered row are less (or equal), for each of `rows` and `values`: a search by halving."""
+    """For each of `rows` and `values`, how many scores of that sorted row are less (or equal).
+
+    This is a binary search for all values at once. `np.searchsorted` takes only one sorted array.
+    """
     m = ordered.shape[1]
     count = np.zeros(len(rows), dtype=np.int64)
     step = 1 << (m.bit_length() - 1)
     while step:
         further = count + step
         inside = further <= m
-        found = ordered[rows, np.minimum(further, m) - 1]
-        count = np.where(inside & compare(found, values), further, count)
+        scores = ordered[rows, np.minimum(further, m) - 1]
+        count = np.where(inside & compare(scores, values), further, count)
         step >>= 1
     return count
 
 
 def _count_declared_earlier(scores: Scores, ranks: LabelRanks) -> Int:
-    """Compared one by one, but only where a relevant label is tied with one that is not relevant."""
-    found = ranks.place.copy()
+    """How many of the labels tied with each relevant one are declared earlier.
+
+    If all of them are relevant, `order_in_tie` has the answer. Only the other rows are compared score by score.
+    """
+    earlier = ranks.order_in_tie.copy()
     mixed = np.flatnonzero(ranks.tied > ranks.relevant_tied)
     classes = np.arange(scores.shape[1])
     step = max(1, _BLOCK_SCORES // max(1, scores.shape[1]))
@@ -139,63 +140,63 @@ def _count_declared_earlier(scores: Scores, ranks: LabelRanks) -> Int:
         part = mixed[start : start + step]
         rows, codes = ranks.rows[part], ranks.codes[part]
         same = scores[rows] == scores[rows, codes][:, None]
-        found[part] = np.count_nonzero(same & (classes < codes[:, None]), axis=1)
-    return found
+        earlier[part] = np.count_nonzero(same & (classes < codes[:, None]), axis=1)
+    return earlier
 
 
 def rank_by_order(lists: Labels, relevant: RelevantLabels, m: int, options: Mapping[str, str]) -> LabelRanks:
-    """The ranks of the relevant labels in lists of labels, the surest first; those that a list lacks are NOWHERE.
+    """The ranks of the relevant labels in lists with the most confident label first; UNLISTED for labels not listed.
 
-    A label outside the vocabulary takes its place in the list unless `unknown_label` drops it. Of a repeated label the
-    first counts; the others take a place under `duplicates=multiset` only.
+    A label outside the vocabulary occupies a position unless `unknown_label` drops it. Only the first occurrence of a
+    repeated label counts; the others occupy a position only under `duplicates=multiset`.
     """
     assert lists.offsets is not None
-    rows = np.repeat(np.arange(lists.n, dtype=np.int64), np.diff(lists.offsets))
-    kept = occupied_positions(lists, rows, m, options)
-    before = np.concatenate([[0], np.cumsum(kept)])
+    rows = lists.rows
+    occupied = occupied_positions(lists, rows, m, options)
+    before = np.concatenate([[0], np.cumsum(occupied)])
     position = before[:-1] - before[lists.offsets[rows]] if len(rows) else rows
-    known = kept & (lists.codes >= 0) & (lists.codes < m)
+    known = occupied & (lists.codes >= 0) & (lists.codes < m)
     listed = (rows * m + lists.codes)[known]
     wanted = relevant.rows * m + relevant.codes
-    at, found = search_sorted(listed, wanted)
+    at, matches = search_sorted(listed, wanted)
     above = np.full(len(wanted), UNLISTED, dtype=np.int64)
-    above[at[found][::-1]] = position[known][found][::-1]  # backwards: of a repeated label the first one stays
-    return _group_by_rank(relevant, above, np.ones(len(wanted), dtype=np.int64), lambda ranks: ranks.place)
+    above[at[matches][::-1]] = position[known][matches][::-1]  # in reverse, so that the first of a repeated label wins
+    return _group_by_rank(relevant, above, np.ones(len(wanted), dtype=np.int64), lambda ranks: ranks.order_in_tie)
 
 
 def occupied_positions(lists: Labels, rows: Int, m: int, options: Mapping[str, str]) -> NDArray[np.bool_]:
-    """Which entries of the lists take a place, where `rows` says of each entry to which list it belongs."""
+    """Which entries of the lists occupy a position; `rows` has the list of each entry."""
     known = (lists.codes >= 0) & (lists.codes < m)
-    kept = known | ((lists.codes >= m) & (options["unknown_label"] != "drop"))
+    occupied = known | ((lists.codes >= m) & (options["unknown_label"] != "drop"))
     if options["duplicates"] == "multiset":
-        return np.asarray(kept)
-    kept &= lists.codes <= m  # beyond m: a repeated label from outside the vocabulary
+        return np.asarray(occupied)
+    occupied &= lists.codes <= m  # code m + 1: a repeated label outside the vocabulary
     keys = (rows * m + lists.codes)[known]
     order = np.argsort(keys, kind="stable")
-    again = np.zeros(len(keys), dtype=bool)
-    again[order[1:]] = keys[order[1:]] == keys[order[:-1]]
-    kept[np.flatnonzero(known)[again]] = False
-    return np.asarray(kept)
+    repeated = np.zeros(len(keys), dtype=bool)
+    repeated[order[1:]] = keys[order[1:]] == keys[order[:-1]]
+    occupied[np.flatnonzero(known)[repeated]] = False
+    return np.asarray(occupied)
 
 
 def _group_by_rank(relevant: RelevantLabels, above: Int, tied: Int, earlier: Callable[[LabelRanks], Int]) -> LabelRanks:
-    """Sort the relevant labels of each instance by rank and number those that are tied with each other."""
+    """Sort the relevant labels of each instance by rank, and number those tied with each other."""
     width = int(above[above < UNLISTED].max(initial=0)) + 2
     keys = relevant.rows * width + np.minimum(above, width - 1)
     order = np.argsort(keys, kind="stable")
     keys = keys[order]
     groups = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]])) if len(keys) else keys
     lengths = np.diff(np.append(groups, len(keys)))
-    first, among = np.repeat(groups, lengths), np.repeat(lengths, lengths)
+    first, relevant_tied = np.repeat(groups, lengths), np.repeat(lengths, lengths)
     starts = (np.cumsum(relevant.sizes) - relevant.sizes)[relevant.rows]
     return LabelRanks(
         rows=relevant.rows,
         codes=relevant.codes[order],
         sizes=relevant.sizes,
         above=above[order],
-        tied=np.maximum(tied[order], among),
-        hits=first - starts,
-        relevant_tied=among,
-        place=np.arange(len(keys)) - first,
+        tied=np.maximum(tied[order], relevant_tied),
+        relevant_above=first - starts,
+        relevant_tied=relevant_tied,
+        order_in_tie=np.arange(len(keys)) - first,
         _earlier=earlier,
     )

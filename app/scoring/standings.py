@@ -1,5 +1,6 @@
-"""Who stands where: one entry per team, ranked by the primary metric, equal values with equal rank."""
+"""Leaderboard standings: one entry per team, ranked by the primary metric; equal values share a rank."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_DOWN, ROUND_HALF_EVEN, Context, Decimal
@@ -13,10 +14,10 @@ from app.scoring.declaration.recipe import ScoringRecipe
 
 @dataclass(frozen=True, slots=True)
 class ScoredEntry:
-    """A scored submission: its id, its team, when it came (any orderable), and its values by canonical string.
+    """A scored submission: its id, team, submission time (of any orderable type) and values by canonical string.
 
-    `choice` are the values by which a team's best entry is chosen where they differ from those shown (the public
-    split's, when the private one is ranked).
+    `choice` has the values for selecting a team's best entry if they differ from those shown: the values of the public
+    split if the private split is ranked.
     """
 
     key: str
@@ -30,10 +31,10 @@ class ScoredEntry:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A row of the board; baselines and entries without a value have no rank.
+    """A row of the leaderboard; baselines and entries without a value have no rank.
 
-    Rows that are equal share the rank and the tie group; they could stand anywhere from `rank_low` to `rank_high`.
-    `entries` counts the team's entries.
+    Tied rows share the rank and the tie group; they occupy the ranks from `rank_low` to `rank_high`. `entries` is the
+    number of the team's entries.
     """
 
     entry: ScoredEntry
@@ -45,9 +46,9 @@ class Standing:
 
 
 def round_significant(value: float | None, digits: int | None) -> float | None:
-    """A value at so many significant digits, half-even on its shortest decimal text; None keeps full precision.
+    """A value rounded to significant digits, half-even on its shortest decimal text; None keeps full precision.
 
-    Towards 0 where it would become infinite.
+    It is rounded toward 0 if it would become infinite.
     """
     if value is None or digits is None:
         return value
@@ -57,10 +58,10 @@ def round_significant(value: float | None, digits: int | None) -> float | None:
 
 
 def standings(entries: Sequence[ScoredEntry], recipe: ScoringRecipe, metric: str | None = None) -> list[Standing]:
-    """The board, best first: one row per team by the recipe's selection, and each baseline on its own row.
+    """The leaderboard, best first: one row per team by the recipe's selection, and one row per baseline.
 
-    With `metric` (a canonical string of the recipe) the same rows are ranked by that metric alone; which entry
-    stands for a team is still chosen by the primary. Raises InvalidMetric for one that the recipe does not compute.
+    With `metric` (a canonical string of the recipe) the same rows are ranked by that metric alone; the entry of each
+    team is still selected by the primary. Raises InvalidMetric if the recipe does not compute the metric.
     """
     order = [metric] if metric is not None else [recipe.primary, *recipe.tie_breakers]
     strength = _ranking_key_function([_find_call(recipe, text) for text in order])
@@ -85,22 +86,22 @@ def _find_call(recipe: ScoringRecipe, text: str) -> MetricCall:
 
 
 def _ranking_key_function(calls: Sequence[MetricCall]) -> Callable[[Mapping[str, float | None]], RankingKey]:
-    """A sort key of values, smaller for better; equal keys are equal ranks, and null comes after every number."""
+    """A function that returns the sort key of values: smaller is better, equal keys tie, null follows all numbers."""
 
-    def one(call: MetricCall, value: float | None) -> tuple[int, float]:
-        if value is None or value != value:  # noqa: PLR0124  NaN is not a number to rank either
+    def key(call: MetricCall, value: float | None) -> tuple[int, float]:
+        if value is None or value != value:  # noqa: PLR0124  NaN cannot be ranked either
             return 1, 0.0
-        return 0, (-value if call.metric.direction == "higher" else value) + 0.0
+        return 0, (-value if call.metric.direction == "higher" else value) + 0.0  # turns -0.0 into 0.0
 
-    return lambda values: tuple(one(call, values.get(call.text)) for call in calls)
+    return lambda values: tuple(key(call, values.get(call.text)) for call in calls)
 
 
 def _select_entries(entries: Sequence[ScoredEntry], recipe: ScoringRecipe) -> list[ScoredEntry]:
-    """The entry that stands for each team.
+    """The entry that represents each team.
 
-    `best` takes the best primary value, `latest` the last submitted, `selected` the best of those that the team
-    selected, and its best entry while it selected none. Among equals the earlier one stands. Values are compared as
-    they are shown: which of its files stands for a team tells it no digit that it does not see anyway.
+    `best` takes the best primary value, `latest` the last submission, and `selected` the best of those that the team
+    selected, or its best entry if it selected none. Among equals, the earliest wins. Values are compared with the
+    digits that participants see, so the selected entry does not reveal further digits to the team.
     """
     strength = _ranking_key_function([_find_call(recipe, recipe.primary)])
     teams: dict[str, list[ScoredEntry]] = {}
@@ -128,31 +129,28 @@ def _representative(
 
 
 def _round_primary(values: Mapping[str, float | None], recipe: ScoringRecipe) -> dict[str, float | None]:
-    """The primary value at the digits that participants see."""
+    """The primary value with the digits that participants see."""
     return {recipe.primary: round_significant(values.get(recipe.primary), recipe.digits)}
 
 
 def _assign_ranks(
     rows: Sequence[ScoredEntry], keys: Mapping[str, RankingKey], counts: Mapping[str, int]
 ) -> list[Standing]:
-    """Ranks 1, 1, 3 over the rows that can be ranked; the others keep their place without a rank."""
-    groups: dict[RankingKey, int] = {}
-    for entry in rows:
-        if _is_rankable(entry, keys):
-            groups[keys[entry.key]] = groups.get(keys[entry.key], 0) + 1
+    """Ranks 1, 1, 3 over the rows that can be ranked; the others keep their position without a rank."""
+    sizes = Counter(keys[entry.key] for entry in rows if _is_rankable(entry, keys))  # in the order of the rows
     first: dict[RankingKey, tuple[int, int]] = {}
-    place = 1
-    for group, (key, size) in enumerate(groups.items(), start=1):
-        first[key] = (place, group)
-        place += size
+    next_rank = 1
+    for group, (key, size) in enumerate(sizes.items(), start=1):
+        first[key] = (next_rank, group)
+        next_rank += size
     board = []
     for entry in rows:
         rank = group_number = last = None
         if _is_rankable(entry, keys):
             rank, group_number = first[keys[entry.key]]
-            last = rank + groups[keys[entry.key]] - 1
-        entered = 1 if entry.baseline else counts[entry.team]
-        board.append(Standing(entry, rank, rank, last, group_number, entered))
+            last = rank + sizes[keys[entry.key]] - 1
+        entries = 1 if entry.baseline else counts[entry.team]
+        board.append(Standing(entry, rank, rank, last, group_number, entries))
     return board
 
 

@@ -1,7 +1,8 @@
-"""Known texts as arrays: which row a text is, told for many at once from their bytes, without a Python string of any.
+"""Known strings as arrays: looks up the rows of many strings at once from their bytes, without creating Python strings.
 
-Texts stand as rows of 8-byte words filled up with zeros, found by a keyed hash and compared whole, so that equality is
-exact whatever the hash does. All state is in three arrays, which may lie in a file that several processes map.
+A string is a row of 8-byte words padded with zeros. It is found by a keyed hash and then compared as a whole, so
+equality is exact even if hashes collide. All state is in three arrays, which may be in a file that several processes
+map.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,15 +18,15 @@ Words = NDArray[np.uint64]
 Int = NDArray[np.int64]
 
 MAX_STRING_BYTES: Final = 256
-"""Bytes of the longest text that a table takes."""
+"""The length in bytes of the longest string that a table accepts."""
 PADDING_BYTES: Final = MAX_STRING_BYTES + 8
-"""Bytes that must follow the last text in a buffer, whatever they are: words are read whole."""
+"""The number of bytes, with any content, that must follow the last string in a buffer: whole words are read."""
 DEFAULT_HASH_KEY: Final = b"texts that nobody hostile chose."
-"""A key for tables that only their owner's texts reach."""
+"""The key of tables that look up only trusted strings."""
 
-_MAX_PADDING_WASTE: Final = 1 << 24
-_MAX_PROBES: Final = 512
-_MAX_KEY_ATTEMPTS: Final = 4
+_MAX_PADDING_WASTE: Final = 1 << 24  # bytes of padding allowed beyond four times the strings themselves
+_MAX_PROBES: Final = 512  # slots inspected for one string; a longer run of full slots makes a table unusable
+_MAX_KEY_ATTEMPTS: Final = 4  # keys tried before giving up on a table
 _U: Final = np.uint64
 _FREE_SLOT: Final = _U((1 << 64) - 1)
 _TAG_MASK: Final = _U(0xFFFFFFFF)
@@ -34,13 +35,13 @@ _LENGTH_MASKS: Final = np.array([(1 << (8 * count)) - 1 for count in range(9)], 
 
 
 def words_of(buffer: Bytes) -> Words:
-    """The 8-byte little-endian word at every offset of a buffer of B ≥ 8 bytes: a view of B - 7 words."""
+    """The 8-byte little-endian words at all offsets of a buffer of B ≥ 8 bytes: an overlapping view of B - 7 words."""
     return np.ndarray((len(buffer) - 7,), "<u8", buffer, strides=(1,))
 
 
 @dataclass(frozen=True, slots=True)
 class Spans:
-    """k texts in a buffer (see words_of, PAD): where each begins, and its length in bytes."""
+    """k strings in a buffer (see words_of, PADDING_BYTES): the start of each, and its length in bytes."""
 
     view: Words
     starts: Int
@@ -50,7 +51,7 @@ class Spans:
         return len(self.starts)
 
     def words(self, most: int) -> list[Words] | None:
-        """The words of all texts, word by word, zero beyond the end of each; None where one has more than `most`."""
+        """The words of all strings, one array per position, zero after the end; None if one exceeds `most` words."""
         if not len(self):
             return []
         shortest, longest = int(self.lengths.min()), int(self.lengths.max())
@@ -58,30 +59,30 @@ class Spans:
         return [self._word(at, shortest, longest) for at in range(count)] if count <= most else None
 
     def end_with_nul(self) -> bool:
-        """Whether any text ends with NUL, which is what fills the last word: it would look like a shorter text."""
+        """Whether any string ends with NUL: zeros are the padding, so it would look like a shorter string."""
         last = self.starts + self.lengths
         last -= 1
-        empty = self.lengths == 0
-        found = (self.view[last] & _LOW_BYTE_MASK) == 0
-        return bool((found & ~empty).any())
+        nul = (self.view[last] & _LOW_BYTE_MASK) == 0
+        return bool((nul & (self.lengths != 0)).any())
 
     def _word(self, at: int, shortest: int, longest: int) -> Words:
-        found: Words = self.view[self.starts + 8 * at] if at else self.view[self.starts]
-        if shortest >= 8 * at + 8:
-            return found
+        words: Words = self.view[self.starts + 8 * at] if at else self.view[self.starts]
+        if shortest >= 8 * at + 8:  # no string ends within this word: nothing to mask
+            return words
         if shortest == longest:
-            found &= _LENGTH_MASKS[shortest - 8 * at]
+            words &= _LENGTH_MASKS[shortest - 8 * at]
         else:
-            found &= _LENGTH_MASKS.take(np.clip(self.lengths - 8 * at, 0, 8))
-        return found
+            words &= _LENGTH_MASKS.take(np.clip(self.lengths - 8 * at, 0, 8))
+        return words
 
 
 @dataclass(frozen=True)
 class StringTable:
-    """n different texts without NUL, in row order.
+    """n distinct strings without NUL, in row order.
 
-    `words` are n × w; `slots` is an open-addressing table of a power of two: the low half of the hash above the row
-    number, all ones where free; `key` is the secret of the hash, w + 2 odd numbers.
+    `words` are n × w. `slots` is an open-addressing hash table whose size is a power of two. A slot has the low half of
+    the hash in its upper 32 bits (the tag) and the row number in its lower 32 bits; a free slot is all ones. `key` is
+    the secret of the hash, w + 2 odd numbers.
     """
 
     words: Words
@@ -93,17 +94,18 @@ class StringTable:
 
     @property
     def width(self) -> int:
-        """Words of a text."""
+        """The number of words per string."""
         return int(self.words.shape[1])
 
     @classmethod
     def build(cls, texts: Sequence[str], key: bytes = DEFAULT_HASH_KEY) -> "StringTable | None":
-        """A table of different texts; None where they are too long or too uneven to stand side by side.
+        """A table of distinct strings; None if they are too long or their lengths differ too much.
 
-        None too where one is empty, has NUL or is no UTF-8: no file may say it, so none is looked for.
+        The result is also None if a string is empty, contains NUL or is not valid UTF-8; no valid file contains such
+        a string.
 
-        `key` seeds the hash: keep it secret, or others can choose texts that collide (they then cost time, never a
-        wrong row).
+        `key` seeds the hash. Keep it secret: otherwise others can choose colliding strings, which cost time but never
+        return a wrong row.
         """
         if not texts:
             return None
@@ -128,74 +130,77 @@ class StringTable:
         for secret in _hash_keys(key, width + 2):
             hashes = _hash_words(words, secret)
             slots = _build_slots(hashes)
-            found = None if slots is None else _find_rows(slots, hashes)
-            # Two texts could have the same tag at the same place: the second would never be found.
-            if slots is not None and found is not None and np.array_equal(found, np.arange(len(texts))):
+            rows = None if slots is None else _find_rows(slots, hashes)
+            # Two strings could have the same tag in the same run of slots; then the second would never be found.
+            if slots is not None and rows is not None and np.array_equal(rows, np.arange(len(texts))):
                 return cls(padded, slots, secret)
         return None
 
-    def rows(self, asked: Spans, likely: int = 0) -> NDArray[np.int32] | None:
-        """The row of each text; None where any of them is not known.
+    def rows(self, strings: Spans, likely: int = 0) -> NDArray[np.int32] | None:
+        """The row of each string; None if any of them is unknown.
 
-        `likely` is the row that the first one has if the texts come in the order of the table, which is looked at first.
+        `likely` is the row of the first string if the strings are in the order of the table. That case is tried first,
+        because it needs no hashing.
         """
-        words = asked.words(self.width)
+        words = strings.words(self.width)
         if not words:
             return None if words is None else np.empty(0, dtype=np.int32)
-        if asked.end_with_nul():
+        if strings.end_with_nul():
             return None
         if self._in_order(words, likely):
-            return np.arange(likely, likely + len(asked), dtype=np.int32)
-        found = _find_rows(self.slots, _hash_words(words, self.key))
-        if found is None or not self._equal(self.words.take(found, axis=0), words):
+            return np.arange(likely, likely + len(strings), dtype=np.int32)
+        rows = _find_rows(self.slots, _hash_words(words, self.key))
+        if rows is None or not self._equal(self.words.take(rows, axis=0), words):
             return None
-        return found
+        return rows
 
-    def _in_order(self, asked: Sequence[Words], first: int) -> bool:
-        count = len(asked[0])
-        if first + count > len(self) or not np.array_equal(self.words[first : first + 4, 0], asked[0][:4]):
+    def _in_order(self, wanted: Sequence[Words], first: int) -> bool:
+        count = len(wanted[0])
+        # The first words of four rows tell most other orders apart before everything is compared.
+        if first + count > len(self) or not np.array_equal(self.words[first : first + 4, 0], wanted[0][:4]):
             return False
-        return self._equal(self.words[first : first + count], asked)
+        return self._equal(self.words[first : first + count], wanted)
 
-    def _equal(self, known: Words, asked: Sequence[Words]) -> bool:
-        """Whether rows of words are these texts: equal as far as those reach, and nothing after."""
-        same = all(np.array_equal(known[:, at], words) for at, words in enumerate(asked))
-        return same and not known[:, len(asked) :].any()
+    def _equal(self, known: Words, wanted: Sequence[Words]) -> bool:
+        """Whether table rows are exactly these strings: equal words, and only padding after them."""
+        same = all(np.array_equal(known[:, at], words) for at, words in enumerate(wanted))
+        return same and not known[:, len(wanted) :].any()
 
     def texts(self) -> list[str]:
-        """The texts themselves, in row order."""
+        """The Python strings, in row order."""
         rows = np.ascontiguousarray(self.words).view(f"S{8 * self.width}")[:, 0]
         return b"\0".join(rows.tolist()).decode().split("\0")
 
     @cached_property
     def is_json_safe(self) -> bool:
-        """Whether every text can stand in JSON as it is: no quotation mark, backslash or control character in any."""
+        """Whether every string needs no escaping in JSON: no quotation mark, backslash or control character in any."""
         for start in range(0, len(self), 1 << 16):
             part = np.ascontiguousarray(self.words[start : start + (1 << 16)]).view(np.uint8)
+            # Subtracting 1 wraps the padding 0 to 255, so only the control characters 1 to 31 are below 31.
             if ((part - np.uint8(1) < 31) | (part == ord('"')) | (part == ord("\\"))).any():
                 return False
         return True
 
 
 def _hash_keys(key: bytes, count: int) -> Iterator[Words]:
-    """A few rows of odd numbers that follow from a key: splitmix64 (Steele, Lea and Flood, OOPSLA 2014, section 4)."""
+    """A few rows of odd numbers derived from a key with splitmix64 (Steele, Lea and Flood, OOPSLA 2014, section 4)."""
     state = 0
     for start in range(0, len(key), 8):
         state ^= int.from_bytes(key[start : start + 8], "little")
     for _ in range(_MAX_KEY_ATTEMPTS):
-        found = np.empty(count, dtype=np.uint64)
+        numbers = np.empty(count, dtype=np.uint64)
         for at in range(count):
             state = (state + 0x9E3779B97F4A7C15) & (1 << 64) - 1
             mixed = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & (1 << 64) - 1
             mixed = ((mixed ^ (mixed >> 27)) * 0x94D049BB133111EB) & (1 << 64) - 1
-            found[at] = (mixed ^ (mixed >> 31)) | 1
-        yield found
+            numbers[at] = (mixed ^ (mixed >> 31)) | 1
+        yield numbers
 
 
 def _hash_words(words: Sequence[Words], key: Words) -> Words:
-    """The hash of k texts from their words; zero words at the end change nothing, so tables may be wider than texts.
+    """The hashes of k strings from their words; trailing zero words do not matter, so a table may be wider.
 
-    A sum of products with secret odd numbers, then a mixing that spreads every bit (multiply and xor-shift).
+    The hash is a sum of products with secret odd numbers, mixed by multiply and xor-shift so that every bit spreads.
     """
     total = np.full(len(words[0]), key[0], dtype=np.uint64)
     for word, factor in zip(words, key[2:], strict=False):
@@ -212,43 +217,45 @@ def _hash_words(words: Sequence[Words], key: Words) -> Words:
 
 
 def _build_slots(hashes: Words) -> Words | None:
-    """The table of these hashes, at most two thirds full; None where a run of full slots is too long."""
+    """The hash table, at most two thirds full; None if a run of full slots is too long.
+
+    All rows are inserted at once. In each round, rows whose slot is taken (or lost to another row) move on by one slot.
+    """
     count = len(hashes)
     bits = max(4, (count + count // 2).bit_length())
     size = 1 << bits
     rows = np.full(size, -1, dtype=np.int32)
     left = np.arange(count, dtype=np.int32)
-    places = (hashes >> _U(64 - bits)).astype(np.int64)
+    positions = (hashes >> _U(64 - bits)).astype(np.int64)
     for _ in range(_MAX_PROBES):
-        free = rows[places] < 0
-        rows[places[free]] = left[free]
-        lost = rows[places] != left
-        left, places = left[lost], (places[lost] + 1) & (size - 1)
+        free = rows[positions] < 0
+        rows[positions[free]] = left[free]
+        lost = rows[positions] != left
+        left, positions = left[lost], (positions[lost] + 1) & (size - 1)
         if not len(left):
             slots = np.full(size, _FREE_SLOT, dtype=np.uint64)
             used = np.flatnonzero(rows >= 0)
-            held = rows[used]
-            slots[used] = (hashes[held] << _U(32)) | held.astype(np.uint64)
+            slots[used] = (hashes[rows[used]] << _U(32)) | rows[used].astype(np.uint64)
             return slots
     return None
 
 
 def _find_rows(slots: Words, hashes: Words) -> NDArray[np.int32] | None:
-    """The row whose hash is equal as far as the table keeps it; None where any has none."""
+    """The row with the same tag for each hash, by linear probing; None if any hash has none."""
     mask = len(slots) - 1
-    places = (hashes >> _U(65 - len(slots).bit_length())).view(np.int64)
+    positions = (hashes >> _U(65 - len(slots).bit_length())).view(np.int64)
     tags = hashes << _U(32)
-    found = slots.take(places)
-    open_ = np.flatnonzero((found ^ tags) > _TAG_MASK)
-    places, tags = places[open_], tags[open_]
+    entries = slots.take(positions)
+    pending = np.flatnonzero((entries ^ tags) > _TAG_MASK)
+    positions, tags = positions[pending], tags[pending]
     for _ in range(_MAX_PROBES):
-        if not len(open_):
-            return found.astype(np.uint32).view(np.int32)
-        if (found[open_] == _FREE_SLOT).any():
+        if not len(pending):
+            return entries.astype(np.uint32).view(np.int32)
+        if (entries[pending] == _FREE_SLOT).any():
             return None
-        places = (places + 1) & mask
-        met = slots.take(places)
-        found[open_] = met
-        still = (met ^ tags) > _TAG_MASK
-        open_, places, tags = open_[still], places[still], tags[still]
+        positions = (positions + 1) & mask
+        probed = slots.take(positions)
+        entries[pending] = probed
+        still = (probed ^ tags) > _TAG_MASK
+        pending, positions, tags = pending[still], positions[still], tags[still]
     return None

@@ -1,8 +1,11 @@
 """The shared integer counts behind every hard-label metric: per class, pooled and per instance.
 
-Single-label data need three histograms of codes; multi-label data sorted (instance, class) pairs and their
-intersection. A label outside the vocabulary has no class of its own: counted as a false positive it enters the
-pooled sums and its instance, in the place of a true negative as any other wrong label would.
+Single-label data need three histograms of codes. Multi-label data need sorted (instance, class) pairs and their
+intersection. A label outside the vocabulary has no class of its own. Counted as a false positive, it enters the pooled
+sums and the counts of its instance, where it displaces a true negative as any other wrong label would.
+
+All counts are integers, so a metric rounds once, in its last step, and a sum does not depend on the order of the
+instances. Weights are whole numbers too (see `EvaluationInput`), so weighting multiplies integers.
 """
 
 from collections.abc import Callable, Hashable, Mapping
@@ -18,6 +21,7 @@ from app.scoring.numeric.exact import multiply, total
 from app.scoring.numeric.sorted_search import search_sorted
 
 Int = NDArray[np.int64]
+Mask = NDArray[np.bool_]
 _T = TypeVar("_T")
 NO_LABEL = "(no label)"
 TALLY_OPTIONS = ("unknown_label", "duplicates", "empty_label")
@@ -25,7 +29,7 @@ TALLY_OPTIONS = ("unknown_label", "duplicates", "empty_label")
 
 @dataclass(frozen=True, slots=True)
 class ConfusionCounts:
-    """2×2 tables side by side, one entry per class or per instance: true and false positives and negatives."""
+    """Columns of 2×2 tables, one entry per class or per instance: true and false positives and negatives."""
 
     tp: Int
     fp: Int
@@ -34,7 +38,7 @@ class ConfusionCounts:
 
     @property
     def columns(self) -> tuple[Int, Int, Int, Int]:
-        """tp, fp, fn, tn: the order in which a measure states its coefficients."""
+        """tp, fp, fn, tn: the order of the coefficients of a measure."""
         return self.tp, self.fp, self.fn, self.tn
 
     @property
@@ -50,15 +54,15 @@ class ConfusionCounts:
 
 @dataclass(frozen=True)
 class Tally:
-    """All counts of one case under one reading of its labels.
+    """All counts of one input under one combination of the tally options.
 
-    Where instances have weights, everything is counted as often as its instance weighs. `names` are the classes of the
-    per-class counts (with the empty set as the last one where it is a class);
-    `outside_fp` counts predicted labels outside the vocabulary, `outside_fn` such gold labels, `outside_tn` the true
-    negatives whose place they take, at most those that their instance has; `nothing` counts instances of single-label
-    data without a prediction; `exact` counts instances whose predicted set equals the gold set; `cells` and
-    `wrong_cells` count the (instance, label) decisions and the wrong ones, over sets. A label outside the vocabulary
-    makes one more decision of its instance wrong, until all are; `strange` counts such labels.
+    If instances have weights, every count adds the weight of the instance instead of 1. `names` are the classes of the
+    per-class counts, followed by the empty set where it is a class. `outside_fp` counts predicted labels outside the
+    vocabulary, `outside_fn` such gold labels, and `outside_tn` the true negatives that they displace, at most as many
+    as their instance has. `without_prediction` counts instances of single-label data without a prediction. `exact`
+    counts instances whose predicted set equals the gold set. `cells` and `wrong_cells` count the (instance, label)
+    decisions and the wrong ones, over sets. Each of the `unknown_labels`, those outside the vocabulary, makes one more
+    decision of its instance wrong, until all are wrong.
     """
 
     n: int
@@ -76,7 +80,7 @@ class Tally:
     _parts: "dict[Hashable, Int]" = field(default_factory=dict)
 
     def part(self, form: "Callable[[tuple[Int, Int, Int, Int]], Int]") -> Int:
-        """A function of the counts of the classes, which the averages of a measure share."""
+        """A function of the class counts, cached because all averages of a measure use the same one."""
         if form not in self._parts:
             self._parts[form] = form(self.classes.columns)
         return self._parts[form]
@@ -92,7 +96,7 @@ class Tally:
 class InstanceCounts:
     """Per-instance counts of multi-label data: the 2×2 tables over the labels, the sizes of the two sets, the weights.
 
-    `known_size` is that of the predicted set without labels outside the vocabulary.
+    `known_size` is the size of the predicted set without labels outside the vocabulary.
     """
 
     counts: ConfusionCounts
@@ -103,10 +107,14 @@ class InstanceCounts:
 
 
 class EvaluationContext:
-    """One case with the tallies made from it so far, one per reading of the labels."""
+    """One evaluation input with a cache of everything that several metrics need.
+
+    Tallies are cached per combination of options. `shared` caches values of this input; `common` caches values that
+    depend on the task alone.
+    """
 
     def __init__(self, case: EvaluationInput, common: "dict[Hashable, Any] | None" = None) -> None:
-        """`common` is what workspaces of one file share: those of all instances and of each split."""
+        """`common` is the cache that the contexts of one file share: those of all instances and of each split."""
         self.case = case
         self.spec = case.spec
         self._common = {} if common is None else common
@@ -114,65 +122,61 @@ class EvaluationContext:
         self._shared: dict[Hashable, Any] = {}
 
     def shared(self, key: Hashable, make: Callable[[], _T]) -> _T:
-        """What several metrics build on, made once: sorted scores, ranks."""
-        if key not in self._shared:
-            self._shared[key] = make()
-        found: _T = self._shared[key]
-        return found
+        """A value of this input that several metrics use, such as sorted scores or ranks; computed once."""
+        return _get_or_make(self._shared, key, make)
 
     def common(self, key: Hashable, make: Callable[[], _T]) -> _T:
-        """What holds for any instances of the task, made once for all instances and every split."""
-        if key not in self._common:
-            self._common[key] = make()
-        found: _T = self._common[key]
-        return found
+        """A value that holds for any instances of the task; computed once for all instances and every split."""
+        return _get_or_make(self._common, key, make)
 
     @cached_property
     def gold_matrix(self) -> NDArray[np.bool_]:
-        """For each instance and declared class whether the gold has it, n × m."""
+        """Whether the gold of each instance has each declared class, n × m."""
         gold, m = self.case.gold.as_sets(), len(self.spec.classes)
-        assert gold.offsets is not None
-        rows = np.repeat(np.arange(gold.n), np.diff(gold.offsets))
         known = (gold.codes >= 0) & (gold.codes < m)
-        found = np.zeros((gold.n, m), dtype=bool)
-        found[rows[known], gold.codes[known]] = True
-        return found
+        matrix = np.zeros((gold.n, m), dtype=bool)
+        matrix[gold.rows[known], gold.codes[known]] = True
+        return matrix
 
     @cached_property
     def total(self) -> int:
-        """The weight of all instances: their number, where all weigh the same."""
+        """The total weight of the instances: their number if they have no weights."""
         return self.case.gold.n if self.case.weights is None else total(self.case.weights)
 
     @cached_property
     def accepted_weight(self) -> int:
-        """The weight of the instances whose one label is among the acceptable answers of the gold."""
+        """The total weight of the instances whose predicted label is among the acceptable answers of the gold."""
         gold, chosen = self.case.gold.as_sets(), self.case.predicted.codes
-        assert gold.offsets is not None
-        owner = np.repeat(np.arange(gold.n), np.diff(gold.offsets))
+        owner = gold.rows
         hits = np.bincount(owner[gold.codes == chosen[owner]], minlength=gold.n)
         return _weighted_sum((hits > 0).astype(np.int64), self.case.weights)
 
     @cached_property
     def train_frequencies(self) -> Int | None:
-        """The training frequency of each declared class, if there are any; 0 where training lacks the class."""
-        given = self.spec.train_frequencies
-        if given is None:
+        """The training frequency of each declared class, 0 for a class that is not listed; None without frequencies."""
+        frequencies = self.spec.train_frequencies
+        if frequencies is None:
             return None
-        return np.array([given.get(name, 0) for name in self.spec.classes], dtype=np.int64)
+        return np.array([frequencies.get(name, 0) for name in self.spec.classes], dtype=np.int64)
 
     def tally(self, options: Mapping[str, str]) -> Tally:
-        """The counts under these options; made once per combination that matters for the task."""
-        reading = tuple(options[name] for name in TALLY_OPTIONS)
-        if self.spec.task != "multilabel":
-            reading = reading[:1]
-        if reading not in self._tallies:
-            make = _tally_multilabel if self.spec.task == "multilabel" else _tally_single_label
-            self._tallies[reading] = make(self.case, options)
-        return self._tallies[reading]
+        """The counts under these options; computed once per combination of the options that matter for the task."""
+        multilabel = self.spec.task == "multilabel"
+        # Only unknown_label matters for single-label data: a set of one is neither empty nor has duplicates.
+        key = tuple(options[name] for name in (TALLY_OPTIONS if multilabel else TALLY_OPTIONS[:1]))
+        make = _tally_multilabel if multilabel else _tally_single_label
+        return _get_or_make(self._tallies, key, lambda: make(self.case, options))
+
+
+def _get_or_make(cache: dict[Any, Any], key: Hashable, make: Callable[[], _T]) -> _T:
+    if key not in cache:
+        cache[key] = make()
+    value: _T = cache[key]
+    return value
 
 
 def _tally_single_label(case: EvaluationInput, options: Mapping[str, str]) -> Tally:
-    """Counts of one label per instance: histograms of codes shifted by one, so that bin 0 is 'nothing'."""
+    """Counts of one label per instance, from histograms of the codes plus one: bin 0 counts missing labels."""
     m, weights = len(case.spec.classes), case.weights
     n = case.gold.n if weights is None else total(weights)
     gold, predicted = case.gold.codes, case.predicted.codes
@@ -186,6 +190,7 @@ def _tally_single_label(case: EvaluationInput, options: Mapping[str, str]) -> Ta
     counts = ConfusionCounts(tp=tp, fp=chosen - tp, fn=support - tp, tn=n - support - chosen + tp)
     outside_fp, outside_fn = int(in_predicted[m + 1]), int(in_gold[m + 1])
     displaced = _count_displaced_true_negatives(gold, predicted, m, weights) if outside_fp or outside_fn else 0
+    # Every difference is exact: the histograms are int64, or Python integers where a sum of weights could overflow.
     return Tally(
         n=n,
         names=case.spec.classes,
@@ -204,32 +209,30 @@ def _tally_single_label(case: EvaluationInput, options: Mapping[str, str]) -> Ta
 def _count_displaced_true_negatives(
     gold: NDArray[np.int32], predicted: NDArray[np.int32], m: int, weights: Int | None
 ) -> int:
-    """The true negatives of single-label data whose place labels outside the vocabulary take; so many are wrong then."""
+    """How many true negatives of single-label data the labels outside the vocabulary turn into wrong decisions."""
     rows = np.flatnonzero((gold == m) | (predicted == m))
     g, p = gold[rows], predicted[rows]
-    strange = (g == m).astype(np.int64) + (p == m)
+    outside = (g == m).astype(np.int64) + (p == m)
     known = ((g >= 0) & (g < m)).astype(np.int64) + ((p >= 0) & (p < m))
-    return _weighted_sum(np.minimum(strange, m - known), None if weights is None else weights[rows])
+    return _weighted_sum(np.minimum(outside, m - known), None if weights is None else weights[rows])
 
 
 @dataclass(frozen=True, slots=True)
 class LabelPairs:
-    """Distinct (instance, class) pairs in order, how often each occurs, and what lay outside the vocabulary."""
+    """Distinct (instance, class) pairs in order, how often each occurs, and what lies outside the vocabulary."""
 
     keys: Int
     multiplicities: Int | None  # None: once each
     rows: Int
     codes: Int
-    outside: Int  # per instance: different labels outside the vocabulary
-    repeated: Int  # per instance: their repetitions, where those count
+    outside: Int  # per instance: distinct labels outside the vocabulary
+    repeated: Int  # per instance: repetitions of these labels, if repetitions count
 
 
 def sorted_label_pairs(labels: Labels, m: int, options: Mapping[str, str], *, drop_unknown: bool) -> LabelPairs:
     """Sort the labels of each instance: keys are row × 2^b + code, where code m is the empty set if that is a class."""
     labels = labels.as_sets()
-    assert labels.offsets is not None
-    n = labels.n
-    rows = np.repeat(np.arange(n, dtype=np.int64), np.diff(labels.offsets))
+    n, rows = labels.n, labels.rows
     codes = labels.codes.astype(np.int64)
     known = (codes >= 0) & (codes < m)
     counted = options["duplicates"] == "multiset"
@@ -246,7 +249,7 @@ def sorted_label_pairs(labels: Labels, m: int, options: Mapping[str, str], *, dr
         empty = np.flatnonzero(~filled)
         rows = np.concatenate([rows, empty])
         codes = np.concatenate([codes, np.full(len(empty), m, dtype=np.int64)])
-    bits = m.bit_length()  # to shift is many times quicker than to divide
+    bits = m.bit_length()  # a shift is many times faster than a division
     rows <<= bits
     rows |= codes
     keys, multiplicities = distinct_keys(rows, counted=counted)
@@ -254,7 +257,7 @@ def sorted_label_pairs(labels: Labels, m: int, options: Mapping[str, str], *, dr
 
 
 def distinct_keys(keys: Int, *, counted: bool) -> tuple[Int, Int | None]:
-    """The distinct keys in order; with `counted`, how often each occurred."""
+    """The distinct keys in order; with `counted`, also how often each occurs. Keys already in order are not sorted."""
     steps = np.diff(keys)
     if len(steps) and int(steps.min()) < 0:
         keys = np.sort(keys)
@@ -268,126 +271,109 @@ def distinct_keys(keys: Int, *, counted: bool) -> tuple[Int, Int | None]:
 def _tally_multilabel(case: EvaluationInput, options: Mapping[str, str]) -> Tally:
     """Counts of label sets from the sorted pairs of gold and prediction and their intersection."""
     m, n, weights = len(case.spec.classes), case.gold.n, case.weights
-    gold = sorted_label_pairs(case.gold, m, options, drop_unknown=False)
-    predicted = sorted_label_pairs(case.predicted, m, options, drop_unknown=options["unknown_label"] == "drop")
-    at, shared = search_sorted(predicted.keys, gold.keys)
-    overlap = None
-    if predicted.multiplicities is not None and gold.multiplicities is not None:
-        overlap = np.minimum(predicted.multiplicities[shared], gold.multiplicities[at[shared]])
+    matched = _match_pairs(case, options)
+    gold, predicted = matched.gold, matched.predicted
     as_class = options["empty_label"] == "as_class"
     size = m + as_class
     weight = n if weights is None else total(weights)
-    counts = _confusion_counts(
-        weight, _count_sides(gold, predicted, shared, overlap, by="codes", size=size, weights=weights)
-    )
-    sets = _count_sides(gold, predicted, shared, None, by="rows", size=n)
+    sets = matched.count_by("rows", n, repetitions=False)
     equal = (sets.hits == sets.gold) & (sets.hits == sets.predicted)
     equal &= (gold.outside == 0) & (predicted.outside == 0)
-    strange = predicted.outside + gold.outside
-    either, wrong = sets.gold + sets.predicted - sets.hits, sets.gold + sets.predicted - 2 * sets.hits
+    outside, wrong = predicted.outside + gold.outside, sets.gold + sets.predicted - 2 * sets.hits
     return Tally(
         n=weight,
         names=(*case.spec.classes, NO_LABEL) if as_class else case.spec.classes,
-        classes=counts,
+        classes=matched.count_by("codes", size, weights).tables(weight),
         outside_fp=_weighted_sum(predicted.outside + predicted.repeated, weights),
         outside_fn=_weighted_sum(gold.outside + gold.repeated, weights),
-        outside_tn=_weighted_sum(np.minimum(strange, size - either), weights),
+        outside_tn=_weighted_sum(np.minimum(outside, size - sets.either), weights),
         without_prediction=0,
         exact=_weighted_sum(equal.astype(np.int64), weights),
         cells=weight * size,
-        wrong_cells=_weighted_sum(np.minimum(wrong + strange, size), weights),
-        unknown_labels=_weighted_sum(strange, weights),
-        _count_instances=lambda: _count_instances(gold, predicted, shared, overlap, n=n, size=size, weights=weights),
+        wrong_cells=_weighted_sum(np.minimum(wrong + outside, size), weights),
+        unknown_labels=_weighted_sum(outside, weights),
+        _count_instances=lambda: matched.count_instances(n, size, weights),
     )
 
 
 def _weighted_sum(counts: Int, weights: Int | None) -> int:
-    """The sum of counts per instance, each as often as its instance weighs."""
+    """The exact sum of counts per instance, each times the weight of its instance."""
     return total(counts) if weights is None else total(multiply(counts, weights))
 
 
 @dataclass(frozen=True, slots=True)
 class _SideCounts:
-    """How many labels gold and prediction hold in each bin and share there; and the bins' sizes as sets."""
+    """The labels of gold and prediction in each bin, those that both have, and the distinct ones that either has."""
 
     gold: Int
     predicted: Int
     hits: Int
     either: Int
 
+    def tables(self, cells: int) -> ConfusionCounts:
+        """2×2 tables; true negatives are the `cells` of a bin without those where either side has the label."""
+        return ConfusionCounts(self.hits, self.predicted - self.hits, self.gold - self.hits, cells - self.either)
 
-def _count_sides(
-    gold: LabelPairs,
-    predicted: LabelPairs,
-    shared: NDArray[np.bool_],
-    overlap: Int | None,
-    *,
-    by: str,
-    size: int,
-    weights: Int | None = None,
-) -> _SideCounts:
-    """Histograms over classes (`by` codes) or instances (`by` rows).
 
-    `overlap` makes them count repetitions, `weights` (one per instance) how much each instance weighs.
+@dataclass(frozen=True, slots=True)
+class _MatchedPairs:
+    """The label pairs of gold and prediction, and which predicted pairs are in gold too (`shared`).
+
+    `overlap` has the repetitions that both sides have of each shared pair; None unless repetitions count.
     """
-    g, p = getattr(gold, by), getattr(predicted, by)
-    of_gold, of_predicted = (None if weights is None else weights[pairs.rows] for pairs in (gold, predicted))
-    of_hits = None if of_predicted is None else of_predicted[shared]
-    in_gold, in_predicted, hits = (
-        _histogram(bins, of, size) for bins, of in ((g, of_gold), (p, of_predicted), (p[shared], of_hits))
-    )
-    either = in_gold + in_predicted - hits
-    if overlap is None:
-        return _SideCounts(in_gold, in_predicted, hits, either)
-    in_gold = _histogram(g, _weighted_multiplicities(gold.multiplicities, of_gold), size)
-    in_predicted = _histogram(p, _weighted_multiplicities(predicted.multiplicities, of_predicted), size)
-    return _SideCounts(
-        in_gold, in_predicted, _histogram(p[shared], _weighted_multiplicities(overlap, of_hits), size), either
-    )
+
+    gold: LabelPairs
+    predicted: LabelPairs
+    shared: Mask
+    overlap: Int | None
+
+    def count_by(self, by: str, size: int, weights: Int | None = None, *, repetitions: bool = True) -> _SideCounts:
+        """Histograms over classes (`by` codes) or instances (`by` rows); `weights` has one number per instance."""
+        bins = [getattr(self.gold, by), getattr(self.predicted, by), getattr(self.predicted, by)[self.shared]]
+        rows = self.gold.rows, self.predicted.rows, self.predicted.rows[self.shared]
+        heavy: list[Any] = [None if weights is None else weights[part] for part in rows]
+        gold, predicted, hits = (_histogram(*part, size) for part in zip(bins, heavy, strict=True))
+        either = gold + predicted - hits
+        if repetitions and self.overlap is not None:
+            times: list[Any] = [self.gold.multiplicities, self.predicted.multiplicities, self.overlap]
+            if weights is not None:
+                times = [multiply(count, weight) for count, weight in zip(times, heavy, strict=True)]
+            gold, predicted, hits = (_histogram(*part, size) for part in zip(bins, times, strict=True))
+        return _SideCounts(gold, predicted, hits, either)
+
+    def count_instances(self, n: int, size: int, weights: Int | None) -> InstanceCounts:
+        """The tables of the n instances over `size` labels.
+
+        Labels outside the vocabulary enlarge the sets. They displace true negatives, as long as there are any.
+        """
+        sides, gold, predicted = self.count_by("rows", n), self.gold, self.predicted
+        table = sides.tables(size)
+        gold_outside, predicted_outside = gold.outside + gold.repeated, predicted.outside + predicted.repeated
+        tn = np.maximum(table.tn - gold.outside - predicted.outside, 0)
+        counts = ConfusionCounts(table.tp, table.fp + predicted_outside, table.fn + gold_outside, tn)
+        sizes = sides.gold + gold_outside, sides.predicted + predicted_outside, sides.predicted
+        return InstanceCounts(counts, *sizes, weights)
 
 
-def _weighted_multiplicities(counts: Int | None, weights: Int | None) -> Int | None:
-    return counts if weights is None or counts is None else multiply(counts, weights)
+def _match_pairs(case: EvaluationInput, options: Mapping[str, str]) -> _MatchedPairs:
+    m, drop = len(case.spec.classes), options["unknown_label"] == "drop"
+    gold = sorted_label_pairs(case.gold, m, options, drop_unknown=False)
+    predicted = sorted_label_pairs(case.predicted, m, options, drop_unknown=drop)
+    at, shared = search_sorted(predicted.keys, gold.keys)
+    overlap = None
+    if predicted.multiplicities is not None and gold.multiplicities is not None:
+        overlap = np.minimum(predicted.multiplicities[shared], gold.multiplicities[at[shared]])
+    return _MatchedPairs(gold, predicted, shared, overlap)
 
 
 def _histogram(bins: Int, weights: Int | None, size: int) -> Int:
-    if weights is not None and total(weights) >= 2**53:
-        return _exact_histogram(bins, weights, size)
-    return np.bincount(bins, weights=weights, minlength=size).astype(np.int64)  # exact: sums stay below 2**53
+    """The exact sum of the weights in each bin, or the number of entries.
 
-
-def _exact_histogram(bins: Int, weights: Int, size: int) -> Int:
-    """The same in Python's integers, where binary64 might round."""
-    found = np.zeros(size, dtype=object)
-    np.add.at(found, bins, weights.astype(object))
-    return found if max(found, default=0) >= 2**62 else found.astype(np.int64)
-
-
-def _confusion_counts(of: int, sides: _SideCounts) -> ConfusionCounts:
-    """2×2 tables from histograms; true negatives are the `of` cells less those where either side has the label."""
-    return ConfusionCounts(
-        tp=sides.hits, fp=sides.predicted - sides.hits, fn=sides.gold - sides.hits, tn=of - sides.either
-    )
-
-
-def _count_instances(
-    gold: LabelPairs,
-    predicted: LabelPairs,
-    shared: NDArray[np.bool_],
-    overlap: Int | None,
-    *,
-    n: int,
-    size: int,
-    weights: Int | None,
-) -> InstanceCounts:
-    """The tables of the instances over `size` labels; labels outside the vocabulary enlarge their sets.
-
-    They take the place of true negatives, as long as there are any.
+    `np.bincount` adds weights in binary64. That is exact while all of them together stay below 2**53, because every
+    partial sum is then an integer that binary64 holds; beyond it Python integers add up.
     """
-    sides = _count_sides(gold, predicted, shared, overlap, by="rows", size=n)
-    table = _confusion_counts(size, sides)
-    gold_outside, predicted_outside = gold.outside + gold.repeated, predicted.outside + predicted.repeated
-    tn = np.maximum(table.tn - gold.outside - predicted.outside, 0)
-    counts = ConfusionCounts(table.tp, table.fp + predicted_outside, table.fn + gold_outside, tn)
-    sizes = sides.gold + gold_outside, sides.predicted + predicted_outside, sides.predicted
-    return InstanceCounts(counts, *sizes, weights)
+    if weights is None or total(weights) < 2**53:
+        return np.bincount(bins, weights=weights, minlength=size).astype(np.int64)
+    sums = np.zeros(size, dtype=object)
+    np.add.at(sums, bins, weights.astype(object))
+    return sums if max(sums, default=0) >= 2**62 else sums.astype(np.int64)

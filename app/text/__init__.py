@@ -1,1 +1,1 @@
-"""Texts that people type: which names look alike, e-mail addresses, cells of spreadsheets."""
+"""Texts that people type or read: confusable names, e-mail addresses, spreadsheet cells, JSON pointers."""

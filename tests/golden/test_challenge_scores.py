@@ -85,7 +85,7 @@ def test_values_in_hierarchies_are_those_of_the_oracle(name: str) -> None:
     parents = GOLD_METADATA_KINDS["hierarchy"].parse(read(folder(name) / "hierarchy.json"))
     for system, values in read(folder(name) / "expected.json")["systems"].items():
         of = loaded(name, system, "gold")
-        of = replace(of, spec=replace(of.spec, hierarchy=Hierarchy.of(parents)))
+        of = replace(of, spec=replace(of.spec, hierarchy=Hierarchy.from_parents(parents)))
         wanted = list(tree_values(name, values.get("hierarchical") or values["gold"]["hierarchical"]))
         found = results(of, [text for text, _, _ in wanted], ORACLE)
         for text, number, tolerance in wanted:
@@ -100,7 +100,7 @@ def test_the_preset_of_hemkit_gives_its_values() -> None:
     for system, values in read(folder(name) / "expected.json")["systems"].items():
         expected = values["hierarchical"]["hemkit"]
         of = loaded(name, system, "gold")
-        of = replace(of, spec=replace(of.spec, hierarchy=Hierarchy.of(parents)))
+        of = replace(of, spec=replace(of.spec, hierarchy=Hierarchy.from_parents(parents)))
         for short, key in (("hF", "hierarchical_f1"), ("lca_F", "lca_f1"), ("lca_P", "lca_precision")):
             found = results(of, [key], {"preset": "hemkit"})[key]
             assert found.value == pytest.approx(expected[short], abs=1e-5, rel=0), (system, key)

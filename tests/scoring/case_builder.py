@@ -41,7 +41,9 @@ def case(
         spec.setdefault("positive_label", classes[0])
     multilabel = task == "multilabel"
     return EvaluationInput(
-        TaskSpec(task, tuple(classes), hierarchy=None if hierarchy is None else Hierarchy.of(hierarchy), **spec),
+        TaskSpec(
+            task, tuple(classes), hierarchy=None if hierarchy is None else Hierarchy.from_parents(hierarchy), **spec
+        ),
         labels(gold, classes, multilabel=multilabel),
         labels(predicted, classes, multilabel=multilabel),
         None if scores is None else np.array(scores, dtype=np.float64),

@@ -42,7 +42,7 @@ def decided(
 ) -> Labels:
     matrix = np.array(given_rows, dtype=np.float64)
     options = {"score_direction": "lower" if lower else "higher"}
-    made = ConfiguredDecisionRule.of(about, rule, single=matrix.shape[1] == 1, options=options)
+    made = ConfiguredDecisionRule.from_recipe(about, rule, single=matrix.shape[1] == 1, options=options)
     return decide_labels(made, about, matrix, positives)
 
 
@@ -174,7 +174,7 @@ def test_only_the_rule_that_asks_the_gold_is_applied_anew_to_a_split() -> None:
 
 def test_without_a_decision_only_sets_and_single_scores_of_binary_tasks_meet_a_threshold() -> None:
     rules = {
-        (task, single): ConfiguredDecisionRule.of(spec(task, 2), None, single=single, options={}).rule
+        (task, single): ConfiguredDecisionRule.from_recipe(spec(task, 2), None, single=single, options={}).rule
         for task in TASK_KINDS
         for single in (True, False)
     }

@@ -48,7 +48,7 @@ def nodes(size: int) -> list[str]:
 
 
 def made(parents: Parents, classes: list[str]) -> HierarchyDistances:
-    return HierarchyDistances(Ancestry(Hierarchy.of(parents), classes, joined=False))
+    return HierarchyDistances(Ancestry(Hierarchy.from_parents(parents), classes, joined=False))
 
 
 def searched(parents: Parents, classes: list[str], start: str) -> list[int]:

@@ -97,7 +97,7 @@ def test_distances_are_those_of_a_search_in_all_directions(data: st.DataObject) 
         for other in near[node] - found.keys():
             found[other] = found[node] + 1
             row.append(other)
-    ancestry = Ancestry(Hierarchy.of(parents), classes, joined=False)
+    ancestry = Ancestry(Hierarchy.from_parents(parents), classes, joined=False)
     others = np.arange(1, len(classes) + 1)
     lengths = HierarchyDistances(ancestry).between(np.full_like(others, classes.index(start) + 1), others, 1)
     assert lengths.tolist() == [found.get(name, -1) for name in classes]
@@ -222,7 +222,7 @@ def test_the_ancestors_of_every_class_are_found_in_one_pass(parents: int) -> Non
     size = 10_000
     chain = {f"n{at}": [f"n{at - up}" for up in range(1, parents + 1) if at >= up] for at in range(1, size)}
     classes = [f"n{at}" for at in range(size - 2000, size)]
-    shared = Ancestry(Hierarchy.of(chain), classes, joined=True).common()
+    shared = Ancestry(Hierarchy.from_parents(chain), classes, joined=True).common()
     assert len(shared) == size - 2000 + 1
 
 
@@ -231,7 +231,7 @@ def test_the_ancestors_of_every_class_are_found_in_one_pass(parents: int) -> Non
 def test_the_ancestors_of_every_class_are_those_of_each(data: st.DataObject) -> None:
     parents, nodes = data.draw(drawn_hierarchy(most_parents=3))
     classes = data.draw(st.lists(st.sampled_from(nodes), min_size=1, unique=True))
-    tree = Ancestry(Hierarchy.of(parents), classes, joined=data.draw(st.booleans()))
+    tree = Ancestry(Hierarchy.from_parents(parents), classes, joined=data.draw(st.booleans()))
     each = set.intersection(*(set(tree.above(label)) for label in tree.classes))
     assert tree.common() == each - ({VIRTUAL_ROOT} if len(classes) > 1 else {VIRTUAL_ROOT, 1})
 

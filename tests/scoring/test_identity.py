@@ -12,7 +12,7 @@ OWN: dict[str, Any] = {
     "task": "multiclass",
     "positive_label": None,
     "classes": ("a", "b"),
-    "beside": {"folds": {"t1": "1", "t2": "2"}},
+    "metadata": {"folds": {"t1": "1", "t2": "2"}},
 }
 
 
@@ -34,10 +34,10 @@ def test_it_is_a_name_for_a_file_and_the_same_every_time() -> None:
         ("positive_label", "a"),
         ("classes", ("b", "a")),
         ("classes", ("a", "b", "c")),
-        ("beside", {}),
-        ("beside", {"folds": {"t1": "1", "t2": "1"}}),
-        ("beside", {"groups": {"t1": "1", "t2": "2"}}),
-        ("beside", {"folds": {"t2": "2", "t1": "1"}}),
+        ("metadata", {}),
+        ("metadata", {"folds": {"t1": "1", "t2": "1"}}),
+        ("metadata", {"groups": {"t1": "1", "t2": "2"}}),
+        ("metadata", {"folds": {"t2": "2", "t1": "1"}}),
     ],
 )
 def test_whatever_scoring_depends_on_changes_it(field: str, value: Any) -> None:

@@ -22,7 +22,7 @@ NODES = ["1", "2", "4", "5", "10", "20", "30"]
 
 
 def fast(parents: Parents, classes: Sequence[str], *, joins: bool = True) -> Ancestry:
-    return Ancestry(Hierarchy.of(parents), classes, joined=joins)
+    return Ancestry(Hierarchy.from_parents(parents), classes, joined=joins)
 
 
 def numbered(labels: Iterable[str], classes: Sequence[str]) -> frozenset[int]:

@@ -26,7 +26,9 @@ FAULT = {"n1": ["n0"], "n2": ["n1"], "n3": ["n0"], "n4": ["n1"], "n5": ["n1"]}
 
 def found(parents: Parents, classes: Sequence[str], gold: Labels, predicted: Labels, *, joins: bool) -> GraphSizes:
     sets = (frozenset(classes.index(label) + 1 for label in side) for side in (gold, predicted))
-    return MinimalGraphFinder(Ancestry(Hierarchy.of(parents), classes, joined=joins)).sizes((next(sets), next(sets)))
+    return MinimalGraphFinder(Ancestry(Hierarchy.from_parents(parents), classes, joined=joins)).sizes(
+        (next(sets), next(sets))
+    )
 
 
 def same(sizes: GraphSizes, graphs: SmallestGraphs) -> bool:

@@ -59,7 +59,7 @@ def rearranged(of: EvaluationInput, random: Random) -> EvaluationInput:
         found,
         spec=replace(
             spec,
-            hierarchy=Hierarchy.of({node: shuffled(above, random) for node, above in nodes}),
+            hierarchy=Hierarchy.from_parents({node: shuffled(above, random) for node, above in nodes}),
             train_frequencies=dict(shuffled(list(spec.train_frequencies.items()), random)),
             cost_matrix={gold: dict(shuffled(list(row.items()), random)) for gold, row in costs},
         ),

@@ -21,7 +21,14 @@ def labels(rows: list[list[int]]) -> Labels:
 def as_rows(ranks: LabelRanks) -> list[dict[int, tuple[int, ...]]]:
     """For each instance what is known of each relevant label."""
     found: list[dict[int, tuple[int, ...]]] = [{} for _ in ranks.sizes]
-    columns = (ranks.above, ranks.tied, ranks.hits, ranks.relevant_tied, ranks.place, ranks.tied_declared_earlier)
+    columns = (
+        ranks.above,
+        ranks.tied,
+        ranks.relevant_above,
+        ranks.relevant_tied,
+        ranks.order_in_tie,
+        ranks.tied_declared_earlier,
+    )
     for row, code, *numbers in zip(ranks.rows.tolist(), ranks.codes.tolist(), *columns, strict=True):
         found[row][code] = tuple(int(number) for number in numbers)
     return found
@@ -49,7 +56,9 @@ def test_every_number_is_that_of_a_count(block: int, data: st.DataObject, m: int
     gold = data.draw(st.lists(st.lists(st.integers(0, m - 1), max_size=m + 1), min_size=n, max_size=n))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(label_ranking, "_BLOCK_SCORES", block)
-        ranks = rank_by_scores(np.array(scores, dtype=np.float64).reshape(n, m), RelevantLabels.of(labels(gold), m))
+        ranks = rank_by_scores(
+            np.array(scores, dtype=np.float64).reshape(n, m), RelevantLabels.from_gold(labels(gold), m)
+        )
         found = as_rows(ranks)
     assert found == [counted(row, set(own)) for row, own in zip(scores, gold, strict=True)]
     assert ranks.sizes.tolist() == [len(set(own)) for own in gold]
@@ -62,7 +71,7 @@ def test_a_list_ranks_its_labels_and_no_others(data: st.DataObject, m: int, n: i
     several = st.lists(st.integers(0, m - 1), unique=True)
     gold = data.draw(st.lists(several, min_size=n, max_size=n))
     sent = data.draw(st.lists(several, min_size=n, max_size=n))
-    found = as_rows(rank_by_order(labels(sent), RelevantLabels.of(labels(gold), m), m, SETS))
+    found = as_rows(rank_by_order(labels(sent), RelevantLabels.from_gold(labels(gold), m), m, SETS))
     for numbers, row, own in zip(found, sent, gold, strict=True):
         assert set(numbers) == set(own)
         for label, (above, tied, hits, among, *_) in numbers.items():
@@ -75,5 +84,5 @@ def test_a_list_ranks_its_labels_and_no_others(data: st.DataObject, m: int, n: i
 
 
 def test_labels_from_outside_the_vocabulary_have_no_rank() -> None:
-    relevant = RelevantLabels.of(labels([[2, 0, 2], [1]]), 2)
+    relevant = RelevantLabels.from_gold(labels([[2, 0, 2], [1]]), 2)
     assert (relevant.rows.tolist(), relevant.codes.tolist(), relevant.sizes.tolist()) == ([0, 1], [0, 1], [1, 1])

@@ -99,7 +99,7 @@ def test_the_order_of_the_instances_leaves_no_trace(rows: Rows, order: object) -
     order.shuffle(mixed)  # type: ignore[attr-defined]
     one, other = ranks(rows), ranks(mixed)
     assert (one.positives, one.negatives) == (other.positives, other.negatives)
-    for name in ("hits", "tied", "ahead"):
+    for name in ("positives_at_score", "tied", "ahead"):
         assert getattr(one, name).tolist() == getattr(other, name).tolist()
 
 

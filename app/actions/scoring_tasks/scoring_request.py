@@ -90,5 +90,5 @@ def _compute_gold_name(version: GoldVersion, challenge: Challenge) -> str:
         task=challenge.task,
         positive_label=challenge.positive_label,
         classes=version.classes,
-        beside=version.accessories,
+        metadata=version.accessories,
     )

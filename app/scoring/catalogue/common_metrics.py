@@ -1,4 +1,4 @@
-"""The metrics that most people ask for first, by task: what a list of all of them begins with."""
+"""The most common metrics by task, which lists of all metrics show first."""
 
 from collections.abc import Sequence
 
@@ -49,10 +49,10 @@ COMMON_METRIC_KEYS: dict[TaskKind, tuple[str, ...]] = {
         "ranking_loss",
     ),
 }
-"""Keys of the catalogue in the order in which they are shown; the two macro F1s stand next to each other."""
+"""Keys of the catalogue in display order; the two variants of macro F1 are adjacent."""
 
 
 def select_common_metrics(task: TaskKind, calls: Sequence[MetricCall]) -> list[MetricCall]:
-    """Those of the calls that belong to the common metrics of the task, in their order."""
+    """The calls of common metrics of the task, in display order."""
     by_key = {call.metric.key: call for call in calls}
     return [by_key[key] for key in COMMON_METRIC_KEYS[task] if key in by_key]

@@ -1,7 +1,7 @@
-"""The catalogue as JSON: every metric with its equation, and every call of one with its conventions filled in."""
+"""The catalogue as JSON: metrics with their equations, and calls of metrics with their parameters and conventions."""
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from functools import cache, lru_cache
 from typing import Any
 
@@ -20,9 +20,15 @@ from app.scoring.metrics.equation_wording import (
     symbols_of_metric,
 )
 
+_EXAMPLE_FIELDS = (
+    "task", "classes", "gold", "predicted", "positive_label", "train_frequencies", "scores", "hierarchy", "folds",
+    "groups", "class_weights", "cost_matrix",
+)  # fmt: skip
+"""The fields of an example in the order of its description; those that are None are left out."""
+
 
 def describe_metric(metric: Metric) -> dict[str, Any]:
-    """Everything that is declared about a metric: the general equation, and the conventions that hold by default."""
+    """The full declaration of a metric, with the general equation and the default conventions."""
     return _description(metric, default_call(metric)) | {
         "equation": render_equation(general_equation(metric)),
         "symbols": symbols_of_metric(metric),
@@ -30,7 +36,7 @@ def describe_metric(metric: Metric) -> dict[str, Any]:
 
 
 def explain_call(call: MetricCall) -> dict[str, Any]:
-    """The same about a metric as it was asked for: the equation as used, each parameter and option with its value."""
+    """The full declaration of a call's metric, with the equation as used and the values of parameters and options."""
     return _description(call.metric, call) | {
         "key": call.text,
         "equation": render_equation(equation_of(call)),
@@ -39,7 +45,7 @@ def explain_call(call: MetricCall) -> dict[str, Any]:
 
 
 def default_call(metric: Metric) -> MetricCall:
-    """A metric with nothing said: parameters that have no default are not there."""
+    """The call of a metric with defaults only; parameters without a default are absent."""
     params = {param.name: param.default for param in metric.params if param.default is not None}
     return MetricCall(metric, params, DEFAULTS, metric.key, metric.key)
 
@@ -60,21 +66,14 @@ def _description(metric: Metric, call: MetricCall) -> dict[str, Any]:
         "needs": list(metric.needs),
         "needs_meanings": {need: NEED_MEANINGS[need] for need in metric.needs},
         "direction": metric.direction,
-        "range": _finite_range(metric),
+        "range": _finite_bounds(metric.range),
         "params": [_describe_param(param) | {"value": call.params.get(param.name)} for param in metric.params],
         "options": [describe_option(OPTIONS[name]) | {"value": call.options[name]} for name in metric.options],
         "properties": {
-            "symmetric": properties.symmetric,
-            "prevalence_sensitive": properties.prevalence_sensitive,
-            "count_based": properties.count_based,
-            "ordinal": properties.ordinal,
+            name: getattr(properties, name) for name in ("symmetric", "prevalence_sensitive", "count_based", "ordinal")
         },
         "significant_digits": properties.significant_digits,
-        "granularity": {
-            "name": metric.granularity.name,
-            "meaning": metric.granularity.meaning,
-            "separating": metric.granularity.separating,
-        },
+        "granularity": {name: getattr(metric.granularity, name) for name in ("name", "meaning", "separating")},
         "scalar": metric.scalar,
         "acceptable_sets": metric.acceptable,
         "weights": metric.supports_weights,
@@ -86,7 +85,7 @@ def _description(metric: Metric, call: MetricCall) -> dict[str, Any]:
 
 
 def describe_call(call: MetricCall) -> dict[str, Any]:
-    """What a board shows beside a metric: the equation as used and the conventions behind it."""
+    """The description of a call on a leaderboard: the equation as used and its conventions."""
     return {
         "key": call.text,
         "metric": call.metric.key,
@@ -94,7 +93,7 @@ def describe_call(call: MetricCall) -> dict[str, Any]:
         "equation": render_equation(equation_of(call)),
         "symbols": symbols_of_call(call),
         "direction": call.metric.direction,
-        "range": _finite_range(call.metric),
+        "range": _finite_bounds(call.metric.range),
         "params": dict(call.params),
         "options": {name: call.options[name] for name in call.metric.options},
         "conventions": convention_sentences(call),
@@ -115,14 +114,14 @@ def describe_option(option: Option) -> dict[str, Any]:
 
 
 def search_metrics(task: TaskKind | None = None, needs: Collection[str] = (), words: str = "") -> list[Metric]:
-    """The metrics for a task that have these needs and all these words in key, names, family or source."""
-    wanted = words.lower().split()
+    """The metrics for a task that have all these needs, and all these words in key, names, family or source."""
+    search_words = words.lower().split()
     return [
         metric
         for metric in CATALOGUE.values()
         if (task is None or task in metric.tasks)
         and set(needs) <= set(metric.needs)
-        and all(word in _search_text(metric) for word in wanted)
+        and all(word in _search_text(metric) for word in search_words)
     ]
 
 
@@ -136,21 +135,21 @@ def render_equation(latex: str) -> dict[str, str]:
     return {"latex": latex, "mathml": _latex_to_mathml(latex)}
 
 
-@lru_cache(maxsize=4096)  # the values of parameters are the askers', so there is no end to them
+@lru_cache(maxsize=4096)  # bounded, because users choose the values of parameters in equations
 def _latex_to_mathml(latex: str) -> str:
-    # imported when the first equation is shown: scoring and the command line's help do without it
+    # Imported for the first equation only: scoring and the command line's help do not need it.
     from latex2mathml.converter import convert  # noqa: PLC0415
 
     return str(convert(latex, display="block"))
 
 
-def _finite_range(metric: Metric) -> list[float | None]:
-    """The least and the greatest value; None where there is no bound."""
-    return [None if math.isinf(end) else end for end in metric.range]
+def _finite_bounds(ends: tuple[float, float]) -> list[float | None]:
+    """The lowest and the highest value; None for an unbounded end."""
+    return [None if math.isinf(end) else end for end in ends]
 
 
 def _describe_param(param: Param) -> dict[str, Any]:
-    bounds = None if param.bounds is None else [None if math.isinf(end) else end for end in param.bounds]
+    bounds = None if param.bounds is None else _finite_bounds(param.bounds)
     meanings = dict(zip(param.values, param.value_meanings, strict=False))
     return {
         "name": param.name,
@@ -164,52 +163,39 @@ def _describe_param(param: Param) -> dict[str, Any]:
 
 
 def task_hints(metric: Metric) -> dict[str, str]:
-    """What is meant for other tasks, each hint once with the tasks that it is for."""
-    found: dict[str, list[str]] = {}
+    """The hints on what to use for other tasks, each with the tasks that it is for."""
+    tasks_by_hint: dict[str, list[str]] = {}
     for task, hint in metric.hints.items():
-        found.setdefault(hint, []).append(task)
-    return {hint: ", ".join(tasks) for hint, tasks in found.items()}
+        tasks_by_hint.setdefault(hint, []).append(task)
+    return {hint: ", ".join(tasks) for hint, tasks in tasks_by_hint.items()}
 
 
 def presets_of(metric: Metric) -> list[dict[str, Any]]:
-    """The presets that say something about a metric: each with the options and parameters of it that it sets."""
+    """The presets that set an option or parameter of a metric, each with what it sets."""
     known = {*metric.options, *(param.name for param in metric.params)}
-    found = []
+    described = []
     for preset in PRESETS.values():
-        said = {name: value for name, value in preset.for_key(metric.key).items() if name in known}
-        if said:
-            found.append({"name": preset.name, "tool": preset.tool, "options": said})
-    return found
+        options = {name: value for name, value in preset.for_key(metric.key).items() if name in known}
+        if options:
+            described.append({"name": preset.name, "tool": preset.tool, "options": options})
+    return described
 
 
 @cache
 def _describe_example(key: str) -> dict[str, Any]:
     metric = CATALOGUE[key]
     example = metric.example
-    shown: dict[str, Any] = {
-        "task": example.task,
-        "classes": list(example.classes),
-        "gold": [list(labels) if isinstance(labels, tuple) else labels for labels in example.gold],
-        "predicted": [list(labels) if isinstance(labels, tuple) else labels for labels in example.predicted],
-    }
-    if example.positive_label is not None:
-        shown["positive_label"] = example.positive_label
-    if example.train_frequencies is not None:
-        shown["train_frequencies"] = dict(example.train_frequencies)
-    if example.scores is not None:
-        shown["scores"] = [list(row) for row in example.scores]
-    if example.hierarchy is not None:
-        shown["hierarchy"] = {child: list(parents) for child, parents in example.hierarchy.items()}
-    for name in ("folds", "groups"):
-        if getattr(example, name) is not None:
-            shown[name] = list(getattr(example, name))
-    if example.class_weights is not None:
-        shown["class_weights"] = dict(example.class_weights)
-    if example.cost_matrix is not None:
-        shown["cost_matrix"] = {label: dict(costs) for label, costs in example.cost_matrix.items()}
+    fields = {name: _to_json(getattr(example, name)) for name in _EXAMPLE_FIELDS}
     return {
-        **shown,
+        **{name: value for name, value in fields.items() if value is not None},
         "params": dict(example.params),
         "value": example.value,
         **worked_examples.explain_example_value(metric),
     }
+
+
+def _to_json(value: Any) -> Any:
+    """A declared value as JSON: tuples become lists and mappings objects, at every level."""
+    if isinstance(value, Mapping):
+        return {key: _to_json(item) for key, item in value.items()}
+    return [_to_json(item) for item in value] if isinstance(value, tuple) else value

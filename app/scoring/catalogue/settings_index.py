@@ -1,4 +1,4 @@
-"""Settings and presets with the metrics that they concern, and the words for what a parameter takes."""
+"""Describes settings and presets with the metrics that they affect, and the values that a parameter accepts."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,22 +10,22 @@ from app.scoring.declaration.presets import Preset, key_matches
 
 
 def all_settings() -> dict[str, dict[Param, list[str]]]:
-    """Every parameter with a default, by name: its declarations, each with the keys of the metrics that have it so."""
-    found: dict[str, dict[Param, list[str]]] = {}
+    """Every parameter with a default, by name: its distinct declarations, each with the keys of its metrics."""
+    settings: dict[str, dict[Param, list[str]]] = {}
     for metric in CATALOGUE.values():
         for param in metric.params:
             if param.default is not None:
-                found.setdefault(param.name, {}).setdefault(param, []).append(metric.key)
-    return dict(sorted(found.items()))
+                settings.setdefault(param.name, {}).setdefault(param, []).append(metric.key)
+    return dict(sorted(settings.items()))
 
 
 def has_option(metric: Metric, name: str) -> bool:
-    """Whether an option or a setting concerns a metric."""
+    """Whether a metric has an option or a setting of this name."""
     return name in metric.options or any(param.name == name for param in metric.params)
 
 
 def value_meaning(name: str, value: str) -> str:
-    """What a value of a convention or of a setting means."""
+    """The meaning of a value of a convention option or of a setting."""
     if name in OPTIONS:
         values = dict(zip(OPTIONS[name].values, OPTIONS[name].value_meanings, strict=True))
         return values.get(value, OPTIONS[name].meaning)
@@ -37,7 +37,7 @@ def value_meaning(name: str, value: str) -> str:
 
 
 def describe_preset(preset: Preset) -> dict[str, Any]:
-    """A preset with every option that it sets: for all metrics, and for some keys; with what each value means."""
+    """A preset with every option that it sets, for all metrics and for some keys, and the meaning of each value."""
     return {
         "name": preset.name,
         "tool": preset.tool,
@@ -57,7 +57,7 @@ def _describe_options(options: Mapping[str, str]) -> list[dict[str, str]]:
 
 
 def _matching_keys(pattern: str, options: Mapping[str, str]) -> list[str]:
-    """The keys that fit a pattern and that its options concern."""
+    """The keys that match a pattern and whose metrics have one of its options."""
     return [
         metric.key
         for metric in CATALOGUE.values()
@@ -66,7 +66,7 @@ def _matching_keys(pattern: str, options: Mapping[str, str]) -> list[str]:
 
 
 def describe_bounds(bounds: Sequence[float | None]) -> str:
-    """The words for a least and a greatest value, None where there is none."""
+    """The words for a lowest and a highest value, None for an unbounded end."""
     low, high = bounds
     if low is None:
         return "any number" if high is None else f"up to {_format_bound(high)}"
@@ -78,15 +78,10 @@ def _format_bound(number: float) -> str:
 
 
 def describe_accepted_values(param: Mapping[str, Any]) -> str:
-    """What a described parameter takes, and where it must be given."""
+    """What a described parameter accepts, with its default or the tasks that require it."""
     kind = {"number": "a number", "whole": "a whole number", "label": "a label"}.get(param["kind"], "")
     if param["bounds"] is not None and kind:
-        low, high = param["bounds"]
-        kind += (
-            f" {describe_bounds(param['bounds'])}"
-            if low is None or high is None
-            else f" from {describe_bounds(param['bounds'])}"
-        )
-    usual = f"by default {param['default']}"
-    due = f"needed for {', '.join(param['required_for'])}" if param["required_for"] else "may be left away"
-    return "; ".join(filter(None, [kind, usual if param["default"] is not None else due]))
+        kind += f" {'' if None in param['bounds'] else 'from '}{describe_bounds(param['bounds'])}"
+    default = f"by default {param['default']}"
+    required = f"needed for {', '.join(param['required_for'])}" if param["required_for"] else "may be left away"
+    return "; ".join(filter(None, [kind, default if param["default"] is not None else required]))

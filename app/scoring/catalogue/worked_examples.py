@@ -1,4 +1,4 @@
-"""Worked examples computed: what the number of an example comes from, class by class or instance by instance."""
+"""Computes worked examples: the value of a metric's example, with its counts by class or by instance."""
 
 import json
 import re
@@ -29,13 +29,13 @@ _AVERAGE_SUFFIXES = tuple(average.suffix for average in AVERAGES if average.suff
 
 
 def example_input(example: Example) -> EvaluationInput:
-    """The data of an example as metrics see them."""
+    """The data of an example as an evaluation input."""
     spec = TaskSpec(
         example.task,
         example.classes,
         example.positive_label,
         example.train_frequencies,
-        hierarchy=None if example.hierarchy is None else Hierarchy.of(example.hierarchy),
+        hierarchy=None if example.hierarchy is None else Hierarchy.from_parents(example.hierarchy),
         cost_matrix=example.cost_matrix,
         class_weights=example.class_weights,
     )
@@ -69,9 +69,9 @@ def _example_grouping(parts: Sequence[str] | None) -> Grouping | None:
 
 
 def explain_example_value(metric: Metric) -> dict[str, Any]:
-    """What the number of the example comes from, by classes and by instances, as far as it comes from either.
+    """The counts and parts behind the value of the example, by class and by instance where the metric has them.
 
-    Of a metric that is no single number, its data.
+    For a metric that is not a single number, its data.
     """
     if not metric.scalar:
         return {"data": _example_result(metric).data}
@@ -82,7 +82,7 @@ def explain_example_value(metric: Metric) -> dict[str, Any]:
 
 
 def _class_rows(case: EvaluationInput, metric: Metric, signs: set[str]) -> Rows:
-    """For each class the counts that the equation names, and the measure that the metric averages."""
+    """For each class, the counts that the equation names and the measure that the metric averages."""
     names = _columns_in_equation(signs, metric, ("", "_j", "_k"), _COUNT_COLUMNS) + _columns_in_equation(
         signs, metric, ("_j", "_k"), _SIZE_COLUMNS
     )
@@ -97,7 +97,7 @@ def _class_rows(case: EvaluationInput, metric: Metric, signs: set[str]) -> Rows:
 
 
 def _instance_rows(case: EvaluationInput, metric: Metric, signs: set[str]) -> Rows:
-    """For each instance the counts that the equation names; and its value alone, where the metric is the mean of those."""
+    """For each instance, the counts that the equation names, and its own value if the metric is the mean of these."""
     names = _columns_in_equation(signs, metric, ("_i",), _COUNT_COLUMNS)
     columns = _count_columns(EvaluationContext(case).tally(DEFAULTS).instances.counts, names) if names else {}
     if _MEAN_EQUATION.match(general_equation(metric)):
@@ -108,7 +108,7 @@ def _instance_rows(case: EvaluationInput, metric: Metric, signs: set[str]) -> Ro
 def _columns_in_equation(
     signs: set[str], metric: Metric, indices: Sequence[str], columns: Mapping[str, str]
 ) -> list[str]:
-    """Which columns of counts stand in the equation with one of these indices."""
+    """The columns of counts that occur in the equation with one of these indices."""
     if LABELS not in metric.needs:
         return []
     return [column for sign, column in columns.items() if any(sign + index in signs for index in indices)]
@@ -119,7 +119,7 @@ def _count_columns(counts: ConfusionCounts, names: Sequence[str]) -> dict[str, l
 
 
 def _averaged_measure_keys(metric: Metric, signs: set[str]) -> list[str]:
-    """The keys of what the metric averages over the classes."""
+    """The keys of the measures that the metric averages over the classes."""
     if {"P_j", "R_j"} <= signs:
         return ["precision", "recall"]
     for suffix in _AVERAGE_SUFFIXES:
@@ -129,25 +129,25 @@ def _averaged_measure_keys(metric: Metric, signs: set[str]) -> list[str]:
     return []
 
 
-def _is_averaged_measure(one: Metric, other: Metric) -> bool:
-    """Whether one may be the measure that the other averages; a mean of folds is taken fold by fold."""
-    return set(one.needs) == set(other.needs) - {TRAIN_FREQUENCIES} and FOLDS not in one.needs
+def _is_averaged_measure(measure: Metric, average: Metric) -> bool:
+    """Whether the second metric may average the first over the classes; averages over folds are taken fold by fold."""
+    return set(measure.needs) == set(average.needs) - {TRAIN_FREQUENCIES} and FOLDS not in measure.needs
 
 
 def _measure_by_class(case: EvaluationInput, metric: Metric, key: str) -> list[float | None]:
-    """The measure of each class."""
+    """The value of a measure for each class."""
     names = {param.name for param in CATALOGUE[key].params}
     params = {name: value for name, value in metric.example.params.items() if name in names}
     calls = [
         parse_metric({"key": key, "params": params | {"label": label}}, task=case.spec.task)
         for label in case.spec.classes
     ]
-    found = evaluate(case, calls)
-    return [_round_value(found[call.text].value) for call in calls]
+    results = evaluate(case, calls)
+    return [_round_value(results[call.text].value) for call in calls]
 
 
 def _value_of_instance(case: EvaluationInput, metric: Metric, row: int) -> float | None:
-    """The metric of one instance."""
+    """The value of the metric on a single instance."""
     call = parse_metric({"key": metric.key, "params": dict(metric.example.params)}, task=case.spec.task)
     return _round_value(evaluate(case.take(np.array([row])), [call])[call.text].value)
 
@@ -157,7 +157,7 @@ def _round_value(value: float | None) -> float | None:
 
 
 def example_data_rows(metric: Metric) -> Rows:
-    """The data of the example as a table: labels, scores and parts of each instance, as far as the metric uses them."""
+    """The data of the example as a table: the labels, scores and parts of each instance that the metric uses."""
     example = metric.example
     columns: dict[str, Sequence[Any]] = {"gold": [_format_labels(row) for row in example.gold]}
     if LABELS in metric.needs or example.scores is None:
@@ -175,12 +175,12 @@ def example_data_rows(metric: Metric) -> Rows:
 
 
 def _format_labels(row: Any) -> str:
-    """A label, or labels side by side; a dash where there are none."""
+    """A label, or several joined by commas; a dash if there are none."""
     return (", ".join(row) or "–") if isinstance(row, tuple) else "–" if row is None else str(row)
 
 
 def format_example_value(metric: Metric) -> str:
-    """The value of the example: a fraction with its decimal, a decimal, or JSON where the metric is no single number."""
+    """The value of the example: a fraction with its decimal, a decimal, or JSON if it is not a single number."""
     text = metric.example.value
     if not metric.scalar:
         return _format_json(_example_result(metric).data)

@@ -1,4 +1,4 @@
-"""The rules by which hard labels follow from scores, declared with what each takes; a recipe names one."""
+"""Decision rules: how hard labels follow from scores. A recipe names one with its fields."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -27,21 +27,21 @@ def _is_count(value: Any) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class DecisionRule:
-    """A rule: for which tasks, what it means, and the fields that it takes beside its name."""
+    """A rule: the tasks that it is for, its meaning, and the fields that it takes with a check of their values."""
 
     tasks: tuple[TaskKind, ...]
     meaning: str
     fields: Mapping[str, Callable[[Any], bool]] = field(default_factory=dict)
 
     def accepts_field(self, name: str, value: Any) -> bool:
-        """Whether this field with this value belongs to the rule."""
+        """Whether the rule takes this field with this value."""
         return name in self.fields and self.fields[name](value)
 
 
 DECISION_RULES: dict[str, DecisionRule] = {
     "argmax": DecisionRule(
         ("binary", "multiclass"),
-        "the label with the highest score, the one declared first on ties; a single score of the positive label is held against 1 less it",
+        "the label with the highest score, the one declared first on ties; a single score of the positive label is compared with 1 minus that score",
     ),
     "threshold": DecisionRule(
         TASK_KINDS,
@@ -62,7 +62,7 @@ DECISION_RULES: dict[str, DecisionRule] = {
 
 @dataclass(frozen=True, slots=True)
 class ConfiguredDecisionRule:
-    """A rule with its fields, ready to be applied; `lower`: lower scores speak for a label."""
+    """A rule with its fields, ready to be applied; `lower`: lower scores mean more confidence."""
 
     rule: str
     threshold: float = 0.5
@@ -71,22 +71,22 @@ class ConfiguredDecisionRule:
     lower: bool = False
 
     @classmethod
-    def of(
-        cls, spec: TaskSpec, given: Mapping[str, Any] | None, *, single: bool, options: Mapping[str, str]
+    def from_recipe(
+        cls, spec: TaskSpec, decision: Mapping[str, Any] | None, *, single: bool, options: Mapping[str, str]
     ) -> "ConfiguredDecisionRule":
-        """The rule of a recipe, or the default: the best label of exclusive classes, else each that reaches 0.5.
+        """The rule of a recipe, or the default: the best label of exclusive classes, else each label that reaches 0.5.
 
-        `single`: the file gives the score of the positive label alone, so the default is the threshold too.
+        `single`: the file has only the score of the positive label; then the default is the threshold too.
         """
         default = "threshold" if spec.task == "multilabel" or (single and spec.task == "binary") else "argmax"
-        given = given or {"rule": default}
+        fields = decision or {"rule": default}
         lower = options.get("score_direction") == "lower"
-        k = int(given.get("k", 1))
-        return cls(given["rule"], float(given.get("threshold", 0.5)), bool(given.get("strict", False)), k, lower)
+        k = int(fields.get("k", 1))
+        return cls(fields["rule"], float(fields.get("threshold", 0.5)), bool(fields.get("strict", False)), k, lower)
 
 
 def describe_rule(rule: ConfiguredDecisionRule) -> str:
-    """The rule in words, with its number."""
+    """The rule in words, with its threshold or k."""
     if rule.rule == "threshold":
         sign = ("<" if rule.lower else ">") + ("" if rule.strict else "=")
         return f"threshold (score {sign} {format_decimal(Decimal(repr(rule.threshold)))})"
@@ -96,7 +96,7 @@ def describe_rule(rule: ConfiguredDecisionRule) -> str:
 def decide_labels_with_gold(
     rule: ConfiguredDecisionRule, spec: TaskSpec, gold: Labels, scores: Matrix, weights: Weights = None
 ) -> Labels:
-    """The hard labels that `decide_labels` makes of scores, knowing the gold of the same instances and what they weigh."""
+    """Call `decide_labels` with the number of positives counted in the gold of the same instances."""
     positives = 0
     if spec.positive_label is not None:
         chosen = np.asarray(gold.codes == spec.classes.index(spec.positive_label))
@@ -105,7 +105,10 @@ def decide_labels_with_gold(
 
 
 def redecide_subset(rule: ConfiguredDecisionRule | None, case: EvaluationInput) -> EvaluationInput:
-    """A case of some of the rows with what these rows alone decide; without a rule the labels are those sent."""
+    """A subset of the instances, with `top_n_positive` applied to the subset alone.
+
+    Other rules decide each instance separately, so the labels stay as they are; so do they without a rule.
+    """
     if rule is None or rule.rule != "top_n_positive" or case.scores is None:
         return case
     labels = decide_labels_with_gold(rule, case.spec, case.gold, case.scores, case.weights)
@@ -115,48 +118,47 @@ def redecide_subset(rule: ConfiguredDecisionRule | None, case: EvaluationInput) 
 def decide_labels(
     rule: ConfiguredDecisionRule, spec: TaskSpec, scores: Matrix, positives: int, weights: Weights = None
 ) -> Labels:
-    """Hard labels of n × m scores in the order of the classes (binary: or n × 1 of the positive label).
+    """Hard labels for n × m scores in the order of the classes (binary tasks also: n × 1 for the positive label).
 
-    Where scores are NaN nothing was predicted. `positives` is how often the positive label occurs in gold; with
-    `weights`, its instances count as often as they weigh. Labels of a set come with the best first. Source: contract,
+    An instance with a NaN score has no prediction. `positives` is how often the positive label occurs in gold; with
+    `weights`, the total weight of these instances. Labels of a set come with the best first. Source: contract,
     section 2; catalogue, row 36.
     """
-    given = np.asarray(~np.isnan(scores).any(axis=1))
-    best = -scores if rule.lower else scores
+    present = np.asarray(~np.isnan(scores).any(axis=1))
+    oriented = -scores if rule.lower else scores
     if spec.task == "multilabel":
-        return _decide_label_sets(rule, best, given)
-    if spec.task == "binary" and (best.shape[1] == 1 or rule.rule != "argmax"):
-        codes = _decide_binary(rule, spec, best, given, positives=positives, weights=weights)
+        return _decide_label_sets(rule, oriented, present)
+    if spec.task == "binary" and (oriented.shape[1] == 1 or rule.rule != "argmax"):
+        codes = _decide_binary(rule, spec, oriented, present, positives=positives, weights=weights)
     else:
-        codes = np.argmax(np.where(given[:, None], best, 0.0), axis=1).astype(np.int32)
+        codes = np.argmax(np.where(present[:, None], oriented, 0.0), axis=1).astype(np.int32)
         if rule.rule == "threshold":
-            codes[~_reaches_threshold(rule, np.take_along_axis(best, codes[:, None].astype(np.int64), 1)[:, 0])] = (
-                MISSING_CODE
-            )
-    codes[~given] = MISSING_CODE
+            best = oriented[np.arange(len(codes)), codes]
+            codes[~_reaches_threshold(rule, best)] = MISSING_CODE
+    codes[~present] = MISSING_CODE
     return Labels(codes)
 
 
-def _reaches_threshold(rule: ConfiguredDecisionRule, best: Matrix) -> NDArray[np.bool_]:
-    """Where scores (already turned, so that higher is better) reach the threshold."""
-    cut = -rule.threshold if rule.lower else rule.threshold
-    return np.asarray(best > cut if rule.strict else best >= cut)
+def _reaches_threshold(rule: ConfiguredDecisionRule, oriented: Matrix) -> NDArray[np.bool_]:
+    """Whether scores reach the threshold; they are oriented already, so that higher is better."""
+    threshold = -rule.threshold if rule.lower else rule.threshold
+    return np.asarray(oriented > threshold if rule.strict else oriented >= threshold)
 
 
 def _decide_binary(
     rule: ConfiguredDecisionRule,
     spec: TaskSpec,
-    best: Matrix,
-    given: NDArray[np.bool_],
+    oriented: Matrix,
+    present: NDArray[np.bool_],
     *,
     positives: int,
     weights: Weights,
 ) -> NDArray[np.int32]:
     code = spec.classes.index(spec.positive_label or "")
-    own = best[:, 0] if best.shape[1] == 1 else best[:, code]
+    own = oriented[:, 0] if oriented.shape[1] == 1 else oriented[:, code]
     if rule.rule == "top_n_positive":
-        chosen = _select_top(own, given, positives, weights)
-    elif rule.rule == "argmax":  # of s and 1 - s
+        chosen = _select_top(own, present, positives, weights)
+    elif rule.rule == "argmax":  # of s and 1 - s; on a tie the class declared first wins
         middle = -0.5 if rule.lower else 0.5
         chosen = own >= middle if code == 0 else own > middle
     else:
@@ -164,26 +166,24 @@ def _decide_binary(
     return np.where(chosen, code, 1 - code).astype(np.int32)
 
 
-def _select_top(own: Matrix, given: NDArray[np.bool_], count: int, weights: Weights) -> NDArray[np.bool_]:
-    """The `count` best; where the cut goes through equal scores, all of those are left out: no order may decide."""
-    values, places = np.unique(-own[given], return_inverse=True)  # the best first
+def _select_top(own: Matrix, present: NDArray[np.bool_], count: int, weights: Weights) -> NDArray[np.bool_]:
+    """The `count` best; leaves out all scores that are tied across the cut, so that no row order can matter."""
+    values, positions = np.unique(-own[present], return_inverse=True)  # the best first
     sizes = np.zeros(len(values), dtype=np.int64)
-    np.add.at(sizes, places, 1 if weights is None else weights[given])
+    np.add.at(sizes, positions, 1 if weights is None else weights[present])
     chosen = np.zeros(len(own), dtype=bool)
-    chosen[given] = (np.cumsum(sizes) <= count)[places]
+    chosen[present] = (np.cumsum(sizes) <= count)[positions]
     return chosen
 
 
-def _decide_label_sets(rule: ConfiguredDecisionRule, best: Matrix, given: NDArray[np.bool_]) -> Labels:
-    n, m = best.shape
+def _decide_label_sets(rule: ConfiguredDecisionRule, oriented: Matrix, present: NDArray[np.bool_]) -> Labels:
+    n, m = oriented.shape
     if rule.rule == "top_k":
-        order = np.argsort(-np.where(given[:, None], best, 0.0), axis=1, kind="stable")[:, : min(rule.k, m)]
-        sizes = np.where(given, order.shape[1], 0)
-        codes = order[given].ravel()
+        order = np.argsort(-np.where(present[:, None], oriented, 0.0), axis=1, kind="stable")[:, : min(rule.k, m)]
+        sizes = np.where(present, order.shape[1], 0)
+        codes = order[present].ravel()
     else:
-        rows, codes = np.nonzero(_reaches_threshold(rule, best) & given[:, None])
-        codes = codes[np.lexsort((codes, -best[rows, codes], rows))]
+        rows, codes = np.nonzero(_reaches_threshold(rule, oriented) & present[:, None])
+        codes = codes[np.lexsort((codes, -oriented[rows, codes], rows))]
         sizes = np.bincount(rows, minlength=n)
-    offsets = np.zeros(n + 1, dtype=np.int64)
-    np.cumsum(sizes, out=offsets[1:])
-    return Labels(codes.astype(np.int32), offsets)
+    return Labels(codes.astype(np.int32), np.concatenate([[0], np.cumsum(sizes)]))

@@ -1,4 +1,4 @@
-"""What may stand beside gold: training frequencies, weights, a hierarchy, costs, folds, groups, each declared once."""
+"""Gold metadata: training frequencies, class weights, a hierarchy, costs, folds and groups; one declaration each."""
 
 import json
 import unicodedata
@@ -13,80 +13,80 @@ from app.scoring.declaration.metric_syntax import pluralize
 from app.scoring.declaration.task import TaskKind, TaskSpec
 from app.scoring.evaluation_input import Grouping
 from app.scoring.hierarchy.hierarchy import Hierarchy
+from app.text.json_pointer import json_pointer
 
 MAX_TRAIN_FREQUENCY = 2**53
-CLASS_WEIGHT_RANGE = (1e-12, 1e12)  # the least and the greatest class weight that is not 0
+CLASS_WEIGHT_RANGE = (1e-12, 1e12)  # the smallest and the largest class weight other than 0
 MAX_COST = 1e12
-MAX_FOLDS = 1000  # each is scored by itself
-_MAX_LISTED_FAULTS = 100  # faults told one by one
+MAX_FOLDS = 1000  # each fold is scored separately
+_MAX_LISTED_FAULTS = 100  # faults reported one by one
+_FREQUENCIES_EXAMPLE = '{"cat": 812, "dog": 1044}'
+_WEIGHTS_EXAMPLE = '{"cat": 0.25, "dog": 0.75}'
+_COST_MATRIX_EXAMPLE = '{"cat": {"dog": 1}, "dog": {"cat": 5}}'
+_HIERARCHY_EXAMPLE = '{"parents": {"poodle": ["dog"], "dog": ["animal"]}}'
+_PARTITION_EXAMPLE = '{"t1": "1", "t2": "2"}'
+
 _Faults = list[dict[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
 class GoldMetadataKind:
-    """One thing beside gold.
+    """One kind of gold metadata.
 
-    `name` is its name in paths and options, `field` in JSON; `shape` shows how it is written, and `metavar` how the
-    command line calls its file. `parse` makes its canonical JSON value of a JSON value or raises InvalidContent;
-    `by_label` says that its keys are labels of the vocabulary, else they are ids.
+    `field` is its name in JSON, `name` its name in paths and options; `shape` is an example of its JSON. `parse` turns
+    a JSON value into its canonical form or raises InvalidContent. Keys are labels of the vocabulary if
+    `is_keyed_by_label`, otherwise instance ids.
     """
 
-    name: str
     field: str
     meaning: str
     shape: str
     parse: Callable[[Any], Any]
     is_keyed_by_label: bool = True
 
+    @property
+    def name(self) -> str:
+        """The name in paths and options: `train-frequencies` for `train_frequencies`."""
+        return self.field.replace("_", "-")
+
+
+def _fault(detail: str, *keys: str) -> dict[str, str]:
+    return {"pointer": json_pointer(*keys), "detail": detail}
+
 
 def _raise_if_faults(what: str, faults: _Faults, shape: str) -> None:
     if faults:
         more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
         raise InvalidRequest(
-            f"The {what} have faults: {faults[0]['pointer']} {faults[0]['detail']}{more}.",
+            f"The {what} are not valid: {faults[0]['pointer']} {faults[0]['detail']}{more}.",
             remedy=f"Write them like {shape}.",
             errors=faults[:_MAX_LISTED_FAULTS],
         )
 
 
-def _json_pointer(*keys: str) -> str:
-    return "".join("/" + key.replace("~", "~0").replace("/", "~1") for key in keys)
-
-
 def _parse_object(value: Any, what: str, shape: str) -> dict[str, Any]:
-    """A JSON object with its keys in NFC, of which no two are the same."""
+    """A non-empty JSON object with its keys in NFC; two keys may not become equal."""
     if not isinstance(value, dict) or not value:
         raise InvalidRequest(f"The {what} must be a JSON object that is not empty.", remedy=f"Write them like {shape}.")
-    found = {unicodedata.normalize("NFC", key): item for key, item in value.items()}
-    if len(found) < len(value):
+    normalized = {unicodedata.normalize("NFC", key): item for key, item in value.items()}
+    if len(normalized) < len(value):
         raise InvalidRequest(f"Two keys of the {what} are the same text after Unicode NFC.")
-    return found
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= 1e300
+    return normalized
 
 
 def _object_parser(what: str, shape: str, valid: Callable[[Any], bool], must: str) -> Callable[[Any], dict[str, Any]]:
-    """A parser of an object of one kind of values."""
+    """A parser of an object whose values all have to be `valid`; `must` completes the report of one that is not."""
 
     def parse(value: Any) -> dict[str, Any]:
-        found = _parse_object(value, what, shape)
-        _raise_if_faults(
-            what,
-            [{"pointer": _json_pointer(key), "detail": must} for key, item in found.items() if not valid(item)],
-            shape,
-        )
-        return found
+        items = _parse_object(value, what, shape)
+        _raise_if_faults(what, [_fault(must, key) for key, item in items.items() if not valid(item)], shape)
+        return items
 
     return parse
 
 
-_FREQUENCIES_EXAMPLE = '{"cat": 812, "dog": 1044}'
-_WEIGHTS_EXAMPLE = '{"cat": 0.25, "dog": 0.75}'
-_COST_MATRIX_EXAMPLE = '{"cat": {"dog": 1}, "dog": {"cat": 5}}'
-_HIERARCHY_EXAMPLE = '{"parents": {"poodle": ["dog"], "dog": ["animal"]}}'
-_PARTITION_EXAMPLE = '{"t1": "1", "t2": "2"}'
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= 1e300
 
 
 def _is_count(value: Any) -> bool:
@@ -97,181 +97,147 @@ def _is_weight(value: Any) -> bool:
     return _is_number(value) and (value == 0 or CLASS_WEIGHT_RANGE[0] <= value <= CLASS_WEIGHT_RANGE[1])
 
 
+def _is_part_name(value: Any) -> bool:
+    return (isinstance(value, str) and bool(value)) or (isinstance(value, int) and not isinstance(value, bool))
+
+
+_parse_frequencies = _object_parser(
+    "training frequencies", _FREQUENCIES_EXAMPLE, _is_count, f"must be a whole number from 0 to {MAX_TRAIN_FREQUENCY}"
+)
+
+
 def _parse_class_weights(value: Any) -> dict[str, Any]:
     must = f"must be 0, or a number from {CLASS_WEIGHT_RANGE[0]:g} to {CLASS_WEIGHT_RANGE[1]:g}"
-    found = _object_parser("class weights", _WEIGHTS_EXAMPLE, _is_weight, must)(value)
-    if not any(found.values()):
+    weights = _object_parser("class weights", _WEIGHTS_EXAMPLE, _is_weight, must)(value)
+    if not any(weights.values()):
         raise InvalidRequest("All class weights are 0; give at least one class a weight.")
-    return found
+    return weights
 
 
 def _parse_cost_matrix(value: Any) -> dict[str, dict[str, Any]]:
-    found, faults = {}, []
+    matrix, faults = {}, []
     for gold, row in _parse_object(value, "costs", _COST_MATRIX_EXAMPLE).items():
         if not isinstance(row, dict):
-            faults.append(
-                {"pointer": _json_pointer(gold), "detail": "must be an object of a cost for each predicted label"}
-            )
+            faults.append(_fault("must be an object with a cost for each predicted label", gold))
             continue
-        found[gold] = _parse_object(row, f"costs of {gold}", _COST_MATRIX_EXAMPLE) if row else {}
-        for label, cost in found[gold].items():
+        matrix[gold] = _parse_object(row, f"costs of {gold}", _COST_MATRIX_EXAMPLE) if row else {}
+        for label, cost in matrix[gold].items():
             if not _is_number(cost) or abs(cost) > MAX_COST:
-                detail = f"must be a number from -{MAX_COST:g} to {MAX_COST:g}"
-                faults.append({"pointer": _json_pointer(gold, label), "detail": detail})
+                faults.append(_fault(f"must be a number from -{MAX_COST:g} to {MAX_COST:g}", gold, label))
     _raise_if_faults("costs", faults, _COST_MATRIX_EXAMPLE)
-    return found
+    return matrix
 
 
 def _parse_hierarchy(value: Any) -> dict[str, list[str]]:
-    """Children with their parents, of an object with `parents` (lists) or `parent` (one each); other keys are ignored."""
-    if not isinstance(value, dict) or not ("parents" in value or "parent" in value):
-        raise InvalidRequest(
-            'The hierarchy must be a JSON object with "parents" or "parent".',
-            remedy=f"Write it like {_HIERARCHY_EXAMPLE}.",
-        )
-    if "parents" in value and "parent" in value:
+    """Each child with its parents, from an object with `parents` (lists) or `parent` (one each); ignores other keys."""
+    remedy = f"Write it like {_HIERARCHY_EXAMPLE}."
+    fields = [name for name in ("parents", "parent") if isinstance(value, dict) and name in value]
+    if not fields:
+        raise InvalidRequest('The hierarchy must be a JSON object with "parents" or "parent".', remedy=remedy)
+    if len(fields) > 1:
         raise InvalidRequest('The hierarchy has both "parents" and "parent".', remedy="Give one of the two.")
-    several = "parents" in value
-    given = value["parents" if several else "parent"]
-    if not isinstance(given, dict):
-        raise InvalidRequest(
-            f'"{"parents" if several else "parent"}" must be an object.', remedy=f"Write it like {_HIERARCHY_EXAMPLE}."
-        )
-    if not several:
-        given = {child: [] if parent is None else [parent] for child, parent in given.items()}
-    return Hierarchy.of(given).to_json()
+    parents = value[fields[0]]
+    if not isinstance(parents, dict):
+        raise InvalidRequest(f'"{fields[0]}" must be an object.', remedy=remedy)
+    if fields[0] == "parent":
+        parents = {child: [] if parent is None else [parent] for child, parent in parents.items()}
+    return Hierarchy.from_parents(parents).to_json()
 
 
-def _partition_parser(what: str, most: int | None = None) -> Callable[[Any], dict[str, str]]:
-    """A parser of names by id, of which at most so many are different."""
-
-    def valid(value: Any) -> bool:
-        return (isinstance(value, str) and bool(value)) or (isinstance(value, int) and not isinstance(value, bool))
-
-    read = _object_parser(what, _PARTITION_EXAMPLE, valid, "must be a name: a text or a whole number")
+def _partition_kind(field: str, meaning: str, max_parts: int | None = None) -> GoldMetadataKind:
+    """Metadata that names a part for each id, with at most `max_parts` distinct names."""
+    read = _object_parser(field, _PARTITION_EXAMPLE, _is_part_name, "must be a name: a text or a whole number")
 
     def parse(value: Any) -> dict[str, str]:
-        found = {key: str(part) for key, part in read(value).items()}
-        different = len(set(found.values()))
-        if most is not None and different > most:
+        partition = {key: str(part) for key, part in read(value).items()}
+        count = len(set(partition.values()))
+        if max_parts is not None and count > max_parts:
             raise InvalidRequest(
-                f"The {what} have {different} different names; at most {most} are scored.",
+                f"The {field} have {count} different names; at most {max_parts} are scored.",
                 remedy=f"Name the part that an id belongs to, not the id itself, like {_PARTITION_EXAMPLE}.",
             )
-        return found
+        return partition
 
-    return parse
+    return GoldMetadataKind(field, meaning, _PARTITION_EXAMPLE, parse, is_keyed_by_label=False)
 
 
 _DECLARED = (
     GoldMetadataKind(
-        "train-frequencies",
         "train_frequencies",
         "how often each label occurs in the training data",
         _FREQUENCIES_EXAMPLE,
-        _object_parser(
-            "training frequencies",
-            _FREQUENCIES_EXAMPLE,
-            _is_count,
-            f"must be a whole number from 0 to {MAX_TRAIN_FREQUENCY}",
-        ),
+        _parse_frequencies,
     ),
     GoldMetadataKind(
-        "class-weights",
-        "class_weights",
-        "how much each class weighs in weighted_accuracy",
-        _WEIGHTS_EXAMPLE,
-        _parse_class_weights,
+        "class_weights", "how much each class weighs in weighted_accuracy", _WEIGHTS_EXAMPLE, _parse_class_weights
     ),
     GoldMetadataKind(
-        "cost-matrix",
-        "cost_matrix",
-        "what it costs to predict one label for another",
-        _COST_MATRIX_EXAMPLE,
-        _parse_cost_matrix,
+        "cost_matrix", "what it costs to predict one label for another", _COST_MATRIX_EXAMPLE, _parse_cost_matrix
     ),
-    GoldMetadataKind("hierarchy", "hierarchy", "the parents of each class", _HIERARCHY_EXAMPLE, _parse_hierarchy),
-    GoldMetadataKind(
-        "folds",
-        "folds",
-        "the fold of cross-validation to which each id belongs",
-        _PARTITION_EXAMPLE,
-        _partition_parser("folds", MAX_FOLDS),
-        is_keyed_by_label=False,
-    ),
-    GoldMetadataKind(
-        "groups",
-        "groups",
-        "the group of each id: its document, patient, speaker",
-        _PARTITION_EXAMPLE,
-        _partition_parser("groups"),
-        is_keyed_by_label=False,
-    ),
+    GoldMetadataKind("hierarchy", "the parents of each class", _HIERARCHY_EXAMPLE, _parse_hierarchy),
+    _partition_kind("folds", "the fold of cross-validation to which each id belongs", MAX_FOLDS),
+    _partition_kind("groups", "the group of each id: its document, patient, speaker"),
 )
-GOLD_METADATA_KINDS: dict[str, GoldMetadataKind] = {accessory.name: accessory for accessory in _DECLARED}
+GOLD_METADATA_KINDS: dict[str, GoldMetadataKind] = {kind.name: kind for kind in _DECLARED}
 
 
-def check_metadata_labels(accessory: GoldMetadataKind, value: Any, classes: Sequence[str]) -> None:
-    """Raise InvalidRequest where an accessory names labels outside the vocabulary, or a hierarchy lacks a class."""
-    if accessory.field == "hierarchy":
+def check_metadata_labels(kind: GoldMetadataKind, value: Any, classes: Sequence[str]) -> None:
+    """Raise InvalidRequest if metadata name labels outside the vocabulary, or if a hierarchy lacks a class."""
+    if kind.field == "hierarchy":
         _check_hierarchy_nodes(value, classes)
         return
-    if not accessory.is_keyed_by_label:
+    if not kind.is_keyed_by_label:
         return
     known = set(classes)
     named = dict.fromkeys(value)
-    if accessory.field == "cost_matrix":
+    if kind.field == "cost_matrix":
         named |= dict.fromkeys(label for row in value.values() for label in row)
-    strange = [label for label in named if label not in known]
-    if strange:
+    unknown = [label for label in named if label not in known]
+    if unknown:
+        what = pluralize(len(unknown), "label is", "labels are")
         raise InvalidRequest(
-            f"{pluralize(len(strange), 'label is', 'labels are')} not among the classes: {', '.join(map(repr, strange[:5]))}.",
-            errors=[
-                {"pointer": _json_pointer(label), "detail": "is not among the classes"}
-                for label in strange[:_MAX_LISTED_FAULTS]
-            ],
+            f"{what} not among the classes: {', '.join(map(repr, unknown[:5]))}.",
+            errors=[_fault("is not among the classes", label) for label in unknown[:_MAX_LISTED_FAULTS]],
         )
 
 
 def _check_hierarchy_nodes(value: Mapping[str, Sequence[str]], classes: Sequence[str]) -> None:
-    hierarchy = Hierarchy.of(value)
-    strange = hierarchy.unknown(classes)
-    if not strange:
+    hierarchy = Hierarchy.from_parents(value)
+    unknown = hierarchy.unknown(classes)
+    if not unknown:
         return
     listed = {hierarchy.nodes[child] for child in hierarchy.children}
-    roots = [*strange, *(name for name in hierarchy.nodes if name not in listed)]
-    shown = ", ".join(f"{json.dumps(name, ensure_ascii=False)}: []" for name in roots[:10])
+    roots = [*unknown, *(name for name in hierarchy.nodes if name not in listed)]
+    lines = ", ".join(f"{json.dumps(name, ensure_ascii=False)}: []" for name in roots[:10])
+    what = pluralize(len(unknown), "class is no node", "classes are not nodes")
     raise InvalidRequest(
-        f"{pluralize(len(strange), 'class is no node', 'classes are not nodes')} of the hierarchy: {', '.join(map(repr, strange[:5]))}.",
-        remedy=f"If they have no parents, list all roots beside the other nodes: {shown}{', …' if len(roots) > 10 else ''} "
-        '(null in place of [] where the file has "parent").',
-        errors=[
-            {"pointer": "/parents" + _json_pointer(label), "detail": "is missing"}
-            for label in strange[:_MAX_LISTED_FAULTS]
-        ],
+        f"{what} of the hierarchy: {', '.join(map(repr, unknown[:5]))}.",
+        remedy=f"If they have no parents, list all roots along with the other nodes: {lines}"
+        f'{", …" if len(roots) > 10 else ""} (null in place of [] where the file has "parent").',
+        errors=[_fault("is missing", "parents", label) for label in unknown[:_MAX_LISTED_FAULTS]],
     )
 
 
 def build_task_spec(
-    task: TaskKind, classes: tuple[str, ...], positive_label: str | None, beside: Mapping[str, Any]
+    task: TaskKind, classes: tuple[str, ...], positive_label: str | None, metadata: Mapping[str, Any]
 ) -> TaskSpec:
-    """The task with what stands beside the gold, canonical JSON values by field."""
-    hierarchy = beside.get("hierarchy")
+    """The task with its gold metadata, given as canonical JSON values by field."""
+    hierarchy = metadata.get("hierarchy")
     return TaskSpec(
         task,
         classes,
         positive_label,
-        beside.get("train_frequencies"),
-        beside.get("class_weights"),
-        None if hierarchy is None else Hierarchy.of(hierarchy),
-        beside.get("cost_matrix"),
+        metadata.get("train_frequencies"),
+        metadata.get("class_weights"),
+        None if hierarchy is None else Hierarchy.from_parents(hierarchy),
+        metadata.get("cost_matrix"),
     )
 
 
 def build_grouping(parts: Mapping[str, str] | None, what: str, ids: Sequence[str]) -> Grouping | None:
-    """The parts of the instances with these ids, named in the order of the table; raises InvalidContent where one has none.
+    """The parts of the instances with these ids; raises InvalidContent if an id has none.
 
-    Ids that are not scored may be in the table.
+    Parts are named in the order in which they first occur among the ids. `parts` may list ids that are not scored.
     """
     if parts is None:
         return None

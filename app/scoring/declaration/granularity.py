@@ -1,6 +1,6 @@
-"""How finely a metric answers to the labels of single instances: how many values it can take for fixed predictions.
+"""Bounds how many values a metric can take for fixed predictions, and so how much a value can reveal about the gold.
 
-Whoever sends predictions knows them, so that all that a value can tell about the gold is which of these values came out.
+A participant knows the predictions, so a value reveals only which of the possible values occurred.
 """
 
 import math
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from app.scoring.declaration.metric import MetricCall
 
 CallSettings = Mapping[str, str]
-"""The parameters of a metric, and those conventions that concern it."""
+"""The parameters of a metric and its convention options, by name."""
 FREE_SIZE_OPTIONS = {"unknown_label": "count_as_fp", "duplicates": "multiset"}
-"""Conventions under which a predicted set may have any size, as labels outside the vocabulary or repetitions enlarge it."""
+"""Conventions under which a predicted set may have any size: unknown labels or repetitions enlarge it."""
 
 
 @dataclass(frozen=True, slots=True)
 class GoldSize:
-    """How much gold there is: instances, classes, and whether an instance has a set of these (`multilabel`) or one."""
+    """The size of the gold: instances, classes, and whether an instance has a set of classes (`multilabel`) or one."""
 
     instances: int
     classes: int
@@ -27,17 +27,17 @@ class GoldSize:
 
     @property
     def labels(self) -> int:
-        """How many things there are to know: a label for each instance, or for each label of each whether it has it."""
+        """The number of unknowns: one label per instance, or one yes/no decision per instance and class."""
         return self.instances * self.classes if self.multilabel else self.instances
 
     @property
     def bits_per_label(self) -> float:
-        """The base-2 logarithm of how many values one of them can have."""
+        """The base-2 logarithm of the number of values of one unknown."""
         return 1.0 if self.multilabel else math.log2(max(self.classes, 1))
 
     @property
     def bits(self) -> float:
-        """The base-2 logarithm of the number of labellings."""
+        """The base-2 logarithm of the number of possible labellings."""
         return self.labels * self.bits_per_label
 
 
@@ -45,11 +45,11 @@ class GoldSize:
 class Granularity:
     """One way in which values depend on labels.
 
-    `meaning` completes the sentence "its value …"; `bits` is the base-2 logarithm of the greatest number of values for
-    fixed predictions, where no instance weighs more than another. Metrics whose every labelling may have a value of its
-    own say so with `separating`, and with `separating_sets` those that do so of label sets alone. `sized` names
-    conventions of SIZES_FREE under which they do: sizes of predicted sets of one's choice can encode the labelling, and
-    under `duplicates` repetitions in the gold, too.
+    `meaning` completes the sentence "its value …". `count` returns the base-2 logarithm of the largest number of values
+    for fixed predictions if all instances weigh the same. `separating`: every labelling may have a value of its own.
+    `separating_sets`: the same for label sets only. `free_size_options` names the conventions of FREE_SIZE_OPTIONS
+    under which label sets separate: freely chosen sizes of predicted sets can encode the labelling, and under
+    `duplicates` repetitions in the gold can, too.
     """
 
     name: str
@@ -60,14 +60,12 @@ class Granularity:
     free_size_options: tuple[str, ...] = ()
 
     def separates(self, call: "MetricCall | None", *, sets: bool) -> bool:
-        """Whether the value of every labelling may be its own; `sets`: instances have sets of labels."""
-        return self.separating or (
-            sets
-            and (self.separating_sets or any(name in self.free_size_options for name in active_free_size_options(call)))
-        )
+        """Whether every labelling may have a value of its own; `sets`: instances have sets of labels."""
+        free = any(name in self.free_size_options for name in active_free_size_options(call))
+        return self.separating or (sets and (self.separating_sets or free))
 
     def bits(self, sizes: GoldSize, call: "MetricCall | None" = None, *, weighted: bool = False) -> float:
-        """How many bits a value can hold at full precision; with instance weights sums can tell the labels apart."""
+        """The bits that a value can hold at full precision; with instance weights, a sum can identify every label."""
         if weighted or self.separates(call, sets=sizes.multilabel):
             return sizes.bits
         settings: CallSettings = {} if call is None else {**_relevant_options(call), **call.params}
@@ -75,9 +73,9 @@ class Granularity:
 
 
 def active_free_size_options(call: "MetricCall | None") -> list[str]:
-    """Which conventions of SIZES_FREE are in force for a metric that they concern."""
-    concerning = {} if call is None else _relevant_options(call)
-    return [name for name, value in FREE_SIZE_OPTIONS.items() if concerning.get(name) == value]
+    """The conventions of FREE_SIZE_OPTIONS that are active for a metric that has them."""
+    relevant = {} if call is None else _relevant_options(call)
+    return [name for name, value in FREE_SIZE_OPTIONS.items() if relevant.get(name) == value]
 
 
 def _relevant_options(call: "MetricCall") -> CallSettings:
@@ -85,12 +83,12 @@ def _relevant_options(call: "MetricCall") -> CallSettings:
 
 
 def _log2_multisets(kinds: int, size: int) -> float:
-    """log2 of the number of multisets of this size from so many kinds."""
+    """log2 of the number of multisets of this size from this number of kinds."""
     return _log2_binomial(size + kinds - 1, min(size, kinds - 1))
 
 
 def _log2_binomial(n: int, k: int) -> float:
-    """log2 of the binomial coefficient, or for very large n, of whose logarithms little would be left, an upper bound."""
+    """log2 of the binomial coefficient; an upper bound for very large n, where the log-gammas would cancel out."""
     if not 0 < k < n:
         return 0.0
     if n > 10**12:
@@ -99,12 +97,12 @@ def _log2_binomial(n: int, k: int) -> float:
 
 
 def _table_bits(decisions: float) -> float:
-    """One 2×2 table: with p predicted positives TP is one of p + 1 numbers and FN one of n - p + 1."""
+    """One 2×2 table: with p predicted positives of n, TP is one of p + 1 numbers and FN one of n - p + 1."""
     return 2 * math.log2(decisions / 2 + 1)
 
 
 def _count_pair_values(decisions: int) -> int:
-    """AUC: with p positives 2U is a whole number from 0 to 2 p (n - p); summed over p."""
+    """AUC: with p positives of n, 2U is a whole number from 0 to 2 p (n - p); this is the count summed over p."""
     return (decisions**3 - decisions) // 3 + decisions + 1
 
 
@@ -117,10 +115,9 @@ def _class_tables_bits(sizes: GoldSize, _: CallSettings) -> float:
 
 def _pooled_table_bits(sizes: GoldSize, settings: CallSettings) -> float:
     decisions = sizes.instances * (sizes.classes + 1)
+    # Unknown labels displace true negatives: one more count that can vary.
     displaced = sizes.multilabel and settings.get("unknown_label") == "count_as_fp"
-    return _table_bits(decisions) + (
-        math.log2(decisions + 1) if displaced else 0.0
-    )  # of true negatives by unknown labels
+    return _table_bits(decisions) + (math.log2(decisions + 1) if displaced else 0.0)
 
 
 def _confusion_bits(sizes: GoldSize, _: CallSettings) -> float:
@@ -130,14 +127,14 @@ def _confusion_bits(sizes: GoldSize, _: CallSettings) -> float:
 
 
 def _cells_bits(sizes: GoldSize, columns: int) -> float:
-    """A table of gold against so many kinds of predictions."""
-    each = sizes.instances / columns  # most values where all are predicted alike often
-    most = math.lgamma(each + sizes.classes) - math.lgamma(each + 1) - math.lgamma(sizes.classes)
-    return columns * most / math.log(2)
+    """A table of gold against this number of distinct predictions."""
+    per_column = sizes.instances / columns  # equally frequent predictions allow the most tables
+    log_tables = math.lgamma(per_column + sizes.classes) - math.lgamma(per_column + 1) - math.lgamma(sizes.classes)
+    return columns * log_tables / math.log(2)
 
 
 def _instances_bits(sizes: GoldSize, _: CallSettings) -> float:
-    """Each instance has one of so many triples of |P|, |Y| and |P∩Y|; the empty set may count as a class."""
+    """Each instance has one of C(classes + 4, 3) triples of |P|, |Y| and |P∩Y|; the empty set may count as a class."""
     return _log2_multisets(math.comb(sizes.classes + 4, 3), sizes.instances)
 
 
@@ -157,51 +154,50 @@ def _class_pairs_bits(sizes: GoldSize, _: CallSettings) -> float:
     return _log2_multisets(classes, n) + classes * (classes - 1) * math.log2(n * n / 2 + 1)
 
 
-def _all_bits(sizes: GoldSize, _: CallSettings) -> float:
-    return sizes.bits
+def _counting(name: str, meaning: str, count: Callable[[GoldSize, CallSettings], float]) -> Granularity:
+    """A function of label counts; where repetitions of labels count, the gold can encode its labelling in them."""
+    return Granularity(name, meaning, count, free_size_options=("duplicates",))
+
+
+def _of_label_sets(name: str, meaning: str, count: Callable[[GoldSize, CallSettings], float]) -> Granularity:
+    """A function of the label sets of single instances, whose sizes can encode the labelling."""
+    return Granularity(name, meaning, count, free_size_options=tuple(FREE_SIZE_OPTIONS))
+
+
+def _separating(name: str, code: str) -> Granularity:
+    """A metric that may have a value of its own for every labelling, because `code` can encode the labelling."""
+    meaning = f"may differ for every labelling, for {code} can encode it"
+    return Granularity(name, meaning, lambda sizes, _: sizes.bits, separating=True)
 
 
 CORRECT_INSTANCES = Granularity(
     "right", "counts the instances that are right", lambda sizes, _: math.log2(sizes.instances + 1)
 )
-CORRECT_DECISIONS = Granularity(
+CORRECT_DECISIONS = _counting(
     "decisions",
     "counts the single decisions that are right",
     lambda sizes, _: math.log2(sizes.instances * (sizes.classes + 1) + 1),
-    free_size_options=("duplicates",),
 )
-ONE_TABLE = Granularity(
-    "one_table",
-    "follows from the four counts of one class",
-    lambda sizes, _: _table_bits(sizes.instances),
-    free_size_options=("duplicates",),
+ONE_TABLE = _counting(
+    "one_table", "follows from the four counts of one class", lambda sizes, _: _table_bits(sizes.instances)
 )
-POOLED_TABLE = Granularity(
-    "pooled_table",
-    "follows from four counts over all classes",
-    _pooled_table_bits,
-    free_size_options=("duplicates",),
-)
-CLASS_TABLES = Granularity(
-    "class_tables", "follows from the four counts of each class", _class_tables_bits, free_size_options=("duplicates",)
-)
+POOLED_TABLE = _counting("pooled_table", "follows from four counts over all classes", _pooled_table_bits)
+CLASS_TABLES = _counting("class_tables", "follows from the four counts of each class", _class_tables_bits)
 CONFUSION = Granularity(
     "confusion",
     "follows from how often each class was taken for each; between label sets it may differ for every labelling",
     _confusion_bits,
     separating_sets=True,
 )
-INSTANCES = Granularity(
+INSTANCES = _of_label_sets(
     "instances",
     "follows from how many instances have so many labels, so many predicted and so many of these right",
     _instances_bits,
-    free_size_options=tuple(FREE_SIZE_OPTIONS),
 )
-HITS = Granularity(
+HITS = _of_label_sets(
     "hits",
     "follows from how many of the labels ranked first are right; with ties=average from the sizes of the ties too",
     _hits_bits,
-    free_size_options=tuple(FREE_SIZE_OPTIONS),
 )
 LABEL_ORDER_PAIRS = Granularity(
     "places",
@@ -234,21 +230,7 @@ CALIBRATION_BINS_BY_CLASS = Granularity(
     "follows from how many instances of each bin are right, for each class",
     lambda sizes, settings: sizes.classes * _calibration_bins_bits(sizes, settings),
 )
-ORDER = Granularity(
-    "order", "may differ for every labelling, for the order of the scores can encode it", _all_bits, separating=True
-)
-SCORE_VALUES = Granularity(
-    "numbers", "may differ for every labelling, for the numbers sent can encode it", _all_bits, separating=True
-)
-INSTANCE_PARTITION = Granularity(
-    "parts",
-    "may differ for every labelling, for the division of the instances can encode it",
-    _all_bits,
-    separating=True,
-)
-LABEL_WEIGHTS = Granularity(
-    "label_weights",
-    "may differ for every labelling, for what labels or places weigh can encode it",
-    _all_bits,
-    separating=True,
-)
+ORDER = _separating("order", "the order of the scores")
+SCORE_VALUES = _separating("numbers", "the numbers sent")
+INSTANCE_PARTITION = _separating("parts", "the division of the instances")
+LABEL_WEIGHTS = _separating("label_weights", "what labels or places weigh")

@@ -1,4 +1,4 @@
-"""What a metric is, what a call of one is, and the one table of all metrics."""
+"""The declaration of a metric, a call of one with concrete parameters, and the catalogue of all metrics."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -16,21 +16,21 @@ SCORES = "scores"
 PROBABILITIES = "probabilities"
 TRAIN_FREQUENCIES = "train_frequencies"
 RANKING = "ranking"
-"""Scores, or else the order in which the labels of a set were sent."""
+"""Scores, or else the order of the labels in a predicted list."""
 HIERARCHY = "hierarchy"
 COST_MATRIX = "cost_matrix"
 ACCEPTABLE_SETS = "acceptable"
-"""No need, but a fact of gold that gives sets of acceptable answers: few metrics are defined for it."""
+"""Not a need: marks gold with sets of acceptable answers, for which few metrics are defined."""
 FOLDS = "folds"
 GROUPS = "groups"
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The value of a metric, or None with the reason; notes say which conventions came into play.
+    """The value of a metric, or None with the reason; notes name the conventions that affected it.
 
-    `data` is the JSON value of a metric that is no single number: a curve, a table. `exact` is the value before it was
-    rounded, for a metric that is made of it; it is dropped when the value is handed on.
+    `data` is the JSON value of a metric that is not a single number, such as a curve or a table. `exact` is the value
+    before rounding, so that a metric built on this one rounds only once; `evaluate` drops it.
     """
 
     value: float | None
@@ -42,10 +42,10 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Param:
-    """A parameter of a metric: a decimal `number` or a `whole` one within bounds, a `choice`, or a `label`.
+    """A parameter of a metric: a decimal `number` or a `whole` number within bounds, a `choice`, or a `label`.
 
-    `values` are the choices, or words that may stand in place of a number. One with a default is a setting: it may
-    also be given once for all metrics, and is ignored by those that it does not concern.
+    `values` are the choices, or words allowed in place of a number. A parameter with a default is a setting: it may
+    also be set once for all metrics, and metrics that do not have it ignore it.
     """
 
     name: str
@@ -60,7 +60,7 @@ class Param:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A worked example: labels small enough to count by hand, and the exact value as a fraction or decimal."""
+    """A worked example: few enough labels to count by hand, and the exact value as a fraction or decimal."""
 
     task: TaskKind
     classes: tuple[str, ...]
@@ -81,12 +81,12 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Properties:
-    """What holds for every data set: tests check each of these for each metric.
+    """Properties of a metric that hold for every data set; tests check each of them for each metric.
 
-    `symmetric`: swapping gold and predictions keeps the value. `prevalence_sensitive`: replicating the instances
-    of one class can move the value. `count_based`: a function of integer counts. `ordinal`: the order in which the
-    classes are declared can move the value. `significant_digits`: to so many a value is rounded that takes logarithms,
-    exponentials or powers; None says that the exact value is rounded once, to binary64.
+    `symmetric`: swapping gold and predictions keeps the value. `prevalence_sensitive`: replicating the instances of one
+    class can change the value. `count_based`: a function of integer counts. `ordinal`: the order in which the classes
+    are declared can change the value. `significant_digits`: the digits to which a value is rounded that involves
+    logarithms, exponentials or powers; None means that the exact value is rounded once, to binary64.
     """
 
     symmetric: bool
@@ -98,11 +98,11 @@ class Properties:
 
 @dataclass(frozen=True, slots=True)
 class MetricCall:
-    """A metric with its parameters and conventions: what a metric string means.
+    """A metric with concrete parameters and conventions: the meaning of a metric string.
 
-    `params` are canonical texts by name, settings included; `options` holds every convention option; `text` is the
-    canonical string, without what is as the recipe or the declaration has it;
-    `requested` is the string as asked; `title` a display name given by the recipe.
+    `params` are canonical texts by name, settings included. `options` has every convention option. `text` is the
+    canonical string, which omits values that equal those of the recipe or the declaration. `requested` is the string as
+    requested, `title` a display name from the recipe.
     """
 
     metric: "Metric"
@@ -118,15 +118,18 @@ Compute = Callable[[EvaluationContext, MetricCall], Result]
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    r"""One declaration of a metric; the catalogue, the parser, the help and the tests read it.
+    r"""The declaration of a metric, which the catalogue, the parser, the help and the tests read.
 
-    `equation` is LaTeX, in which `\param{k}` stands for a parameter; `shown` writes it for a call whose settings change
-    its form; with `says_zero` it also says what 0/0 counts as, which is else added. `symbols` explains the letters that are its own. `names` are other names in the field; `options` those
-    conventions that concern it; `hints` says for a task that it is not defined for which keys are meant; `source` names
-    paper and section or equation; `granularity` says how finely values answer to single labels, and `floor` how small they get: where no instance
-    weighs more than another, a value that is not 0 is at least 1 / (n·m + 1)^floor (0: as small as binary64 goes); `peers` says of tools that compute the same where they differ. `acceptable`: defined
-    for gold that gives sets of acceptable answers; `weighable`: a weight counts like as many equal instances. `check`
-    says of parameters that are each allowed what is wrong with them together.
+    - `equation`: LaTeX, in which `\param{k}` stands for a parameter. `equation_of_call` writes it for a call whose
+      settings change its form. `states_zero_division`: the equation says what 0/0 counts as; else the help adds it.
+    - `symbols`: explanations of letters that only this metric uses. `names`: other names in the literature.
+    - `options`: the conventions that affect it. `hints`: the keys to use instead, by task that it is not defined for.
+    - `source`: paper and section or equation. `peers`: tools that compute the same, with the differences.
+    - `granularity`: how many values it can take. `floor`: if all instances weigh the same, a value other than 0 is at
+      least 1 / (n·m + 1)^floor in size; 0 means as small as binary64 allows.
+    - `scalar`: it is a single number. `acceptable`: it is defined for gold with sets of acceptable answers.
+      `supports_weights`: a weight of w counts like w equal instances.
+    - `check`: returns what is wrong with a combination of parameters that are each allowed.
     """
 
     key: str
@@ -151,7 +154,7 @@ class Metric:
     floor: int = 0
     symbols: Mapping[str, str] = field(default_factory=dict)
     peers: Mapping[str, str] = field(default_factory=dict)
-    shown: "Callable[[MetricCall], str] | None" = None
+    equation_of_call: "Callable[[MetricCall], str] | None" = None
     states_zero_division: bool = False
     check: "Callable[[Mapping[str, str]], str | None] | None" = None
 
@@ -165,7 +168,7 @@ CATALOGUE: dict[str, Metric] = {}
 
 
 def register(metric: Metric) -> Metric:
-    """Enter a metric into the one table; a key may be declared once."""
+    """Add a metric to the catalogue; raises ValueError if its key is taken."""
     if metric.key in CATALOGUE:
         raise ValueError(f"metric '{metric.key}' is declared twice")
     CATALOGUE[metric.key] = metric
@@ -173,10 +176,10 @@ def register(metric: Metric) -> Metric:
 
 
 def undefined_result(reason: str, *notes: str) -> Result:
-    """No value, with the reason."""
+    """A result without a value, with the reason."""
     return Result(None, reason, tuple(notes))
 
 
 def rounded_result(number: Real, notes: Iterable[str] = ()) -> Result:
-    """The nearest binary64 number as the value."""
+    """A result with the nearest binary64 number as its value: the only rounding of the metric."""
     return Result(number.nearest(), None, tuple(notes), exact=number)

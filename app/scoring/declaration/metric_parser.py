@@ -1,4 +1,4 @@
-"""Metrics as they are asked for: strings and objects, checked against the catalogue, in canonical form."""
+"""Parses requested metrics, strings or objects, and checks them against the catalogue."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -24,152 +24,146 @@ from app.scoring.declaration.task import TaskKind
 from app.text.close_matches import did_you_mean, format_hint
 
 METRIC_KEY_ALIASES = {"threat_score": "jaccard"}
-"""Other first words of keys, each with the ones that the catalogue has: every average of the measure is found by both."""
+"""Alternative beginnings of keys with those of the catalogue; they work for every average of the measure."""
 
 
 def parse_metric(
-    asked: str | Mapping[str, Any],
+    request: str | Mapping[str, Any],
     *,
     options: Mapping[str, Any] | None = None,
     task: TaskKind | None = None,
     classes: Collection[str] | None = None,
 ) -> MetricCall:
-    """The metric that a string or {"key", "params", "options", "name"} asks for.
+    """The metric requested by a string or by an object {"key", "params", "options", "name"}.
 
-    `options` are the recipe's: they hold where the metric does not say otherwise, and the canonical string leaves
-    them out. With `task` the metric must be defined for it; with `classes` the labels it names must be among them.
-    Raises InvalidMetric with what is wrong and what was probably meant.
+    `options` are those of the recipe. They apply unless the metric overrides them, and the canonical string omits them.
+    With `task`, the metric must be defined for it; with `classes`, the labels that it names must be among them. Raises
+    InvalidMetric with the fault and a suggestion.
     """
-    key, given, title = _split_request(asked)
+    key, values, title = _split_request(request)
     metric = find_metric(key)
     _check_task(metric, task)
     shared = effective_options(metric, parse_shared_options(options or {}))
-    own = {name: metric_syntax.canonical_option(name, value) for name, value in given.items() if name in OPTIONS}
+    own = {name: metric_syntax.canonical_option(name, value) for name, value in values.items() if name in OPTIONS}
     own = {name: value for name, value in own.items() if name in metric.options}
-    _check_parameter_names(metric, given)
-    params = _parse_params(metric, given, shared, task)
+    _check_parameter_names(metric, values)
+    params = _parse_params(metric, values, shared, task)
     if metric.check is not None and (fault := metric.check(params)):
         raise InvalidMetric(f"'{metric.key}' has no value: {fault}.")
     check_label_parameters(params, own, classes)
     conventions = {name: shared[name] for name in OPTIONS} | own
     if PROBABILITIES in metric.needs and conventions["score_direction"] == "lower":
-        raise InvalidMetric(f"'{metric.key}' needs probabilities, and of those a lower one is never surer.")
-    said = {param.name for param in metric.params if params.get(param.name) != _effective_default(param, shared)}
+        raise InvalidMetric(f"'{metric.key}' needs probabilities, which do not allow score_direction=lower.")
     text = metric_syntax.format_metric_string(
         metric.key,
-        {name: value for name, value in params.items() if name in said},
+        {p.name: params[p.name] for p in metric.params if params.get(p.name) != _effective_default(p, shared)},
         {name: value for name, value in own.items() if value != shared[name]},
     )
-    return MetricCall(metric, params, conventions, text, asked if isinstance(asked, str) else text, title)
+    return MetricCall(metric, params, conventions, text, request if isinstance(request, str) else text, title)
 
 
 def find_metric(key: str) -> Metric:
-    """The metric with this key; raises InvalidMetric naming the nearest ones."""
+    """The metric with this key or alias; raises InvalidMetric with the most similar keys."""
     if key in CATALOGUE:
         return CATALOGUE[key]
-    for alias, meant in METRIC_KEY_ALIASES.items():
-        other = meant + key.removeprefix(alias)
+    for alias, catalogue_key in METRIC_KEY_ALIASES.items():
+        other = catalogue_key + key.removeprefix(alias)
         if (key == alias or key.startswith(f"{alias}_")) and other in CATALOGUE:
             return CATALOGUE[other]
     words = _sorted_words(key)
-    near = [
+    same_words = [
         metric.key
         for metric in CATALOGUE.values()
         if words in [_sorted_words(name) for name in (metric.key, *metric.names)]
     ]
-    hint = format_hint(dict.fromkeys(near)) or did_you_mean(key, CATALOGUE)
+    hint = format_hint(dict.fromkeys(same_words)) or did_you_mean(key, CATALOGUE)
     raise InvalidMetric(f"There is no metric '{key}'{hint}.")
 
 
 def _sorted_words(name: str) -> list[str]:
-    """The words of a key or name, in no order: macro_f1 means f1_macro."""
+    """The words of a key or name in alphabetical order, so that macro_f1 matches f1_macro."""
     return sorted(re.split(r"[\s_-]+", name.lower()))
 
 
-def _split_request(asked: str | Mapping[str, Any]) -> tuple[str, dict[str, str], str | None]:
+def _split_request(request: str | Mapping[str, Any]) -> tuple[str, dict[str, str], str | None]:
     """Key, encoded values by name, display name."""
-    if isinstance(asked, str):
-        return *metric_syntax.split_metric_string(asked), None
-    key, title = asked.get("key"), asked.get("name")
+    if isinstance(request, str):
+        return *metric_syntax.split_metric_string(request), None
+    key, title = request.get("key"), request.get("name")
     if not isinstance(key, str):
         raise InvalidMetric('A metric is a string or an object with "key".')
     if title is not None and not isinstance(title, str):
         raise InvalidMetric('The "name" of a metric must be a text.')
-    unknown = [name for name in asked if name not in {"key", "params", "options", "name"}]
+    unknown = [name for name in request if name not in {"key", "params", "options", "name"}]
     if unknown:
         raise InvalidMetric(f"A metric has no field '{unknown[0]}': it has key, params, options and name.")
-    given: dict[str, str] = {}
-    for part in ("params", "options"):
-        values = asked.get(part) or {}
-        if not isinstance(values, Mapping):
-            raise InvalidMetric(f'"{part}" of a metric must be an object.')
-        for name, value in values.items():
-            if name in given:
+    values: dict[str, str] = {}
+    for field in ("params", "options"):
+        items = request.get(field) or {}
+        if not isinstance(items, Mapping):
+            raise InvalidMetric(f'"{field}" of a metric must be an object.')
+        for name, value in items.items():
+            if name in values:
                 raise InvalidMetric(f"'{name}' is given twice for '{key}'.")
-            given[str(name)] = metric_syntax.encode_json_value(str(name), value)
-    return key, given, title
+            values[str(name)] = metric_syntax.encode_json_value(str(name), value)
+    return key, values, title
 
 
 def _check_task(metric: Metric, task: TaskKind | None) -> None:
     if task is None or task in metric.tasks:
         return
-    hint = metric.hints.get(task)
-    raise InvalidMetric(
-        f"'{metric.key}' is not defined for {task} tasks" + (f": {hint}." if hint else "."),
-    )
+    hint = f": {metric.hints[task]}" if task in metric.hints else ""
+    raise InvalidMetric(f"'{metric.key}' is not defined for {task} tasks{hint}.")
 
 
 @cache
 def setting_declarations(name: str) -> tuple[Param, ...]:
-    """The declarations of a setting: the different parameters of this name that have a default, over all metrics."""
-    every = (param for metric in CATALOGUE.values() for param in metric.params)
-    return tuple(dict.fromkeys(param for param in every if param.name == name and param.default is not None))
+    """The declarations of a setting: all distinct parameters of this name with a default, over all metrics."""
+    params = (param for metric in CATALOGUE.values() for param in metric.params)
+    return tuple(dict.fromkeys(param for param in params if param.name == name and param.default is not None))
 
 
-def parse_shared_options(given: Mapping[str, Any]) -> dict[str, str]:
-    """Options that hold for all metrics, in canonical form: conventions, settings, a preset; raises InvalidMetric."""
-    found = {}
-    for name, value in given.items():
+def parse_shared_options(options: Mapping[str, Any]) -> dict[str, str]:
+    """Options for all metrics in canonical form: conventions, settings, a preset; raises InvalidMetric."""
+    canonical = {}
+    for name, value in options.items():
         text = metric_syntax.encode_json_value(str(name), value)
         if name == PRESET_OPTION:
-            found[name] = metric_syntax.canonical_choice(name, text, tuple(PRESETS))
+            canonical[name] = metric_syntax.canonical_choice(name, text, tuple(PRESETS))
         elif name in OPTIONS:
-            found[name] = metric_syntax.canonical_option(name, text)
+            canonical[name] = metric_syntax.canonical_option(name, text)
         else:
-            found[name] = _parse_setting(name, text)
-    return found
+            canonical[name] = _parse_setting(name, text)
+    return canonical
 
 
 @metric_syntax.cache_short_texts
 def _parse_setting(name: str, text: str) -> str:
-    """The canonical value of a setting that any metric knows."""
+    """The canonical value of a setting that at least one metric accepts."""
     declared = setting_declarations(name)
     if not declared:
         known = {param.name for metric in CATALOGUE.values() for param in metric.params if param.default is not None}
         raise InvalidMetric(f"There is no option '{name}'{did_you_mean(name, [*OPTIONS, *sorted(known)])}.")
-    refused = None
+    first_problem = None
     for param in declared:
         try:
             return _parse_value(param, text)
         except InvalidMetric as problem:
-            refused = refused or problem
+            first_problem = first_problem or problem
     values = sorted({value for param in declared for value in param.values})
-    raise (
-        InvalidMetric(f"'{name}' must be one of {', '.join(values)}, not '{text}'.")
-        if values
-        else refused or InvalidMetric()
-    )
+    if values:
+        raise InvalidMetric(f"'{name}' must be one of {', '.join(values)}, not '{text}'.")
+    raise first_problem or InvalidMetric()
 
 
 def effective_options(metric: Metric, shared: Mapping[str, str]) -> dict[str, str]:
-    """What holds for a metric that says nothing itself: defaults, then the preset, then the other options."""
+    """The options of a metric that sets none itself: defaults, overridden by the preset, overridden by the others."""
     preset = PRESETS.get(shared.get(PRESET_OPTION, ""))
-    own = dict(DEFAULTS)
-    return own | (preset.for_key(metric.key) if preset else {}) | dict(shared)
+    return DEFAULTS | (preset.for_key(metric.key) if preset else {}) | dict(shared)
 
 
 def _effective_default(param: Param, shared: Mapping[str, str]) -> str | None:
-    """The value of a setting where the metric does not say it: the shared one, if this metric knows that value."""
+    """The value of a setting that the metric does not set: the shared one, if this metric accepts that value."""
     if param.default is None or param.name not in shared:
         return param.default
     return _value_or_default(param, shared[param.name])
@@ -177,17 +171,17 @@ def _effective_default(param: Param, shared: Mapping[str, str]) -> str | None:
 
 @metric_syntax.cache_short_texts
 def _value_or_default(param: Param, text: str) -> str | None:
-    """The canonical value of a setting; its default where it has no such value."""
+    """The canonical value of a setting, or its default if it does not accept the value."""
     try:
         return _parse_value(param, text)
     except InvalidMetric:
         return param.default
 
 
-def _check_parameter_names(metric: Metric, given: Mapping[str, str]) -> None:
-    """Refuse what is neither a parameter of the metric nor a known option; options of other metrics are ignored."""
+def _check_parameter_names(metric: Metric, values: Mapping[str, str]) -> None:
+    """Refuse a name that is neither a parameter of the metric nor a known option; ignore options of other metrics."""
     declared = [param.name for param in metric.params]
-    for name, text in given.items():
+    for name, text in values.items():
         if name in declared or name in OPTIONS:
             continue
         if setting_declarations(name):
@@ -200,19 +194,19 @@ def _check_parameter_names(metric: Metric, given: Mapping[str, str]) -> None:
 
 
 def _parse_params(
-    metric: Metric, given: Mapping[str, str], shared: Mapping[str, str], task: TaskKind | None
+    metric: Metric, values: Mapping[str, str], shared: Mapping[str, str], task: TaskKind | None
 ) -> dict[str, str]:
-    """The parameters in catalogue order, checked."""
+    """The checked parameters in the order of the catalogue."""
     params = {}
     for param in metric.params:
-        text = given.get(param.name)
+        text = values.get(param.name)
         value = _effective_default(param, shared) if text is None else _parse_value(param, text)
         if value is not None:
             params[param.name] = value
         elif len(param.required_for) == 3 or task in param.required_for or set(metric.tasks) == set(param.required_for):
-            raise InvalidMetric(
-                f"'{metric.key}' needs {param.name}=…: {param.meaning}{_average_hint(metric, param.name)}."
-            )
+            macro = f"{metric.key}_macro"
+            hint = f"; or use {macro} for the mean over classes" if param.name == "label" and macro in CATALOGUE else ""
+            raise InvalidMetric(f"'{metric.key}' needs {param.name}=…: {param.meaning}{hint}.")
     return params
 
 
@@ -227,41 +221,37 @@ def _parse_value(param: Param, text: str) -> str:
     )
 
 
-def _key_similarity(one: str, other: str) -> tuple[int, bool, int]:
-    """How much a key has in common with another: the first words, then whether the last is the same, then shortness."""
-    words = one.split("_")
+def _key_similarity(key: str, other: str) -> tuple[int, bool, int]:
+    """A sort key: the number of equal first words, then whether the last word is equal, then shortness."""
+    words = key.split("_")
     same = len(list(takewhile(lambda pair: pair[0] == pair[1], zip(words, other.split("_"), strict=False))))
     return same, words[-1] == other.rpartition("_")[2], -len(words)
 
 
-def _average_hint(metric: Metric, param: str) -> str:
-    macro = f"{metric.key}_macro"
-    return f"; or say {macro} for the mean over classes" if param == "label" and macro in CATALOGUE else ""
-
-
 def check_label_parameters(params: Mapping[str, str], own: Mapping[str, str], classes: Collection[str] | None) -> None:
-    """Raise InvalidMetric where parameters or exclude_labels name labels that are not among the classes."""
+    """Raise InvalidMetric if the `label` parameter or exclude_labels name labels that are not among the classes."""
     if classes is None:
         return
     named = [params["label"]] if "label" in params else []
-    left_out = excluded_labels(own.get("exclude_labels", ""), classes)
-    for name in (*named, *left_out):
+    excluded = excluded_labels(own.get("exclude_labels", ""), classes)
+    for name in (*named, *excluded):
         if name not in classes:
             raise InvalidMetric(f"'{name}' is not one of the classes{did_you_mean(name, classes)}.")
-    if left_out and set(left_out) >= set(classes):
+    if excluded and set(excluded) >= set(classes):
         raise InvalidMetric("'exclude_labels' leaves no class to average over.")
 
 
 def check_options(options: Mapping[str, Any], classes: Collection[str]) -> None:
-    """Raise InvalidMetric where options that hold for all metrics name labels that are not among the classes."""
+    """Raise InvalidMetric if options for all metrics name labels that are not among the classes."""
     check_label_parameters({}, parse_shared_options(options), classes)
 
 
 def applicable_metrics(task: TaskKind, options: Mapping[str, Any] | None, has: Collection[str]) -> list[MetricCall]:
-    """Every scalar metric that the data allow without a choice of the asker's: what a bare `assay score` computes.
+    """Every scalar metric that the data allow and that needs no choice by the user: what a bare `assay score` computes.
 
-    `has` are the needs that the data meet. Probabilities are a choice, as is the order of labels in a list: not all
-    scores and not all lists are meant so. ACCEPTABLE among them says that the gold gives sets of acceptable answers.
+    `has` are the needs that the data meet. Metrics of probabilities or of the order of labels are left out, because not
+    all scores are probabilities and not all lists are ordered. ACCEPTABLE_SETS in `has` means that the gold has sets of
+    acceptable answers.
     """
     met = set(has) - {PROBABILITIES, ACCEPTABLE_SETS}
     if SCORES not in met:

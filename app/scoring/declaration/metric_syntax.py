@@ -1,4 +1,4 @@
-"""Metric strings taken apart and put together: `key:name=value,name=value` (contract: metric strings)."""
+"""Splits and formats metric strings, `key:name=value,name=value` (contract: metric strings)."""
 
 import re
 from collections.abc import Callable, Hashable, Mapping
@@ -14,21 +14,21 @@ from app.text.close_matches import did_you_mean
 _INVALID_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,4})?", re.ASCII)
 _MAX_DIGITS = 17
-_MAX_CACHED_LENGTH = 64
+_MAX_CACHED_LENGTH = 64  # longer texts would fill the cache's memory
 
 T = TypeVar("T", bound=Hashable)
 R = TypeVar("R")
 
 
 def cache_short_texts(function: Callable[[T, str], R]) -> Callable[[T, str], R]:
-    """Remember what short texts mean, for a recipe says the same for each of its metrics; long ones would fill memory."""
-    answers = lru_cache(1024)(function)
+    """Cache results for short texts, because a recipe parses the same options once for each of its metrics."""
+    cached = lru_cache(1024)(function)
 
     @wraps(function)
-    def answer(of: T, text: str) -> R:
-        return answers(of, text) if len(text) <= _MAX_CACHED_LENGTH else function(of, text)
+    def call(context: T, text: str) -> R:
+        return cached(context, text) if len(text) <= _MAX_CACHED_LENGTH else function(context, text)
 
-    return answer
+    return call
 
 
 def split_metric_string(text: str) -> tuple[str, dict[str, str]]:
@@ -51,7 +51,7 @@ def split_metric_string(text: str) -> tuple[str, dict[str, str]]:
 
 
 def encode_json_value(name: str, value: Any) -> str:
-    """A JSON value (of the object form of a metric, or of a recipe's options) as its encoded text."""
+    """The encoded text of a JSON value from a metric in object form or from a recipe's options."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (int, float, Decimal)):
@@ -71,18 +71,18 @@ def canonical_number(
     whole: bool = False,
     words: tuple[str, ...] = (),
 ) -> str:
-    """The shortest decimal text of a number; raises InvalidMetric if it is none or out of bounds.
+    """The shortest decimal text of a number; raises InvalidMetric if it is not a number or out of bounds.
 
-    `whole`: only integers; `words` that may stand in its place are named in the refusal.
+    `whole` allows integers only. The error message names the `words` that are allowed in place of a number.
     """
     try:
-        written = _NUMBER.fullmatch(decode_value(text).strip())
+        match = _NUMBER.fullmatch(decode_value(text).strip())
     except UnicodeDecodeError:
-        written = None
+        match = None
     kind = ("a whole number" if whole else "a number") + "".join(f" or {word}" for word in words)
-    if written is None:
+    if match is None:
         raise InvalidMetric(f"'{name}' must be {kind}, not '{text}'.")
-    value = Decimal(written.group())
+    value = Decimal(match.group())
     low, high = bounds or (float("-inf"), float("inf"))
     if not value.is_finite() or not Decimal(low) <= value <= Decimal(high):
         raise InvalidMetric(f"'{name}' must be {kind} from {low:g} to {high:g}, not '{text}'.")
@@ -98,7 +98,7 @@ def canonical_number(
 
 
 def format_decimal(value: Decimal) -> str:
-    """A decimal in plain notation, very small ones with an exponent: 0.5, 2, 1e-5; never a superfluous zero."""
+    """A decimal in plain notation, or with an exponent if very small: 0.5, 2, 1e-5; without superfluous zeros."""
     if not value:
         return "0"
     value = value.normalize()
@@ -130,7 +130,7 @@ def canonical_option(name: str, text: str) -> str:
 
 
 def canonical_choice(name: str, text: str, values: tuple[str, ...]) -> str:
-    """One of several words; raises InvalidMetric for another."""
+    """One of the allowed words; raises InvalidMetric for any other."""
     try:
         value = decode_value(text).strip()
     except UnicodeDecodeError:
@@ -141,7 +141,7 @@ def canonical_choice(name: str, text: str, values: tuple[str, ...]) -> str:
 
 
 def format_metric_string(key: str, params: Mapping[str, str], options: Mapping[str, str]) -> str:
-    """The canonical string: parameters as ordered, then options alphabetically."""
+    """The canonical string: parameters in the given order, then options in alphabetical order."""
     parts = [f"{name}={encode_value(value)}" for name, value in params.items()]
     for name in sorted(options):
         value = options[name]
@@ -150,5 +150,5 @@ def format_metric_string(key: str, params: Mapping[str, str], options: Mapping[s
 
 
 def pluralize(count: int, one: str, several: str | None = None) -> str:
-    """A number with its noun: 1 class, 3 classes; `several` is needed where an s at the end is not enough."""
+    """A number with its noun: 1 class, 3 classes; `several` is the plural if it is not `one` with an s."""
     return f"1 {one}" if count == 1 else f"{count} {several or one + 's'}"

@@ -1,4 +1,4 @@
-"""The convention options: every choice that changes a number where peers disagree, declared once."""
+"""The convention options: one declaration of every choice that changes a number and on which tools disagree."""
 
 from collections.abc import Container
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from urllib.parse import quote, unquote
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """A convention with its allowed values (none listed: a list of labels), its default and its meaning."""
+    """A convention with its allowed values, its default and its meaning; without values it takes a list of labels."""
 
     name: str
     values: tuple[str, ...]
@@ -106,7 +106,7 @@ _DECLARED = (
             "a repeated label counts once",
             (
                 "every repetition counts: [A] against [A, A, A] is one true and two false positives; subset accuracy, zero-one "
-                "loss, Hamming loss and score, edit distance and split confusion counts go on to compare sets"
+                "loss, Hamming loss and score, edit distance and split confusion counts still compare sets"
             ),
         ),
     ),
@@ -131,10 +131,8 @@ _DECLARED = (
         "exclude_labels",
         (),
         "",
-        (
-            "Labels left out of the mean over labels or the pooled sums, joined by |; their instances stay. Where no "
-            "class is called 'none', none means none."
-        ),
+        "Labels left out of the mean over labels or the pooled sums, joined by |; their instances stay. Where no "
+        "class is called 'none', none means none.",
     ),
 )
 
@@ -145,25 +143,25 @@ _RESERVED = str.maketrans({sign: quote(sign, safe="") for sign in ",=:|%"})
 
 
 def encode_value(value: str) -> str:
-    """A value as it stands in a metric string: the characters , = : | % as %XX (contract: metric strings)."""
+    """A value as written in a metric string: the characters , = : | % become %XX (contract: metric strings)."""
     return value.translate(_RESERVED)
 
 
 def decode_value(value: str) -> str:
-    """The value behind its %XX signs; raises ValueError where they do not decode to UTF-8."""
+    """The value with %XX decoded; raises UnicodeDecodeError if the result is not UTF-8."""
     return unquote(value, errors="strict")
 
 
 def join_labels(labels: list[str] | tuple[str, ...] | set[str]) -> str:
-    """Labels as the canonical value of a list option: each once, sorted, encoded, joined by |."""
+    """Labels as the canonical value of a list option: distinct, sorted, encoded, joined by |."""
     return "|".join(encode_value(label) for label in sorted(set(labels)))
 
 
 def split_labels(value: str) -> tuple[str, ...]:
-    """The labels behind the value of a list option; an empty value is no labels."""
+    """The labels in the value of a list option; none in an empty value."""
     return tuple(decode_value(part) for part in value.split("|")) if value else ()
 
 
 def excluded_labels(value: str, classes: Container[str]) -> tuple[str, ...]:
-    """The labels that a value of exclude_labels names; 'none' is no label where no class is called so."""
+    """The labels in a value of exclude_labels; 'none' means no label, unless a class has that name."""
     return () if value == "none" and value not in classes else split_labels(value)

@@ -1,18 +1,18 @@
-"""Presets: the conventions of a named tool, so that a number it published can be reproduced by naming it."""
+"""Presets: the conventions of named tools, so that naming a tool reproduces its published numbers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
 PRESET_OPTION = "preset"
-"""The name under which a preset stands among the options of a recipe."""
+"""The key of a preset among the options of a recipe."""
 
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """Options of a tool: those for all metrics, then those for metrics whose key fits a pattern, later ones first.
+    """The options of a tool: those for all metrics, overridden by those of matching patterns, the last one winning.
 
-    `positive_first`: a binary task is about the class declared first where nobody says otherwise.
+    `positive_first`: the positive label of a binary task is the class declared first unless the recipe sets it.
     """
 
     name: str
@@ -24,16 +24,16 @@ class Preset:
 
     def for_key(self, key: str) -> dict[str, str]:
         """The options for the metric with this key."""
-        found = dict(self.options)
+        merged = dict(self.options)
         for pattern, options in self.by_key:
             if key_matches(key, pattern):
-                found |= options
-        return found
+                merged |= options
+        return merged
 
 
 def key_matches(key: str, pattern: str) -> bool:
-    """Whether a key is one of those that a pattern, or several with | between them, means."""
-    return any(fnmatchcase(key, one) for one in pattern.split("|"))
+    """Whether a key matches a glob pattern or one of several joined by |."""
+    return any(fnmatchcase(key, part) for part in pattern.split("|"))
 
 
 _F_MACRO = "|".join(f"{key}_macro{answer}" for answer in ("", "_top_k") for key in ("f1", "f0_5", "f2", "f_beta"))
@@ -54,12 +54,7 @@ _DECLARED = (
     Preset(
         "bioasq",
         "the flat evaluator of the BioASQ challenges",
-        {
-            "unknown_label": "drop",
-            "duplicates": "set",
-            "zero_division": "skip",
-            "both_empty": "0",
-        },
+        {"unknown_label": "drop", "duplicates": "set", "zero_division": "skip", "both_empty": "0"},
         (
             ("precision_macro", {"label_set": "predicted"}),
             ("recall_macro", {"label_set": "gold"}),

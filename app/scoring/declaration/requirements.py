@@ -1,4 +1,4 @@
-"""What a metric may need besides labels: each need with its meaning, and the reason where data do not meet it."""
+"""The inputs that a metric may need: what each need means, and the reason given if the data do not meet it."""
 
 from app.scoring.declaration.metric import (
     COST_MATRIX,
@@ -38,11 +38,11 @@ _UNMET_REASONS = {
 
 
 PUBLIC_UNMET_REASONS = frozenset(_UNMET_REASONS.values())
-"""Reasons that hang on no label of the gold: anybody may read them."""
+"""Reasons that do not depend on any gold label, so participants may read them."""
 
 
 def needs_met(spec: TaskSpec, *, scores: bool = False, folds: bool = False, groups: bool = False) -> frozenset[str]:
-    """The needs that data meet: the task's own, and what the files give. Probabilities count wherever there are scores."""
+    """The needs met by the task and by the files; PROBABILITIES are assumed to be met if there are scores."""
     has = {
         LABELS: True,
         SCORES: scores,
@@ -58,15 +58,11 @@ def needs_met(spec: TaskSpec, *, scores: bool = False, folds: bool = False, grou
 
 
 def needs_met_by(case: EvaluationInput) -> frozenset[str]:
-    """The needs that a case meets."""
-    return needs_met(
-        case.spec,
-        scores=case.scores is not None,
-        folds=case.folds is not None,
-        groups=case.groups is not None,
-    )
+    """The needs that an evaluation input meets."""
+    scores, folds, groups = (part is not None for part in (case.scores, case.folds, case.groups))
+    return needs_met(case.spec, scores=scores, folds=folds, groups=groups)
 
 
 def unmet_need_reason(metric: Metric, has: frozenset[str]) -> str | None:
-    """Why a metric has no value where only these needs are met."""
+    """Why a metric has no value if only these needs are met; None if it has one."""
     return next((_UNMET_REASONS[need] for need in metric.needs if need not in has), None)

@@ -1,4 +1,4 @@
-"""What scoring must know about a task besides the labels themselves."""
+"""The declaration of a scoring task: its kind, its classes and its metadata."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,12 +12,12 @@ TASK_KINDS: tuple[TaskKind, ...] = get_args(TaskKind)
 
 @dataclass(frozen=True, slots=True)
 class TaskSpec:
-    """A task with its vocabulary: `classes` in declared order, NFC strings, each once.
+    """A task with its vocabulary: `classes` are distinct NFC strings in declared order.
 
-    `positive_label` is the class that a binary measure speaks of (required for binary tasks, one of `classes`).
-    `train_frequencies` counts the training labels (needed by the `lfb_train` averages);
-    `class_weights` are non-negative and need not sum to 1 (used by `weighted_accuracy`).
-    `cost_matrix` holds by gold and predicted label what such an answer costs (used by `expected_cost`).
+    `positive_label` is the class that binary measures are about (required for binary tasks, one of `classes`).
+    `train_frequencies` are the label counts of the training data (used by the `lfb_train` averages). `class_weights`
+    are non-negative and need not sum to 1 (used by `weighted_accuracy`). `cost_matrix` has the cost of each answer by
+    gold label, then predicted label (used by `expected_cost`).
     """
 
     task: TaskKind

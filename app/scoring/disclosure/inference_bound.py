@@ -1,9 +1,9 @@
-"""How much of the gold labels the numbers that participants are shown can give away at most: an upper bound in bits.
+"""Computes an upper bound, in bits, of what the numbers shown to participants can reveal about the gold labels.
 
-A team that gets s answers of b bits each can tell at most 2^(s·b) labellings of the gold apart. A label of K classes holds
-log2 K bits, so that on average over equally likely labellings it can know at most min(n, s·b / log2 K) labels of n. That is
-a bound of the information, not an attack: most rules allow far less than it, and a lucky file that is wholly right tells
-all. No gold label enters it.
+A team that gets s answers of b bits each can distinguish at most 2^(s·b) labellings of the gold. A label of K classes
+has log2 K bits, so on average over equally likely labellings the team can know at most min(n, s·b / log2 K) of n
+labels. This is a bound of the information, not an attack: most rules allow far less, while a lucky file that is
+entirely right reveals everything. The bound does not depend on any gold label.
 """
 
 import math
@@ -24,19 +24,19 @@ from app.scoring.declaration.recipe import ScoringRecipe
 
 BoardVisibility = Literal["public", "hidden", "after_close"]
 MIN_RIVALS = 100
-"""So many rows of others are counted with at least: the more there are, the more a place among them says."""
+"""The minimum number of other rows assumed on a board: the more rows there are, the more a rank among them reveals."""
 BINARY64_BITS = 64.0
-_DECADES_BELOW_1 = 324  # the least positive binary64 is 4.9e-324
-_DECADES_ABOVE_1 = 309
+_DECADES_BELOW_1 = 324  # the smallest positive binary64 number is 4.9e-324
+_DECADES_ABOVE_1 = 309  # the largest is 1.8e308
 
 
 @dataclass(frozen=True, slots=True)
 class DisclosureRules:
-    """What a phase lets a team see: how many of its submissions are scored (None: any number), and what is shown of each.
+    """What a phase shows to a team: the number of scored submissions (None: unlimited), and what is shown of each.
 
-    `rivals`: rows of others that its own stands among on a board after the close; `closed_teams`: organizers decide who
-    has a team. `divided`: the gold has folds or groups, which a report per class shows too. `sets`: instances have sets
-    of labels. `phases`: how many the challenge has.
+    `rivals`: the number of other rows on a board that is shown after the close. `closed_teams`: organizers decide who
+    has a team. `has_partitions`: the gold has folds or groups, which the per-class report shows too. `sets`: instances
+    have sets of labels. `phases`: the number of phases of the challenge.
     """
 
     submissions: int | None
@@ -51,7 +51,7 @@ class DisclosureRules:
 
 @dataclass(frozen=True, slots=True)
 class MetricBound:
-    """The bits that one value of a metric can hold: as shown, and with the board, which ranks at full precision."""
+    """The bits of one value of a metric: as shown, and together with its rank on a board that uses full precision."""
 
     call: MetricCall
     shown: float
@@ -60,11 +60,11 @@ class MetricBound:
 
 @dataclass(frozen=True, slots=True)
 class InferenceBound:
-    """The bound for one team in one phase. `sizes` are those of the gold whose scores are shown, where they are known.
+    """The bound for one team in one phase; `sizes` are those of the gold whose scores are shown, if known.
 
-    Bits are infinite where nothing bounds them. `per_submission` is what one more submission can tell; `once` what the
-    board tells when it is shown after the close, of it `choice` by which file stands for a team that was shown no values;
-    `total` what all submissions of a team can tell.
+    Bits are infinite if nothing bounds them. `per_submission` is what one more submission can reveal. `once` is what
+    the board reveals when it is shown after the close; `choice` is the part of it that comes from which file represents
+    a team that was shown no values. `total` is what all submissions of a team can reveal.
     """
 
     digits: int | None
@@ -80,7 +80,7 @@ class InferenceBound:
 
     @property
     def labels(self) -> int | None:
-        """How many labels of the gold a team can know at most; None where the gold is not known yet."""
+        """The maximum number of gold labels that a team can know; None if the gold is not known yet."""
         if self.sizes is None:
             return None
         if self.total >= self.sizes.bits:
@@ -89,46 +89,43 @@ class InferenceBound:
 
     @property
     def separating(self) -> tuple[MetricBound, ...]:
-        """The metrics shown whose value may differ for every labelling, so that digits alone bound what it tells."""
+        """The metrics whose value may differ for every labelling, so that only its digits bound what it reveals."""
         return tuple(
-            one
-            for one in self.metrics
-            if self.weighted or one.call.metric.granularity.separates(one.call, sets=self.rules.sets)
+            metric
+            for metric in self.metrics
+            if self.weighted or metric.call.metric.granularity.separates(metric.call, sets=self.rules.sets)
         )
 
     @property
     def can_grow(self) -> bool:
-        """Whether more submissions can tell more."""
+        """Whether more submissions can reveal more."""
         return self.per_submission > 0 or (self.once > 0 and "scores" not in self.rules.reports)
 
     @property
     def shows_values(self) -> bool:
-        """Whether a team sees the values of each of its submissions: as its own, or on the board."""
+        """Whether a team sees the values of each of its submissions, directly or on the board."""
         return self.rules.board == "public" or "scores" in self.rules.reports
 
     @property
     def is_unbounded(self) -> bool:
-        """Whether the bound is no bound: nothing that is known keeps a team from all labels."""
+        """Whether the bound allows all labels, so that nothing known prevents a team from learning them."""
         return self.total >= (math.inf if self.sizes is None else self.sizes.bits) > 0
 
 
 def compute_inference_bound(
     recipe: ScoringRecipe, rules: DisclosureRules, sizes: GoldSize | None = None, *, weighted: bool = False
 ) -> InferenceBound:
-    """The bound for a team under these rules; without `sizes` that of the digits alone.
+    """The bound for a team under these rules; without `sizes`, the bound that follows from the digits alone.
 
-    `weighted`: instances of the gold have weights, and then every sum of them can tell its labels apart.
+    `weighted`: instances of the gold have weights, so every sum of weights may identify its labels.
     """
-    most = math.inf if sizes is None else sizes.bits
+    gold_bits = math.inf if sizes is None else sizes.bits
     metrics = tuple(_metric_bound(call, recipe.digits, rules, sizes, weighted=weighted) for call in recipe.metrics)
-    reports = {
-        name: _report_bits(name, recipe, rules, sizes, weighted=weighted)
-        for name in DETAILED_REPORTS
-        if name in rules.reports
-    }
+    shown_reports = [name for name in DETAILED_REPORTS if name in rules.reports]
+    reports = {name: _report_bits(name, recipe, rules, sizes, weighted=weighted) for name in shown_reports}
     own, public = "scores" in rules.reports, rules.board == "public"
-    values = math.fsum(one.shown for one in metrics)
-    ranked = math.fsum(one.ranked for one in metrics)
+    values = math.fsum(metric.shown for metric in metrics)
+    ranked = math.fsum(metric.ranked for metric in metrics)
     per_submission = (ranked if public else values if own else 0.0) + math.fsum(reports.values())
     answered = math.inf if rules.submissions is None else rules.submissions
     choice = once = 0.0
@@ -143,18 +140,18 @@ def compute_inference_bound(
         rules=rules,
         metrics=metrics,
         reports=reports,
-        per_submission=min(most, per_submission),
+        per_submission=min(gold_bits, per_submission),
         choice=choice,
-        once=min(most, once),
-        total=min(most, total),
+        once=min(gold_bits, once),
+        total=min(gold_bits, total),
     )
 
 
 def digit_bits(digits: int | None, span: tuple[float, float], least: float = 0.0) -> float:
-    """log2 of how many values between two ends can be told apart at so many significant digits, null among them.
+    """log2 of the number of values in a range that differ at this number of significant digits, null included.
 
-    Digits are significant, so that each power of ten has values of its own, down to the `least` value that is not 0, or
-    else to the least positive binary64.
+    Digits are significant, so each power of ten has its own values, down to the `least` value other than 0, or else to
+    the smallest positive binary64 number.
     """
     if digits is None:
         return BINARY64_BITS
@@ -167,28 +164,26 @@ def digit_bits(digits: int | None, span: tuple[float, float], least: float = 0.0
 
 
 def rank_bits(rivals: int) -> float:
-    """log2 of how many places a row can have among others: between two of them, at an end, or level with one."""
+    """log2 of the number of positions of a row among others: between two of them, at an end, or tied with one."""
     return math.log2(2 * rivals + 1)
 
 
 def _metric_bound(
     call: MetricCall, digits: int | None, rules: DisclosureRules, sizes: GoldSize | None, *, weighted: bool
 ) -> MetricBound:
-    """A value as shown holds what its digits hold, but no more than the value itself.
+    """The bits of a value: those of its shown digits, but no more than those of the value itself.
 
-    The board ranks at full precision. While it is shown and files are taken, rows of others can be moved beside a row
-    until they tell its value exactly; after the close each row has one place.
+    The board ranks at full precision. While it is public and submissions are open, other teams can move their rows next
+    to a row until they know its value exactly. After the close, each row has one position.
     """
     exact, least = BINARY64_BITS, 0.0
     if sizes is not None:
         bits = call.metric.granularity.bits(sizes, call, weighted=weighted)
-        exact = min(
-            exact, sizes.bits, math.log2(2.0**bits + 1) if bits < BINARY64_BITS else bits
-        )  # null is a value too
-        small = weighted or (
-            sizes.multilabel and active_free_size_options(call)
-        )  # divisors that the sizes of the gold do not bound
-        floor = 0 if small else call.metric.floor
+        with_null = math.log2(2.0**bits + 1) if bits < BINARY64_BITS else bits  # null is a possible value too
+        exact = min(exact, sizes.bits, with_null)
+        # With weights or freely chosen set sizes, the divisors are not bounded by the size of the gold.
+        unbounded_divisors = weighted or (sizes.multilabel and active_free_size_options(call))
+        floor = 0 if unbounded_divisors else call.metric.floor
         least = 1 / (sizes.instances * sizes.classes + 1) ** floor if floor else 0.0
     shown = min(exact, digit_bits(digits, call.metric.range, least))
     once = min(exact, shown + rank_bits(rules.rivals))
@@ -202,12 +197,12 @@ DETAILED_REPORTS = ("per_class", "confusion", "curves")
 def _report_bits(
     name: str, recipe: ScoringRecipe, rules: DisclosureRules, sizes: GoldSize | None, *, weighted: bool
 ) -> float:
-    """What a report of one submission can hold; its counts have all their digits."""
+    """The bits of a report of one submission; its counts are shown with all digits."""
     if sizes is None:
         return math.inf
     if name == "curves" or weighted or (name == "per_class" and rules.has_partitions):
         return sizes.bits
     if sizes.multilabel and any(FREE_SIZE_OPTIONS.items() & call.options.items() for call in recipe.metrics):
         return sizes.bits
-    shown = (CONFUSION,) if name == "confusion" else (CLASS_TABLES, INSTANCES) if sizes.multilabel else (CLASS_TABLES,)
-    return min(sizes.bits, math.fsum(one.bits(sizes) for one in shown))
+    parts = (CONFUSION,) if name == "confusion" else (CLASS_TABLES, INSTANCES) if sizes.multilabel else (CLASS_TABLES,)
+    return min(sizes.bits, math.fsum(part.bits(sizes) for part in parts))

@@ -1,4 +1,4 @@
-"""What the bound of inference says in words: how much scores can tell about the gold, and what lowers that."""
+"""Words for the inference bound: how much scores can reveal about the gold, and what reduces it."""
 
 import math
 from collections.abc import Iterator
@@ -12,12 +12,12 @@ NOT_AN_ATTACK = "This bounds the information, on average over equally likely lab
 
 
 def round_bits_up(bits: float) -> float:
-    """Bits at two decimals, rounded up but for the error of their logarithms."""
+    """Bits rounded up to two decimals; an excess as small as the error of a logarithm does not count."""
     return math.ceil(bits * 100 - _LOGARITHM_ERROR) / 100
 
 
 def describe_inference_bound(bound: InferenceBound) -> str:
-    """The bound in numbers, for one team in one phase."""
+    """The statement of the bound for one team in one phase."""
     if not bound.per_submission and not bound.once:
         return "Participants are shown nothing that depends on the gold labels."
     phases = [OTHER_PHASES] if bound.rules.phases > 1 else []
@@ -35,7 +35,7 @@ def _describe_sources(bound: InferenceBound) -> Iterator[str]:
 
 
 def _describe_parts(bound: InferenceBound) -> str:
-    """What the bits of a submission are those of; on a board that files still move, values count at full precision."""
+    """The sources of the bits of a submission; on a public board, values count at full precision."""
     public, parts = bound.rules.board == "public", []
     if bound.shows_values:
         values = ", ".join(
@@ -49,7 +49,7 @@ def _describe_parts(bound: InferenceBound) -> str:
 
 
 def _describe_total(bound: InferenceBound) -> str:
-    """What all submissions of a team come to."""
+    """What all submissions of a team can reveal together."""
     number = bound.rules.submissions
     if bound.sizes is None:
         later = "how many labels that is at most is said once the gold is known"
@@ -75,14 +75,14 @@ def _describe_further_teams(bound: InferenceBound) -> str:
 
 
 def suggest_reductions(bound: InferenceBound) -> list[str]:
-    """What would lower the bound, the most effective first."""
+    """What would reduce the bound, the most effective first."""
     if not bound.per_submission and not bound.once:
         return []
     return list(_reductions(bound))
 
 
 def inference_warning(bound: InferenceBound) -> str | None:
-    """What to say of metrics whose value may differ for every labelling, where they bring all labels within the bound."""
+    """A warning about metrics whose value may differ for every labelling, if the bound then allows all labels."""
     shown = bound.shows_values or bound.rules.board == "after_close"
     unknown = bound.sizes is None and bound.shows_values
     if not (bound.separating and shown and (unknown or bound.is_unbounded)):

@@ -1,4 +1,4 @@
-"""Label sets extended by their ancestors, as counts per instance."""
+"""Label sets augmented with their ancestors, as counts per instance."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,14 +12,14 @@ from app.scoring.numeric.exact import Integers
 from app.scoring.tally import distinct_keys
 
 Int = NDArray[np.int64]
-_BLOCK_NODES = 2_000_000  # nodes of extended sets that are sorted at once
+_BLOCK_NODES = 2_000_000  # nodes of augmented sets sorted at a time, which bounds the memory
 
 
 @dataclass(frozen=True, slots=True)
 class LabelSets:
     """The labels of n instances as nodes of an ancestry: label `nodes[k]` belongs to instance `rows[k]`, in order.
 
-    `outside` counts per instance the different labels that are outside the vocabulary.
+    `outside` has the number of distinct labels outside the vocabulary per instance.
     """
 
     rows: Int
@@ -35,7 +35,7 @@ class LabelSets:
 
 @dataclass(frozen=True, slots=True)
 class AugmentedOverlap:
-    """How many nodes the extended sets of each instance hold, and share; notes on how they were made."""
+    """The sizes of the augmented sets of each instance and of their intersection, with notes on how they were built."""
 
     gold: Integers
     predicted: Integers
@@ -45,14 +45,14 @@ class AugmentedOverlap:
 
 @dataclass(frozen=True, slots=True)
 class AncestorClosures:
-    """The nodes that each label stands for, itself and ancestors: label k has `nodes[ends[k]:ends[k + 1]]`."""
+    """The nodes of each label, itself and its ancestors: label k has `nodes[ends[k]:ends[k + 1]]`."""
 
     ends: Int
     nodes: Int
 
     @classmethod
-    def of(cls, labels: Int, tree: Ancestry, levels: int | None, left_out: set[int]) -> "AncestorClosures":
-        """Those of the labels that occur; others stand for nothing."""
+    def of_labels(cls, labels: Int, tree: Ancestry, levels: int | None, left_out: set[int]) -> "AncestorClosures":
+        """The closures of these labels, up to `levels`, without the nodes `left_out`; other labels have none."""
         sizes = np.zeros(len(tree.parents) + 1, dtype=np.int64)
         rows = []
         for label in np.unique(labels).tolist():
@@ -62,7 +62,7 @@ class AncestorClosures:
         return cls(np.cumsum(sizes), np.concatenate([np.zeros(0, np.int64), *rows]))
 
     def sizes(self, labels: Int) -> Int:
-        """How many nodes each of these labels stands for."""
+        """The number of nodes of each of these labels."""
         return np.asarray(self.ends[labels + 1] - self.ends[labels])
 
     def expand(self, labels: Int, rows: Int) -> Int:
@@ -74,14 +74,14 @@ class AncestorClosures:
 
 
 def count_overlap(gold: LabelSets, predicted: LabelSets, closures: AncestorClosures) -> AugmentedOverlap:
-    """The sizes of the extended sets of each instance and of what they share; labels outside extend to themselves."""
+    """The sizes of the augmented sets and of their intersection; a label outside the vocabulary has no ancestors."""
     n = len(gold.outside)
-    found = np.zeros((3, n), dtype=np.int64)
+    sizes = np.zeros((3, n), dtype=np.int64)
     for first, last in _instance_blocks(gold, predicted, closures):
         left, right = (_augmented_keys(side, closures, first, last) for side in (gold, predicted))
         for k, keys in enumerate((left, right, np.intersect1d(left, right, assume_unique=True))):
-            found[k, first:last] = np.bincount(keys // len(closures.ends), minlength=last - first)
-    return AugmentedOverlap(found[0] + gold.outside, found[1] + predicted.outside, found[2])
+            sizes[k, first:last] = np.bincount(keys // len(closures.ends), minlength=last - first)
+    return AugmentedOverlap(sizes[0] + gold.outside, sizes[1] + predicted.outside, sizes[2])
 
 
 def _augmented_keys(side: LabelSets, closures: AncestorClosures, first: int, last: int) -> Int:
@@ -90,7 +90,7 @@ def _augmented_keys(side: LabelSets, closures: AncestorClosures, first: int, las
 
 
 def _instance_blocks(gold: LabelSets, predicted: LabelSets, closures: AncestorClosures) -> Iterator[tuple[int, int]]:
-    """Runs of instances that together extend to not too many nodes."""
+    """Ranges of instances whose augmented sets have at most _BLOCK_NODES nodes together, or of a single instance."""
     n = len(gold.outside)
     ends = np.zeros(n + 1, dtype=np.int64)
     for side in (gold, predicted):

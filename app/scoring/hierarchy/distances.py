@@ -1,4 +1,4 @@
-"""Lengths of the shortest ways between labels, up and down a hierarchy, in a time that hangs on no gold label."""
+"""Lengths of the shortest paths between labels of a hierarchy, in a time that does not depend on any gold label."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,32 +7,33 @@ from app.scoring.hierarchy.ancestry import Ancestry, HierarchyCostLimitError
 
 Int = NDArray[np.int64]
 Bits = NDArray[np.uint64]
-_SEARCHES_PER_BATCH = 64  # nodes whose searches go side by side, one bit each
-_UNROLLED_NEIGHBOURS = 8  # neighbours of a node that are looked at one by one
-# Seconds, rounded up from runs on ladders and random graphs; rough, as a bound may be.
-_SECONDS_PER_EDGE_END = 2e-9  # an end of an edge, at one level of searches side by side
-_SECONDS_PER_PAIR = 4e-9  # a pair that waits for its length, at one level
-_SECONDS_PER_LEVEL = 4e-5  # one level of up to 64 searches, whatever its size
-_SECONDS_PER_NODE, _SECONDS_PER_STEP = 1.5e-7, 8e-8  # a node, and an end of an edge, in a search of its own
-_MAX_SECONDS = 5.0  # seconds, as estimated, that no number of instances over a hierarchy may exceed: in fact 2 or 3
+_SEARCHES_PER_BATCH = 64  # searches run in parallel, one bit each
+_UNROLLED_NEIGHBOURS = 8  # neighbours of a node processed one by one, vectorized over all nodes
+# Estimated seconds, rounded up from measurements on ladders and random graphs. A rough bound is enough.
+_SECONDS_PER_EDGE_END = 2e-9  # an end of an edge, at one level of parallel searches
+_SECONDS_PER_PAIR = 4e-9  # a pair whose length is still unknown, at one level
+_SECONDS_PER_LEVEL = 4e-5  # the fixed cost of one level of up to 64 searches
+_SECONDS_PER_NODE, _SECONDS_PER_STEP = 1.5e-7, 8e-8  # a node, and an end of an edge, in a single search
+_MAX_SECONDS = 5.0  # estimated seconds that the instances of a file may take; measured, these are 2 or 3
 
 
 class HierarchyDistances:
-    """The shortest ways between the nodes of one hierarchy.
+    """The lengths of the shortest paths between the nodes of one hierarchy, as an undirected graph.
 
-    Nodes from which one edge leads on are taken off, again and again: each is the last step `toward` the node where it
-    hung. Of a tree one node is left, and of a graph its cycles and what is between them: the core. Ways inside a tree
-    so taken off are counted by their lowest common node; ways through the core are searched from their starts until
-    nothing is left to be reached. So no time depends on where the other ends are.
+    Nodes with a single edge are removed repeatedly; each remembers the neighbour that it was attached to. A tree is
+    reduced to one node. A graph is reduced to its core: its cycles and the paths between them. Paths within a removed
+    tree are computed from the lowest common node of their ends. Paths through the core are computed by a breadth-first
+    search from their start that always visits everything reachable. So the time does not depend on the other ends,
+    which may be private labels.
     """
 
     def __init__(self, tree: Ancestry) -> None:
-        """Takes time linear in the nodes and edges, but for the logarithm of the depth."""
+        """The time is linear in nodes and edges, times the logarithm of the depth."""
         n = len(tree.parents)
         ends = np.array([(child, parent) for child, above in enumerate(tree.parents) for parent in above], np.int64)
         ends = ends.reshape(-1, 2)
         toward, edges = _strip_trees(n, ends)
-        self._jump_tables = [toward]  # 2^k steps from each node
+        self._jump_tables = [toward]  # table k has the node 2^k steps from each node
         self._depths = (toward != np.arange(n)).astype(np.int64)
         while ((further := self._jump_tables[-1][self._jump_tables[-1]]) != self._jump_tables[-1]).any():
             self._depths += self._depths[self._jump_tables[-1]]
@@ -44,13 +45,13 @@ class HierarchyDistances:
         self._most = min(len(tree.classes), self._core.n)
 
     def seconds(self, instances: int) -> float:
-        """What so many instances take at most, as estimated; no order of declaration and no label can move it."""
+        """The estimated maximum time for this number of instances; independent of labels and of declaration order."""
         return min(self._estimated_seconds(instances))
 
     def between(self, starts: Int, ends: Int, instances: int) -> Int:
-        """The steps between two nodes, pair by pair, of so many instances; -1 where no way leads from one to the other.
+        """The steps between the nodes of each pair; -1 if they are not connected.
 
-        Raises TooFarError where so many instances may take too long.
+        Raises HierarchyCostLimitError if this number of instances may take too long.
         """
         if self.seconds(instances) > _MAX_SECONDS:
             raise HierarchyCostLimitError
@@ -63,14 +64,14 @@ class HierarchyDistances:
         return self._core.seconds(min(instances, self._most), instances)
 
     def _pair_distances(self, starts: Int, ends: Int, *, at_once: int) -> Int:
-        hung = self._jump_tables[-1][starts], self._jump_tables[-1][ends]
-        across = self._core.between(self._number[hung[0]], self._number[hung[1]], at_once)
+        left, right = self._jump_tables[-1][starts], self._jump_tables[-1][ends]  # where their trees are attached
+        across = self._core.between(self._number[left], self._number[right], at_once)
         outside = self._depths[starts] + self._depths[ends]
         through = np.where(across < 0, -1, outside + across)
-        return np.where(hung[0] == hung[1], outside - 2 * self._depths[self._lowest_common_node(starts, ends)], through)
+        return np.where(left == right, outside - 2 * self._depths[self._lowest_common_node(starts, ends)], through)
 
     def _lowest_common_node(self, left: Int, right: Int) -> Int:
-        """The first node that two ways toward the same node have in common."""
+        """The first common node on the paths of two nodes toward the same root, by binary lifting."""
         swapped = self._depths[left] < self._depths[right]
         low, high = np.where(swapped, right, left), np.where(swapped, left, right)
         ahead = self._depths[low] - self._depths[high]
@@ -83,70 +84,72 @@ class HierarchyDistances:
 
 
 def _strip_trees(n: int, ends: Int) -> tuple[Int, Int]:
-    """The next node toward which each node hung, itself where it was not taken off, and how many edges are left of it."""
+    """The neighbour that each removed node was attached to (itself for a node that stays), and its remaining edges."""
     edges = np.bincount(ends.ravel(), minlength=n)
-    others = np.zeros(n, dtype=np.int64)  # the numbers of all neighbours in one, by exclusive or: of one, its number
-    np.bitwise_xor.at(others, ends, ends[:, ::-1])
-    left, other, toward = edges.tolist(), others.tolist(), list(range(n))
-    row = np.flatnonzero(edges == 1).tolist()
-    for node in row:  # grows while it is read
-        if left[node]:  # else it is the last one of its tree
+    # The exclusive or of the numbers of all remaining neighbours: with one neighbour left, it is that neighbour.
+    neighbour_xor = np.zeros(n, dtype=np.int64)
+    np.bitwise_xor.at(neighbour_xor, ends, ends[:, ::-1])
+    left, other, toward = edges.tolist(), neighbour_xor.tolist(), list(range(n))
+    queue = np.flatnonzero(edges == 1).tolist()
+    for node in queue:  # grows during the loop
+        if left[node]:  # otherwise it is the last node of its tree
             parent = toward[node] = other[node]
             left[node] = 0
             left[parent] -= 1
             other[parent] ^= node
             if left[parent] == 1:
-                row.append(parent)
+                queue.append(parent)
     return np.array(toward, np.int64), np.array(left, np.int64)
 
 
 class _CyclicCore:
-    """Nodes with at least two neighbours each: shortest ways may go up and down several times."""
+    """Nodes with at least two neighbours each; shortest paths may go up and down several times."""
 
     def __init__(self, n: int, ends: Int) -> None:
         """Nodes 0 … n - 1, those with the most edges first, and the ends of all edges between them.
 
-        Where nodes have equally many, no order of declaration may decide: how far a search goes is estimated from the
-        first ones.
+        The caller orders nodes with equally many edges independently of the declaration, because the depth of a search
+        is estimated from the first nodes.
         """
         self.n = n
-        to, come = np.concatenate([ends, ends[:, ::-1]]).T
-        order = np.argsort(to, kind="stable")
-        come, firsts = come[order], np.searchsorted(to[order], np.arange(n + 1))
-        self._neighbours = [part.tolist() for part in np.split(come, firsts[1:-1])]
-        self._edge_end_count = len(come)
+        sources, neighbours = np.concatenate([ends, ends[:, ::-1]]).T
+        order = np.argsort(sources, kind="stable")
+        neighbours, firsts = neighbours[order], np.searchsorted(sources[order], np.arange(n + 1))
+        self._neighbours = [part.tolist() for part in np.split(neighbours, firsts[1:-1])]
+        self._edge_end_count = len(neighbours)
         sizes = np.diff(firsts)
-        self._first = [come[firsts[:-1][sizes > k] + k] for k in range(min(_UNROLLED_NEIGHBOURS, sizes.max(initial=0)))]
-        many = np.count_nonzero(sizes > _UNROLLED_NEIGHBOURS)  # they come first
+        unrolled = range(min(_UNROLLED_NEIGHBOURS, sizes.max(initial=0)))
+        self._first = [neighbours[firsts[:-1][sizes > k] + k] for k in unrolled]
+        many = np.count_nonzero(sizes > _UNROLLED_NEIGHBOURS)  # these nodes come first
         rest = np.arange(firsts[many]) >= np.repeat(firsts[:many] + _UNROLLED_NEIGHBOURS, sizes[:many])
-        self._rest = come[: firsts[many]][rest]
+        self._rest = neighbours[: firsts[many]][rest]
         self._starts = firsts[:many] - _UNROLLED_NEIGHBOURS * np.arange(many)
         self._levels = self._bound_levels()
 
     def _bound_levels(self) -> int:
-        """At least as many as any search takes: no two nodes are further apart than over the first one of their part."""
-        most, seen = 0, [False] * self.n
+        """An upper bound of the levels of any search: twice the depth from the first node of each component."""
+        bound, visited = 0, [False] * self.n
         for node in range(self.n):
-            if not seen[node]:
+            if not visited[node]:
                 steps = self._distances_from(node)
-                most = max(most, 2 * max(steps.values()))
+                bound = max(bound, 2 * max(steps.values()))
                 for other in steps:
-                    seen[other] = True
-        return most + 1
+                    visited[other] = True
+        return bound + 1
 
     def seconds(self, starts: int, pairs: int) -> tuple[float, float]:
-        """What the searches from so many nodes take at most, as estimated: one by one, and side by side."""
+        """The estimated maximum time of the searches from this number of nodes: one by one, and in parallel."""
         alone = starts * (self.n * _SECONDS_PER_NODE + self._edge_end_count * _SECONDS_PER_STEP)
         blocks = -(-starts // _SEARCHES_PER_BATCH)
         level = blocks * (_SECONDS_PER_LEVEL + self._edge_end_count * _SECONDS_PER_EDGE_END) + pairs * _SECONDS_PER_PAIR
         return alone, self._levels * level
 
     def between(self, starts: Int, ends: Int, at_once: int) -> Int:
-        """The steps from starts to ends, pair by pair; -1 where there is no way or where one is no node of the core.
+        """The steps from start to end of each pair; -1 if they are not connected or one is not in the core.
 
-        All starts are searched from, whatever the ends, so many at once: 1 or up to 64.
+        A search runs from every start, whatever the ends are; `at_once` (1 or 64) of them run in parallel.
         """
-        found = np.full(len(starts), -1, dtype=np.int64)
+        distances = np.full(len(starts), -1, dtype=np.int64)
         inside = np.flatnonzero(starts >= 0)
         starts, ends = starts[inside], ends[inside]
         pairs, at = np.unique(starts * self.n + np.maximum(ends, 0), return_inverse=True)
@@ -156,40 +159,40 @@ class _CyclicCore:
             search = self._search_from_one if at_once == 1 else self._search_from_batch
             parts = np.split(np.arange(len(pairs)), firsts[at_once::at_once])
             lengths = np.concatenate([search(left[part], right[part]) for part in parts])
-            found[inside] = np.where(ends < 0, -1, lengths[at])
-        return found
+            distances[inside] = np.where(ends < 0, -1, lengths[at])
+        return distances
 
     def _search_from_one(self, starts: Int, ends: Int) -> Int:
-        """From one node, the same in all pairs."""
+        """The distances of pairs that all have the same start."""
         steps = self._distances_from(int(starts[0]))
         return np.array([steps.get(end, -1) for end in ends.tolist()], dtype=np.int64)
 
     def _distances_from(self, start: int) -> dict[int, int]:
-        """The steps to all nodes that can be reached."""
-        steps, row = {start: 0}, [start]
-        for node in row:  # grows while it is read, the nearest first
-            ahead = steps[node] + 1
+        """The steps from a node to all nodes of its component."""
+        steps, queue = {start: 0}, [start]
+        for node in queue:  # breadth-first: the list grows during the loop, the nearest nodes first
+            distance = steps[node] + 1
             for other in self._neighbours[node]:
                 if other not in steps:
-                    steps[other] = ahead
-                    row.append(other)
+                    steps[other] = distance
+                    queue.append(other)
         return steps
 
     def _search_from_batch(self, starts: Int, ends: Int) -> Int:
-        """From up to 64 nodes, in order: the level at which the bit of a start reaches an end."""
+        """The distances of pairs with up to 64 starts: the level at which the bit of a start reaches the end."""
         bits = np.uint64(1) << np.unique(starts, return_inverse=True)[1].astype(np.uint64)
         front = np.zeros(self.n, dtype=np.uint64)
         front[starts] = bits
-        seen, found, level = front.copy(), np.full(len(ends), -1, dtype=np.int64), 0
+        visited, distances, level = front.copy(), np.full(len(ends), -1, dtype=np.int64), 0
         while front.any():
-            found[front[ends] & bits != 0] = level
-            front = self._spread_bits(front) & ~seen
-            seen |= front
+            distances[front[ends] & bits != 0] = level
+            front = self._spread_bits(front) & ~visited
+            visited |= front
             level += 1
-        return found
+        return distances
 
     def _spread_bits(self, front: Bits) -> Bits:
-        """The bits of all neighbours of each node: the first few of all nodes at once, which is faster, then the rest."""
+        """The union of the bits of each node's neighbours: the first few vectorized over all nodes, then the rest."""
         ahead = np.zeros_like(front)
         for first in self._first:
             ahead[: len(first)] |= front[first]

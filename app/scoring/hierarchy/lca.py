@@ -1,87 +1,72 @@
-"""Label sets joined at their lowest common ancestors as HEMKit does it, and matched with their nearest counterparts.
+"""Joins label sets at their lowest common ancestors and matches labels with their counterparts, as HEMKit does.
 
-Both follow HEMKit step by step, the evaluator of the BioASQ challenges, which goes with Kosmopoulos, Partalas, Gaussier,
-Paliouras and Androutsopoulos (2015), "Evaluation measures for hierarchical classification: a unified view and novel
-approaches", Data Mining and Knowledge Discovery 29(3). What the paper leaves open, and what HEMKit does otherwise, is
-as HEMKit does it: values depend on the order of the classes. app.scoring.hierarchy.lca_minimal follows the paper.
+Both algorithms follow HEMKit step by step, the evaluator of the BioASQ challenges that accompanies Kosmopoulos,
+Partalas, Gaussier, Paliouras and Androutsopoulos (2015), "Evaluation measures for hierarchical classification: a
+unified view and novel approaches", Data Mining and Knowledge Discovery 29(3). Where the paper leaves a choice open or
+HEMKit differs from it, this module does what HEMKit does, so values depend on the order of the classes. The module
+app.scoring.hierarchy.lca_minimal follows the paper.
 
-A label that the other set lacks is linked upwards: on each way up the first ancestor that the other set has too is a
-candidate; from there the nearest label of the other set is its counterpart. Of all candidates those with the fewest
-steps in all are links; there may be several.
+A label that the other set lacks is linked upwards. On each path up, the first ancestor that it shares with the other
+set is a candidate, and the label of the other set nearest to it is the counterpart. The candidates with the fewest
+steps in total are links; there may be several.
 """
 
-from collections.abc import Iterable
+from collections import Counter
 from dataclasses import dataclass
+from itertools import chain
 
-from app.scoring.hierarchy.ancestry import AncestorPaths, Ancestry, path_to_ancestor
+from app.scoring.hierarchy.ancestry import AncestorPaths, Ancestry, NearestDescendants, path_to_ancestor
 
 LabelSetPair = tuple[frozenset[int], frozenset[int]]
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A label's shortest way to a counterpart: `length` steps in all, up `own` to the ancestor `top` and down again."""
+    """A shortest path from a label to a counterpart: `length` steps, up by `own` to the ancestor `top`, then down."""
 
     top: int
     length: int
     own: AncestorPaths
 
 
-class NearestLabels:
-    """For each ancestor of the labels of a set, themselves included, the `steps` to the nearest of them."""
-
-    def __init__(self, labels: Iterable[int], ancestry: Ancestry) -> None:
-        self.steps = dict.fromkeys(labels, 0)
-        self._ancestry = ancestry
-        self._below: dict[int, list[int]] = {}
-        row = list(self.steps)
-        for node in row:  # grows while it is read, the nearest first
-            up = self.steps[node] + 1
-            for parent in ancestry.parents[node]:
-                if parent not in self.steps:
-                    self.steps[parent] = up
-                    self._below[parent] = [node]
-                    row.append(parent)
-                elif self.steps[parent] == up:
-                    self._below[parent].append(node)
-
-    def labels(self, top: int) -> list[int]:
-        """The labels that are nearest to an ancestor; raises TooFarError after too many searches."""
-        row = [top]
-        for _ in range(self.steps[top]):
-            self._ancestry.count_visited(len(row))
-            row = list(dict.fromkeys(node for above in row for node in self._below[above]))
-        return row
+def nearest_labels(top: int, near: NearestDescendants, ancestry: Ancestry) -> list[int]:
+    """The labels nearest to an ancestor; raises HierarchyCostLimitError after visiting too many nodes."""
+    level = [top]
+    for _ in range(near.down[top]):
+        ancestry.count_visited(len(level))
+        level = list(dict.fromkeys(node for above in level for node in near.below[above]))
+    return level
 
 
-def shortest_links(label: int, near: NearestLabels, ancestry: Ancestry) -> list[Link]:
-    """The shortest links of a label to the set whose nearest labels these are; none if no ancestor is shared."""
-    own = ancestry.shortest_paths_up(label, near.steps)
-    lengths = {node: up + near.steps[node] for node, (up, _) in own.items() if node in near.steps}
-    least = min(lengths.values(), default=0)
-    return [Link(top, least, own) for top, length in lengths.items() if length == least]
+def shortest_links(label: int, near: NearestDescendants, ancestry: Ancestry) -> list[Link]:
+    """The shortest links of a label to the set that `near` was built from; none if they share no ancestor."""
+    own = ancestry.shortest_paths_up(label, near.down)
+    lengths = {node: up + near.down[node] for node, (up, _) in own.items() if node in near.down}
+    shortest = min(lengths.values(), default=0)
+    return [Link(top, shortest, own) for top, length in lengths.items() if length == shortest]
 
 
 def remove_ancestors(labels: frozenset[int], ancestry: Ancestry) -> frozenset[int]:
-    """The labels that are no ancestors of another label of the set."""
+    """The labels that are not ancestors of another label of the set."""
     if len(labels) < 2:
         return labels
-    row = list({parent for label in labels for parent in ancestry.parents[label]})
-    seen = set(row)
-    for node in row:  # grows while it is read
-        fresh = [parent for parent in ancestry.parents[node] if parent not in seen]
-        seen.update(fresh)
-        row += fresh
-    return labels - seen
+    ancestors: set[int] = set()
+    for label in labels:
+        stack = [label]
+        while stack:
+            fresh = set(ancestry.parents[stack.pop()]) - ancestors
+            ancestors |= fresh
+            stack += fresh
+    return labels - ancestors
 
 
 class _LcaCandidates:
-    """Which labels could meet at which ancestor, and by which ways."""
+    """The ancestors at which labels could meet, with the labels and the paths up from them."""
 
     def __init__(self, sets: LabelSetPair, ancestry: Ancestry) -> None:
         self.sets = sets
         self.labels_by_ancestor: dict[int, set[int]] = {}
-        self.ways: tuple[dict[int, dict[int, AncestorPaths]], ...] = ({}, {})
+        self.paths: tuple[dict[int, dict[int, AncestorPaths]], ...] = ({}, {})
         for side in (0, 1):
             self._link(side, ancestry)
 
@@ -89,48 +74,45 @@ class _LcaCandidates:
         lone = self.sets[side] - self.sets[1 - side]
         if not lone:
             return
-        near = NearestLabels(self.sets[1 - side], ancestry)
+        near = NearestDescendants(self.sets[1 - side], ancestry)
         tops: set[int] = set()
         for label in lone:
             for link in shortest_links(label, near, ancestry):
                 self.labels_by_ancestor.setdefault(link.top, set()).add(label)
-                self.ways[side].setdefault(link.top, {})[label] = link.own
+                self.paths[side].setdefault(link.top, {})[label] = link.own
                 tops.add(link.top)
         for top in tops:
-            partners = near.labels(top)
+            partners = nearest_labels(top, near, ancestry)
             self.labels_by_ancestor[top].update(partners)
-            theirs = self.ways[1 - side].setdefault(top, {})
+            theirs = self.paths[1 - side].setdefault(top, {})
             for partner in partners:
                 theirs.setdefault(partner, ancestry.reach(partner))
 
     def needed(self) -> list[int]:
         """The ancestors without those whose labels could all meet elsewhere.
 
-        Where most labels meet is looked at first; among equals the one declared last, so that the first stays.
+        The ancestor where most labels meet is considered first; among equals the one declared last, so that the one
+        declared first stays.
         """
-        choices: dict[int, int] = {}
-        for labels in self.labels_by_ancestor.values():
-            for label in labels:
-                choices[label] = choices.get(label, 0) + 1
-        kept = []
+        choices = Counter(chain.from_iterable(self.labels_by_ancestor.values()))
+        needed = []
         for top in sorted(self.labels_by_ancestor, key=lambda top: (-len(self.labels_by_ancestor[top]), -top)):
             if any(choices[label] == 1 for label in self.labels_by_ancestor[top]):
-                kept.append(top)
-                continue
-            for label in self.labels_by_ancestor[top]:
-                choices[label] -= 1
-        return kept
+                needed.append(top)
+            else:
+                choices.subtract(self.labels_by_ancestor[top])
+        return needed
 
     def chosen(self) -> list[int]:
-        """The needed ancestors that serve a label which those before do not, until as many are served as there are.
+        """The needed ancestors that each serve a label not served before, until enough labels are served.
 
-        HEMKit counts an ancestor that is chosen as a member of the set it serves. If it is a label of the other set it
-        may so be counted as served twice, and the last labels stay unlinked: published values depend on that.
+        HEMKit counts a chosen ancestor as a member of the set that it serves. If the ancestor is a label of the other
+        set, it may be counted as served twice, and then the last labels stay unlinked. Published values depend on this.
         """
         members = [set(labels) for labels in self.sets]
         served = [set(self.sets[0] & self.sets[1]) for _ in self.sets]
         goal = len(self.sets[0]) + len(self.sets[1])
-        found = []
+        chosen = []
         for top in self.needed():
             if len(served[0]) + len(served[1]) == goal:
                 break
@@ -141,66 +123,62 @@ class _LcaCandidates:
                         members[side].add(top)
                         served[side].add(label)
             if len(served[0]) + len(served[1]) > before:
-                found.append(top)
-        return sorted(found)
+                chosen.append(top)
+        return sorted(chosen)
 
 
 def augment_to_lcas(sets: LabelSetPair, ancestry: Ancestry) -> tuple[set[int], set[int]]:
-    """Both sets extended along the ways to the ancestors at which they meet.
+    """Both sets augmented with the paths to the ancestors at which they meet.
 
-    Each label is linked at the first ancestor chosen for it. Where an ancestor so gets labels of one set only, the
-    nearest label of the other set is linked too, the one declared first among equals.
+    Each label is linked at the first ancestor chosen for it. If an ancestor gets labels of one set only, the nearest
+    label of the other set is linked too, the one declared first among equals.
     """
-    joining = _LcaCandidates(sets, ancestry)
+    candidates = _LcaCandidates(sets, ancestry)
     graphs = set(sets[0]), set(sets[1])
     linked = [set(sets[0] & sets[1]) for _ in sets]
-    for top in joining.chosen():
-        ways = [side[top] for side in joining.ways]
-        fresh = [sorted(ways[side].keys() - linked[side]) for side in (0, 1)]
+    for top in candidates.chosen():
+        paths = [side[top] for side in candidates.paths]
+        unlinked = [sorted(paths[side].keys() - linked[side]) for side in (0, 1)]
         for side in (0, 1):
-            labels = fresh[side]
-            if not labels and fresh[1 - side]:
-                labels = [min((steps[top][0], label) for label, steps in ways[side].items())[1]]
+            labels = unlinked[side]
+            if not labels and unlinked[1 - side]:
+                labels = [min((steps[top][0], label) for label, steps in paths[side].items())[1]]
             for label in labels:
-                graphs[side].update(path_to_ancestor(ways[side][label], top))
+                graphs[side].update(path_to_ancestor(paths[side][label], top))
             linked[side].update(labels)
     return graphs
 
 
-def graph_induced_error(sets: LabelSetPair, most: int, ancestry: Ancestry) -> int:
-    """The error of a prediction by its matches: HEMKit's multi-label graph-induced error, from 0.
+def graph_induced_error(sets: LabelSetPair, max_error: int, ancestry: Ancestry) -> int:
+    """HEMKit's multi-label graph-induced error of a prediction, ≥ 0: the total length of its matches.
 
-    Each label that the other set lacks is matched with its nearest counterparts, or costs `most` if they are that far
-    or there are none. Of two labels that both have other matches the match is dropped, the longest first (the one
-    declared last among equals); the lengths of those that stay are summed.
+    Each label that the other set lacks is matched with its nearest counterparts. It costs `max_error` if it has none or
+    if they are at least that far. A match is dropped if both of its labels have other matches, the longest first (among
+    equals the one declared last). The lengths of the remaining matches are added.
     """
     both = sets[0] & sets[1]
     matches = {(label, label): 0 for label in both}
     error = 0
     for side in (0, 1):
         lone = sets[side] - both
-        near = NearestLabels(sets[1 - side] if lone else (), ancestry)
+        near = NearestDescendants(sets[1 - side] if lone else (), ancestry)
         for label in lone:
-            found = shortest_links(label, near, ancestry)
-            if not found or found[0].length >= most:
-                error += most
+            links = shortest_links(label, near, ancestry)
+            if not links or links[0].length >= max_error:
+                error += max_error
                 continue
-            for partner in (partner for link in found for partner in near.labels(link.top)):
+            for partner in (partner for link in links for partner in nearest_labels(link.top, near, ancestry)):
                 pair = (label, partner) if side == 0 else (partner, label)
-                matches[pair] = min(found[0].length, matches.get(pair, most))
-    return error + _sum_kept_matches(matches)
+                matches[pair] = min(links[0].length, matches.get(pair, max_error))
+    return error + _sum_needed_matches(matches)
 
 
-def _sum_kept_matches(matches: dict[tuple[int, int], int]) -> int:
-    degrees: tuple[dict[int, int], ...] = ({}, {})
-    for pair in matches:
-        for side, label in enumerate(pair):
-            degrees[side][label] = degrees[side].get(label, 0) + 1
-    kept = 0
+def _sum_needed_matches(matches: dict[tuple[int, int], int]) -> int:
+    degrees = Counter(end for pair in matches for end in enumerate(pair))  # by (side, label)
+    total = 0
     for pair in sorted(matches, key=lambda pair: (matches[pair], max(pair), min(pair)), reverse=True):
-        if all(degrees[side][label] > 1 for side, label in enumerate(pair)):
-            for side, label in enumerate(pair):
-                degrees[side][label] -= 1
+        if all(degrees[end] > 1 for end in enumerate(pair)):
+            degrees.subtract(enumerate(pair))
         else:
-            kept += matches[pair]
-    return kept
+            total += matches[pair]
+    return total

@@ -62,7 +62,7 @@ def _with_mark(mark: str, latex: str) -> str:
 
 def equation_of(call: MetricCall) -> str:
     """The equation with its parameters filled in; sums run over L instead of 1 … m where not all labels enter."""
-    latex = call.metric.shown(call) if call.metric.shown else call.metric.equation
+    latex = call.metric.equation_of_call(call) if call.metric.equation_of_call else call.metric.equation
     latex = _PARAM.sub(lambda match: _with_mark(match.group(1), _param_value_latex(call, match.group(2))), latex)
     if "beta" in call.params:
         latex = _fill_in_beta(latex, to_fraction(call.params["beta"]))

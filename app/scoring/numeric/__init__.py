@@ -1,1 +1,1 @@
-"""Arithmetic that gives the same bits on every machine."""
+"""Arithmetic that returns the same bits on every machine."""

@@ -1,4 +1,4 @@
-"""Where keys are among others in order, at a cost that does not depend on which of them are."""
+"""Looks up keys in a sorted array in a time that does not depend on which of them are found."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -6,14 +6,14 @@ from numpy.typing import NDArray
 Int = NDArray[np.int64]
 
 
-def search_sorted(keys: Int, others: Int) -> tuple[Int, NDArray[np.bool_]]:
-    """For each key a place among the others, which are in order, and whether it is there.
+def search_sorted(keys: Int, ordered: Int) -> tuple[Int, NDArray[np.bool_]]:
+    """For each key a position in the sorted array, and whether the key is there.
 
-    Time and memory follow from the numbers of both alone: the others may be private labels, and whether a file can be
-    scored at all must not tell what they are.
+    Time and memory depend only on the two lengths. The sorted keys may come from private labels, so neither the time
+    nor a failure for lack of memory may reveal which of them match.
     """
-    at = np.searchsorted(others, keys)
-    if not len(others):
+    at = np.searchsorted(ordered, keys)
+    if not len(ordered):
         return at, np.zeros(len(keys), dtype=bool)
-    np.minimum(at, len(others) - 1, out=at)
-    return at, others[at] == keys
+    np.minimum(at, len(ordered) - 1, out=at)
+    return at, ordered[at] == keys

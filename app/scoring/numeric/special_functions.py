@@ -1,6 +1,6 @@
-"""Special functions behind p-values and exact intervals, in decimal arithmetic: the same digits on every machine.
+"""Special functions for p-values and exact intervals, in decimal arithmetic: the same digits on every machine.
 
-Everything is computed with 50 digits, of which well over 30 are right; callers round. Sources: Abramowitz & Stegun
+All functions compute with 50 digits, of which well over 30 are correct; callers round. Sources: Abramowitz & Stegun
 6.1.40 (logarithm of the gamma function), 6.5.29, 6.5.31 (incomplete gamma), 26.5.8 (incomplete beta).
 """
 
@@ -10,26 +10,14 @@ from itertools import count
 
 DECIMAL_CONTEXT = Context(prec=50, Emin=MIN_EMIN, Emax=MAX_EMAX)
 _CONVERGENCE_TOLERANCE = Decimal(10) ** -46
-_NEWTON_TOLERANCE = Decimal(10) ** -22  # the next step of Newton's method doubles these digits
+_NEWTON_TOLERANCE = Decimal(10) ** -22  # the last step of Newton's method doubles the number of correct digits
 _PI = Decimal("3.14159265358979323846264338327950288419716939937510582")
-_ASYMPTOTIC_MINIMUM = 40  # from here on the asymptotic series of ln Γ is good to 43 digits
+_ASYMPTOTIC_MINIMUM = 40  # from here on, the asymptotic series of ln Γ is correct to 43 digits
 _BERNOULLI = (
-    (1, 6),
-    (-1, 30),
-    (1, 42),
-    (-1, 30),
-    (5, 66),
-    (-691, 2730),
-    (7, 6),
-    (-3617, 510),
-    (43867, 798),
-    (-174611, 330),
-    (854513, 138),
-    (-236364091, 2730),
-    (8553103, 6),
-    (-23749461029, 870),
-    (8615841276005, 14322),
-)
+    (1, 6), (-1, 30), (1, 42), (-1, 30), (5, 66), (-691, 2730), (7, 6), (-3617, 510), (43867, 798), (-174611, 330),
+    (854513, 138), (-236364091, 2730), (8553103, 6), (-23749461029, 870), (8615841276005, 14322),
+)  # fmt: skip
+"""Numerators and denominators of the Bernoulli numbers B_2, B_4, …"""
 
 
 def log_gamma(z: Decimal) -> Decimal:
@@ -47,7 +35,7 @@ def log_gamma(z: Decimal) -> Decimal:
 
 
 def incomplete_beta(a: Decimal, b: Decimal, x: Decimal) -> Decimal:
-    """The regularized incomplete beta function I_x(a, b) for a, b > 0 and 0 ≤ x ≤ 1, the distribution of Beta(a, b)."""
+    """The regularized incomplete beta function I_x(a, b), the distribution of Beta(a, b), for a, b > 0 and 0 ≤ x ≤ 1."""
     with localcontext(DECIMAL_CONTEXT):
         if x in (0, 1):
             return x
@@ -58,12 +46,12 @@ def incomplete_beta(a: Decimal, b: Decimal, x: Decimal) -> Decimal:
 
 def _beta_power(a: Decimal, b: Decimal, x: Decimal) -> Decimal:
     """x^a (1 - x)^b / B(a, b)."""
-    whole = log_gamma(a + b) - log_gamma(a) - log_gamma(b)
-    return (whole + a * x.ln() + b * (1 - x).ln()).exp()
+    log_factor = log_gamma(a + b) - log_gamma(a) - log_gamma(b)
+    return (log_factor + a * x.ln() + b * (1 - x).ln()).exp()
 
 
 def _beta_terms(a: Decimal, b: Decimal, x: Decimal) -> Iterator[tuple[Decimal, Decimal]]:
-    """Numerators and denominators of 1 + d1/(1 + d2/(1 + …))."""
+    """Numerators and denominators of the continued fraction 1 + d1/(1 + d2/(1 + …))."""
     for m in count():
         yield -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1)), Decimal(1)
         k = m + 1
@@ -71,7 +59,7 @@ def _beta_terms(a: Decimal, b: Decimal, x: Decimal) -> Iterator[tuple[Decimal, D
 
 
 def _continued_fraction(terms: Iterator[tuple[Decimal, Decimal]], first: Decimal = Decimal(1)) -> Decimal:
-    """The fraction first + p1/(q1 + p2/(q2 + …)) by the recurrence of Lentz; no partial denominator may be 0."""
+    """The fraction first + p1/(q1 + p2/(q2 + …)) by Lentz's recurrence; no partial denominator may be 0."""
     value = ratio = first
     inverse = Decimal(0)
     for p, q in terms:
@@ -84,7 +72,7 @@ def _continued_fraction(terms: Iterator[tuple[Decimal, Decimal]], first: Decimal
 
 
 def upper_incomplete_gamma(a: Decimal, x: Decimal) -> Decimal:
-    """The regularized upper incomplete gamma function Q(a, x) for a > 0 and x ≥ 0: χ² with 2a degrees beyond 2x."""
+    """The regularized upper incomplete gamma function Q(a, x), a > 0, x ≥ 0: P(χ² > 2x) with 2a degrees of freedom."""
     with localcontext(DECIMAL_CONTEXT):
         if x == 0:
             return Decimal(1)
@@ -106,13 +94,17 @@ def _gamma_terms(a: Decimal, x: Decimal) -> Iterator[tuple[Decimal, Decimal]]:
 
 
 def beta_quantile(share: Decimal, a: Decimal, b: Decimal) -> Decimal:
-    """The x with I_x(a, b) = share, for 0 < share < 1: Newton's method on logarithms, kept between bounds."""
+    """The x with I_x(a, b) = share, for 0 < share < 1, by Newton's method on logarithms.
+
+    The solution stays bracketed by `low` and `high`. A step that leaves the bracket is replaced by a bisection, so the
+    iteration always converges.
+    """
     with localcontext(DECIMAL_CONTEXT):
         low, high, x = Decimal(0), Decimal(1), a / (a + b)
         while True:
-            reached = incomplete_beta(a, b, x)
-            low, high = (x, high) if reached < share else (low, x)
-            step = (share / reached).ln() * reached / _beta_power(a, b, x) * (1 - x)
+            value = incomplete_beta(a, b, x)
+            low, high = (x, high) if value < share else (low, x)
+            step = (share / value).ln() * value / _beta_power(a, b, x) * (1 - x)
             moved = x * step.exp() if abs(step) < 1 else x * (2 if step > 0 else Decimal("0.5"))
             moved = moved if low < moved < high else (low + high) / 2
             if abs(moved - x) < _NEWTON_TOLERANCE * x:

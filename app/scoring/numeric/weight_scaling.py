@@ -1,4 +1,4 @@
-"""Counts of weighted instances as sums of the weights that gold gives, in place of the whole numbers that are counted."""
+"""Converts counts of weighted instances back to the unit of the weights in the gold."""
 
 from fractions import Fraction
 from typing import Any
@@ -10,38 +10,36 @@ _COUNT_KEYS = frozenset(
         *("weight", "count"),
     )
 )
-"""The keys in the data of metrics and reports under which sums of weights stand."""
+"""The keys of metric data and reports whose values are sums of weights."""
 
 
 def scale_weighted_counts(data: Any, unit: Fraction) -> Any:
-    """JSON data with each sum of weights in the unit of gold: a whole number that was counted stands for so many units.
+    """JSON data with each sum of weights multiplied by the unit.
 
-    What is no whole number has the unit already, so that it is rounded once.
+    Only integers are scaled. A float was computed with the unit already, so that it is rounded once.
     """
     if unit == 1 or not isinstance(data, (dict, list)):
         return data
     if isinstance(data, list):
         return [scale_weighted_counts(item, unit) for item in data]
-    found = {}
+    scaled = {}
     for key, item in data.items():
-        if isinstance(item, dict):  # its key may be the name of a class, whatever it says
-            found[key] = scale_weighted_counts(item, unit)
-        elif key in _COUNT_KEYS:
-            found[key] = _scale_count(item, unit)
-        elif key == "cells":
-            found[key] = [[*cell[:2], *_scale_count(cell[2:], unit)] for cell in item]
+        if key in _COUNT_KEYS and not isinstance(item, dict):  # the key of an object may be the name of a class
+            scaled[key] = _scale_count(item, unit)
+        elif key == "cells" and isinstance(item, list):
+            scaled[key] = [[*cell[:2], *_scale_count(cell[2:], unit)] for cell in item]
         else:
-            found[key] = scale_weighted_counts(item, unit)
-    return found
+            scaled[key] = scale_weighted_counts(item, unit)
+    return scaled
 
 
 def _scale_count(item: Any, unit: Fraction) -> Any:
-    """A number of units, or lists of them, each rounded once."""
+    """A count or nested lists of counts in the unit of the gold, each rounded once."""
     if isinstance(item, list):
-        return [_scale_count(one, unit) for one in item]
+        return [_scale_count(part, unit) for part in item]
     return item if isinstance(item, float) else to_json_number(item * unit)
 
 
 def to_json_number(weight: int | Fraction) -> int | float:
-    """A sum of weights as a number of JSON: whole, or rounded once."""
+    """A sum of weights as a JSON number: an integer if it is one, else rounded once to binary64."""
     return weight.numerator if weight.denominator == 1 else float(weight)

@@ -1,11 +1,9 @@
-"""The detailed report of one submission: classes, label sets, confusion, curves, calibration, folds; as JSON or tables."""
+"""The detailed report of one submission, as JSON or tables: classes, confusion, curves, calibration, folds, groups."""
 
 import csv
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, product
 from typing import Any, TextIO
-
-import numpy as np
 
 from app.scoring.association import association
 from app.scoring.crosstab import confusion
@@ -27,14 +25,14 @@ PartBuilder = Callable[[EvaluationInput, Options], Any]
 
 
 def _metric_results(case: EvaluationInput, options: Options, keys: Sequence[str]) -> dict[str, Result]:
-    """Results by key of the metrics that are for the task."""
+    """The results by key of those metrics that are defined for the task."""
     calls = [parse_metric(key, options=options, task=case.spec.task) for key in keys if _needs_no_parameter(key, case)]
-    found = evaluate(case, calls)
-    return {call.metric.key: found[call.text] for call in calls}
+    results = evaluate(case, calls)
+    return {call.metric.key: results[call.text] for call in calls}
 
 
 def _needs_no_parameter(key: str, case: EvaluationInput) -> bool:
-    """Whether a metric is for the task and needs no parameter that somebody has to choose."""
+    """Whether a metric is defined for the task and has no parameter that the user must set."""
     metric, task = CATALOGUE[key], case.spec.task
     return task in metric.tasks and not any(
         param.default is None and task in param.required_for for param in metric.params
@@ -42,85 +40,73 @@ def _needs_no_parameter(key: str, case: EvaluationInput) -> bool:
 
 
 def per_class_table(case: EvaluationInput, options: Options) -> dict[str, dict[str, float | int | None]]:
-    """For each label its counts and measures under a recipe's options; empty for acceptable answers."""
+    """The counts and measures of each label under a recipe's options; empty for gold with acceptable answers."""
     return per_class_report(case, effective_options(CATALOGUE["f1_macro"], options))
 
 
 def _build_label_sets(case: EvaluationInput, options: Options) -> Any:
-    """Sizes of the label sets in gold and predictions, how many are empty, how many instances are wholly right.
+    """The sizes of the label sets of gold and predictions, the number of empty ones, and the status of the instances.
 
-    Of weighted instances both are sums of weights.
+    With weighted instances, the numbers are sums of weights.
     """
     if case.spec.task != "multilabel":
         return None
     keys = [f"label_{size}_{side}" for size in ("cardinality", "density") for side in ("gold", "predicted")]
-    found = {key: result.value for key, result in _metric_results(case, options, keys).items()}
-    empty = {
-        side: _count_empty_sets(case, labels) for side, labels in (("gold", case.gold), ("predicted", case.predicted))
-    }
-    return found | {"empty": empty, "status": _metric_data_builder("instance_status")(case, options)}
+    values = {key: result.value for key, result in _metric_results(case, options, keys).items()}
+    empty = {"gold": _count_empty_sets(case, case.gold), "predicted": _count_empty_sets(case, case.predicted)}
+    return values | {"empty": empty, "status": _metric_data_builder("instance_status")(case, options)}
 
 
 def _count_empty_sets(case: EvaluationInput, labels: Labels) -> int | float:
-    """How many of the sets are empty, or what their instances weigh."""
-    offsets = labels.as_sets().offsets
-    assert offsets is not None
-    empty = np.diff(offsets) == 0
+    """The number of empty sets, or the total weight of their instances."""
+    empty = labels.sizes == 0
     return int(empty.sum()) if case.weights is None else to_json_number(total(case.weights[empty]) * case.weight_unit)
 
 
-_MAX_ASSOCIATION_CLASSES = 500  # classes
+_MAX_ASSOCIATION_CLASSES = 500
 
 
 def _build_groups(case: EvaluationInput, options: Options) -> Any:
-    """How far being right depends on the group of an instance."""
-    found = _metric_results(case, options, ("chi_squared", "cramers_v"))
-    return None if case.groups is None else {key: result.value for key, result in found.items()}
+    """The association between the group of an instance and whether its prediction is right."""
+    results = _metric_results(case, options, ("chi_squared", "cramers_v"))
+    return None if case.groups is None else {key: result.value for key, result in results.items()}
 
 
 def _build_association(case: EvaluationInput, _: Options) -> Any:
-    """How far gold and predicted labels depend on each other; for tables that are small enough."""
-    if (
-        case.spec.task == "multilabel"
-        or case.acceptable
-        or len(case.spec.classes) > _MAX_ASSOCIATION_CLASSES
-        or case.weights is not None
-    ):
+    """The association between gold and predicted labels, for tables that are small enough."""
+    too_large = len(case.spec.classes) > _MAX_ASSOCIATION_CLASSES
+    if case.spec.task == "multilabel" or case.acceptable or too_large or case.weights is not None:
         return None
-    found = association(confusion(case)["matrix"])
-    return {
-        "chi_squared": found.chi_squared,
-        "degrees_of_freedom": found.degrees_of_freedom,
-        "cramers_v": found.cramers_v,
-    }
+    measures = association(confusion(case)["matrix"])
+    return {name: getattr(measures, name) for name in ("chi_squared", "degrees_of_freedom", "cramers_v")}
 
 
 def _metric_data_builder(*keys: str) -> PartBuilder:
-    """What the first of these metrics that is for the task has to show; nothing where it is not defined."""
+    """Builds a part from the data of the first of these metrics that is defined for the task and has data."""
 
-    def made(case: EvaluationInput, options: Options) -> Any:
-        found = _metric_results(case, options, keys[:])
-        return next((result.data for result in found.values() if result.data is not None), None)
+    def build(case: EvaluationInput, options: Options) -> Any:
+        results = _metric_results(case, options, keys)
+        return next((result.data for result in results.values() if result.data is not None), None)
 
-    return made
+    return build
 
 
 def _build_calibration(case: EvaluationInput, options: Options) -> Any:
-    """The bins of the positive or else of the best label; of label sets they would be of one label, which nobody names."""
+    """The bins of the positive label or else of the best label; for label sets, a label would have to be chosen."""
     bins = _metric_data_builder(*PART_METRICS["calibration"])
     return None if case.scores is None or case.spec.task == "multilabel" else bins(case, options)
 
 
 PROBABILITY_PART = "calibration"
-"""The part that is left out where the scores of exclusive classes are no probabilities."""
+"""The part that is left out if the scores of exclusive classes are not probabilities."""
 
 
 def _omission_reason(case: EvaluationInput, options: Options, part: str, *, alone: bool) -> str | None:
-    """Why a report leaves out a part that the data may have."""
+    """Why a report leaves out a part that would apply to the data; None if it does not."""
     if part != PROBABILITY_PART or case.scores is None or case.spec.task == "multilabel":
         return reason_too_large(case, part, alone=alone)
     if options.get("score_direction") == "lower":
-        return "it needs probabilities, and of those a lower one is never surer (score_direction=lower)"
+        return "it needs probabilities, which do not allow score_direction=lower"
     if are_probabilities(case.scores):
         return None
     return "it needs probabilities: scores from 0 to 1, which sum to 1 where an instance has one for each class"
@@ -138,7 +124,7 @@ _PART_BUILDERS: dict[str, tuple[str, PartBuilder]] = {
     "calibration": ("curves", _build_calibration),
 }
 REPORT_PARTS: dict[str, str] = {name: allowed_by for name, (allowed_by, _) in _PART_BUILDERS.items()}
-"""The parts of a report, each with the report of a phase that allows participants to see it."""
+"""The parts of a report, each with the name of the phase report that must be enabled for participants to see it."""
 
 
 def build_detailed_report(
@@ -151,29 +137,29 @@ def build_detailed_report(
 ) -> dict[str, Any]:
     """The report as a JSON object: facts of the data, then each of these parts (all, without `parts`) that applies.
 
-    One that would be too large, or that needs other scores, stands in `left_out` in its place, with a reason. A part alone has no list of the classes.
-    `options` are a recipe's. `digits`: significant digits of every number that is no count; None for full precision.
-    `size`: whether it says how many instances there are.
+    A part that would be too large, or that needs other scores, is listed in `left_out` with a reason. The report of a
+    single part has no list of the classes. `options` are those of a recipe. `digits` are the significant digits of
+    every number that is not a count; None for full precision. `size`: whether to include the number of instances.
     """
-    found: dict[str, Any] = {"task": case.spec.task}
+    report: dict[str, Any] = {"task": case.spec.task}
     if size:
-        found["instances"] = case.gold.n
-    asked = tuple(REPORT_PARTS if parts is None else parts)
-    if len(asked) != 1:
-        found["classes"] = list(case.spec.classes)
-    for name in asked:
-        reason = _omission_reason(case, options or {}, name, alone=len(asked) == 1)
+        report["instances"] = case.gold.n
+    names = tuple(REPORT_PARTS if parts is None else parts)
+    if len(names) != 1:
+        report["classes"] = list(case.spec.classes)
+    for name in names:
+        reason = _omission_reason(case, options or {}, name, alone=len(names) == 1)
         if reason is not None:
-            found.setdefault("left_out", []).append({"part": name, "reason": reason})
+            report.setdefault("left_out", []).append({"part": name, "reason": reason})
             continue
-        made = _PART_BUILDERS[name][1](case, options or {})
-        if made is not None:
-            found[name] = _round_numbers(made, digits)
-    return found
+        content = _PART_BUILDERS[name][1](case, options or {})
+        if content is not None:
+            report[name] = _round_numbers(content, digits)
+    return report
 
 
 def _round_numbers(value: Any, digits: int | None) -> Any:
-    """A JSON value with its numbers at so many digits."""
+    """A JSON value with its floats rounded to significant digits."""
     if digits is None:
         return value
     if isinstance(value, float):
@@ -184,7 +170,7 @@ def _round_numbers(value: Any, digits: int | None) -> Any:
 
 
 def write_csv(report: Mapping[str, Any], part: str, target: TextIO) -> None:
-    """One part of a report as a table with a header; nothing but an empty file where the part does not apply."""
+    """Write one part of a report as a table with a header; an empty file if the part does not apply."""
     rows = iter(() if part not in report else table_rows(report[part]))
     first = next(rows, None)
     if first is None:
@@ -195,8 +181,8 @@ def write_csv(report: Mapping[str, Any], part: str, target: TextIO) -> None:
 
 
 def table_rows(value: Any) -> Iterator[Row]:
-    """A part, or the data of a metric, laid out as rows: cells, points of curves, bins, folds, a row for each label."""
-    if isinstance(value.get("labels"), list):  # classes may be called so too, but have rows of their own
+    """A part, or the data of a metric, as table rows: cells, points of curves, bins, folds, or one row per label."""
+    if isinstance(value.get("labels"), list):  # a class may be named "labels" too, but its value is an object
         return _cell_rows(value)
     if isinstance(value.get("curves"), list):
         return _curve_rows(value["curves"])
@@ -210,28 +196,26 @@ def table_rows(value: Any) -> Iterator[Row]:
     return iter([_flatten(value)])
 
 
-def _flatten(value: Mapping[str, Any], before: str = "") -> dict[str, Any]:
-    found: dict[str, Any] = {}
+def _flatten(value: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
     for key, item in value.items():
-        found |= _flatten(item, f"{before}{key}_") if isinstance(item, dict) else {f"{before}{key}": item}
-    return found
+        flat |= _flatten(item, f"{prefix}{key}_") if isinstance(item, dict) else {f"{prefix}{key}": item}
+    return flat
 
 
 def _cell_rows(table: Mapping[str, Any]) -> Iterator[Row]:
     """The cells that are not 0."""
-    names, kinds = (
-        table["labels"],
-        ("count",) if {"matrix", "one_vs_rest"} & set(table) else ("row_count", "column_count"),
-    )
+    names = table["labels"]
+    columns = ("count",) if {"matrix", "one_vs_rest"} & set(table) else ("row_count", "column_count")
     if "cells" in table:
         cells = iter(table["cells"])
     else:
         matrices = [table["matrix"]] if "matrix" in table else [table["row_counts"], table["column_counts"]]
-        places = product(range(len(names)), repeat=2)
-        cells = ([at, to, *(matrix[at][to] for matrix in matrices)] for at, to in places)
-    for at, to, *counts in cells:
+        positions = product(range(len(names)), repeat=2)
+        cells = ([gold, predicted, *(matrix[gold][predicted] for matrix in matrices)] for gold, predicted in positions)
+    for gold, predicted, *counts in cells:
         if any(counts):
-            yield {"gold": names[at], "predicted": names[to], **dict(zip(kinds, counts, strict=True))}
+            yield {"gold": names[gold], "predicted": names[predicted], **dict(zip(columns, counts, strict=True))}
 
 
 def _curve_rows(curves: Sequence[Mapping[str, Any]]) -> Iterator[Row]:

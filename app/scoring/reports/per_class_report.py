@@ -1,4 +1,4 @@
-"""The detailed report beside the scores: counts per class and the confusion matrix."""
+"""The counts and base measures of each class, as a part of the detailed report."""
 
 from collections.abc import Mapping
 from itertools import chain
@@ -23,9 +23,9 @@ PART_METRICS = {
     "pr_curve": ("pr_curve",),
     "calibration": ("calibration_bins",),
 }
-"""The metrics that are parts of a report: of each part, those of which the first that is for the task is shown."""
+"""The metrics behind the parts of a report; a part uses the first of its metrics that is defined for the task."""
 REPORTED_METRICS = frozenset({*chain.from_iterable(PART_METRICS.values()), "instance_status"})
-"""The metrics that are no numbers and that a report gives."""
+"""The metrics that are not single numbers and that a report includes."""
 
 
 def per_class_report(
@@ -33,28 +33,23 @@ def per_class_report(
 ) -> dict[str, dict[str, float | int | None]]:
     """For each declared label tp, fp, fn, tn, support, predicted and the base measures.
 
-    A measure that is 0/0 follows zero_division; under `skip` and `error` it is None, and so is one without a worst value.
+    A measure that is 0/0 follows zero_division. Under `skip` and `error` it is None, and so is a measure without a
+    worst value.
     """
     if case.acceptable:
-        return {}  # what is right is no class of its own
+        return {}  # with several acceptable answers, an instance belongs to no single class
     options = {**DEFAULTS, **(options or {})}
     tally = EvaluationContext(case).tally(options)
     counts = tally.classes
     columns: dict[str, list[Any]] = {
-        "tp": counts.tp.tolist(),
-        "fp": counts.fp.tolist(),
-        "fn": counts.fn.tolist(),
-        "tn": counts.tn.tolist(),
-        "support": counts.support.tolist(),
-        "predicted": counts.predicted.tolist(),
+        name: getattr(counts, name).tolist() for name in ("tp", "fp", "fn", "tn", "support", "predicted")
     }
     for base in _BASE_MEASURES:
         columns[base.key] = _measure_column(base, counts, options["zero_division"])
-    found = {
-        name: dict(zip(columns, row, strict=True))
+    return {
+        name: scale_weighted_counts(dict(zip(columns, row, strict=True)), case.weight_unit)
         for name, row in zip(tally.names, zip(*columns.values(), strict=True), strict=True)
     }
-    return {name: scale_weighted_counts(row, case.weight_unit) for name, row in found.items()}
 
 
 def _measure_column(base: BaseMeasure, counts: ConfusionCounts, rule: str) -> list[float | None]:

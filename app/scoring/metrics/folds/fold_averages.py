@@ -113,7 +113,7 @@ _declare(
     source=f"{_SOURCE} eq 29 (which writes tp_N for tp_B)",
     example=replace(_BINARY_EXAMPLE, value="11/15"),
     compute=_mean_of_label,
-    shown=_equation_with_zero_rule(_FOLD_MEAN + _f1_equation("")),
+    equation_of_call=_equation_with_zero_rule(_FOLD_MEAN + _f1_equation("")),
     peers={"scikit-learn": "cross_val_score counts a fold without positives as 0: undefined=zero"},
 )
 for _average, _equation, _value in ((MACRO, _MACRO_EQUATION, "7/9"), (MICRO, _MICRO_EQUATION, "13/14")):
@@ -127,7 +127,7 @@ for _average, _equation, _value in ((MACRO, _MACRO_EQUATION, "7/9"), (MICRO, _MI
         source=f"{_SOURCE} eq 29, of the {_average.name} F1",
         example=replace(_MULTILABEL_EXAMPLE, value=_value),
         compute=_mean_of_average(_average),
-        shown=_equation_with_zero_rule(_equation),
+        equation_of_call=_equation_with_zero_rule(_equation),
         peers=(
             {"scikit-learn": "cross_val_score takes the labels of each fold: label_set=gold_or_predicted"}
             if _average is MACRO
@@ -145,7 +145,7 @@ _declare(
     source=f"{_SOURCE} eq 26-31",
     example=_BINARY_EXAMPLE,
     compute=cv_table,
-    shown=_equation_with_zero_rule(_TABLE_EQUATION),
+    equation_of_call=_equation_with_zero_rule(_TABLE_EQUATION),
     scalar=False,
     symbols={
         **_SYMBOLS,

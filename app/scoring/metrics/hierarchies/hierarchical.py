@@ -49,7 +49,9 @@ def _augmented_overlap(ws: EvaluationContext, call: MetricCall) -> AugmentedOver
             raise UndefinedError(TOO_DEEP_REASON) from None
         left_out = hierarchy.common() if exclude_root else set()
         levels = None if max_depth == "unlimited" else int(max_depth)
-        closures = AncestorClosures.of(np.concatenate([gold.nodes, predicted.nodes]), hierarchy, levels, left_out)
+        closures = AncestorClosures.of_labels(
+            np.concatenate([gold.nodes, predicted.nodes]), hierarchy, levels, left_out
+        )
         overlap = count_overlap(gold, predicted, closures)
         names = join_names(hierarchy.names[node] for node in sorted(left_out)) or "no node"
         notes = (f"left out as ancestor of every class: {names}",) if exclude_root else ()
@@ -177,7 +179,7 @@ def _register_hierarchical(key: str, short: str, terms: OverlapTerms, equations:
         compute=_share_of(terms),
         symbols=_SYMBOLS,
         peers=_PEERS,
-        shown=shown,
+        equation_of_call=shown,
     )
 
 

@@ -63,7 +63,7 @@ def _counts_per_instance(
             if sets not in counts_by_pair:
                 tree.reset_visited()
                 counts = count(sets, tree)
-                counts_by_pair[sets] = _PairCounts(counts, tree.passed)
+                counts_by_pair[sets] = _PairCounts(counts, tree.visited)
             budget -= counts_by_pair[sets].passed
             if budget < 0:
                 raise HierarchyCostLimitError  # noqa: TRY301 - handled like a single instance over the limit
@@ -239,5 +239,5 @@ _declare(
         "the order of the classes; of equally long matches it drops the one with the larger predicted label, here the one "
         "with the larger label on either side, so that gold and predictions may be swapped",
     },
-    shown=lambda call: _MGIA_EQUATION.replace("E", call.params["max_error"]),
+    equation_of_call=lambda call: _MGIA_EQUATION.replace("E", call.params["max_error"]),
 )

@@ -172,7 +172,7 @@ _declare(
         "PyCM": 'Kappa, weighted_kappa; "None" where it is 0/0',
         "caret": "Kappa; NaN where it is 0/0",
     },
-    shown=_kappa_equation,
+    equation_of_call=_kappa_equation,
 )
 _declare(
     key="scott_pi",

@@ -172,6 +172,6 @@ declare_label_set_metric(
         "γ": "weight of an added label",
     },
     peers={"Sefidian's code": "pools all instances and adds 1e-5 to the denominator: pooled=true, epsilon=1e-5"},
-    shown=_alpha_equation,
+    equation_of_call=_alpha_equation,
     check=_parameter_error,
 )

@@ -110,7 +110,7 @@ def f_of_averages_metric(kind: _FMeasure, average: Average) -> Metric:
         compute=value,
         hints=dict.fromkeys(SINGLE_LABEL_TASKS, average.hint) if average.hint else {},
         floor=0 if average is LFB_TRAIN else 3,
-        shown=_equation_of_call(kind, average),
+        equation_of_call=_equation_of_call(kind, average),
         states_zero_division=True,
     )
 

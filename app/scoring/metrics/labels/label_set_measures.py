@@ -157,7 +157,7 @@ declare_label_set_metric(
     source="MEKA, Metrics.P_Hamming; 1 less the Hamming loss of Zhang & Zhou 2014",
     example=worked_example(MULTILABEL_EXAMPLE, "3/4"),
     compute=hamming_score,
-    shown=capped_equation,
+    equation_of_call=capped_equation,
     peers={"torchmetrics": "what it calls the accuracy of multi-label data, per label, is this for each label"},
 )
 _declare(

@@ -224,7 +224,7 @@ _declare_mean_recall(
         "scikit-learn": "balanced_accuracy_score; its adjusted value of a gold with one class is nan or -inf",
         "caret": "Balanced Accuracy is of one class: balanced_accuracy_ovr",
     },
-    shown=_balanced_accuracy_equation,
+    equation_of_call=_balanced_accuracy_equation,
 )
 _declare_mean_recall(
     key="gmean_recall",
@@ -290,5 +290,5 @@ declare_label_set_metric(
     source="Wenzel eq 27; Sefidian; Zhang & Zhou 2014",
     example=worked_example(MULTILABEL_EXAMPLE, "1/4"),
     compute=hamming_loss,
-    shown=capped_equation,
+    equation_of_call=capped_equation,
 )

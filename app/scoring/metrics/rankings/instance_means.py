@@ -94,7 +94,7 @@ def ranks_of_case(ws: EvaluationContext, call: MetricCall) -> LabelRanks:
     Raises UndefinedError where some instances have no scores.
     """
     m = len(ws.spec.classes)
-    relevant = ws.shared("relevant labels", lambda: RelevantLabels.of(ws.case.gold, m))
+    relevant = ws.shared("relevant labels", lambda: RelevantLabels.from_gold(ws.case.gold, m))
     if ws.case.scores is not None:
         key = ("ranks by scores", call.options["score_direction"])
         return ws.shared(key, lambda: rank_by_scores(scores_of(ws, call), relevant))

@@ -72,7 +72,7 @@ def ranking_loss(ws: EvaluationContext, call: MetricCall) -> Result:
     ranks = ranks_of_case(ws, call)
     wrong = len(ws.spec.classes) - ranks.sizes
     means = InstanceMeans(ws, call, (ranks.sizes == 0) | (wrong == 0))
-    above, tied = ranks.above - ranks.hits, ranks.tied - ranks.relevant_tied
+    above, tied = ranks.above - ranks.relevant_above, ranks.tied - ranks.relevant_tied
     if call.params["ties"] == "half":
         return means.mean_of_ratios(ranks.sums(2 * above + tied), 2 * ranks.sizes * wrong)
     return means.mean_of_ratios(ranks.sums(above + tied), ranks.sizes * wrong)
@@ -83,7 +83,7 @@ def average_precision_samples(ws: EvaluationContext, call: MetricCall) -> Result
     ranks = ranks_of_case(ws, call)
     means = InstanceMeans(ws, call, ranks.sizes == 0, 1)
     denominator = multiply(ranks.above + ranks.tied, ranks.sizes[ranks.rows])
-    return means.mean_of_terms(ranks.rows, ranks.hits + ranks.relevant_tied, denominator)
+    return means.mean_of_terms(ranks.rows, ranks.relevant_above + ranks.relevant_tied, denominator)
 
 
 def _one_error_equation(call: MetricCall) -> str:
@@ -152,7 +152,7 @@ _declare(
         "MEKA": "the first of several best labels, as here; with degenerate_instance=best_value",
         "Mulan": "ties are broken before, by the order of sorting",
     },
-    shown=_one_error_equation,
+    equation_of_call=_one_error_equation,
 )
 _declare(
     key="coverage",
@@ -177,7 +177,7 @@ _declare(
         "torchmetrics": "multilabel_coverage_error is greater by 1: here coverage_plus_one",
         "Mulan": "the same, ties being broken before; with degenerate_instance=best_value",
     },
-    shown=_coverage_equation,
+    equation_of_call=_coverage_equation,
 )
 _declare(
     key="coverage_plus_one",
@@ -220,7 +220,7 @@ _declare(
         "MEKA": "breaks ties by the order of sorting; with degenerate_instance=best_value",
         "Mulan": "breaks ties by the order of sorting; with degenerate_instance=best_value",
     },
-    shown=_ranking_loss_equation,
+    equation_of_call=_ranking_loss_equation,
 )
 _declare(
     key="average_precision_samples",

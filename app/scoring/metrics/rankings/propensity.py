@@ -87,7 +87,7 @@ def _inverse_propensities(ws: EvaluationContext, call: MetricCall, ranks: LabelR
 
 def _order_in_ties(ranks: LabelRanks, inverse: Floats, rule: str) -> Int:
     """The order of tied relevant labels: the largest inverse propensity last under `worst`, first under `best`."""
-    first = np.arange(len(ranks.rows)) - ranks.place
+    first = np.arange(len(ranks.rows)) - ranks.order_in_tie
     order = np.lexsort((-inverse if rule == "best" else inverse, first))
     position = np.empty(len(order), dtype=np.int64)
     position[order] = np.arange(len(order)) - first[order]
@@ -185,7 +185,7 @@ _declare(
         "module measures takes the greatest label number of lists for the number of training instances",
         "pyxclib": "psprecision gives normalized=true always",
     },
-    shown=_psp_equation,
+    equation_of_call=_psp_equation,
 )
 _declare(
     key="psndcg_at_k",
@@ -215,5 +215,5 @@ _declare(
         "labels) positions, and gives normalized=true of that by default",
         "pyxclib": "psndcg divides as napkinXC does, and gives normalized=true of that always",
     },
-    shown=_psndcg_equation,
+    equation_of_call=_psndcg_equation,
 )

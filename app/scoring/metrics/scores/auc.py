@@ -119,7 +119,7 @@ _AUC = Metric(
     hints={"multiclass": "use auc_ovr:label=… for one class against the rest, auc_ovr_macro or auc_ovo_macro for all"},
     symbols=AUC_SYMBOLS,
     peers=_PEERS | {"pROC": "auc; reverses the direction where that gives a higher value, unless a direction is given"},
-    shown=lambda call: auc_equation(call.params["ties"]),
+    equation_of_call=lambda call: auc_equation(call.params["ties"]),
 )
 _MACRO = replace(
     _AUC,
@@ -137,7 +137,7 @@ _MACRO = replace(
     hints={"multiclass": "use auc_ovr_macro or auc_ovo_macro"},
     symbols=AUC_SYMBOLS | AVERAGED_LABELS_SYMBOLS,
     peers=_PEERS,
-    shown=lambda call: _macro_equation(call.params["ties"]),
+    equation_of_call=lambda call: _macro_equation(call.params["ties"]),
 )
 _WEIGHTED = replace(
     _MACRO,
@@ -150,7 +150,7 @@ _WEIGHTED = replace(
     example=replace(SCORED_MULTILABEL_EXAMPLE, value="13/15"),
     compute=mean_area(ROC_AREA, by_support=True),
     hints={"multiclass": "use auc_ovr_weighted"},
-    shown=lambda call: _weighted_equation(call.params["ties"]),
+    equation_of_call=lambda call: _weighted_equation(call.params["ties"]),
 )
 _MICRO = replace(
     _MACRO,
@@ -168,7 +168,7 @@ _MICRO = replace(
         "v∈-": "runs over the other pairs",
         "n_+, n_-": "number of such pairs and of the others",
     },
-    shown=lambda call: auc_equation(call.params["ties"]),
+    equation_of_call=lambda call: auc_equation(call.params["ties"]),
 )
 
 

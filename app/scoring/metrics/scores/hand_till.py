@@ -164,7 +164,7 @@ _HAND_TILL_M = Metric(
         "pROC": "multiclass.roc with a matrix is the same; absent classes are dropped there too, with a warning",
         "Döring's code": "ranks by plain order, so that ties depend on the order of the instances",
     },
-    shown=lambda call: _macro_equation(call.params["ties"]),
+    equation_of_call=lambda call: _macro_equation(call.params["ties"]),
 )
 _WEIGHTED = replace(
     _HAND_TILL_M,
@@ -180,7 +180,7 @@ _WEIGHTED = replace(
         "scikit-learn": "roc_auc_score(multi_class='ovo', average='weighted'), with the same requirements; it is not Hand & "
         "Till's M"
     },
-    shown=lambda call: _weighted_equation(call.params["ties"]),
+    equation_of_call=lambda call: _weighted_equation(call.params["ties"]),
 )
 _UNIVARIATE = replace(
     _HAND_TILL_M,
@@ -198,7 +198,7 @@ _UNIVARIATE = replace(
         "pROC": "multiclass.roc of a vector reverses each pair where that gives a higher value, unless a direction is given: "
         "'<' is ascending, '>' descending",
     },
-    shown=lambda call: _univariate_equation(call.params["ties"], call.params["direction"]),
+    equation_of_call=lambda call: _univariate_equation(call.params["ties"], call.params["direction"]),
 )
 for _metric in (_HAND_TILL_M, _WEIGHTED, _UNIVARIATE):
     register(_metric)

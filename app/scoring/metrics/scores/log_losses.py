@@ -137,5 +137,5 @@ _declare(
         "MEKA": "L_LogLossL is cap=labels, L_LogLossD cap=instances; early versions divided by n only, and what is "
         "within 1e-6 of the truth costs nothing there",
     },
-    shown=_capped_equation,
+    equation_of_call=_capped_equation,
 )

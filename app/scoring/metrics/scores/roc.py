@@ -118,7 +118,9 @@ _PARTIAL_AUC = Metric(
         "below that of chance is NA there",
         "ROCR": "performance(measure='auc', fpr.stop=max_fpr)",
     },
-    shown=lambda call: _partial_auc_equation(r"\param{max_fpr}", standard=call.params["standardized"] == "true"),
+    equation_of_call=lambda call: _partial_auc_equation(
+        r"\param{max_fpr}", standard=call.params["standardized"] == "true"
+    ),
 )
 _SPECIFICITY = replace(
     _PARTIAL_AUC,
@@ -136,7 +138,7 @@ _SPECIFICITY = replace(
         "r": "sensitivity, the share of the positives that must be found",
     },
     peers={"pROC": "coords(input='sensitivity', ret='specificity') takes points on the lines between thresholds too"},
-    shown=lambda _: r"\max_{t:\,\mathrm{TPR}_{t}\ge \param{sensitivity}} \mathrm{TNR}_{t}",
+    equation_of_call=lambda _: r"\max_{t:\,\mathrm{TPR}_{t}\ge \param{sensitivity}} \mathrm{TNR}_{t}",
 )
 _EQUAL_ERROR_RATE = replace(
     _PARTIAL_AUC,
@@ -154,7 +156,7 @@ _EQUAL_ERROR_RATE = replace(
         "BOSARIS": "takes the convex hull of the ROC curve, whose equal error rate is never higher",
         "others": "some take the threshold where the two rates are nearest, and their mean there",
     },
-    shown=None,
+    equation_of_call=None,
 )
 _DELONG = replace(
     _PARTIAL_AUC,
@@ -179,7 +181,7 @@ _DELONG = replace(
         "V_v": "share of the positives that score higher than negative v, ties counted half",
     },
     peers={"pROC": "var(method='delong') is the same"},
-    shown=None,
+    equation_of_call=None,
 )
 for _metric in (_PARTIAL_AUC, _SPECIFICITY, _EQUAL_ERROR_RATE, _DELONG):
     register(_metric)

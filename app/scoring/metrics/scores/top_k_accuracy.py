@@ -29,7 +29,7 @@ def top_k_accuracy(ws: EvaluationContext, call: MetricCall) -> Result:
 
 
 def _class_ranks(ws: EvaluationContext, call: MetricCall) -> LabelRanks:
-    return rank_by_scores(_scores_of_both(ws, call), RelevantLabels.of(ws.case.gold, len(ws.spec.classes)))
+    return rank_by_scores(_scores_of_both(ws, call), RelevantLabels.from_gold(ws.case.gold, len(ws.spec.classes)))
 
 
 def _scores_of_both(ws: EvaluationContext, call: MetricCall) -> Scores:
