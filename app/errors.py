@@ -100,7 +100,7 @@ class LeaderboardHidden(Forbidden):
     """The organizers do not show this leaderboard now."""
 
     code = "leaderboard_hidden"
-    remedy = "See 'leaderboard' of the phase: 'hidden' means never, 'after_close' means once it has closed and all is scored."
+    remedy = "See 'leaderboard' of the phase: 'hidden' is never, 'after_close' is once it has closed and all is scored."
 
 
 class SplitHidden(Forbidden):
@@ -357,7 +357,9 @@ class QuotaExceeded(TooManyRequests):
     """The team has used up its quota."""
 
     code = "quota_exceeded"
-    remedy = "'quota' names the limit: wait until 'reset_at' or for a running submission; only organizers raise a total."
+    remedy = (
+        "'quota' names the limit: wait until 'reset_at' or for a running submission; only organizers raise a total."
+    )
 
 
 class Unavailable(AssayError):

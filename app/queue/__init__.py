@@ -35,7 +35,7 @@ class Queue(Protocol):
         again: bool = False,
         scorer_version: int = SCORER_VERSION,
     ) -> None:
-        """Wake a worker once this session's transaction commits, and no earlier than `not_before`; after a rollback, never.
+        """Wake a worker when this session's transaction commits, not if it rolls back, and not before `not_before`.
 
         The worker then claims the next task of the work list, which may be another one. Among waiting jobs the smaller
         priority goes first; among equal ones, those enqueued `again`. Only workers of this scorer version are woken.

@@ -36,9 +36,7 @@ QUEUE_NAME = "scoring"
 TASK_NAME = "score"
 POLL_SECONDS = 1.0  # for jobs that become due by time; new ones wake the worker at once
 STOP_POLL_SECONDS = 0.1
-SHUTDOWN_GRACE_SECONDS = (
-    1.0  # the engine's wait for its jobs; their scoring goes on in the slots and settles without it
-)
+SHUTDOWN_GRACE_SECONDS = 1.0  # for the engine's jobs to end; their scoring goes on in the slots without it
 SHUTDOWN_TIMEOUT_SECONDS = 5.0  # for the whole end of the engine, with its last statements to the database
 RESTART_DELAY_SECONDS = 1.0
 MAX_ORPHANED_TASKS = 1000  # enqueued again per call
@@ -59,8 +57,8 @@ ORPHANED_TASKS_QUERY = text(
     """  # noqa: S608 - a constant
 )
 # Deletes jobs in `todo` for workers of another scorer version, once their task has ended or was deleted, and jobs that
-# were handed out long ago, whatever happened to the engine that took them. SKIP LOCKED passes over jobs that a worker is
-# fetching or finishing at this moment.
+# were handed out long ago, whatever happened to the engine that took them. SKIP LOCKED passes over jobs that a worker
+# is fetching or finishing at this moment.
 DELETE_FINISHED_JOBS = text(
     """
     DELETE FROM procrastinate_jobs WHERE id IN (
