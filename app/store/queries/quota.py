@@ -67,7 +67,7 @@ def reserve(session: WriteSession, submission: Submission, day: str) -> None:
 
 
 def settle(session: WriteSession, submission_id: str, ended: str, failure: str | None = None) -> None:
-    """Charge a submission that `ended` as finished; refund one that was rejected, failed, cancelled or withdrawn by organizers.
+    """Charge a submission that `ended` as finished; refund one that was rejected, failed or cancelled.
 
     `failure` is the code of a failure; the ledger records it if it counts as invalid. Entries of organizers have no
     reservation, so nothing is written for them.

@@ -22,7 +22,7 @@ def outdated_phases(session: ReadSession, scorer_version: int) -> list[Phase]:
 def submissions_without_task(
     session: ReadSession, phase_id: str, provenance: ScoreProvenance, most: int
 ) -> list[tuple[str, str]]:
-    """Submissions with their statuses, oldest first, that have or may get scores but have no task of this provenance."""
+    """Submissions with their statuses, oldest first, that need a task of this provenance and have none."""
     task = exists().where(ScoreTask.submission_id == Submission.id, provenance.task_condition())
     query = select(Submission.id, Submission.status).where(
         Submission.phase_id == phase_id, Submission.status.in_(("queued", "running", "finished")), ~task
