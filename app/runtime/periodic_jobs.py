@@ -35,8 +35,8 @@ class PeriodicJobs:
         while not self.stop.is_set():
             try:
                 call()
-            except Unavailable as away:  # usually temporary: one line instead of a traceback each time
-                log.warning("round_failed", round=call.__name__.strip("_"), reason=away.detail, cause=_cause(away))
+            except Unavailable as fault:  # usually temporary: one line instead of a traceback each time
+                log.warning("round_failed", round=call.__name__.strip("_"), reason=fault.detail, cause=_cause(fault))
             except Exception:
                 log.exception("round_failed", round=call.__name__.strip("_"))
             self.stop.wait(seconds)
@@ -48,7 +48,7 @@ class PeriodicJobs:
             thread.join(None if deadline is None else max(0.0, deadline - time.monotonic()))
 
 
-def _cause(away: Unavailable) -> str | None:
+def _cause(fault: Unavailable) -> str | None:
     """The message of the driver, on one line."""
-    message = " ".join(str(getattr(away.__cause__, "orig", away.__cause__) or "").split())
+    message = " ".join(str(getattr(fault.__cause__, "orig", fault.__cause__) or "").split())
     return message[:MAX_CAUSE_LENGTH] or None

@@ -18,7 +18,7 @@ class Telemetry:
     """The counters of one service or worker, in a registry of their own: one process may run several."""
 
     def __init__(self) -> None:
-        self.registry = mine = CollectorRegistry()
+        self.registry = registry = CollectorRegistry()
         ProcessCollector(registry=mine)
         Info("assay_build", "The version that runs.", registry=mine).info({"version": __version__})
         self._requests = Counter(

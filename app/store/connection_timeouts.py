@@ -36,7 +36,8 @@ def async_connection_with_timeout(seconds: float) -> "type[psycopg.AsyncConnecti
         def notifies(self, *, timeout: float | None = None, stop_after: int | None = None) -> Any:
             return super().notifies(timeout=math.inf if timeout is None else timeout, stop_after=stop_after)
 
-        async def wait(self, gen: Any, interval: float = 0.1, timeout: float | None = None) -> Any:  # noqa: ASYNC109 - psycopg's signature
+        # The signature is psycopg's.
+        async def wait(self, gen: Any, interval: float = 0.1, timeout: float | None = None) -> Any:  # noqa: ASYNC109
             if timeout is not None:
                 return await super().wait(gen, interval, timeout)
             try:

@@ -29,7 +29,9 @@ SQLITE_POOL: dict[str, Any] = {"pool_size": 48, "max_overflow": 0, "pool_timeout
 # An error names its statement but not the values, because errors reach the log.
 HIDE_PARAMETERS: dict[str, Any] = {"hide_parameters": True}
 UNIQUE_VIOLATION = "23505"
-INVALIDATION_CALLBACK = "heard"  # key in the info of a session: called with the tags that its transaction changed
+INVALIDATION_CALLBACK = (
+    "invalidation_callback"  # key in the info of a session: called with the tags that its transaction changed
+)
 KEEPALIVE_OPTIONS: dict[str, Any] = {  # either side detects within half a minute that the other machine vanished
     "connect_timeout": 5,
     "keepalives": 1,

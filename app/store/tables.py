@@ -272,7 +272,7 @@ class ScoreTask(Base):
     status: Mapped[str] = mapped_column(String(16))
     priority: Mapped[int] = mapped_column(default=0)
     lane: Mapped[str] = mapped_column(ID, default="", server_default=text("''"))
-    """The lane in the fair order, and below it the sublane (app.store.queries.fair_scheduling); empty if it never waited there."""
+    """Lane and sublane in the fair order (app.store.queries.fair_scheduling); empty if the task never waited there."""
     sublane: Mapped[str] = mapped_column(ID, default="", server_default=text("''"))
     turn: Mapped[int] = mapped_column(default=0, server_default=text("0"))
     served_turn: Mapped[int | None]

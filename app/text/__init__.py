@@ -1,1 +1,1 @@
-"""Texts that people type: which names look alike, e-mail addresses, cells of spreadsheets."""
+"""Text typed by people: confusable names, e-mail addresses, cells of spreadsheets."""

@@ -196,7 +196,8 @@ def select_final(session: WriteSession, caller: Caller, submission_id: str, *, s
     """
     submission, phase, organizer = load_visible_submission(session, caller, submission_id)
     locks.challenge(session, phase.challenge.slug, shared=True)
-    if session.get(Phase, phase.id, populate_existing=True) is None:  # deleted while this waited for the lock; its window may have changed too
+    # While this waited for the lock, the phase may have been deleted or its window changed.
+    if session.get(Phase, phase.id, populate_existing=True) is None:
         raise NotFound
     # A worker may have settled the submission since it was read. With the stale status the change would
     # invalidate no board, so the row is locked and read again.

@@ -39,7 +39,7 @@ class Lane:
 
     @classmethod
     def of_organizer(cls, user_id: str) -> "Lane":
-        """The shared lane of what organizers enter or order: baselines, entries on behalf of teams, retries."""
+        """The shared lane of what organizers enter or order: baselines, entries for teams, failures scored again."""
         return cls(_ORGANIZERS, user_id)
 
 
@@ -90,13 +90,13 @@ _SET_TURN = (
 # The n-th task of a lane by subturn is served with the n-th turn of the lane.
 _SAME_LANE = "{waiting} AND lane = my_lane AND priority = my_priority"
 _EFFECTIVE_TURN = f"""
-    WITH mine AS (
+    WITH own AS (
         SELECT id AS my_id, lane AS my_lane, priority AS my_priority, subturn AS my_subturn
         FROM score_tasks WHERE id = :id AND {{waiting}}
     )
-    SELECT priority, turn, ticket FROM mine CROSS JOIN score_tasks {{lane}} WHERE {_SAME_LANE}
+    SELECT priority, turn, ticket FROM own CROSS JOIN score_tasks {{lane}} WHERE {_SAME_LANE}
     ORDER BY turn, ticket LIMIT 1 OFFSET (
-        SELECT count(*) FROM mine CROSS JOIN score_tasks {{subturn}}
+        SELECT count(*) FROM own CROSS JOIN score_tasks {{subturn}}
         WHERE {_SAME_LANE} AND (subturn, id) < (my_subturn, my_id)
     )
 """  # noqa: S608 - constants
@@ -110,7 +110,7 @@ _MOMENT: BindParameter[Any] = bindparam("moment", type_=ScoreTask.not_before.typ
 def _statements(dialect: str) -> dict[str, TextClause]:
     """The statements for a dialect. On SQLite they name their index; otherwise it would sort all waiting tasks.
 
-    SKIP LOCKED passes over tasks that other workers are claiming at this moment, so that claims never wait for each other.
+    SKIP LOCKED passes over tasks that other workers are claiming now, so that claims do not wait for each other.
     """
     indexes = ("turn", "lane", "subturn", "sublane", "served")
     words = {name: f"INDEXED BY ix_score_tasks_{name}" if dialect == "sqlite" else "" for name in indexes}

@@ -56,8 +56,8 @@ _USAGE_QUERY = _usage_query()
 
 def entries(session: ReadSession, phase_id: str, team_id: str) -> list[QuotaEntry]:
     """The team's ledger in the phase, newest first, at most 200 entries."""
-    mine = (QuotaEntry.phase_id == phase_id) & (QuotaEntry.team_id == team_id)
-    return list(session.scalars(select(QuotaEntry).where(mine).order_by(QuotaEntry.id.desc()).limit(200)))
+    query = select(QuotaEntry).where(QuotaEntry.phase_id == phase_id, QuotaEntry.team_id == team_id)
+    return list(session.scalars(query.order_by(QuotaEntry.id.desc()).limit(200)))
 
 
 def reserve(session: WriteSession, submission: Submission, day: str) -> None:

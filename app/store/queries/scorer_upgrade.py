@@ -20,14 +20,14 @@ def outdated_phases(session: ReadSession, scorer_version: int) -> list[Phase]:
 
 
 def submissions_without_task(
-    session: ReadSession, phase_id: str, provenance: ScoreProvenance, most: int
+    session: ReadSession, phase_id: str, provenance: ScoreProvenance, limit: int
 ) -> list[tuple[str, str]]:
     """Submissions with their statuses, oldest first, that need a task of this provenance and have none."""
     task = exists().where(ScoreTask.submission_id == Submission.id, provenance.task_condition())
     query = select(Submission.id, Submission.status).where(
         Submission.phase_id == phase_id, Submission.status.in_(("queued", "running", "finished")), ~task
     )
-    return [(row.id, row.status) for row in session.execute(query.order_by(Submission.id).limit(most))]
+    return [(row.id, row.status) for row in session.execute(query.order_by(Submission.id).limit(limit))]
 
 
 def add_tasks(

@@ -1,4 +1,4 @@
-"""Submissions with their phase, newest task and scores, as one user may be shown them: two statements for any number."""
+"""Submissions with their phase, newest task and scores, for one reader: two statements for any number of them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

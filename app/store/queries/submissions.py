@@ -46,8 +46,8 @@ def set_final_status(
 ) -> str | None:
     """Set the final status, with the `findings` in the file; the caller invalidates boards.
 
-    Returns the id of the phase; None if the status was final already. The status in the condition of the UPDATE makes the
-    check and the change one step.
+    Returns the id of the phase; None if the status was final already. The status in the condition of the UPDATE makes
+    the check and the change one step.
     """
     totals = findings["total"] | ({TOTALS_AT_LEAST: True} if findings.get("total_at_least") else {})
     parameters = {"submission": submission_id, "final": status, "now": now, "totals": totals}
@@ -80,10 +80,11 @@ def count_unsettled(session: ReadSession, phase_id: str, closes_at: datetime) ->
 
 def unsettled_ids(session: ReadSession, team_id: str, user_id: str) -> list[str]:
     """The ids of unsettled submissions that this user sent for this team."""
-    mine = (Submission.team_id == team_id) & (Submission.user_id == user_id)
+    own = (Submission.team_id == team_id) & (Submission.user_id == user_id)
+    # The condition on phases lets the database use the index on phase and team.
     phases = select(Phase.id).join(Team, Team.challenge_id == Phase.challenge_id).where(Team.id == team_id)
-    waiting = mine & Submission.phase_id.in_(phases) & Submission.status.in_(("queued", "running"))
-    return list(session.scalars(select(Submission.id).where(waiting).order_by(Submission.id)))
+    unsettled = own & Submission.phase_id.in_(phases) & Submission.status.in_(("queued", "running"))
+    return list(session.scalars(select(Submission.id).where(unsettled).order_by(Submission.id)))
 
 
 def count_baseline_entries(session: ReadSession, challenge_id: str) -> int:

@@ -90,7 +90,7 @@ _FINISH = (
 
 @dataclass(frozen=True, slots=True)
 class Backlog:
-    """The unfinished work; `oldest_seconds` is the age of the oldest new submission that could start now, 0 without one."""
+    """Unfinished work; `oldest_seconds` is the age of the oldest new submission that could start now, 0 without one."""
 
     queued: int
     running: int
@@ -109,7 +109,7 @@ def add(
     lane: Lane | None = None,
     moment: datetime | None = None,
 ) -> str | None:
-    """Add a task; returns None if it exists already. The unique key decides that, so no lock is needed.
+    """Add a task; returns None if it exists already, which the unique key decides and no lock.
 
     `lane` defaults to that of the submission. `moment` is the steady time, if the caller has read it.
     """
@@ -147,7 +147,7 @@ def has_due(session: ReadSession, scorer_version: int, longer: timedelta = timed
 
 
 def lock_expired(session: WriteSession) -> list[ScoreTask]:
-    """Running tasks whose lease has expired, locked to be requeued; those that another transaction holds are skipped."""
+    """Running tasks with an expired lease, locked to be requeued; tasks locked by another transaction are skipped."""
     expired = (ScoreTask.status == "running") & (ScoreTask.lease_until < clock.steady(session))
     return list(session.scalars(select(ScoreTask).where(expired).with_for_update(skip_locked=True)))
 
@@ -253,7 +253,7 @@ def has_newer_waiting(session: ReadSession, task: ScoreTask) -> bool:
 
 
 def finish(session: WriteSession, task_id: str, attempt: int, now: datetime) -> dict[str, Any] | None:
-    """Mark the task as done, in one fenced UPDATE; returns the key of its scores, None if this attempt lost the task."""
+    """Mark the task as done in one fenced UPDATE; returns the key of its scores, None if this attempt lost the task."""
     parameters = {"task": task_id, "fence": attempt, "now": now}
     row = session.connection().execute(_FINISH, parameters).mappings().one_or_none()
     return None if row is None else {**row}
