@@ -19,47 +19,49 @@ class Telemetry:
 
     def __init__(self) -> None:
         self.registry = registry = CollectorRegistry()
-        ProcessCollector(registry=mine)
-        Info("assay_build", "The version that runs.", registry=mine).info({"version": __version__})
+        ProcessCollector(registry=registry)
+        Info("assay_build", "The version that runs.", registry=registry).info({"version": __version__})
         self._requests = Counter(
             "assay_http_requests",
             "Requests answered; status 0 broke off before the reply.",
             ("method", "route", "status"),
-            registry=mine,
+            registry=registry,
         )
         self._request_seconds = Histogram(
             "assay_http_request_seconds",
             "Time to answer a request, waits and uploads included.",
             ("method", "route"),
-            registry=mine,
+            registry=registry,
             buckets=REQUEST_SECONDS_BUCKETS,
         )
         self._request_series: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
         self._refused = Counter(
-            "assay_refused", "Requests refused, by the code of the problem.", ("code",), registry=mine
+            "assay_refused", "Requests refused, by the code of the problem.", ("code",), registry=registry
         )
         self._settled = Counter(
-            "assay_settled", "Submissions that reached this status here.", ("status",), registry=mine
+            "assay_settled", "Submissions that reached this status here.", ("status",), registry=registry
         )
         self._rejected = Counter(
-            "assay_rejected_files", "Rejected files that had a problem of this code.", ("code",), registry=mine
+            "assay_rejected_files", "Rejected files that had a problem of this code.", ("code",), registry=registry
         )
-        self._retries = Counter("assay_retries", "Scorings to be retried, by reason.", ("reason",), registry=mine)
-        self.reaped = Counter("assay_reaped", "Tasks requeued because their lease had expired.", registry=mine)
-        self._rescored = Counter("assay_rescored", "Submissions scored again here.", registry=mine)
+        self._retries = Counter("assay_retries", "Scorings to be retried, by reason.", ("reason",), registry=registry)
+        self.reaped = Counter("assay_reaped", "Tasks requeued because their lease had expired.", registry=registry)
+        self._rescored = Counter("assay_rescored", "Submissions scored again here.", registry=registry)
         self._differences = Counter(
-            "assay_score_differences", "Rescored submissions whose values differ from the stored ones.", registry=mine
+            "assay_score_differences",
+            "Rescored submissions whose values differ from the stored ones.",
+            registry=registry,
         )
         self.scoring_seconds = Histogram(
             "assay_scoring_seconds",
             "Time of a scoring process for one scoring.",
-            registry=mine,
+            registry=registry,
             buckets=SCORING_SECONDS_BUCKETS,
         )
         self.queued_seconds = Histogram(
             "assay_queued_seconds",
             "Time from submission to the first start of scoring.",
-            registry=mine,
+            registry=registry,
             buckets=SCORING_SECONDS_BUCKETS,
         )
         for status in ("finished", "rejected", "failed"):

@@ -1,6 +1,6 @@
 """Read and write sessions; each is one unit of work with one transaction.
 
-SQLite has an engine for reading and an engine for writing. Readers open a deferred, query-only transaction and read one
+On SQLite readers and writers use separate engines. Readers open a deferred, query-only transaction and read one
 snapshot (WAL). Writers first take a lock of this process, then BEGIN IMMEDIATE. Without the lock, writers would wait in
 SQLite's busy polling, which is unfair and lets single writers starve for seconds.
 
@@ -29,9 +29,8 @@ SQLITE_POOL: dict[str, Any] = {"pool_size": 48, "max_overflow": 0, "pool_timeout
 # An error names its statement but not the values, because errors reach the log.
 HIDE_PARAMETERS: dict[str, Any] = {"hide_parameters": True}
 UNIQUE_VIOLATION = "23505"
-INVALIDATION_CALLBACK = (
-    "invalidation_callback"  # key in the info of a session: called with the tags that its transaction changed
-)
+# The key in a session's info of the function that is called with the tags that its transaction changed.
+INVALIDATION_CALLBACK = "invalidation_callback"
 KEEPALIVE_OPTIONS: dict[str, Any] = {  # either side detects within half a minute that the other machine vanished
     "connect_timeout": 5,
     "keepalives": 1,
@@ -74,15 +73,11 @@ class Database:
             self._write = _sqlite_engine(settings, begin="BEGIN IMMEDIATE")
             self._relaxed_write = _sqlite_engine(settings, begin="BEGIN IMMEDIATE", synchronous="NORMAL")
         else:
-            self._write = _postgresql_engine(
-                settings, isolation_level="READ COMMITTED"
-            )  # whatever the default of the server is
-            self._relaxed_write = self._write
-            self._read = _postgresql_engine(
-                settings,
-                isolation_level="REPEATABLE READ",
-                execution_options={"postgresql_readonly": True},
-            )
+            # Stated explicitly, whatever the default of the server is: after a wait for a lock, the next statement of a
+            # writer must see what the previous holder committed.
+            self._write = self._relaxed_write = _postgresql_engine(settings, isolation_level="READ COMMITTED")
+            read_only = {"postgresql_readonly": True}
+            self._read = _postgresql_engine(settings, isolation_level="REPEATABLE READ", execution_options=read_only)
 
     def on_invalidation(self, callback: "Callable[[frozenset[str]], None]") -> None:
         """From now on call back with the board tags of each transaction of this process when it ends."""
