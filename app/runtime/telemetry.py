@@ -1,5 +1,7 @@
 """Prometheus metrics of one process; no label names a challenge, team or person."""
 
+from functools import partial
+
 import prometheus_client
 from prometheus_client import CollectorRegistry, Counter, Histogram, Info, ProcessCollector
 
@@ -18,52 +20,40 @@ class Telemetry:
     """The counters of one service or worker, in a registry of their own: one process may run several."""
 
     def __init__(self) -> None:
-        self.registry = registry = CollectorRegistry()
-        ProcessCollector(registry=registry)
-        Info("assay_build", "The version that runs.", registry=registry).info({"version": __version__})
-        self._requests = Counter(
+        self.registry = CollectorRegistry()
+        ProcessCollector(registry=self.registry)
+        Info("assay_build", "The version that runs.", registry=self.registry).info({"version": __version__})
+        counter, histogram = partial(Counter, registry=self.registry), partial(Histogram, registry=self.registry)
+        self._requests = counter(
             "assay_http_requests",
             "Requests answered; status 0 broke off before the reply.",
             ("method", "route", "status"),
-            registry=registry,
         )
-        self._request_seconds = Histogram(
+        self._request_seconds = histogram(
             "assay_http_request_seconds",
             "Time to answer a request, waits and uploads included.",
             ("method", "route"),
-            registry=registry,
             buckets=REQUEST_SECONDS_BUCKETS,
         )
         self._request_series: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
-        self._refused = Counter(
-            "assay_refused", "Requests refused, by the code of the problem.", ("code",), registry=registry
+        self._refused = counter("assay_refused", "Requests refused, by the code of the problem.", ("code",))
+        self._settled = counter("assay_settled", "Submissions that reached this status here.", ("status",))
+        self._rejected = counter("assay_rejected_files", "Rejected files that had a problem of this code.", ("code",))
+        self._retries = counter("assay_retries", "Scorings to be retried, by reason.", ("reason",))
+        self.reaped = counter("assay_reaped", "Tasks requeued because their lease had expired.")
+        self._rescored = counter("assay_rescored", "Submissions scored again here.")
+        self._differences = counter(
+            "assay_score_differences", "Rescored submissions whose values differ from the stored ones."
         )
-        self._settled = Counter(
-            "assay_settled", "Submissions that reached this status here.", ("status",), registry=registry
+        self.scoring_seconds = histogram(
+            "assay_scoring_seconds", "Time of a scoring process for one scoring.", buckets=SCORING_SECONDS_BUCKETS
         )
-        self._rejected = Counter(
-            "assay_rejected_files", "Rejected files that had a problem of this code.", ("code",), registry=registry
-        )
-        self._retries = Counter("assay_retries", "Scorings to be retried, by reason.", ("reason",), registry=registry)
-        self.reaped = Counter("assay_reaped", "Tasks requeued because their lease had expired.", registry=registry)
-        self._rescored = Counter("assay_rescored", "Submissions scored again here.", registry=registry)
-        self._differences = Counter(
-            "assay_score_differences",
-            "Rescored submissions whose values differ from the stored ones.",
-            registry=registry,
-        )
-        self.scoring_seconds = Histogram(
-            "assay_scoring_seconds",
-            "Time of a scoring process for one scoring.",
-            registry=registry,
-            buckets=SCORING_SECONDS_BUCKETS,
-        )
-        self.queued_seconds = Histogram(
+        self.queued_seconds = histogram(
             "assay_queued_seconds",
             "Time from submission to the first start of scoring.",
-            registry=registry,
             buckets=SCORING_SECONDS_BUCKETS,
         )
+        # Every series exists from the start, with 0, so that rates are defined before the first event.
         for status in ("finished", "rejected", "failed"):
             self._settled.labels(status)
         for reason in ("crashed", "interrupted", "file_lost"):
