@@ -97,6 +97,7 @@ class DownloadCache:
     def _release(self, entry: _CacheEntry) -> None:
         with self._guard:
             entry.users -= 1
+            # After a failed download another entry may have taken the key.
             if entry.doomed and not entry.users and self._entries.get(entry.key) is entry:
                 self._drop(entry)
             self._evict()
@@ -105,7 +106,7 @@ class DownloadCache:
         if self._total <= self._limit:
             return
         for entry in list(self._entries.values()):
-            if not entry.users:
+            if not entry.users:  # neither downloading nor being read, so its size is known
                 self._drop(entry)
                 if self._total <= self._limit:
                     return

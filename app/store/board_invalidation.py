@@ -136,7 +136,7 @@ def _record_tags(session: Any, tags: Iterable[Any]) -> None:
     """Store the tags until the transaction ends; PostgreSQL also notifies the other hosts if it commits.
 
     PostgreSQL delivers the notifications of a transaction in the order of the calls. This one is queued at once, so
-    that it precedes the notification of a submission that the same transaction settles: whoever waits for the
+    that it precedes the notification of a submission that the same transaction settles: a client that waits for the
     submission and then reads the board gets the new one.
     """
     pending: set[str] = session.info.setdefault(_PENDING_TAGS, set())
