@@ -42,9 +42,12 @@ class PhaseContext:
 
 
 def columns_of(record: type) -> list[Label[Any]]:
-    """The columns that the fields of a dataclass name, in their order: `record(*row)` reads such a row."""
-    hints = get_type_hints(record, include_extras=True)
-    return [hint.__metadata__[0].__clause_element__().label(f"_{name}") for name, hint in hints.items()]
+    """The columns that the fields of a dataclass name, in their order: `record(*row)` reads such a row.
+
+    The labels are unique within a statement that reads several such records.
+    """
+    columns = {name: hint.__metadata__[0] for name, hint in get_type_hints(record, include_extras=True).items()}
+    return [column.__clause_element__().label(f"{record.__name__}_{name}") for name, column in columns.items()]
 
 
 def join_context(query: Select[Any]) -> Select[Any]:
