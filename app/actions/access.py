@@ -112,9 +112,7 @@ def is_public(challenge: Challenge | PhaseContext) -> bool:
     return challenge.status == "published" and challenge.visibility == "public"
 
 
-def _can_see_private(
-    caller: Caller, challenge: Challenge | PhaseContext, *, role: str | None, joined: bool
-) -> bool:
+def _can_see_private(caller: Caller, challenge: Challenge | PhaseContext, *, role: str | None, joined: bool) -> bool:
     """Whether the caller may see a challenge that is not open to all."""
     if can_organize(caller) and role is not None:
         return True
