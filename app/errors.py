@@ -1,19 +1,19 @@
-"""The tree of what can go wrong: each leaf owns a stable code, an HTTP status and a remedy.
+"""The hierarchy of errors: each leaf has a stable code, an HTTP status and a remedy.
 
     AssayError
-    ├── Unauthorized          401  no or bad token
+    ├── Unauthorized          401  no valid token
     ├── Forbidden             403  visible but not allowed
-    ├── NotFound              404  absent, or hidden from this caller (the two look the same)
-    ├── BadRequest            400  a header or parameter is off
-    ├── Conflict              409  the state forbids it
-    ├── TooSlow               408  the body stopped coming
+    ├── NotFound              404  missing, or hidden from this caller (the reply is the same)
+    ├── BadRequest            400  an invalid header or parameter
+    ├── Conflict              409  the current state does not allow it
+    ├── TooSlow               408  the body stopped arriving
     ├── TooLarge              413  more bytes than allowed
-    ├── UnsupportedMedia      415  media type or encoding nobody reads
-    ├── InvalidContent        422  the content is wrong
-    ├── TooMany               429  quota or rate limit
-    └── Unavailable           503  storage short, database away, too busy
+    ├── UnsupportedMedia      415  an unsupported media type or encoding
+    ├── InvalidContent        422  the content is invalid
+    ├── TooManyRequests       429  quota or rate limit
+    └── Unavailable           503  low disk space, database unavailable, overload
 
-A leaf's docstring is its default message, so the documentation and the message cannot drift apart.
+The docstring of a leaf is its default message, so documentation and message are always the same.
 """
 
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ class AssayError(Exception):
 
     status: ClassVar[int] = 500
     code: ClassVar[str] = "internal_error"
-    remedy: ClassVar[str] = "Try again later; if it persists, tell the administrator."
+    remedy: ClassVar[str] = "Try again later; if the problem persists, tell the administrator."
 
     def __init__(
         self,
@@ -42,15 +42,15 @@ class AssayError(Exception):
         super().__init__(self.detail)
 
 
-# ---- 401 and 403: who you are, what you may do ------------------------------------------------
+# ---- 401 and 403: authentication and permissions -----------------------------------------------
 
 
 class Unauthorized(AssayError):
-    """A valid token is needed."""
+    """A valid token is required."""
 
     status = 401
     code = "unauthorized"
-    remedy = "Send 'Authorization: Bearer <token>'; POST /api/v1/tokens gives one."
+    remedy = "Send 'Authorization: Bearer <token>'; POST /api/v1/tokens creates a token."
 
 
 class WrongPassword(Unauthorized):
@@ -61,18 +61,18 @@ class WrongPassword(Unauthorized):
 
 
 class Forbidden(AssayError):
-    """You may see this, but not do that."""
+    """You may see this, but you may not do this."""
 
     status = 403
     code = "forbidden"
-    remedy = "Ask an organizer of the challenge, or use a token of an account that may."
+    remedy = "Ask an organizer of the challenge, or use the token of an account with that permission."
 
 
 class InsufficientScope(Forbidden):
-    """The token lacks the scope that this needs."""
+    """The token lacks a required scope."""
 
     code = "insufficient_scope"
-    remedy = "Make a token with the scope named in the message."
+    remedy = "Create a token with the scope named in the message."
 
 
 class NotRegistered(Forbidden):
@@ -83,14 +83,14 @@ class NotRegistered(Forbidden):
 
 
 class RegistrationPending(Forbidden):
-    """The registration waits for an organizer's approval."""
+    """The registration is waiting for an organizer's approval."""
 
     code = "registration_pending"
     remedy = "Wait until an organizer approves the team."
 
 
 class RegistrationBarred(Forbidden):
-    """An organizer barred this team."""
+    """An organizer has barred this team."""
 
     code = "registration_barred"
     remedy = "Ask the organizers; the reason is in the registration."
@@ -100,18 +100,18 @@ class LeaderboardHidden(Forbidden):
     """The organizers do not show this leaderboard now."""
 
     code = "leaderboard_hidden"
-    remedy = "The phase says when it is shown: 'hidden' never, 'after_close' once it has closed and all is scored."
+    remedy = "See 'leaderboard' of the phase: 'hidden' is never, 'after_close' is once it has closed and all is scored."
 
 
 class SplitHidden(Forbidden):
-    """This split is not shown to participants and visitors now."""
+    """This split is not visible to participants and visitors now."""
 
     code = "split_hidden"
-    remedy = "Leave ?split= away to read the split that is shown now."
+    remedy = "Omit ?split= to read the split that is visible now."
 
 
 class SignupClosed(Forbidden):
-    """This site does not let people sign up by themselves."""
+    """This site does not allow self-service sign-up."""
 
     code = "signup_closed"
     remedy = "Ask the administrator for an account."
@@ -125,14 +125,14 @@ class NotFound(AssayError):
 
     status = 404
     code = "not_found"
-    remedy = "Check the address; if it exists, it is not visible with this token."
+    remedy = "Check the address; if the object exists, it is not visible with this token."
 
 
 # ---- 400 --------------------------------------------------------------------------------------
 
 
 class BadRequest(AssayError):
-    """A header or parameter of the request is wrong."""
+    """A header or parameter of the request is invalid."""
 
     status = 400
     code = "bad_request"
@@ -140,53 +140,53 @@ class BadRequest(AssayError):
 
 
 class BadCursor(BadRequest):
-    """This cursor was not made by this service for this list."""
+    """This cursor does not belong to this list."""
 
     code = "bad_cursor"
-    remedy = "Start again without ?cursor=."
+    remedy = "Start from the first page, without ?cursor=."
 
 
 # ---- 409 --------------------------------------------------------------------------------------
 
 
 class Conflict(AssayError):
-    """The present state forbids this."""
+    """The current state does not allow this."""
 
     status = 409
     code = "conflict"
-    remedy = "Read the object again and decide anew."
+    remedy = "Read the object again, then decide what to change."
 
 
 class SlugTaken(Conflict):
-    """A challenge with this slug exists already."""
+    """A challenge with this slug already exists."""
 
     code = "slug_taken"
     remedy = "Choose another slug."
 
 
 class EmailTaken(Conflict):
-    """An account with this e-mail address exists already."""
+    """An account with this e-mail address already exists."""
 
     code = "email_taken"
-    remedy = "Log in with it: POST /api/v1/tokens."
+    remedy = "Log in with this account: POST /api/v1/tokens."
 
 
 class TeamNameTaken(Conflict):
-    """A team of this name exists already in this challenge."""
+    """A team with this name already exists in this challenge."""
 
     code = "team_name_taken"
     remedy = "Choose another name."
 
 
 class AlreadyRegistered(Conflict):
-    """You are registered for this challenge already."""
+    """You are already registered for this challenge."""
 
     code = "already_registered"
     remedy = "GET /api/v1/challenges/{slug}/registrations shows your team."
 
 
 class PhaseNameTaken(Conflict):
-    """A phase of this name exists already in this challenge."""
+    """A phase with this name already exists in this challenge."""
 
     code = "phase_name_taken"
     remedy = "Choose another name."
@@ -200,14 +200,14 @@ class NoOpenPhase(Conflict):
 
 
 class PhaseClosed(Conflict):
-    """The phase has closed, so the choice of submissions stands."""
+    """The phase has closed, so the selection of submissions is final."""
 
     code = "phase_closed"
-    remedy = "Only its organizers can still change it."
+    remedy = "Only organizers can still change it."
 
 
 class SeveralOpenPhases(Conflict):
-    """Several phases are open now; say which one you mean."""
+    """Several phases are open now; name one of them."""
 
     code = "several_open_phases"
     remedy = "POST to /api/v1/challenges/{slug}/phases/{phase}/submissions."
@@ -217,74 +217,74 @@ class NoGold(Conflict):
     """The phase has no active gold labels yet."""
 
     code = "no_gold"
-    remedy = "An organizer has to upload and activate gold first."
+    remedy = "An organizer must upload and activate gold first."
 
 
 class GoldNotDraft(Conflict):
-    """Only a draft of the gold may change; this version is sealed."""
+    """Only a draft of the gold can be changed; this version is final."""
 
     code = "gold_not_draft"
     remedy = "Upload a new version."
 
 
 class GoldAlreadyActive(Conflict):
-    """The phase has active gold already, and replacing it is not offered yet."""
+    """The phase already has active gold, and replacing it is not supported yet."""
 
     code = "gold_active"
-    remedy = "Open a new phase for other gold labels."
+    remedy = "Create a new phase for other gold labels."
 
 
 class RecipeInUse(Conflict):
-    """Scores exist under the present recipe, so the computed metrics may not change any more."""
+    """Scores exist for the current recipe, so its computed metrics can no longer be changed."""
 
     code = "recipe_in_use"
-    remedy = "Change only selection, tie_breakers or disclosure, or open a new challenge."
+    remedy = "Change only selection, tie_breakers or disclosure, or create a new challenge."
 
 
 class ChallengeNotDraft(Conflict):
     """Only a draft challenge can be deleted."""
 
     code = "not_draft"
-    remedy = "A published challenge stays; set visibility to private to hide it."
+    remedy = "A published challenge cannot be deleted; set its visibility to private to hide it."
 
 
 class LastOwner(Conflict):
     """A challenge needs at least one owner."""
 
     code = "last_owner"
-    remedy = "Name another owner first."
+    remedy = "Make another organizer an owner first."
 
 
 class SubmissionNotFinished(Conflict):
     """A submission that ended without scores cannot be selected."""
 
     code = "not_finished"
-    remedy = "Select one that is finished, or still to be scored."
+    remedy = "Select a submission that is finished or not scored yet."
 
 
 class RequestInFlight(Conflict):
-    """A request with this Idempotency-Key is still being answered."""
+    """A request with this Idempotency-Key is still in progress."""
 
     code = "request_in_flight"
-    remedy = "Wait for its answer, or repeat it a little later."
+    remedy = "Wait for its reply, or repeat the request a little later."
 
 
 # ---- 408 --------------------------------------------------------------------------------------
 
 
 class TooSlow(AssayError):
-    """The body stopped coming."""
+    """The request body stopped arriving."""
 
     status = 408
     code = "too_slow"
-    remedy = "Send it again; an Idempotency-Key makes that safe."
+    remedy = "Send the request again; an Idempotency-Key makes that safe."
 
 
 # ---- 413, 415, 422 ----------------------------------------------------------------------------
 
 
 class TooLarge(AssayError):
-    """The body is larger than allowed."""
+    """The request body is larger than allowed."""
 
     status = 413
     code = "too_large"
@@ -292,7 +292,7 @@ class TooLarge(AssayError):
 
 
 class UnsupportedMedia(AssayError):
-    """Nobody here reads this media type or content encoding."""
+    """This media type or content encoding is not supported."""
 
     status = 415
     code = "unsupported_media_type"
@@ -304,21 +304,21 @@ class InvalidContent(AssayError):
 
     status = 422
     code = "invalid_content"
-    remedy = "Correct what the message names and send it again."
+    remedy = "Correct what the message names, then send it again."
 
 
 class InvalidRequest(InvalidContent):
-    """The request body does not have the documented shape."""
+    """The request body does not match the documented schema."""
 
     code = "invalid_request"
-    remedy = "Compare it with the example in /docs; 'errors' points to each fault."
+    remedy = "Compare the body with the example in /docs; 'errors' lists each fault."
 
 
 class InvalidGold(InvalidContent):
     """The gold file has problems; nothing was stored."""
 
     code = "invalid_gold"
-    remedy = "Mend every problem listed and upload it again."
+    remedy = "Fix all listed problems, then upload the file again."
 
 
 class InvalidRecipe(InvalidContent):
@@ -336,7 +336,7 @@ class InvalidMetric(InvalidRecipe):
 
 
 class IdempotencyMismatch(InvalidContent):
-    """This Idempotency-Key was used before with another request."""
+    """This Idempotency-Key was already used for another request."""
 
     code = "idempotency_mismatch"
     remedy = "Use a new key for a new request."
@@ -350,7 +350,7 @@ class TooManyRequests(AssayError):
 
     status = 429
     code = "rate_limited"
-    remedy = "Wait as long as Retry-After says."
+    remedy = "Wait for the time in Retry-After."
 
 
 class QuotaExceeded(TooManyRequests):
@@ -358,7 +358,7 @@ class QuotaExceeded(TooManyRequests):
 
     code = "quota_exceeded"
     remedy = (
-        "'quota' names the limit: wait until 'reset_at', or for a running submission; only organizers raise a total."
+        "'quota' names the limit: wait until 'reset_at' or for a running submission; only organizers raise a total."
     )
 
 
@@ -375,7 +375,7 @@ class Unavailable(AssayError):
 
 
 class StorageAlmostFull(Unavailable):
-    """The disk is nearly full, so uploads are refused; nothing was stored."""
+    """The disk is almost full, so uploads are refused; nothing was stored."""
 
     code = "storage_short"
 
@@ -387,14 +387,14 @@ class DatabaseUnavailable(Unavailable):
 
 
 class StoredFileUnavailable(Unavailable):
-    """A file that the service keeps cannot be read now."""
+    """A stored file cannot be read now."""
 
     code = "file_away"
-    remedy = "Try again in a while; if it persists, tell the administrator."
+    remedy = "Try again later; if the problem persists, tell the administrator."
 
 
 class CommitUncertain(DatabaseUnavailable):
-    """The database went away while it stored this; it may or may not be stored."""
+    """The connection to the database failed during the commit; the change may or may not be stored."""
 
     code = "commit_uncertain"
-    remedy = "Look whether it is there, or repeat the request with the same Idempotency-Key."
+    remedy = "Check whether the change is stored, or repeat the request with the same Idempotency-Key."

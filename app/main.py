@@ -214,7 +214,7 @@ def build_app(
 def _board_cache(db: Database) -> BoardCache:
     """Boards that hear of what this process writes, and on PostgreSQL have to hear of what others do."""
     boards = BoardCache(hears=not db.sqlite)
-    db.tell(boards.invalidate)
+    db.on_invalidation(boards.invalidate)
     return boards
 
 

@@ -1,4 +1,4 @@
-"""Finds the folders that travel with the package: beside it in a checkout, inside it when installed from a wheel."""
+"""Finds the folders shipped with the package: next to it in a checkout, inside it when installed from a wheel."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ _PACKAGE = Path(__file__).resolve().parent
 
 
 def package_data_folder(name: str) -> Path:
-    """The folder of this name (for instance 'migrations'); raises FileNotFoundError when the installation lacks it."""
+    """The folder with this name, such as 'migrations'; raises FileNotFoundError if the installation lacks it."""
     for root in (_PACKAGE / "_shipped", _PACKAGE.parent):
         if (root / name).is_dir():
             return root / name

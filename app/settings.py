@@ -1,4 +1,4 @@
-"""Every knob of the service: name, type, default and one line of help, each readable as ASSAY_<NAME>."""
+"""The settings of the service: name, type, default and one line of help each; the variable is ASSAY_<NAME>."""
 
 import os
 import re
@@ -11,86 +11,92 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 MIB = 1024 * 1024
 DATABASE_URL_PATTERN = (
-    r"^(sqlite:///.+|postgresql\+psycopg://[^@]+(@[^@]+)?)?$"  # another @ is one of a password, seen as a host
+    r"^(sqlite:///.+|postgresql\+psycopg://[^@]+(@[^@]+)?)?$"  # a second @ is an unescaped one in the password
 )
-FILES_URL_PATTERN = r"^(s3://[^/]+(/([^/.][^/]*|\.[^/.][^/]*)?)*)?$"  # no . and .. among the parts of the prefix
-OTHER_VARIABLES = ("ASSAY_URL", "ASSAY_TOKEN", "ASSAY_REQUIRE")  # of the client, and of the tests
-MIN_HEARTBEATS_PER_LEASE = 2  # signs of life within a lease, at least: one may come late
+FILES_URL_PATTERN = r"^(s3://[^/]+(/([^/.][^/]*|\.[^/.][^/]*)?)*)?$"  # no . or .. component in the prefix
+OTHER_VARIABLES = ("ASSAY_URL", "ASSAY_TOKEN", "ASSAY_REQUIRE")  # read by the client and by the tests
+MIN_HEARTBEATS_PER_LEASE = 2  # so that one heartbeat may be late
 RATE_LIMIT_PATTERN = r"[1-9][0-9]{0,8}/(second|minute|hour|day)"
 
 
 class Settings(BaseSettings):
-    """Read from the environment (prefix ASSAY_); the command line overrides what it names."""
+    """Read from the environment (prefix ASSAY_); options of the command line override the environment."""
 
     model_config = SettingsConfigDict(env_prefix="ASSAY_", env_ignore_empty=True, extra="ignore", frozen=True)
 
-    # ---- where things are
-    data_dir: Path = Field(Path("assay-data"), description="Folder of the database, the files and the secrets.")
+    # ---- storage and addresses
+    data_dir: Path = Field(
+        Path("assay-data"), description="Folder of the database, the uploaded files and the secrets."
+    )
     database_url: str = Field(
         "",
         pattern=DATABASE_URL_PATTERN,
-        description="URL of the database: sqlite:///path or postgresql+psycopg://…, where @ : / in a password are %40 %3A %2F; "
+        description="URL of the database: sqlite:///path or postgresql+psycopg://…, where @ : / in a password are written %40 %3A %2F; "
         "empty means SQLite inside the data folder.",
     )
     database_url_file: Path | None = Field(
         None, description="File that holds the URL of the database, which may contain a password."
     )
     database_pool: int = Field(
-        10, ge=2, description="PostgreSQL connections that one process may use to read, and as many to write."
+        10,
+        ge=2,
+        description="PostgreSQL connections that one process may open for reading; the same number for writing.",
     )
     files_url: str = Field(
         "",
         pattern=FILES_URL_PATTERN,
-        description="Where uploads are kept: s3://bucket/prefix; empty means inside the data folder.",
+        description="Where uploads are stored: s3://bucket/prefix; empty means inside the data folder.",
     )
     files_shared: bool = Field(
         default=False,
-        description="Says that the data folder's files are on a disk that all hosts share; PostgreSQL with a folder needs it.",
+        description="Confirms that all hosts share the disk of the data folder's files; required for PostgreSQL with a folder.",
     )
     files_cache: int = Field(
         4096 * MIB,
         ge=0,
-        description="Bytes of local copies of files that a process keeps where uploads are in a bucket.",
+        description="Bytes of downloaded files that a process caches on its disk if uploads are in a bucket.",
     )
     s3_endpoint: str = Field(
         "",
         pattern=r"^(https?://\S+)?$",
-        description="Address of the S3 service; empty: AWS_ENDPOINT_URL, else that of AWS.",
+        description="URL of the S3 service; empty: AWS_ENDPOINT_URL, else the service of AWS.",
     )
-    s3_region: str = Field("", description="Its region; empty: AWS_REGION, else us-east-1.")
-    s3_access_key: str = Field("", description="Its access key; empty: AWS_ACCESS_KEY_ID.")
-    s3_secret_key: SecretStr | None = Field(None, description="Its secret key; else AWS_SECRET_ACCESS_KEY.")
+    s3_region: str = Field("", description="Region of the S3 service; empty: AWS_REGION, else us-east-1.")
+    s3_access_key: str = Field("", description="Access key of the S3 service; empty: AWS_ACCESS_KEY_ID.")
+    s3_secret_key: SecretStr | None = Field(
+        None, description="Secret key of the S3 service; empty: AWS_SECRET_ACCESS_KEY."
+    )
     s3_secret_key_file: Path | None = Field(None, description="File that holds the secret key.")
     host: str = Field("127.0.0.1", description="Address to listen on.")
-    port: int = Field(8000, ge=0, le=65535, description="Port to listen on; 0 takes a free one.")
+    port: int = Field(8000, ge=0, le=65535, description="Port to listen on; 0 selects a free one.")
 
     trusted_proxies: str = Field(
-        "", description="Addresses of reverse proxies whose X-Forwarded-For is believed, joined by commas."
+        "", description="Comma-separated addresses of reverse proxies whose X-Forwarded-For header is trusted."
     )
 
     worker_port: int = Field(
-        0, ge=0, le=65535, description="Port on which `assay worker` answers /healthz and /metrics; 0 for none."
+        0, ge=0, le=65535, description="Port on which `assay worker` serves /healthz and /metrics; 0 disables it."
     )
 
-    # ---- who may do what
+    # ---- access
     admin_token: SecretStr | None = Field(
         None, description="The administrator's token (32 characters or more); never stored."
     )
     admin_token_file: Path | None = Field(None, description="File that holds the administrator's token.")
     signup: Literal["open", "invitation", "closed"] = Field("open", description="Who may create an account.")
     challenge_creation: Literal["admin", "approved", "any"] = Field(
-        "admin", description="Who may create challenges: administrators, approved users too, or anyone."
+        "admin", description="Who may create challenges: only administrators, also approved users, or anyone."
     )
     rate_limits: str = Field(
         "600/minute",
         pattern=f"^(off|{RATE_LIMIT_PATTERN})$",
-        description="Requests allowed per user (per address without a token); 'off' turns this and the next three limits off.",
+        description="Requests allowed per user (per address without a token); 'off' disables this and the next three limits.",
     )
     login_limit: str = Field(
         "10/minute",
         pattern=f"^{RATE_LIMIT_PATTERN}$",
-        description="Failed logins allowed per account from one address; ten times as many to one account, or from one "
-        "address, slow further ones down.",
+        description="Failed logins allowed per account from one address; after ten times as many to one account, or from "
+        "one address, further logins are slowed down.",
     )
     signup_limit: str = Field(
         "200/hour",
@@ -100,7 +106,7 @@ class Settings(BaseSettings):
     team_limit: str = Field(
         "20/hour",
         pattern=f"^{RATE_LIMIT_PATTERN}$",
-        description="Teams that one user may found; ten times as many from one address.",
+        description="Teams that one user may create; ten times as many from one address.",
     )
 
     # ---- scoring
@@ -108,35 +114,35 @@ class Settings(BaseSettings):
         default_factory=lambda: max(1, min(4, os.cpu_count() or 1)),
         ge=1,
         le=64,
-        description="Number of scoring children.",
+        description="Number of scoring processes.",
     )
     scoring_seconds: float = Field(
-        60.0, gt=0, description="Time that one scoring may take by the clock; one that takes longer is tried again."
+        60.0, gt=0, description="Seconds of wall time that one scoring may take; a longer one is stopped and retried."
     )
     reading_seconds: float = Field(
         30.0,
         gt=0,
-        description="Time that one dry run, template or report may take once its turn has come; at most scoring_seconds.",
+        description="Seconds that one dry run, template or report may take once it has started; at most scoring_seconds.",
     )
     scoring_cpu: float | None = Field(
         None,
         gt=0,
-        description="Seconds of CPU time that reading a file may take, and scoring it again as many; a file that takes "
-        "longer to read is rejected. Less than scoring_seconds.",
+        description="Seconds of CPU time that reading a file may take, and the same again for scoring it; a file that "
+        "takes longer to read is rejected. Less than scoring_seconds.",
     )
     stall_seconds: float = Field(
         10.0,
         gt=0,
-        description="Seconds after which a scoring child is replaced that is stopped, or gains no CPU time, while it has "
+        description="Seconds after which a scoring process is replaced if it is stopped, or uses no CPU time, while it has "
         "work and does not wait for the disk.",
     )
     prepared_gold: int = Field(
         4096 * MIB,
         ge=0,
-        description="Bytes of gold that a process keeps ready to score with, on its disk; 0 reads the gold file in every scoring child.",
+        description="Bytes of prepared gold that a process caches on its disk; with 0 every scoring process reads the gold file.",
     )
-    scoring_memory: int = Field(2048 * MIB, ge=256 * MIB, description="Bytes of data memory of one scoring child.")
-    crash_cap: int = Field(3, ge=1, description="Crashes or limits hit by one task before it fails for good.")
+    scoring_memory: int = Field(2048 * MIB, ge=256 * MIB, description="Bytes of data memory of one scoring process.")
+    crash_cap: int = Field(3, ge=1, description="Crashes or exceeded limits of one task before it fails for good.")
     interruption_cap: int = Field(50, ge=1, description="Interruptions of one task before it fails for good.")
 
     # ---- limits of uploads
@@ -151,69 +157,73 @@ class Settings(BaseSettings):
     max_accessory: int = Field(
         32 * MIB,
         ge=1024,
-        description="Bytes of a JSON body that gives gold its classes, a hierarchy, folds and the like.",
+        description="Bytes of a JSON body of gold metadata, such as classes, a hierarchy or folds.",
     )
-    upload_idle: float = Field(30.0, gt=0, description="Seconds that an upload may pause before it is given up.")
+    upload_idle: float = Field(30.0, gt=0, description="Seconds that an upload may pause before it is aborted.")
     upload_rate: int = Field(
         1024,
         ge=0,
-        description="Bytes a second that an upload must average, looked at after ASSAY_UPLOAD_IDLE seconds; 0 for none.",
+        description="Bytes per second that an upload must average, checked after ASSAY_UPLOAD_IDLE seconds; 0 disables the check.",
     )
     min_free: int = Field(1024 * MIB, ge=0, description="Free bytes on the data disk below which uploads get 503.")
-    max_waiters: int = Field(500, ge=0, description="Requests that may wait (Prefer: wait) at once; more get 202.")
+    max_waiters: int = Field(
+        500, ge=0, description="Requests that may wait (Prefer: wait) at the same time; others get 202 at once."
+    )
 
-    # ---- patience
+    # ---- timeouts of the database and of workers
     database_wait: float = Field(
-        10.0, gt=0, description="Seconds that a writer waits for the SQLite database, or for a lock of PostgreSQL."
+        10.0, gt=0, description="Seconds that a writer waits for the SQLite database, or for a PostgreSQL lock."
     )
     statement_seconds: float = Field(
         30.0, gt=0, description="Seconds that one statement may take on PostgreSQL; migrations have no limit."
     )
     heartbeat_seconds: float = Field(
-        4.0, gt=0, description="Seconds between signs of life of a worker on PostgreSQL, which renew its claims."
+        4.0,
+        gt=0,
+        description="Seconds between heartbeats of a worker on PostgreSQL, which renew the leases of its tasks.",
     )
     lease_seconds: float = Field(
         12.0,
         gt=0,
-        description="Seconds after its last sign of life that a worker's tasks go to others; at least twice heartbeat_seconds.",
+        description="Seconds after its last heartbeat at which a worker's tasks go to others; at least twice heartbeat_seconds.",
     )
     drain_seconds: float = Field(
-        10.0, ge=0, description="Seconds that work at hand may still take when the service is asked to end."
+        10.0, ge=0, description="Seconds that running work may still take when the service shuts down."
     )
 
-    # ---- figures and logs
+    # ---- metrics and logs
     metrics_access: Literal["administrators", "local", "open"] = Field(
         "administrators",
-        description="Who may read /metrics of the API: administrators alone; 'local': also whoever asks this machine "
-        "by its loopback address and port, unless ASSAY_TRUSTED_PROXIES names a proxy; 'open': everybody.",
+        description="Who may read /metrics of the API: only administrators; 'local': also requests to this machine's "
+        "loopback address and port, unless ASSAY_TRUSTED_PROXIES names a proxy; 'open': everybody.",
     )
     log_format: Literal["auto", "json", "console"] = Field(
-        "auto", description="Log lines as JSON or for people; auto: for people on a terminal."
+        "auto", description="Log lines as JSON or as text for a console; auto: as text on a terminal."
     )
-    log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="Least severe line logged.")
+    log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="Lowest level that is logged.")
 
     @model_validator(mode="after")
     def _check_lease_outlasts_heartbeats(self) -> Self:
-        """Otherwise workers that live lose what they are at, again and again, until it fails for good."""
+        """With a shorter lease, live workers would lose their tasks again and again, until the tasks fail for good."""
         if self.lease_seconds < MIN_HEARTBEATS_PER_LEASE * self.heartbeat_seconds:
             raise ValueError("lease_seconds has to be at least twice heartbeat_seconds")
         return self
 
     @model_validator(mode="after")
     def _check_cpu_below_wall_time(self) -> Self:
-        """Otherwise the clock always ends it first, and the limit is none."""
+        """With a higher CPU limit, the wall time would always run out first, so the limit would have no effect."""
         if self.scoring_cpu is not None and self.scoring_cpu >= self.scoring_seconds:
             raise ValueError("scoring_cpu has to be less than scoring_seconds")
         return self
 
     @property
     def cpu_seconds(self) -> float:
-        """CPU time that reading one file may take."""
+        """Seconds of CPU time that reading one file may take."""
         return self.scoring_seconds / 3 if self.scoring_cpu is None else self.scoring_cpu
 
     @property
     def database(self) -> str:
-        """The URL of the database in use; raises OSError, ValueError for a file that holds none."""
+        """The URL of the database in use; raises OSError or ValueError for a file that holds none."""
         url = self.database_url
         if self.database_url_file is not None:
             url = self.database_url_file.read_text().strip()
@@ -225,7 +235,7 @@ class Settings(BaseSettings):
 
     @property
     def on_postgresql(self) -> bool:
-        """Whether the database is one that several machines can share."""
+        """Whether the database is PostgreSQL, which several machines can share."""
         return self.database.startswith("postgresql")
 
     @property
@@ -235,12 +245,12 @@ class Settings(BaseSettings):
 
 
 def known_variables() -> list[str]:
-    """Every variable that is read."""
+    """Every environment variable that is read."""
     return [*(f"ASSAY_{name.upper()}" for name in Settings.model_fields), *OTHER_VARIABLES]
 
 
 def unknown_variables(environment: Iterable[str]) -> list[str]:
-    """Those of our variables that nobody reads, as a rule for a slip in their names."""
+    """Variables with our prefix that nothing reads; usually misspelled."""
     known = known_variables()
     return sorted(name for name in environment if name.upper().startswith("ASSAY_") and name.upper() not in known)
 

@@ -1,10 +1,14 @@
-"""How urgent the tasks of the work list are: the smaller the number, the sooner."""
+"""Priorities of score tasks: a smaller number goes first."""
 
 SUBMISSION_PRIORITY = 0
-"""Somebody waits for the first score of a submission."""
+"""The first scoring of a submission, which its sender waits for."""
 
 RESCORING_PRIORITY = 100
-"""This and all beyond it: scoring again, which workers do in what new submissions leave them of their time."""
+"""Rescoring, from this number up: workers do it in the time that new submissions leave free."""
 
 WAITING_CONDITION = f"status = 'queued' AND priority < {RESCORING_PRIORITY}"
-"""The condition, in SQL, of a task that waits for its turn; written out in statements and in indexes alike."""
+"""The SQL condition of a task that waits in the fair order.
+
+Statements and partial indexes contain this same text, because a database uses a partial index only if the statement
+implies the condition of the index.
+"""

@@ -12,8 +12,8 @@ from app.errors import (
     Unauthorized,
 )
 from app.store import locks
-from app.store.queries import admission_context, challenges, teams
-from app.store.queries.admission_context import AdmissionContext
+from app.store.queries import challenges, phase_context, teams
+from app.store.queries.phase_context import PhaseContext
 from app.store.session import ReadSession
 from app.store.tables import Challenge, Phase, Registration, Submission
 
@@ -107,14 +107,12 @@ def load_visible_challenge(session: ReadSession, caller: Caller, slug: str) -> C
     return challenge
 
 
-def is_public(challenge: Challenge | AdmissionContext) -> bool:
+def is_public(challenge: Challenge | PhaseContext) -> bool:
     """Whether visitors see the challenge."""
     return challenge.status == "published" and challenge.visibility == "public"
 
 
-def _can_see_private(
-    caller: Caller, challenge: Challenge | AdmissionContext, *, role: str | None, joined: bool
-) -> bool:
+def _can_see_private(caller: Caller, challenge: Challenge | PhaseContext, *, role: str | None, joined: bool) -> bool:
     """Whether the caller may see a challenge that is not open to all."""
     if can_organize(caller) and role is not None:
         return True
@@ -140,10 +138,10 @@ def phase_not_found(session: ReadSession, challenge: Challenge, phase_slug: str)
     )
 
 
-def load_admission_facts(session: ReadSession, caller: Caller, slug: str, phase_slug: str) -> AdmissionContext:
+def load_admission_facts(session: ReadSession, caller: Caller, slug: str, phase_slug: str) -> PhaseContext:
     """What admission goes by, if the caller may see the phase; raises NotFound."""
     locks.challenge(session, slug)
-    facts = admission_context.load_context(session, slug, phase_slug, caller.user_id)
+    facts = phase_context.load_context(session, slug, phase_slug, caller.user_id)
     if facts is None:
         raise phase_not_found(session, load_visible_challenge(session, caller, slug), phase_slug)
     if not is_public(facts):

@@ -1,4 +1,4 @@
-"""A bucket of an S3 object store as the file store: for services that run on several machines."""
+"""A file store in a bucket of an S3 object store, for services that run on several machines."""
 
 import os
 import re
@@ -31,9 +31,9 @@ KEY_PATTERN = re.compile("uploads/[0-9a-f]{32}")
 BUCKET_PATTERN = re.compile("[A-Za-z0-9][A-Za-z0-9._-]*")
 ENDPOINT_PATTERN = re.compile(r"(https?://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?(/[!-~]*)?)?")
 PRINTABLE_PATTERN = re.compile("[!-~]+")
-PART_BYTES = 8 * MIB  # bytes of one request of a large upload
-MAX_CONCURRENT_PARTS = 3  # so that on a slow link each still ends in time
-RETRY_TIMEOUT_SECONDS = 10  # no try begins later than this after the first
+PART_BYTES = 8 * MIB  # size of one request of a multipart upload
+MAX_CONCURRENT_PARTS = 3  # few, so that on a slow link each one ends before its timeout
+RETRY_TIMEOUT_SECONDS = 10  # after the first attempt; no retry begins later
 
 log = structlog.get_logger()
 
@@ -43,28 +43,29 @@ class FileStoreUnavailable(Unavailable):
 
     code = "files_away"
     remedy = (
-        "Repeat the request after the time in Retry-After. If it persists, the administrator has to look at the bucket:"
-        " ASSAY_FILES_URL, ASSAY_S3_ENDPOINT, the keys, and the store itself."
+        "Repeat the request after the time in Retry-After. If it persists, the administrator has to check the bucket:"
+        " ASSAY_FILES_URL, ASSAY_S3_ENDPOINT, the keys, and the object store itself."
     )
 
 
 @dataclass(frozen=True, slots=True)
 class BucketTimeouts:
-    """Seconds that one request may take: a question, a part of an upload, a pause of a download, a whole download.
+    """Timeouts in seconds, retries, and for how long the result of `check` is cached.
 
-    And how often a request that failed is sent again, and how long the answer to `check` is believed.
+    A query is short. An upload request sends one part. A download has two limits: the whole may take long, because
+    files are large, but a pause without bytes means that the connection is dead.
     """
 
     query_seconds: float = 5
     upload_seconds: float = 120
     read_pause_seconds: float = 20
-    reading: float = 900
-    again: int = 4
+    download_seconds: float = 900
+    max_retries: int = 4
     check_cache_seconds: float = 2
 
 
 class BucketUpload(PartialUpload):
-    """Bytes into a spool file; put into the bucket under a key of its own when whole."""
+    """Bytes in a spool file, which is put into the bucket once it is complete."""
 
     def __init__(self, files: "BucketFileStore", spool: Path) -> None:
         name = uuid.uuid4().hex
@@ -72,7 +73,10 @@ class BucketUpload(PartialUpload):
         self._files = files
 
     def finish(self) -> StoredFile:
-        """Put the file into the bucket: only after that may a row point to it; raises FilesAway, and nothing is left."""
+        """Put the file into the bucket; only then may a row refer to it.
+
+        Raises FileStoreUnavailable, and then leaves nothing behind.
+        """
         try:
             self._file.close()
         except OSError as full:
@@ -86,24 +90,26 @@ class BucketUpload(PartialUpload):
 
 
 class BucketFileStore:
-    """The store at `s3://bucket/prefix`; `work` is a folder of this process alone, for what is on its way."""
+    """The store at `s3://bucket/prefix`; `work` is a folder of this process for the spool and the cache."""
 
-    def __init__(self, settings: Settings, work: Path, patience: BucketTimeouts | None = None) -> None:
-        patience = patience or BucketTimeouts()
+    def __init__(self, settings: Settings, work: Path, timeouts: BucketTimeouts | None = None) -> None:
+        timeouts = timeouts or BucketTimeouts()
         self._spool = work / "spool"
         self._spool.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._copies = DownloadCache(work / "cache", settings.files_cache)
         self._min_free = settings.min_free
-        self._query_client = _create_client(settings, patience.query_seconds, patience.again)
-        self._upload_client = _create_client(settings, patience.upload_seconds, patience.again)
-        self._download_client = _create_client(settings, patience.reading, patience.again, patience.read_pause_seconds)
+        self._query_client = _create_client(settings, timeouts.query_seconds, timeouts.max_retries)
+        self._upload_client = _create_client(settings, timeouts.upload_seconds, timeouts.max_retries)
+        self._download_client = _create_client(
+            settings, timeouts.download_seconds, timeouts.max_retries, timeouts.read_pause_seconds
+        )
         self._check_lock = threading.Lock()
-        self._check_cache_seconds = patience.check_cache_seconds
+        self._check_cache_seconds = timeouts.check_cache_seconds
         self._checked_until = 0.0
         self._fault: FileStoreUnavailable | None = None
 
     def begin(self) -> BucketUpload:
-        """Start an upload; raises errors.StorageShort when little space is left for the spool."""
+        """Start an upload; raises errors.StorageAlmostFull when little space is left for the spool."""
         self._require_space()
         try:
             return BucketUpload(self, self._spool)
@@ -111,70 +117,73 @@ class BucketFileStore:
             raise StorageAlmostFull from full
 
     def put(self, key: str, path: Path, size: int) -> None:
-        """Put a file into the bucket and see that it is there whole; raises FilesAway, and then it is not there."""
+        """Put a file into the bucket and check its size there.
+
+        Raises FileStoreUnavailable, and then the file is not stored.
+        """
         try:
             self._upload(key, path, size)
         except BaseException:
-            self._checked_until = 0.0  # an earlier answer of the check is believed no longer
-            with suppress(FileStoreUnavailable):  # the sweeper removes what cannot be removed now
+            self._checked_until = 0.0  # expire the cached result of `check`
+            with suppress(FileStoreUnavailable):  # the sweep removes what cannot be deleted now
                 self.delete(key)
             raise
 
     @contextmanager
     def local_path(self, key: str) -> Iterator[Path]:
-        """The path of a whole copy on this machine; raises FileNotFoundError, FilesAway."""
+        """The path of a complete local copy; raises FileNotFoundError, FileStoreUnavailable."""
         if not KEY_PATTERN.fullmatch(key):
             raise FileNotFoundError(key)
         with self._copies.local_path(key, lambda out: self._download(key, out)) as path:
             yield path
 
     def size(self, key: str) -> int:
-        """The bytes of a file; raises FileNotFoundError, FilesAway."""
+        """The size of a file in bytes; raises FileNotFoundError, FileStoreUnavailable."""
         if not KEY_PATTERN.fullmatch(key):
             raise FileNotFoundError(key)
         with _translate_errors("head", key):
             return int(obstore.head(self._query_client, key)["size"])
 
     def keys(self, *, older: float) -> Iterator[str]:
-        """The keys of the files that are older than so many seconds; what no upload made is not ours to name."""
+        """The keys of the files older than `older` seconds; ignores objects that no upload created."""
         limit = datetime.now(UTC) - timedelta(seconds=older)
         with _translate_errors("list", "uploads"):
             for page in obstore.list(self._query_client, "uploads", chunk_size=1000):
-                for found in page:
-                    if KEY_PATTERN.fullmatch(found["path"]) and found["last_modified"] < limit:
-                        yield found["path"]
+                for item in page:
+                    if KEY_PATTERN.fullmatch(item["path"]) and item["last_modified"] < limit:
+                        yield item["path"]
 
     def delete(self, key: str) -> None:
-        """Remove a file; nothing happens when it is gone already; raises FilesAway."""
+        """Delete a file; does nothing if it does not exist; raises FileStoreUnavailable."""
         with suppress(FileNotFoundError), _translate_errors("delete", key):
             obstore.delete(self._query_client, key)
         self._copies.delete(key)
 
     def check(self) -> None:
-        """Raise errors.StorageShort when little space is left for the spool, FilesAway when the bucket is away."""
+        """Raise errors.StorageAlmostFull when the spool lacks space, FileStoreUnavailable when the bucket fails."""
         self._require_space()
-        with self._check_lock:  # many who ask at once share one request and its answer
+        with self._check_lock:  # concurrent callers share one request and its result
             if time.monotonic() >= self._checked_until:
-                self._fault = self._ask()
+                self._fault = self._check_bucket()
                 self._checked_until = time.monotonic() + self._check_cache_seconds
             fault = self._fault
         if fault is not None:
             raise FileStoreUnavailable(fault.detail)
 
     def clear_leftovers(self, *, older: float) -> int:
-        """Remove spool files that old; returns how many."""
+        """Delete spool files older than `older` seconds; returns how many."""
         limit, removed = time.time() - older, 0
         for path in self._spool.iterdir():
-            with suppress(FileNotFoundError):  # an upload may end at this moment
+            with suppress(FileNotFoundError):  # an upload may end at the same time
                 if path.stat().st_mtime <= limit:
                     path.unlink()
                     removed += 1
         return removed
 
-    def _ask(self) -> FileStoreUnavailable | None:
+    def _check_bucket(self) -> FileStoreUnavailable | None:
         try:
             with _translate_errors("check", ""):
-                list(obstore.list(self._query_client, "check"))  # nothing is ever kept there, so the answer is short
+                list(obstore.list(self._query_client, "check"))  # always empty, so the reply is short
         except FileStoreUnavailable as fault:
             return fault
         return None
@@ -183,25 +192,23 @@ class BucketFileStore:
         try:
             with _translate_errors("put", key):
                 obstore.put(self._upload_client, key, path, chunk_size=PART_BYTES, max_concurrency=MAX_CONCURRENT_PARTS)
-                found = obstore.head(self._query_client, key)["size"]
-        except FileNotFoundError as lost:
+                stored_size = obstore.head(self._query_client, key)["size"]
+        except FileNotFoundError as missing:
             raise FileStoreUnavailable(
-                "The object store does not find what it has just taken; nothing was stored."
-            ) from lost
-        if found != size:
-            raise FileStoreUnavailable(f"The object store kept {found} of {size} bytes; nothing was stored.")
+                "The object store lost a file after the upload; nothing was stored."
+            ) from missing
+        if stored_size != size:
+            raise FileStoreUnavailable(f"The object store holds {stored_size} of {size} bytes; nothing was stored.")
 
     def _download(self, key: str, out: BinaryIO) -> None:
         try:
             with _translate_errors("get", key):
-                got = obstore.get(self._download_client, key)
-                out.writelines(got.stream(MIB))
-        except FileNotFoundError as absent:
-            raise FileNotFoundError(key) from absent
-        if out.tell() != got.meta["size"]:
-            raise FileStoreUnavailable(
-                f"Only {out.tell()} of {got.meta['size']} bytes of a file came from the object store."
-            )
+                response = obstore.get(self._download_client, key)
+                out.writelines(response.stream(MIB))
+        except FileNotFoundError as missing:
+            raise FileNotFoundError(key) from missing
+        if out.tell() != (size := response.meta["size"]):
+            raise FileStoreUnavailable(f"The object store sent only {out.tell()} of {size} bytes of a file.")
 
     def _require_space(self) -> None:
         if shutil.disk_usage(self._spool).free < self._min_free:
@@ -210,43 +217,41 @@ class BucketFileStore:
 
 @contextmanager
 def _translate_errors(doing: str, key: str) -> Iterator[None]:
-    """Turn what the object store does wrong into FilesAway; a missing object stays a FileNotFoundError."""
+    """Turn failures of the object store into FileStoreUnavailable; a missing object stays a FileNotFoundError."""
     try:
         yield
     except (FileNotFoundError, BaseError) as fault:
-        said = str(fault)
-        if isinstance(fault, FileNotFoundError) and "NoSuchBucket" not in said:
+        message = str(fault)
+        if isinstance(fault, FileNotFoundError) and "NoSuchBucket" not in message:
             raise
-        log.warning("object_store_away", doing=doing, key=key, reason=said.partition("\n")[0][:500])
-        raise FileStoreUnavailable(_failure_reason(said)) from fault
+        log.warning("object_store_away", doing=doing, key=key, reason=message.partition("\n")[0][:500])
+        raise FileStoreUnavailable(_failure_reason(message)) from fault
 
 
-def _failure_reason(said: str) -> str | None:
-    if "NoSuchBucket" in said:
+def _failure_reason(message: str) -> str | None:
+    if "NoSuchBucket" in message:
         return "The bucket of the uploads does not exist; nothing was stored."
-    if "403 Forbidden" in said or "401 Unauthorized" in said:
+    if "403 Forbidden" in message or "401 Unauthorized" in message:
         return "The object store refuses this service: its keys are wrong or missing; nothing was stored."
     return None
 
 
-def _create_client(settings: Settings, whole: float, again: int, pause: float | None = None) -> S3Store:
-    """A client that gives up a request after `whole` seconds, or when nothing comes for `pause` of them."""
+def _create_client(settings: Settings, timeout: float, max_retries: int, pause: float | None = None) -> S3Store:
+    """A client that gives up a request after `timeout` seconds, or when no bytes arrive for `pause` seconds."""
     bucket, _, prefix = settings.files_url.removeprefix("s3://").partition("/")
     endpoint = settings.s3_endpoint or _environment_value("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
     region = settings.s3_region or _environment_value("AWS_REGION", "AWS_DEFAULT_REGION") or "us-east-1"
     _require_match(BUCKET_PATTERN, bucket, "bucket")
     _require_match(ENDPOINT_PATTERN, endpoint, "address (http://… or https://…)")
     _require_match(PRINTABLE_PATTERN, region, "region")
-    config: S3Config = {
-        "region": region,
-        "disable_bulk_delete": True,  # not every store knows it, and files are deleted one by one
-    }
-    if endpoint:  # both names, for the second wins wherever it comes from
+    # Not every store supports bulk deletion, and files are deleted one by one.
+    config: S3Config = {"region": region, "disable_bulk_delete": True}
+    if endpoint:  # under both names: the second takes precedence, even if it comes from the environment
         config |= {"endpoint": endpoint, "aws_endpoint_url_s3": endpoint, "virtual_hosted_style_request": False}
     client: ClientConfig = {
         "allow_http": endpoint.startswith("http://"),
-        "connect_timeout": timedelta(seconds=min(5, whole)),
-        "timeout": timedelta(seconds=whole),
+        "connect_timeout": timedelta(seconds=min(5, timeout)),
+        "timeout": timedelta(seconds=timeout),
     }
     if pause:
         client["read_timeout"] = timedelta(seconds=pause)
@@ -259,7 +264,7 @@ def _create_client(settings: Settings, whole: float, again: int, pause: float | 
             client_options=client,
             credential_provider=keys,
             retry_config={
-                "max_retries": again,
+                "max_retries": max_retries,
                 "retry_timeout": timedelta(seconds=RETRY_TIMEOUT_SECONDS),
                 "backoff": {
                     "init_backoff": timedelta(seconds=0.1),
@@ -271,7 +276,7 @@ def _create_client(settings: Settings, whole: float, again: int, pause: float | 
 
 
 def _credentials(settings: Settings) -> "Callable[[], S3Credential] | None":
-    """The keys of the settings, else those of the environment, else what the machine that we run on is allowed."""
+    """The keys from the settings, else from the environment, else None for the role of the machine."""
     key = settings.s3_access_key or _environment_value("AWS_ACCESS_KEY_ID")
     secret = settings.s3_secret_key.get_secret_value() if settings.s3_secret_key else ""
     if not secret and settings.s3_secret_key_file:
@@ -279,21 +284,23 @@ def _credentials(settings: Settings) -> "Callable[[], S3Credential] | None":
     secret = secret or _environment_value("AWS_SECRET_ACCESS_KEY")
     if bool(key) != bool(secret):
         raise FileStoreUnavailable(
-            "Of the keys of the object store only one is set: access key and secret key go together."
+            "Only one key of the object store is set; the access key and the secret key are both required."
         )
     if not key:
         return None
     for word in (key, secret):
         _require_match(PRINTABLE_PATTERN, word, "key", shown=False)
     token = None if settings.s3_access_key else _environment_value("AWS_SESSION_TOKEN") or None
-    made: S3Credential = {"access_key_id": key, "secret_access_key": secret, "token": token, "expires_at": None}
-    return lambda: made
+    keys: S3Credential = {"access_key_id": key, "secret_access_key": secret, "token": token, "expires_at": None}
+    return lambda: keys
 
 
-def _require_match(form: re.Pattern[str], given: str, what: str, *, shown: bool = True) -> None:
-    """Refuse what no request can be made of: the library would not raise an error, but panic."""
-    if not form.fullmatch(given):
-        raise FileStoreUnavailable(f"{repr(given) if shown else 'What is set'} is no {what} of an object store.")
+def _require_match(pattern: re.Pattern[str], value: str, what: str, *, shown: bool = True) -> None:
+    """Reject a value that fits into no request: instead of raising an error, the library would panic."""
+    if not pattern.fullmatch(value):
+        raise FileStoreUnavailable(
+            f"{repr(value) if shown else 'A configured value'} is not a valid {what} of an object store."
+        )
 
 
 def _environment_value(*names: str) -> str:

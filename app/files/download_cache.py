@@ -1,4 +1,4 @@
-"""Copies of far files in a folder of this process: fetched once, kept while there is room, oldest use first to go."""
+"""Local copies of remote files: downloaded once, cached up to a limit, least recently used evicted first."""
 
 import errno
 import shutil
@@ -22,95 +22,96 @@ class _CacheEntry:
     key: str
     path: Path
     users: int = 0
-    doomed: bool = False  # deleted while in use; goes with its last user
-    size: Future[int] = field(default_factory=Future)  # known once the bytes are here
+    doomed: bool = False  # the file was deleted while in use; the last user removes the copy
+    size: Future[int] = field(default_factory=Future)  # set once the download has ended
 
 
 class DownloadCache:
-    """At most `limit` bytes, and whatever is in use beyond that; the same key has the same path while its copy is kept."""
+    """At most `limit` bytes, plus whatever is in use; a key keeps its path while its copy is cached."""
 
     def __init__(self, folder: Path, limit: int) -> None:
-        shutil.rmtree(folder, ignore_errors=True)  # what an earlier process knew of its copies went with it
+        shutil.rmtree(folder, ignore_errors=True)  # the bookkeeping of an earlier process is lost
         folder.mkdir(parents=True, mode=0o700)
         self._folder = folder
         self._limit = limit
-        self._guard = threading.Lock()  # of the books below; never held while bytes travel
-        self._kept: OrderedDict[str, _CacheEntry] = OrderedDict()  # the least recently used first
+        self._guard = threading.Lock()  # guards the fields below; never held during a download
+        self._entries: OrderedDict[str, _CacheEntry] = OrderedDict()  # least recently used first
         self._total = 0
 
     @contextmanager
     def local_path(self, key: str, fetch: Fetch) -> Iterator[Path]:
-        """The path of the copy while the block lasts; the first who asks fetches it, the others wait for that.
+        """The path of the copy for the duration of the block; the first caller downloads it, the others wait for that.
 
-        Raises what `fetch` raises, to all who wait for it, and errors.StorageShort when the disk is full.
+        Raises to all of them what `fetch` raises, and errors.StorageAlmostFull when the disk is full.
         """
-        copy, first = self._take(key)
+        entry, first = self._take(key)
         try:
             if first:
-                self._download(copy, fetch)
-            copy.size.result()
-            yield copy.path
+                self._download(entry, fetch)
+            entry.size.result()
+            yield entry.path
         finally:
-            self._release(copy)
+            self._release(entry)
 
     def delete(self, key: str) -> None:
-        """Drop the copy of a file that is gone; whoever reads it may read on."""
+        """Drop the copy of a deleted file; current readers may go on reading."""
         with self._guard:
-            copy = self._kept.get(key)
-            if copy is None:
+            entry = self._entries.get(key)
+            if entry is None:
                 return
-            copy.doomed = True
-            if not copy.users:
-                self._drop(copy)
+            entry.doomed = True
+            if not entry.users:
+                self._drop(entry)
 
     def _take(self, key: str) -> tuple[_CacheEntry, bool]:
         with self._guard:
-            copy = self._kept.get(key)
-            first = copy is None
-            if copy is None:
-                copy = self._kept[key] = _CacheEntry(key, self._folder / key.rpartition("/")[2])
-            elif copy.doomed:
+            entry = self._entries.get(key)
+            first = entry is None
+            if entry is None:
+                entry = self._entries[key] = _CacheEntry(key, self._folder / key.rpartition("/")[2])
+            elif entry.doomed:
                 raise FileNotFoundError(key)
-            copy.users += 1
-            self._kept.move_to_end(key)
-            return copy, first
+            entry.users += 1
+            self._entries.move_to_end(key)
+            return entry, first
 
-    def _download(self, copy: _CacheEntry, fetch: Fetch) -> None:
-        part = copy.path.with_suffix(".part")
+    def _download(self, entry: _CacheEntry, fetch: Fetch) -> None:
+        part = entry.path.with_suffix(".part")
         try:
             with part.open("wb") as out:
                 fetch(out)
                 size = out.tell()
-            part.rename(copy.path)
-        except BaseException as fault:  # noqa: BLE001 - raised by `local`, here and to all who wait
+            part.rename(entry.path)
+        except BaseException as fault:  # noqa: BLE001 - raised by `local_path`, to this caller and all that wait
             part.unlink(missing_ok=True)
             with self._guard:
-                del self._kept[copy.key]  # who comes later tries anew
+                del self._entries[entry.key]  # a later caller tries again
             full = isinstance(fault, OSError) and fault.errno in DISK_FULL_ERRORS
-            copy.size.set_exception(StorageAlmostFull() if full else fault)
+            entry.size.set_exception(StorageAlmostFull() if full else fault)
             return
         with self._guard:
             self._total += size
-            copy.size.set_result(size)
+            entry.size.set_result(size)
             self._evict()
 
-    def _release(self, copy: _CacheEntry) -> None:
+    def _release(self, entry: _CacheEntry) -> None:
         with self._guard:
-            copy.users -= 1
-            if copy.doomed and not copy.users and self._kept.get(copy.key) is copy:
-                self._drop(copy)
+            entry.users -= 1
+            # After a failed download another entry may have taken the key.
+            if entry.doomed and not entry.users and self._entries.get(entry.key) is entry:
+                self._drop(entry)
             self._evict()
 
     def _evict(self) -> None:
         if self._total <= self._limit:
             return
-        for copy in list(self._kept.values()):
-            if not copy.users:
-                self._drop(copy)
+        for entry in list(self._entries.values()):
+            if not entry.users:  # neither downloading nor being read, so its size is known
+                self._drop(entry)
                 if self._total <= self._limit:
                     return
 
-    def _drop(self, copy: _CacheEntry) -> None:
-        copy.path.unlink(missing_ok=True)
-        self._total -= copy.size.result()
-        del self._kept[copy.key]
+    def _drop(self, entry: _CacheEntry) -> None:
+        entry.path.unlink(missing_ok=True)
+        self._total -= entry.size.result()
+        del self._entries[entry.key]

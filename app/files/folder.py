@@ -1,4 +1,4 @@
-"""A folder as the file store: the default on one machine."""
+"""A file store in a folder: the default on one machine."""
 
 import contextlib
 import os
@@ -16,18 +16,18 @@ from app.files.partial_upload import PartialUpload
 from app.settings import Settings
 
 KEY_PATTERN = re.compile("[0-9a-f]{32}")
-COPY_CHUNK_BYTES = 1024 * 1024  # bytes
+COPY_CHUNK_BYTES = 1024 * 1024
 
 
 class UploadFolderUnavailable(Unavailable):
-    """The folder of the uploads is gone, or cannot be written; nothing was stored."""
+    """The folder of uploads is missing or not writable; nothing was stored."""
 
     code = "folder_away"
-    remedy = "Tell the administrator: 'assay doctor' says what is wrong."
+    remedy = "Tell the administrator: 'assay doctor' shows the cause."
 
 
 class FolderUpload(PartialUpload):
-    """Bytes into a part file; renamed to its key when whole and durable."""
+    """Bytes in a part file, which is renamed to its key once it is complete and durable."""
 
     def __init__(self, root: Path) -> None:
         key = f"uploads/{uuid.uuid4().hex}"
@@ -35,7 +35,10 @@ class FolderUpload(PartialUpload):
         self._root = root
 
     def finish(self) -> StoredFile:
-        """Bytes to disk, then the name, then the folder entry to disk: only after that may a row point here."""
+        """Sync the bytes, rename the file, sync the directory entry, in this order.
+
+        Only then may a row refer to the file: a crash in between leaves no row without a complete file.
+        """
         try:
             self._file.flush()
             os.fsync(self._file.fileno())
@@ -57,10 +60,10 @@ class FolderFileStore:
         self._min_free = settings.min_free
         (self.root / "uploads").mkdir(parents=True, exist_ok=True, mode=0o700)
         for folder in (self.root, self.root.parent):
-            _sync_folder(folder)  # a file is as durable as the folders above it
+            _sync_folder(folder)  # a file is only as durable as the folders above it
 
     def begin(self) -> FolderUpload:
-        """Start an upload; raises errors.StorageShort when little space is left."""
+        """Start an upload; raises errors.StorageAlmostFull when little space is left."""
         self.check()
         try:
             return FolderUpload(self.root)
@@ -68,7 +71,7 @@ class FolderFileStore:
             raise StorageAlmostFull from full
 
     def put(self, key: str, path: Path, size: int) -> None:
-        """Store a copy of a file under a key that it had elsewhere; raises errors.StorageShort."""
+        """Store a copy of a file under its key from another store; raises errors.StorageAlmostFull."""
         final = self.root / key
         part = final.with_name(f"{final.name}.part")
         try:
@@ -81,40 +84,40 @@ class FolderFileStore:
 
     @contextmanager
     def local_path(self, key: str) -> Iterator[Path]:
-        """The path of the file itself; raises FileNotFoundError."""
+        """The path of the stored file itself; raises FileNotFoundError."""
         path = self.root / key
         if not path.is_file():
             raise FileNotFoundError(key)
         yield path
 
     def size(self, key: str) -> int:
-        """The bytes of a file; raises FileNotFoundError."""
+        """The size of a file in bytes; raises FileNotFoundError."""
         return (self.root / key).stat().st_size
 
     def keys(self, *, older: float) -> Iterator[str]:
-        """The keys of the files that are older than so many seconds; what no upload made is not ours to name."""
+        """The keys of the files older than `older` seconds; ignores files that no upload created."""
         limit = time.time() - older
         for entry in os.scandir(self.root / "uploads"):
-            with contextlib.suppress(FileNotFoundError):  # another host may sweep too
+            with contextlib.suppress(FileNotFoundError):  # another host may sweep at the same time
                 if KEY_PATTERN.fullmatch(entry.name) and entry.stat().st_mtime < limit:
                     yield f"uploads/{entry.name}"
 
     def delete(self, key: str) -> None:
-        """Remove a file; nothing happens when it is gone already."""
+        """Delete a file; does nothing if it does not exist."""
         (self.root / key).unlink(missing_ok=True)
 
     def check(self) -> None:
-        """Raise errors.StorageShort unless more than the configured space is free, FolderAway when it cannot be written."""
+        """Raise UploadFolderUnavailable if the folder is not writable, StorageAlmostFull if space is short."""
         if not os.access(self.root / "uploads", os.W_OK | os.X_OK):
             raise UploadFolderUnavailable
         if shutil.disk_usage(self.root).free < self._min_free:
             raise StorageAlmostFull
 
     def clear_leftovers(self, *, older: float) -> int:
-        """Remove part files that old; returns how many."""
+        """Delete part files older than `older` seconds; returns how many."""
         limit, removed = time.time() - older, 0
         for path in (self.root / "uploads").glob("*.part"):
-            with contextlib.suppress(FileNotFoundError):  # another host may clear up too
+            with contextlib.suppress(FileNotFoundError):  # another host may clean up at the same time
                 if path.stat().st_mtime <= limit:
                     path.unlink()
                     removed += 1
@@ -122,8 +125,8 @@ class FolderFileStore:
 
 
 def _copy(path: Path, part: Path, size: int) -> None:
-    with path.open("rb") as given, part.open("wb") as out:
-        shutil.copyfileobj(given, out, COPY_CHUNK_BYTES)
+    with path.open("rb") as source, part.open("wb") as out:
+        shutil.copyfileobj(source, out, COPY_CHUNK_BYTES)
         if out.tell() != size:
             raise OSError(f"{path} does not hold {size} bytes")
         out.flush()
@@ -131,6 +134,7 @@ def _copy(path: Path, part: Path, size: int) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
+    """Make the entries of a folder durable: syncing a file does not sync its name."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

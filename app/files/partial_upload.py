@@ -1,4 +1,4 @@
-"""A file on its way into a store: hashed and counted while it is written to this machine's disk."""
+"""A file while it is being uploaded: written to the local disk, hashed and counted."""
 
 import hashlib
 from contextlib import suppress
@@ -8,7 +8,7 @@ from app.errors import StorageAlmostFull
 
 
 class PartialUpload:
-    """Bytes on the disk that have no name in the store yet; each store finishes them in its own way."""
+    """Bytes on disk without a name in the store yet; each store finishes them in its own way."""
 
     def __init__(self, key: str, part: Path) -> None:
         """`part` must not exist; raises OSError."""
@@ -19,7 +19,7 @@ class PartialUpload:
         self._file = part.open("xb")
 
     def write(self, chunk: bytes) -> None:
-        """Append bytes; raises errors.StorageShort when the disk is full."""
+        """Append bytes; raises errors.StorageAlmostFull when the disk is full."""
         try:
             self._file.write(chunk)
         except OSError as full:
@@ -29,7 +29,7 @@ class PartialUpload:
         self.size += len(chunk)
 
     def abort(self) -> None:
-        """Forget the file; harmless after it was finished."""
-        with suppress(OSError):  # on a full disk closing tries to write what is left, and fails again
+        """Discard the file; does nothing after it was finished."""
+        with suppress(OSError):  # on a full disk, closing flushes the buffer and fails again
             self._file.close()
         self._part.unlink(missing_ok=True)

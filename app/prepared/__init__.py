@@ -1,1 +1,1 @@
-"""Gold that is ready to score with, in files that all scoring children of a service map into memory: read once, not each time."""
+"""Prepared gold: files that all scoring processes of a service map into memory, so that gold is read only once."""

@@ -1,7 +1,7 @@
-"""A file of arrays beside a JSON header: written whole, checked whole, then mapped into memory and never copied.
+"""A file of arrays with a JSON header: written and checked as a whole, then mapped into memory without a copy.
 
-The file begins with a fixed head (magic, SHA-256 of all that follows, length of the header); then come the header and
-the arrays, each at a multiple of 64 bytes.
+The file begins with a fixed head (magic, SHA-256 of all that follows, length of the header). The header and the arrays
+follow, each at a multiple of 64 bytes.
 """
 
 import errno
@@ -22,7 +22,7 @@ Arrays = Mapping[str, NDArray[Any]]
 Piece = bytes | memoryview
 
 MAGIC: Final = b"AssayG02"
-"""Names the layout, with the order of the instances: another layout has another number."""
+"""Identifies the layout, including the order of the instances; a changed layout gets a new number."""
 
 _HEAD: Final = struct.Struct("<8s32s8s")
 _LENGTH: Final = struct.Struct("<Q")
@@ -32,11 +32,11 @@ _PREALLOCATION_UNSUPPORTED: Final = (errno.EOPNOTSUPP, errno.EINVAL)
 
 
 class DamagedArrayFile(ValueError):
-    """The file is not what was written, or of another layout."""
+    """The file is damaged, or has another layout."""
 
 
 def serialize(header: Mapping[str, Any], arrays: Arrays) -> list[Piece]:
-    """The bytes of a file, piece after piece; those of arrays are not copied."""
+    """The bytes of a file, as pieces; arrays are not copied."""
     text, *rest = _serialize_body(header, arrays)
     length = _LENGTH.pack(len(text))
     digest = hashlib.sha256(length)
@@ -47,7 +47,7 @@ def serialize(header: Mapping[str, Any], arrays: Arrays) -> list[Piece]:
 
 
 def write(file: BinaryIO, pieces: Sequence[Piece]) -> None:
-    """Write the pieces to a new file, durably; raises OSError where there is no room."""
+    """Write the pieces to a new file, durably; raises OSError when the disk is full."""
     _preallocate(file, sum(map(len, pieces)))
     file.writelines(pieces)
     file.flush()
@@ -55,9 +55,10 @@ def write(file: BinaryIO, pieces: Sequence[Piece]) -> None:
 
 
 def read(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """The header, and arrays that stay readable after the file's removal; raises OSError, and Damaged.
+    """The header, and arrays that stay readable after the file is removed; raises OSError and DamagedArrayFile.
 
-    The bytes are checked by reading, not through the map: a disk that fails then raises an error and ends no program.
+    The checksum reads the file instead of the map: a failing disk then raises an error, where the map would kill the
+    process with SIGBUS.
     """
     with path.open("rb") as file:
         begin = file.read(_HEAD.size)
@@ -77,11 +78,11 @@ def read(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
 
 
 def _serialize_body(header: Mapping[str, Any], arrays: Arrays) -> Iterator[Piece]:
-    """The header, then array after array, each with what fills it up."""
-    table, at = {}, 0
+    """The header, then each array, each with its padding."""
+    table, offset = {}, 0
     for name, array in arrays.items():
-        table[name] = {"dtype": array.dtype.newbyteorder("<").str, "shape": list(array.shape), "at": at}
-        at += _align(array.nbytes)
+        table[name] = {"dtype": array.dtype.newbyteorder("<").str, "shape": list(array.shape), "at": offset}
+        offset += _align(array.nbytes)
     text = json.dumps({"of": header, "arrays": table}).encode()
     yield text
     yield bytes(_align(len(text)) - len(text))
@@ -92,13 +93,13 @@ def _serialize_body(header: Mapping[str, Any], arrays: Arrays) -> Iterator[Piece
 
 
 def _map_arrays(mapped: mmap.mmap, table: Mapping[str, Any], start: int) -> dict[str, NDArray[Any]]:
-    found = {}
-    for name, told in table.items():
-        count = math.prod(told["shape"])
-        # An empty array may stand at the very end, where numpy takes no offset.
-        flat = np.frombuffer(mapped, told["dtype"], count, start + told["at"]) if count else np.empty(0, told["dtype"])
-        found[name] = flat.reshape(told["shape"])
-    return found
+    arrays = {}
+    for name, entry in table.items():
+        count, dtype = math.prod(entry["shape"]), entry["dtype"]
+        # An empty array may lie at the very end of the file, an offset that numpy rejects.
+        flat = np.frombuffer(mapped, dtype, count, start + entry["at"]) if count else np.empty(0, dtype)
+        arrays[name] = flat.reshape(entry["shape"])
+    return arrays
 
 
 def _align(count: int) -> int:
@@ -113,7 +114,7 @@ def _digest(length: bytes, file: BinaryIO) -> bytes:
 
 
 def _preallocate(file: BinaryIO, count: int) -> None:
-    """Find out about a full disk before anything is written; some file systems cannot say, and tell while one writes."""
+    """Detect a full disk before anything is written; where the file system cannot, writing detects it."""
     try:
         os.posix_fallocate(file.fileno(), 0, count)
     except OSError as refused:

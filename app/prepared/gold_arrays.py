@@ -1,4 +1,4 @@
-"""Gold as a header and arrays, and back: all that scoring needs, and no string of any id until one is asked for."""
+"""Encodes gold as a header and arrays and decodes it; ids become strings only when one is requested."""
 
 import os
 from collections.abc import Sequence
@@ -48,9 +48,12 @@ def encode_gold(gold: Gold) -> tuple[_Header, _NamedArrays]:
 
 
 def decode_gold(header: _Header, arrays: Arrays) -> Gold:
-    """Gold of what `encode_gold` gave; its arrays are those given. Raises Damaged for what another program wrote."""
+    """The gold that `encode_gold` encoded; it uses the given arrays without a copy.
+
+    Raises DamagedArrayFile if another version of the program wrote it.
+    """
     if (header["program"], header.get("scorer_version")) != (__version__, SCORER_VERSION):
-        raise DamagedArrayFile("another version of the program wrote it, and may have read the gold otherwise")
+        raise DamagedArrayFile("another version of the program wrote it, and may have read the gold differently")
     ids, classes = _decode_table("ids", arrays), _decode_table("classes", arrays)
     index = IdIndex(decode_texts(arrays["ids"])) if ids is None else IdIndex.from_table(ids)
     return Gold(
@@ -70,7 +73,7 @@ def decode_gold(header: _Header, arrays: Arrays) -> Gold:
 
 
 def _encode_table(name: str, texts: Sequence[str]) -> _NamedArrays:
-    """Texts as a table whose hash nobody outside can foresee; nothing where they do not fit into one."""
+    """Texts as a hash table with a random key, so that nobody can construct collisions; empty if they do not fit."""
     table = StringTable.build(texts, os.urandom(HASH_KEY_BYTES))
     if table is None:
         return {}
@@ -101,5 +104,5 @@ def _encode_spec(spec: TaskSpec) -> dict[str, Any]:
     }
 
 
-def _decode_spec(told: dict[str, Any]) -> TaskSpec:
-    return build_task_spec(told["task"], tuple(told["classes"]), told["positive_label"], told["beside"])
+def _decode_spec(spec: dict[str, Any]) -> TaskSpec:
+    return build_task_spec(spec["task"], tuple(spec["classes"]), spec["positive_label"], spec["beside"])

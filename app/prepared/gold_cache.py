@@ -1,4 +1,4 @@
-"""The golds that one scoring child works with: from memory, from a prepared file, else from the file of the upload."""
+"""The golds of one scoring process: from memory, from a prepared file, or from the uploaded file."""
 
 import gc
 import json
@@ -17,61 +17,60 @@ MAX_CACHED_RECIPES = 64
 
 Request = dict[str, Any]
 Key = TypeVar("Key")
-Kept = TypeVar("Kept")
+Value = TypeVar("Value")
 
 
 class GoldNotPrepared(Exception):
-    """Gold was asked for by its name alone, and is not ready here."""
+    """A request identified gold only by its hash, and that gold is not prepared here."""
 
 
 class GoldCache:
-    """The golds used last, ready to score with: a submission pays only for itself.
+    """The most recently used golds, ready for scoring.
 
-    A request for gold holds its `name` (app.scoring.gold_content_hash), or its file and all that belongs to it, or both.
+    A request for gold holds its `name` (see app.scoring.gold_content_hash), its file with all metadata, or both.
     """
 
     def __init__(self, limits: Limits, memory: int, prepared: PreparedGoldFolder | None = None) -> None:
         self.limits = limits
         self.memory = memory
         self._prepared = prepared
-        self._kept: OrderedDict[str, Gold] = OrderedDict()
+        self._golds: OrderedDict[str, Gold] = OrderedDict()
         self._recipes: OrderedDict[tuple[str, str], ScoringRecipe] = OrderedDict()
 
     def load(self, request: Request) -> tuple[Gold | None, Problems]:
-        """The gold of a request; None where it has problems. Raises Unprepared."""
+        """The gold of a request; None if it has problems. Raises GoldNotPrepared."""
         name = request.get("name", "")
-        ready = self._ready(name)
-        if ready is not None:
-            return ready, Problems()
+        gold = self._load_prepared(name)
+        if gold is not None:
+            return gold, Problems()
         if "path" not in request:
             raise GoldNotPrepared
-        fields = {
-            key: value for key, value in request.items() if key not in {"path", "name", "sha256", *FILE_KIND_FIELDS}
-        }
+        other_keys = {"path", "name", "sha256", *FILE_KIND_FIELDS}
+        fields = {key: value for key, value in request.items() if key not in other_keys}
         gold, problems = load_gold(request_source(request), limits=self.limits, **fields)
         return (None if gold is None else self._keep(name or _stored_gold_name(request, gold), gold)), problems
 
     def evict_others(self, request: Request) -> bool:
-        """Give back the memory of other golds than that of this request; False where there were none."""
+        """Free the memory of all golds but that of this request; returns False if there were none."""
         name = request.get("name", "")
-        own = self._kept.pop(name, None)
-        held = bool(self._kept)
-        self._kept.clear()
+        own = self._golds.pop(name, None)
+        evicted = bool(self._golds)
+        self._golds.clear()
         if own is not None:
-            self._kept[name] = own
+            self._golds[name] = own
         gc.collect()
-        return held
+        return evicted
 
     def load_valid(self, request: Request) -> Gold:
-        """The gold of a request that was checked when it was uploaded; raises Unprepared."""
+        """The gold of a request, which was checked at its upload; raises GoldNotPrepared."""
         gold, problems = self.load(request)
         if gold is None:
-            msg = f"stored gold no longer reads: {problems.to_dict()['total']}"
+            msg = f"stored gold is no longer readable: {problems.to_dict()['total']}"
             raise RuntimeError(msg)
         return gold
 
     def recipe(self, request: Request, gold: Gold) -> ScoringRecipe:
-        """The stored recipe of a request, as it is understood with this gold."""
+        """The stored recipe of a request, parsed for this gold."""
         key = (request["gold"].get("name", ""), json.dumps(request["recipe"]))
         known = self._recipes.get(key) if key[0] else None
         if known is None:
@@ -79,32 +78,32 @@ class GoldCache:
             known = parse_recipe(request["recipe"], gold.spec.task, **rules, stored=True)
         return _put_entry(self._recipes, key, known, MAX_CACHED_RECIPES)
 
-    def _ready(self, name: str) -> Gold | None:
-        """The gold of this name, if it need not be read from the upload."""
-        gold = self._kept.get(name)
+    def _load_prepared(self, name: str) -> Gold | None:
+        """The gold with this name from memory or from a prepared file, else None."""
+        gold = self._golds.get(name)
         if self._prepared is not None and name:
             if gold is None:
                 gold = self._prepared.load(name)
             else:
                 self._prepared.used(name)
-        return None if gold is None else _put_entry(self._kept, name, gold, MAX_CACHED_GOLDS)
+        return None if gold is None else _put_entry(self._golds, name, gold, MAX_CACHED_GOLDS)
 
     def _keep(self, name: str, gold: Gold) -> Gold:
-        """The gold ready for the next requests as well; prepared, it takes next to no memory of this program."""
+        """Cache the gold. A prepared copy replaces it, because mapped files use next to no memory of this process."""
         if not name:
             return gold
         if self._prepared is not None:
             self._prepared.keep(name, gold)
             gold = self._prepared.load(name) or gold
-        return _put_entry(self._kept, name, gold, MAX_CACHED_GOLDS)
+        return _put_entry(self._golds, name, gold, MAX_CACHED_GOLDS)
 
 
-def _put_entry(kept: OrderedDict[Key, Kept], key: Key, value: Kept, most: int) -> Kept:
-    """Keep a value as the one used last, and so many in all."""
-    kept[key] = value
-    kept.move_to_end(key)
-    while len(kept) > most:
-        kept.popitem(last=False)
+def _put_entry(cache: OrderedDict[Key, Value], key: Key, value: Value, max_entries: int) -> Value:
+    """Store a value as the most recently used one, and evict the oldest beyond `max_entries`."""
+    cache[key] = value
+    cache.move_to_end(key)
+    while len(cache) > max_entries:
+        cache.popitem(last=False)
     return value
 
 
@@ -114,7 +113,7 @@ def request_source(request: Request) -> SourceFile:
 
 
 def _stored_gold_name(request: Request, gold: Gold) -> str:
-    """The name that gold will have once it is stored as it was inspected; none for what is not to be stored."""
+    """The name that inspected gold will have once stored; empty for gold that is not to be stored."""
     if "sha256" not in request:
         return ""
     return gold_content_hash(

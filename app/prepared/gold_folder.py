@@ -1,7 +1,7 @@
-"""A folder of prepared gold, shared by the scoring children of a service: all of it can be made again.
+"""A folder of prepared gold, shared by the scoring processes of a service; all of it can be created again.
 
-Whatever is wrong with a file, it is removed and the gold counts as not prepared. Files come under their names whole; a
-map of one that is removed stays readable.
+A file with any fault is removed, and its gold counts as not prepared. A file gets its name when it is complete. A
+mapped file stays readable after its removal.
 """
 
 import errno
@@ -21,7 +21,7 @@ from app.prepared import array_file
 from app.prepared.gold_arrays import decode_gold, encode_gold
 
 MAX_UNUSED_SECONDS: Final = 7 * 24 * 3600.0
-"""Seconds after which gold that nobody scores with is dropped: it may have been deleted elsewhere."""
+"""Seconds after which unused gold is removed: its challenge may have been deleted."""
 
 _SUFFIX: Final = ".gold"
 _TEMPORARY_SUFFIX: Final = ".part"
@@ -29,26 +29,25 @@ _TEMPORARY_SUFFIX: Final = ".part"
 
 @dataclass(frozen=True, slots=True)
 class PreparedGoldFolder:
-    """At most `limit` bytes of files, the least recently used first to go; none is made that leaves less than `free`.
+    """At most `limit` bytes of files, least recently used removed first; writes leave `free` bytes of the disk free.
 
-    `say` is told what an operator may want to know.
+    `log` receives messages for the operator.
     """
 
     folder: Path
     limit: int
     free: int = 0
-    say: Callable[[str], None] = lambda _: None
+    log: Callable[[str], None] = lambda _: None
 
     def load(self, name: str) -> Gold | None:
-        """The gold of this name on arrays that are mapped; None where it is not prepared, or no longer sound."""
+        """The gold with this name, on mapped arrays; None if it is not prepared, or if the file is damaged."""
         path = self._path(name)
         try:
-            header, found = array_file.read(path)
-            gold = decode_gold(header, found)
+            gold = decode_gold(*array_file.read(path))
         except FileNotFoundError:
             return None
         except (OSError, ValueError, KeyError) as fault:
-            self.say(f"prepared gold was not sound and is removed: {fault}")
+            self.log(f"damaged prepared gold was removed: {fault}")
             with suppress(OSError):
                 path.unlink()
             return None
@@ -56,21 +55,21 @@ class PreparedGoldFolder:
         return gold
 
     def used(self, name: str) -> None:
-        """Note that this gold was used now."""
+        """Record that this gold was used now."""
         with suppress(OSError):
             os.utime(self._path(name))
 
     def keep(self, name: str, gold: Gold) -> None:
-        """Write gold down under this name; where that fails, it is scored with as it is."""
+        """Write gold under this name; if that fails, scoring uses the gold in memory."""
         try:
             self._write(name, gold)
             self.evict_unused(spared=name)
-        except (OSError, MemoryError) as lack:
-            self.say(f"gold could not be prepared: {lack or 'no memory'}")
+        except (OSError, MemoryError) as fault:
+            self.log(f"gold could not be prepared: {fault or 'no memory'}")
 
     def evict_unused(self, *, spared: str = "") -> None:
-        """Drop what was not used for long, then the least recently used beyond the limit, and what dead writers left."""
-        with suppress(OSError):  # others tidy up too
+        """Remove files unused for long, then the least recently used beyond the limit, and leftover part files."""
+        with suppress(OSError):  # other processes clean up at the same time
             _delete_temporary_files(self.folder)
             files = sorted((each.stat().st_mtime, each) for each in self.folder.glob(f"*{_SUFFIX}"))
             total = sum(path.stat().st_size for _, path in files)
@@ -98,7 +97,10 @@ class PreparedGoldFolder:
 
 @contextmanager
 def _temporary_file(final: Path) -> Iterator[BinaryIO]:
-    """A new file that gets its name when the block ends well; locked while its writer lives, which `_delete_temporary_files` asks."""
+    """A new file that gets its final name when the block succeeds.
+
+    Its writer holds a lock on it, so that `_delete_temporary_files` removes only files of dead writers.
+    """
     path = final.with_name(f"{uuid.uuid4().hex}{_TEMPORARY_SUFFIX}")
     with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
         try:

@@ -1,4 +1,4 @@
-"""The contract of a queue: it wakes and distributes; the work list itself is the table of score tasks."""
+"""The interface of a queue: it wakes and distributes work; the work list itself is the table of score tasks."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from app.scoring import SCORER_VERSION
 
 @dataclass(frozen=True, slots=True)
 class TaskClaim:
-    """A task taken by a worker; `attempt` is the fence that its writes must match."""
+    """A task claimed by a worker; `attempt` is the fencing token that every later write must match."""
 
     task_id: str
     attempt: int
@@ -23,7 +23,7 @@ TaskHandler = Callable[[TaskClaim], None]
 
 
 class Queue(Protocol):
-    """Tells workers that there is something to do."""
+    """Wakes workers when there is work."""
 
     def enqueue(
         self,
@@ -35,23 +35,23 @@ class Queue(Protocol):
         again: bool = False,
         scorer_version: int = SCORER_VERSION,
     ) -> None:
-        """Wake a worker once this session's transaction has committed, and only then; not before `not_before`.
+        """Wake a worker when this session's transaction commits, not if it rolls back, and not before `not_before`.
 
-        Which task it then claims is told by the work list. Of jobs that wait, the smaller the priority the sooner, and
-        of equal ones those that come `again` first. Workers of another scorer version are not woken.
+        The worker then claims the next task of the work list, which may be another one. Among waiting jobs the smaller
+        priority goes first; among equal ones, those enqueued `again`. Only workers of this scorer version are woken.
         """
 
     def run(self, work: TaskHandler, stop: Event) -> None:
-        """Claim tasks and hand them to `work`, in as many threads as there are slots, until `stop` is set."""
+        """Claim tasks and pass them to `work`, in one thread per slot, until `stop` is set."""
 
     def wake(self) -> None:
-        """Look for tasks now, and look whether to stop."""
+        """Check at once for tasks, and whether to stop."""
 
     def restart(self) -> None:
-        """Start the engine that `run` runs again, if there is one: it may wait on a line that has died."""
+        """Restart the engine inside `run`, if there is one: it may be waiting on a dead connection."""
 
     def find_orphaned_tasks(self, session: Session) -> list[str]:
-        """Ids of as many queued tasks as nobody would be woken for: for the reconciler, which enqueues them again."""
+        """Ids of queued tasks that no job will wake a worker for; the reconciler enqueues them again."""
 
     def delete_finished_jobs(self, session: Session) -> None:
-        """Remove what is left of tasks that have ended, where the queue could not note it at the time."""
+        """Delete leftover jobs of finished tasks, for which the queue could not record the end in time."""

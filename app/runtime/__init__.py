@@ -1,1 +1,1 @@
-"""What every process of the service needs to run: its data folder, log lines, telemetry, periodic jobs, health."""
+"""What every process of the service needs: its data folder, logging, telemetry, periodic jobs, a health server."""

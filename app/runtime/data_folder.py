@@ -1,4 +1,4 @@
-"""Where a process keeps what is its own, and where uploads are: the data folder, or a bucket that machines share."""
+"""The folder of each process, and the file store: a folder, or a bucket that machines share."""
 
 import fcntl
 import os
@@ -16,7 +16,7 @@ from app.settings import Settings
 
 MAX_PROCESSES = 1000
 PREPARED_GOLD_FOLDER = "prepared"
-"""The folder of gold that is ready to score with, among what a process makes; it can be made again."""
+"""The subfolder of prepared gold, in the folder of a process; it can be created again."""
 
 
 class DataFolderInUse(RuntimeError):
@@ -24,17 +24,17 @@ class DataFolderInUse(RuntimeError):
 
 
 class AddressInUse(RuntimeError):
-    """Another program listens there, or the address is not of this machine."""
+    """Another program listens on this address, or the address does not belong to this machine."""
 
-    def __init__(self, host: str, port: int, refused: OSError) -> None:
-        """The address, and what the system said."""
-        # Python adds the address once more to some reasons.
-        why = os.strerror(refused.errno) if refused.errno and refused.errno > 0 else str(refused)
+    def __init__(self, host: str, port: int, error: OSError) -> None:
+        """The address, and the error of the system."""
+        # Python repeats the address in some messages.
+        why = os.strerror(error.errno) if error.errno and error.errno > 0 else str(error)
         super().__init__(f"cannot listen on {host} port {port}: {why}")
 
 
 class FolderNotShared(AssayError):
-    """PostgreSQL serves several machines, but uploads would be kept in a folder of this one."""
+    """PostgreSQL serves several machines, but uploads would be stored in a folder of this one."""
 
     code = "folder_not_shared"
     remedy = (
@@ -44,9 +44,9 @@ class FolderNotShared(AssayError):
 
 
 def open_file_store(settings: Settings, work: Path) -> FileStore:
-    """The store of uploads that the settings name; raises FolderNotShared."""
+    """The file store that the settings name; raises FolderNotShared."""
     if settings.files_url:
-        from app.files.bucket import BucketFileStore  # noqa: PLC0415 - one machine is spared it
+        from app.files.bucket import BucketFileStore  # noqa: PLC0415 - a single machine does without it
 
         return BucketFileStore(settings, work)
     if settings.on_postgresql and not settings.files_shared:
@@ -56,10 +56,10 @@ def open_file_store(settings: Settings, work: Path) -> FileStore:
 
 @contextmanager
 def own_process_folder(settings: Settings) -> Iterator[Path]:
-    """The folder for what this process makes, held while the block lasts.
+    """The folder of this process, locked for the duration of the block.
 
-    On SQLite that is the data folder, of which there is one service: raises AlreadyServed. On PostgreSQL each process
-    of a machine takes one of its own below it.
+    On SQLite it is the data folder, which only one service may use; raises DataFolderInUse. On PostgreSQL each process
+    of a machine locks a subfolder of its own.
     """
     if not settings.on_postgresql:
         with lock_data_folder(settings.data_dir):
@@ -80,7 +80,7 @@ def own_process_folder(settings: Settings) -> Iterator[Path]:
 
 @contextmanager
 def lock_data_folder(data_dir: Path) -> Iterator[None]:
-    """Hold the data folder; raises AlreadyServed while another service does."""
+    """Lock the data folder; raises DataFolderInUse while another service holds it."""
     data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
     with (data_dir / "lock").open("w") as lock:
         if not _try_lock(lock):
@@ -89,20 +89,20 @@ def lock_data_folder(data_dir: Path) -> Iterator[None]:
 
 
 def find_lock_holder(data_dir: Path) -> int | None:
-    """The process that holds the data folder, None when no service is seen to; looking takes nothing from it."""
+    """The id of the process that holds the data folder, or None if none is found; does not touch the lock."""
     lock, table = data_dir / "lock", Path("/proc/locks")
     if not lock.exists() or not table.exists():
         return None
-    number = lock.stat().st_ino
+    inode = str(lock.stat().st_ino)
     for line in table.read_text(encoding="ascii").splitlines():
         words = line.split()
-        if "FLOCK" in words and words[-3].rpartition(":")[2] == str(number):
+        if "FLOCK" in words and words[-3].rpartition(":")[2] == inode:
             return int(words[-4])
     return None
 
 
 def _try_lock(lock: IO[str]) -> bool:
-    """Take the lock file; it says who has it, for people who look."""
+    """Lock the file, and write the process id into it for people who look."""
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

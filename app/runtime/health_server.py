@@ -1,4 +1,4 @@
-"""A small web server for a process without the API: whether it is well, and its figures."""
+"""A small HTTP server for a process without the API: health and metrics."""
 
 import io
 import json
@@ -19,19 +19,19 @@ from app.runtime import telemetry
 
 log = structlog.get_logger()
 
-HEADER_TIMEOUT_SECONDS = 20.0  # from its connection a caller has so long to send the whole header of its request
+HEADER_TIMEOUT_SECONDS = 20.0  # from connecting until the whole header of the request has arrived
 
 
 class HealthServer:
-    """Answers GET /healthz (200, or 503 when `healthy` says no) and GET /metrics on an address, until closed."""
+    """Serves GET /healthz (200, or 503 when `healthy` returns False) and GET /metrics until closed."""
 
     def __init__(
         self, host: str, port: int, registry: CollectorRegistry, healthy: Callable[[], tuple[bool, dict[str, Any]]]
     ) -> None:
-        """Listen, port 0 on a free one; raises OSError when the address cannot be had."""
+        """Listen; port 0 selects a free one. Raises OSError when the address is not available."""
 
         class Handler(_Handler):
-            answers = {  # noqa: RUF012 - read only
+            replies = {  # noqa: RUF012 - read only
                 "/healthz": lambda: _health_reply(healthy),
                 "/metrics": lambda: (HTTPStatus.OK, telemetry.MEDIA_TYPE, telemetry.prometheus_text(registry)),
             }
@@ -54,14 +54,14 @@ HealthReply = tuple[HTTPStatus, str, bytes]
 
 def _health_reply(healthy: Callable[[], tuple[bool, dict[str, Any]]]) -> HealthReply:
     try:
-        well, state = healthy()
+        is_healthy, state = healthy()
     except Unavailable as away:
-        well, state = False, {"status": away.detail}
+        is_healthy, state = False, {"status": away.detail}
     except Exception:
-        # Whatever is wrong with the question, a process that cannot answer it is not well.
+        # A process whose health check itself fails is unhealthy, whatever the cause.
         log.exception("health_unknown")
-        well, state = False, {"status": "unknown"}
-    status = HTTPStatus.OK if well else HTTPStatus.SERVICE_UNAVAILABLE
+        is_healthy, state = False, {"status": "unknown"}
+    status = HTTPStatus.OK if is_healthy else HTTPStatus.SERVICE_UNAVAILABLE
     return status, "application/json", json.dumps(state).encode()
 
 
@@ -70,7 +70,7 @@ class _Server(ThreadingHTTPServer):
     block_on_close = False
 
     def handle_error(self, *_arguments: Any) -> None:
-        """A caller that hung up, as a rule: a log line, where the library would print."""
+        """Log one line, where the library would print a traceback; usually the client hung up."""
         log.warning("health_reply_failed", error=repr(sys.exception()))
 
 
@@ -79,18 +79,18 @@ class _IPv6Server(_Server):
 
 
 class _DeadlineReader(io.RawIOBase):
-    """What comes over a connection until a deadline; a limit for each read would let a caller send byte after byte."""
+    """Reads a connection until a deadline; with a timeout per read, a client could send one byte at a time forever."""
 
     def __init__(self, connection: socket.socket, seconds: float) -> None:
         self._connection = connection
         self._deadline = time.monotonic() + seconds
 
     def readable(self) -> bool:
-        """It is there to be read."""
+        """True: the stream supports reading."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Wait for some bytes; raises TimeoutError at the deadline."""
+        """Wait for bytes; raises TimeoutError at the deadline."""
         left = self._deadline - time.monotonic()
         if left <= 0:
             raise TimeoutError
@@ -99,22 +99,22 @@ class _DeadlineReader(io.RawIOBase):
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """One connection, one request, one answer."""
+    """One connection, one request, one reply."""
 
-    timeout = HEADER_TIMEOUT_SECONDS  # for the answer
-    answers: dict[str, Callable[[], HealthReply]]
+    timeout = HEADER_TIMEOUT_SECONDS  # for the reply
+    replies: dict[str, Callable[[], HealthReply]]
 
     def setup(self) -> None:
-        """Read no longer than until the deadline."""
+        """Limit the time for reading the request."""
         super().setup()
         self.rfile.close()
         self.rfile = io.BufferedReader(_DeadlineReader(self.connection, HEADER_TIMEOUT_SECONDS))
 
     def do_GET(self) -> None:
-        """Answer."""
+        """Send the reply."""
         self.connection.settimeout(self.timeout)
-        make = self.answers.get(self.path.partition("?")[0])
-        status, media, body = make() if make else (HTTPStatus.NOT_FOUND, "text/plain", b"/healthz or /metrics\n")
+        build = self.replies.get(self.path.partition("?")[0])
+        status, media, body = build() if build else (HTTPStatus.NOT_FOUND, "text/plain", b"/healthz or /metrics\n")
         self.send_response_only(status)
         self.send_header("Content-Type", media)
         self.send_header("Content-Length", str(len(body)))
@@ -122,4 +122,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_arguments: Any) -> None:
-        """Say nothing: whoever watches asks every few seconds."""
+        """Log nothing: monitoring polls every few seconds."""

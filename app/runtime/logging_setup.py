@@ -1,4 +1,4 @@
-"""Log lines: structured, for people on a terminal and as JSON elsewhere; never payloads, never tokens."""
+"""Structured logging: text on a terminal, JSON elsewhere; never payloads, never tokens."""
 
 import logging
 import os
@@ -13,26 +13,26 @@ from app.settings import Settings, unknown_variables
 
 
 def is_console_format(settings: Settings) -> bool:
-    """Whether lines are written for people rather than for programs."""
+    """Whether lines are written as text for people instead of JSON."""
     return settings.log_format == "console" or (settings.log_format == "auto" and sys.stderr.isatty())
 
 
 def configure(settings: Settings, process: str = "serve") -> None:
-    """Send our lines and those of the libraries to standard error in one form, each with the name of this process."""
+    """Send our lines and those of libraries to standard error in one format, each with the name of this process."""
     console = is_console_format(settings)
 
-    def named(_logger: Any, _method: str, line: structlog.typing.EventDict) -> structlog.typing.EventDict:
+    def add_process_name(_logger: Any, _method: str, line: structlog.typing.EventDict) -> structlog.typing.EventDict:
         line.setdefault("process", process)
         return line
 
     shared: list[structlog.typing.Processor] = [
         structlog.contextvars.merge_contextvars,
-        named,
+        add_process_name,
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
-    last: structlog.typing.Processor = (
-        # Not its own tracebacks: they show the values of variables, and with them tokens and passwords.
+    renderer: structlog.typing.Processor = (
+        # Not structlog's own tracebacks: they show local variables, which may hold tokens and passwords.
         structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
         if console
         else structlog.processors.JSONRenderer()
@@ -40,31 +40,31 @@ def configure(settings: Settings, process: str = "serve") -> None:
     errors: list[structlog.typing.Processor] = [] if console else [structlog.processors.format_exc_info]
     level = getattr(logging, settings.log_level.upper())
     structlog.configure(
-        processors=[*shared, *errors, last],
+        processors=[*shared, *errors, renderer],
         wrapper_class=structlog.make_filtering_bound_logger(level),
         logger_factory=structlog.PrintLoggerFactory(file=sys.stderr),
         cache_logger_on_first_use=True,
     )
     formatter = structlog.stdlib.ProcessorFormatter(
         foreign_pre_chain=shared,
-        processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *errors, last],
+        processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *errors, renderer],
     )
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(formatter)
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(max(level, logging.WARNING))
-    logging.captureWarnings(capture=True)  # or they would be lines of another form
+    logging.captureWarnings(capture=True)  # else they would be printed in another format
     for name in unknown_variables(os.environ):
         structlog.get_logger().warning("setting_unknown", variable=name)
 
 
 @contextmanager
 def silence_logs() -> Iterator[None]:
-    """No line while the block lasts: for a command that says by itself what there is to say."""
+    """Suppress log lines during the block, for a command that prints its own messages."""
     before = structlog.get_config()
-    nothing = structlog.make_filtering_bound_logger(logging.CRITICAL)
-    structlog.configure(wrapper_class=nothing, cache_logger_on_first_use=False)
+    silent_logger = structlog.make_filtering_bound_logger(logging.CRITICAL)
+    structlog.configure(wrapper_class=silent_logger, cache_logger_on_first_use=False)
     try:
         yield
     finally:

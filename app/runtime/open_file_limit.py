@@ -1,26 +1,27 @@
-"""How many files, connections among them, a process may open: what serves connections takes all that it is given."""
+"""The limit on open files and connections of a process, which a server raises as far as it may."""
 
 import resource
 from contextlib import suppress
 
-MAX_OPEN_FILES = 65_536  # beyond that memory is short sooner than files
+MAX_OPEN_FILES = 65_536  # with more, memory runs out before files
 
 
 def raise_limit() -> None:
-    """Raise the limit in force to the one that this process may go up to.
+    """Raise the soft limit to the highest value that this process may set.
 
-    The former is 1,024 on most systems, for the sake of old programs: that many connections kept everybody else out.
+    The soft limit is 1,024 on most systems, for the sake of old programs; that many idle connections blocked all
+    others.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    most = reachable_limit()
-    if most is not None and most != soft:
-        # Some systems have yet another limit; `assay doctor` tells what is in force.
+    limit = reachable_limit()
+    if limit is not None and limit != soft:
+        # Some systems have further limits; `assay doctor` shows the effective one.
         with suppress(OSError, ValueError):
-            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+            resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
 
 
 def reachable_limit() -> int | None:
-    """How many files this process may open once it has raised its limit, None for any number."""
+    """The number of files that this process may open after `raise_limit`; None for no limit."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY:
         return None

@@ -1,4 +1,4 @@
-"""Calls made again and again, each in a thread of its own, until the end."""
+"""Calls repeated at an interval, each in a thread of its own, until the process ends."""
 
 import threading
 import time
@@ -11,23 +11,23 @@ from app.errors import Unavailable
 
 log = structlog.get_logger()
 
-MAX_CAUSE_LENGTH = 300  # characters of what a driver said
+MAX_CAUSE_LENGTH = 300  # characters of a driver's message
 
 
 class PeriodicJobs:
-    """The threads of one service; a call that fails is logged and made again when its time comes."""
+    """The threads of one service; a call that fails is logged and repeated at its next time."""
 
     def __init__(self) -> None:
         self.stop = Event()
         self._threads: list[threading.Thread] = []
 
     def every(self, seconds: float, call: Callable[[], None]) -> None:
-        """Make the call now and then every so many seconds."""
+        """Call now and then every `seconds`."""
         self.run(lambda: self._repeat(seconds, call), call.__name__.strip("_"))
 
     def run(self, call: Callable[[], None], name: str) -> None:
-        """Make the call once, in a thread; it ends by itself when `stop` is set."""
-        thread = threading.Thread(target=call, name=name, daemon=True)  # a start that fails is not held up
+        """Call once, in a thread; the call has to return when `stop` is set."""
+        thread = threading.Thread(target=call, name=name, daemon=True)  # so that a failed start can exit
         self._threads.append(thread)
         thread.start()
 
@@ -35,20 +35,20 @@ class PeriodicJobs:
         while not self.stop.is_set():
             try:
                 call()
-            except Unavailable as away:  # for a while, as a rule: a line, not a page each time
-                log.warning("round_failed", round=call.__name__.strip("_"), reason=away.detail, cause=_cause(away))
+            except Unavailable as fault:  # usually temporary: one line instead of a traceback each time
+                log.warning("round_failed", round=call.__name__.strip("_"), reason=fault.detail, cause=_cause(fault))
             except Exception:
                 log.exception("round_failed", round=call.__name__.strip("_"))
             self.stop.wait(seconds)
 
     def join(self, seconds: float | None = None) -> None:
-        """Wait for the threads to end, for so many seconds at most."""
+        """Wait for the threads to end, at most `seconds` in total."""
         deadline = None if seconds is None else time.monotonic() + seconds
         for thread in self._threads:
             thread.join(None if deadline is None else max(0.0, deadline - time.monotonic()))
 
 
-def _cause(away: Unavailable) -> str | None:
-    """The driver's own words, on one line."""
-    said = " ".join(str(getattr(away.__cause__, "orig", away.__cause__) or "").split())
-    return said[:MAX_CAUSE_LENGTH] or None
+def _cause(fault: Unavailable) -> str | None:
+    """The message of the driver, on one line."""
+    message = " ".join(str(getattr(fault.__cause__, "orig", fault.__cause__) or "").split())
+    return message[:MAX_CAUSE_LENGTH] or None

@@ -1,4 +1,4 @@
-"""Calls that nobody waits for longer than they wish, and that are not piled up while one hangs."""
+"""Calls with a timeout, of which at most one runs at a time, so that hanging calls do not pile up."""
 
 import threading
 from collections.abc import Callable
@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 
 class SingleFlight(Generic[T]):
-    """A call made by one thread at a time: whoever asks while it is being made gets the answer of that one."""
+    """A call that one thread runs at a time; concurrent callers share its result."""
 
     def __init__(self, call: Callable[[], T]) -> None:
         self._call = call
@@ -17,21 +17,21 @@ class SingleFlight(Generic[T]):
         self._current: Future[T] | None = None
 
     def begin(self) -> "Future[T]":
-        """The answer to come; its `result(seconds)` raises what the call raises, or TimeoutError."""
+        """The future result; its `result(seconds)` raises what the call raises, or TimeoutError."""
         with self._lock:
             if self._current is None or self._current.done():
                 self._current = Future()
-                # A daemon: a call that hangs keeps no program from ending.
+                # A daemon: a hanging call does not keep the process from exiting.
                 threading.Thread(target=self._run_call, args=(self._current,), name="bounded", daemon=True).start()
             return self._current
 
-    def _run_call(self, answer: "Future[T]") -> None:
+    def _run_call(self, result: "Future[T]") -> None:
         try:
-            answer.set_result(self._call())
-        except BaseException as fault:  # noqa: BLE001 - it is raised where the answer is awaited
-            answer.set_exception(fault)
+            result.set_result(self._call())
+        except BaseException as fault:  # noqa: BLE001 - raised where the result is awaited
+            result.set_exception(fault)
 
 
 def call_with_timeout(seconds: float, call: Callable[[], T]) -> T:
-    """What the call gives; raises TimeoutError when it takes longer."""
+    """The result of the call; raises TimeoutError when it takes longer."""
     return SingleFlight(call).begin().result(seconds)

@@ -1,4 +1,6 @@
-"""Figures of operation in the form of Prometheus: what one process counts; no label names a challenge, team or person."""
+"""Prometheus metrics of one process; no label names a challenge, team or person."""
+
+from functools import partial
 
 import prometheus_client
 from prometheus_client import CollectorRegistry, Counter, Histogram, Info, ProcessCollector
@@ -11,89 +13,82 @@ METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 REQUEST_SECONDS_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)  # Prefer: wait ends at 60
 SCORING_SECONDS_BUCKETS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800)
 
-prometheus_client.disable_created_metrics()  # type: ignore[no-untyped-call] # a moment beside every count says nothing that a restart does not
+prometheus_client.disable_created_metrics()  # type: ignore[no-untyped-call] # creation times show only the restart
 
 
 class Telemetry:
-    """The counters of one service or worker, in a registry of their own: several may live in one process."""
+    """The counters of one service or worker, in a registry of their own: one process may run several."""
 
     def __init__(self) -> None:
-        self.registry = mine = CollectorRegistry()
-        ProcessCollector(registry=mine)
-        Info("assay_build", "The version that runs.", registry=mine).info({"version": __version__})
-        self._requests = Counter(
+        self.registry = CollectorRegistry()
+        ProcessCollector(registry=self.registry)
+        Info("assay_build", "The version that runs.", registry=self.registry).info({"version": __version__})
+        counter, histogram = partial(Counter, registry=self.registry), partial(Histogram, registry=self.registry)
+        self._requests = counter(
             "assay_http_requests",
             "Requests answered; status 0 broke off before the reply.",
             ("method", "route", "status"),
-            registry=mine,
         )
-        self._request_seconds = Histogram(
+        self._request_seconds = histogram(
             "assay_http_request_seconds",
             "Time to answer a request, waits and uploads included.",
             ("method", "route"),
-            registry=mine,
             buckets=REQUEST_SECONDS_BUCKETS,
         )
         self._request_series: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
-        self._refused = Counter(
-            "assay_refused", "Requests refused, by the code of the problem.", ("code",), registry=mine
+        self._refused = counter("assay_refused", "Requests refused, by the code of the problem.", ("code",))
+        self._settled = counter("assay_settled", "Submissions that reached this status here.", ("status",))
+        self._rejected = counter("assay_rejected_files", "Rejected files that had a problem of this code.", ("code",))
+        self._retries = counter("assay_retries", "Scorings to be retried, by reason.", ("reason",))
+        self.reaped = counter("assay_reaped", "Tasks requeued because their lease had expired.")
+        self._rescored = counter("assay_rescored", "Submissions scored again here.")
+        self._differences = counter(
+            "assay_score_differences", "Rescored submissions whose values differ from the stored ones."
         )
-        self._settled = Counter(
-            "assay_settled", "Submissions that reached this status here.", ("status",), registry=mine
+        self.scoring_seconds = histogram(
+            "assay_scoring_seconds", "Time of a scoring process for one scoring.", buckets=SCORING_SECONDS_BUCKETS
         )
-        self._rejected = Counter(
-            "assay_rejected_files", "Rejected files that had a problem of this code.", ("code",), registry=mine
-        )
-        self._retries = Counter("assay_retries", "Scorings to be tried again, by reason.", ("reason",), registry=mine)
-        self.reaped = Counter("assay_reaped", "Tasks given back because their lease had run out.", registry=mine)
-        self._rescored = Counter("assay_rescored", "Submissions scored again here.", registry=mine)
-        self._differences = Counter(
-            "assay_score_differences", "Those of them whose values differ from what is stored.", registry=mine
-        )
-        self.scoring_seconds = Histogram(
-            "assay_scoring_seconds", "Time of a child for one scoring.", registry=mine, buckets=SCORING_SECONDS_BUCKETS
-        )
-        self.queued_seconds = Histogram(
+        self.queued_seconds = histogram(
             "assay_queued_seconds",
             "Time from submission to the first start of scoring.",
-            registry=mine,
             buckets=SCORING_SECONDS_BUCKETS,
         )
+        # Every series exists from the start, with 0, so that rates are defined before the first event.
         for status in ("finished", "rejected", "failed"):
             self._settled.labels(status)
         for reason in ("crashed", "interrupted", "file_lost"):
             self._retries.labels(reason)
 
     def count_request(self, method: str, route: str, status: int, seconds: float) -> None:
-        """Count a request by the template of its route; one that broke off before the reply began has status 0."""
+        """Count a request by its route template; a request that broke off before the reply began has status 0."""
         key = (method if method in METHODS else OTHER_METHOD, route, status)
-        known = self._request_series.get(key)
-        if known is None:  # routes and statuses are few, and to find a figure by its labels takes longer than to count
-            counted = self._requests.labels(key[0], route, str(status))
-            known = self._request_series[key] = (counted, self._request_seconds.labels(key[0], route))
-        known[0].inc()
-        known[1].observe(seconds)
+        series = self._request_series.get(key)
+        if series is None:  # cached: looking a series up by its labels takes longer than counting, and there are few
+            counter = self._requests.labels(key[0], route, str(status))
+            series = self._request_series[key] = (counter, self._request_seconds.labels(key[0], route))
+        series[0].inc()
+        series[1].observe(seconds)
 
     def count_refusal(self, code: str) -> None:
-        """Count a request that was answered with a problem."""
+        """Count a request that was refused with a problem."""
         self._refused.labels(code).inc()
 
     def count_settlement(self, status: str, problems: tuple[str, ...] = ()) -> None:
-        """Count a submission with its final status; each code once, however often the file has the problem."""
+        """Count a submission with its final status, and each problem code once per file."""
         self._settled.labels(status).inc()
         for code in problems:
             self._rejected.labels(code).inc()
 
     def count_rescored(self, count: int, different: int) -> None:
-        """Count submissions that were scored again, and those that came out otherwise."""
+        """Count submissions that were scored again, and those with different values."""
         self._rescored.inc(count)
         self._differences.inc(different)
 
     def count_retry(self, reason: str) -> None:
-        """Count a scoring that will be tried again."""
+        """Count a scoring that will be retried."""
         self._retries.labels(reason).inc()
 
 
 def prometheus_text(registry: CollectorRegistry) -> bytes:
-    """All figures of a registry as Prometheus reads them."""
+    """All metrics of a registry in the text format of Prometheus."""
     return prometheus_client.generate_latest(registry)

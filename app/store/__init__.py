@@ -1,1 +1,1 @@
-"""Tables, sessions and queries: the only floor that speaks SQL."""
+"""Tables, sessions and queries: the only layer that uses SQL."""

@@ -1,4 +1,4 @@
-"""The tables of accounts: users, their tokens, and the address blocks that they logged in from."""
+"""The tables of accounts: users, tokens, and the address blocks that users logged in from."""
 
 from datetime import datetime
 
@@ -24,7 +24,7 @@ class User(Base):
 
 
 class Token(Base):
-    """A bearer token: only the SHA-256 of its secret is kept."""
+    """A bearer token; only the SHA-256 of its secret is stored."""
 
     __tablename__ = "tokens"
 
@@ -40,7 +40,7 @@ class Token(Base):
 
 
 class KnownAddress(Base):
-    """An address block (IPv4 address, IPv6 /64) from which a user logged in, so that the next login there is let in."""
+    """An address block (IPv4 address, IPv6 /64) of an earlier login; it lets the user's next login from there pass."""
 
     __tablename__ = "known_addresses"
 

@@ -1,4 +1,4 @@
-"""Common ground of the tables: names of constraints, types of columns."""
+"""Base class of the tables, with the naming of constraints and the types of columns."""
 
 from datetime import datetime
 from typing import Any, ClassVar
@@ -21,7 +21,7 @@ JSONObject = dict[str, Any]
 
 
 class Base(DeclarativeBase):
-    """Common ground of all tables."""
+    """Base class of all tables."""
 
     __table__: ClassVar[Table]
     metadata = MetaData(naming_convention=CONSTRAINT_NAMING)
@@ -34,6 +34,6 @@ class Base(DeclarativeBase):
 
 
 def one_of_check(column: str, *values: str) -> CheckConstraint:
-    """A check that a text column holds one of these words."""
+    """A check constraint that limits a text column to these values."""
     listed = ", ".join(f"'{value}'" for value in values)
     return CheckConstraint(f"{column} IN ({listed})", name=column)

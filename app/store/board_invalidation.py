@@ -1,12 +1,12 @@
-"""What a board is made of, and which boards a transaction concerns: said once it has ended, here and on all other hosts.
+"""Finds out which boards a transaction changes, and reports them when it ends, in this process and to other hosts.
 
-Rows are watched as they are flushed. A statement that writes to these tables past the rows concerns every board, unless
-it says by the execution option `NO_BOARD_CHANGE` that no board shows what it changes. What is sent to the connection itself is
-not seen at all: who does that says what `invalidate`.
+Each cached board depends on a few tags. Rows are watched as they are flushed. An UPDATE, INSERT or DELETE through the
+session that bypasses its objects invalidates every board, unless its execution options hold `NO_BOARD_CHANGE`. No event
+sees what is sent to the connection directly: such code calls `invalidate` itself.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Table, event, func, inspect, select
@@ -18,60 +18,60 @@ from app.store.tables import Challenge, GoldVersion, Phase, Recipe, Score, Submi
 CHANNEL = "assay_changed"
 ALL_BOARDS = "*"
 NO_BOARD_CHANGE = {"no_board_shows": True}
-_PENDING_TAGS = "told"
-_MAX_TAGS = 100  # marks in one notice, which holds 8000 bytes
+_PENDING_TAGS = "pending board tags"  # key in the info of a session
+_MAX_TAGS = 100  # in one notification, whose payload is limited to 8000 bytes
 
 InvalidationCallback = Callable[[frozenset[str]], None]
 
 
 def challenge_tag(challenge_id: str) -> str:
-    """The mark of what concerns all boards of a challenge."""
+    """The tag of all boards of a challenge."""
     return f"challenge {challenge_id}"
 
 
 def phase_tag(phase_id: str) -> str:
-    """The mark of what concerns the boards of a phase."""
+    """The tag of the boards of a phase."""
     return f"phase {phase_id}"
 
 
 def waiting_tag(phase_id: str) -> str:
-    """The mark of how many submissions of a phase wait for their scores: a board that is shown once none does goes by it."""
+    """The tag of the number of unsettled submissions of a phase; boards that appear at zero depend on it."""
     return f"waiting {phase_id}"
 
 
 def scores_tag(gold_id: str, scorer_version: int) -> str:
-    """The mark of scores; those under another gold or scorer than the one in force concern no board."""
+    """The tag of scores; boards depend only on those of the active gold and the phase's scorer version."""
     return f"scores {gold_id} {scorer_version}"
 
 
 @dataclass(frozen=True, slots=True)
 class BoardSource:
-    """A table that boards are made of: the mark of a row, and which of its changes a board shows."""
+    """A table that boards are computed from: the tag of a row, and which changes affect a board."""
 
-    mark: Callable[[Any], str]
-    columns: frozenset[str] | None = None  # None: all of them
-    new: bool = True  # whether a row that was just made is shown
-    only: tuple[str, str] | None = field(default=None)  # a column, and the value that it has in rows that are shown
+    tag: Callable[[Any], str]
+    columns: frozenset[str] | None = None  # the columns that a board depends on; None for all
+    new: bool = True  # whether an inserted row affects a board
+    only: tuple[str, str] | None = None  # a column and the value that it has in the rows of a board
 
     def affects_board(self, row: Any, *, new: bool, deleted: bool) -> bool:
-        """Whether a board is another one by this row, as it is about to be stored or removed."""
+        """Whether a board changes by this row, which is about to be stored or deleted."""
         if deleted:
             return True
         if new:
             return self.new and (self.only is None or getattr(row, self.only[0]) == self.only[1])
-        states = inspect(row).attrs
-        changed = {each.key for each in states if each.history.has_changes()}
-        return bool(changed if self.columns is None else changed & self.columns) and self._is_or_was_on_board(
-            row, states
-        )
+        attributes = inspect(row).attrs
+        changed = {each.key for each in attributes if each.history.has_changes()}
+        relevant = changed if self.columns is None else changed & self.columns
+        return bool(relevant) and self._is_or_was_on_board(row, attributes)
 
-    def _is_or_was_on_board(self, row: Any, states: Any) -> bool:
+    def _is_or_was_on_board(self, row: Any, attributes: Any) -> bool:
         if self.only is None:
             return True
         name, value = self.only
-        history = states[name].history
-        known_otherwise = history.has_changes() and history.deleted and value not in history.deleted
-        return getattr(row, name) == value or (history.has_changes() and not known_otherwise)
+        history = attributes[name].history
+        # A value that was never loaded leaves no history: then the row counts as having been on the board.
+        was_off_board = history.has_changes() and history.deleted and value not in history.deleted
+        return getattr(row, name) == value or (history.has_changes() and not was_off_board)
 
 
 BOARD_SOURCES: dict[type[Any], BoardSource] = {
@@ -82,19 +82,8 @@ BOARD_SOURCES: dict[type[Any], BoardSource] = {
     Team: BoardSource(lambda row: challenge_tag(row.challenge_id), columns=frozenset({"name"}), new=False),
     Submission: BoardSource(
         lambda row: phase_tag(row.phase_id),
-        columns=frozenset(
-            {
-                "phase_id",
-                "team_id",
-                "status",
-                "method",
-                "baseline",
-                "submitted_at",
-                "selected_at",
-                "withdrawn_at",
-                "disqualified_at",
-            }
-        ),
+        columns=frozenset({"phase_id", "team_id", "status", "method", "baseline", "submitted_at"})
+        | {"selected_at", "withdrawn_at", "disqualified_at"},
         only=("status", "finished"),
     ),
     Score: BoardSource(lambda row: scores_tag(row.gold_id, row.scorer_version)),
@@ -102,52 +91,57 @@ BOARD_SOURCES: dict[type[Any], BoardSource] = {
 _BOARD_TABLES = frozenset(kind.__tablename__ for kind in BOARD_SOURCES)
 
 
-def invalidate(session: WriteSession, *marks: str) -> None:
-    """Say what a statement changed that was sent past the session, where no event sees it."""
-    _record_tags(session, marks)
+def invalidate(session: WriteSession, *tags: str) -> None:
+    """Report what a statement changed that was sent to the connection directly, where no event sees it."""
+    _record_tags(session, tags)
 
 
 @event.listens_for(WriteSession, "after_flush")
 def _after_flush(session: WriteSession, _context: Any) -> None:
-    marks = {_tag_of(row, new=True) for row in session.new}
-    marks |= {_tag_of(row) for row in session.dirty}
-    marks |= {_tag_of(row, deleted=True) for row in session.deleted}
-    _record_tags(session, marks - {None})
+    tags = {_tag_of(row, new=True) for row in session.new}
+    tags |= {_tag_of(row) for row in session.dirty}
+    tags |= {_tag_of(row, deleted=True) for row in session.deleted}
+    _record_tags(session, tags - {None})
 
 
 @event.listens_for(WriteSession, "do_orm_execute")
-def _on_execute(asked: ORMExecuteState) -> None:
-    if not (asked.is_insert or asked.is_update or asked.is_delete) or asked.execution_options.get("no_board_shows"):
+def _on_execute(state: ORMExecuteState) -> None:
+    if not (state.is_insert or state.is_update or state.is_delete) or state.execution_options.get("no_board_shows"):
         return
-    table = getattr(asked.statement, "table", None)
+    table = getattr(state.statement, "table", None)
     if isinstance(table, Table) and table.name in _BOARD_TABLES:
-        _record_tags(asked.session, {ALL_BOARDS})
+        _record_tags(state.session, {ALL_BOARDS})
 
 
 @event.listens_for(WriteSession, "after_transaction_end")
 def _after_transaction(session: WriteSession, transaction: SessionTransaction) -> None:
-    """Committed or not: of one whose commit failed nobody knows."""
+    """Report the tags after a rollback too: a commit that failed may have been stored nevertheless.
+
+    Before the end of the transaction it would be too early: a board computed meanwhile would still show the old rows.
+    """
     if transaction.parent is not None:
         return
-    told = session.info.pop(_PENDING_TAGS, None)
-    heard: InvalidationCallback | None = session.info.get(INVALIDATION_CALLBACK)
-    if told and heard is not None:
-        heard(frozenset(told))
+    tags = session.info.pop(_PENDING_TAGS, None)
+    callback: InvalidationCallback | None = session.info.get(INVALIDATION_CALLBACK)
+    if tags and callback is not None:
+        callback(frozenset(tags))
 
 
 def _tag_of(row: Any, *, new: bool = False, deleted: bool = False) -> str | None:
     source = BOARD_SOURCES.get(type(row))
-    return source.mark(row) if source is not None and source.affects_board(row, new=new, deleted=deleted) else None
+    return source.tag(row) if source is not None and source.affects_board(row, new=new, deleted=deleted) else None
 
 
-def _record_tags(session: Any, marks: Iterable[Any]) -> None:
-    """Keep the marks for the end of the transaction; on PostgreSQL it also sends the notice, if it commits.
+def _record_tags(session: Any, tags: Iterable[Any]) -> None:
+    """Store the tags until the transaction ends; PostgreSQL also notifies the other hosts if it commits.
 
-    The notice is sent at once, so that it comes before that of a submission settled by the same transaction.
+    PostgreSQL delivers the notifications of a transaction in the order of the calls. This one is queued at once, so
+    that it precedes the notification of a submission that the same transaction settles: a client that waits for the
+    submission and then reads the board gets the new one.
     """
-    told: set[str] = session.info.setdefault(_PENDING_TAGS, set())
-    fresh = sorted(set(marks) - told)
-    told.update(fresh)
-    if fresh and session.get_bind().dialect.name != "sqlite":
-        text = ALL_BOARDS if len(fresh) > _MAX_TAGS else "\n".join(fresh)
-        session.execute(select(func.pg_notify(CHANNEL, text)))
+    pending: set[str] = session.info.setdefault(_PENDING_TAGS, set())
+    new_tags = sorted(set(tags) - pending)
+    pending.update(new_tags)
+    if new_tags and session.get_bind().dialect.name != "sqlite":
+        payload = ALL_BOARDS if len(new_tags) > _MAX_TAGS else "\n".join(new_tags)
+        session.execute(select(func.pg_notify(CHANNEL, payload)))

@@ -1,7 +1,9 @@
-"""Connections to PostgreSQL that do not wait for ever: the server bounds a statement, this bounds its silence.
+"""Connections to PostgreSQL with a timeout on every wait for a reply.
 
-Keepalives notice a machine that vanished. They do not notice a host that still acknowledges every packet while whatever
-is behind it (a proxy, a server whose disk hangs) says nothing: there the wait itself needs an end.
+The server limits the time of a statement, and keepalives detect a machine that vanished. Neither helps if the remote
+host still acknowledges packets while the server behind it never replies (a proxy, a server whose disk hangs). For that
+case the wait itself needs a timeout. It must be longer than the statement timeout, so that a slow statement is
+cancelled by the server and this one closes only dead connections.
 """
 
 import math
@@ -12,39 +14,40 @@ from psycopg.errors import _WaitTimeout
 
 
 def connection_with_timeout(seconds: float) -> "type[psycopg.Connection[Any]]":
-    """Connections that hang up, with an OperationalError, when an answer takes longer."""
+    """A connection class that closes itself, with an OperationalError, when a reply takes longer than `seconds`."""
 
-    class Patient(psycopg.Connection[Any]):
+    class ConnectionWithTimeout(psycopg.Connection[Any]):
         def wait(self, gen: Any, interval: float = 0.1, timeout: float | None = None) -> Any:
-            if timeout is not None:
+            if timeout is not None:  # the caller limits this wait itself
                 return super().wait(gen, interval, timeout)
             try:
                 return super().wait(gen, interval, seconds)
-            except _WaitTimeout as silent:
-                self.close()
-                raise _timeout_error(seconds) from silent
+            except _WaitTimeout as timed_out:
+                self.close()  # the reply may still come: it must not answer the next statement
+                raise _timeout_error(seconds) from timed_out
 
-    return Patient
+    return ConnectionWithTimeout
 
 
 def async_connection_with_timeout(seconds: float) -> "type[psycopg.AsyncConnection[Any]]":
-    """The same for asyncio; who listens for notices may do so for as long as none comes."""
+    """The same for asyncio; a wait for notifications has no timeout, because none may come for a long time."""
 
-    class Patient(psycopg.AsyncConnection[Any]):
+    class ConnectionWithTimeout(psycopg.AsyncConnection[Any]):
         def notifies(self, *, timeout: float | None = None, stop_after: int | None = None) -> Any:
             return super().notifies(timeout=math.inf if timeout is None else timeout, stop_after=stop_after)
 
-        async def wait(self, gen: Any, interval: float = 0.1, timeout: float | None = None) -> Any:  # noqa: ASYNC109 - theirs
+        # The signature is psycopg's.
+        async def wait(self, gen: Any, interval: float = 0.1, timeout: float | None = None) -> Any:  # noqa: ASYNC109
             if timeout is not None:
                 return await super().wait(gen, interval, timeout)
             try:
                 return await super().wait(gen, interval, seconds)
-            except _WaitTimeout as silent:
+            except _WaitTimeout as timed_out:
                 await self.close()
-                raise _timeout_error(seconds) from silent
+                raise _timeout_error(seconds) from timed_out
 
-    return Patient
+    return ConnectionWithTimeout
 
 
 def _timeout_error(seconds: float) -> psycopg.OperationalError:
-    return psycopg.OperationalError(f"the database was silent for {seconds:g} s; hung up")
+    return psycopg.OperationalError(f"the database did not reply for {seconds:g} s; connection closed")

@@ -1,8 +1,10 @@
-"""What must not happen at once is put in line; each lock is held until its transaction ends.
+"""Named transaction locks: each is held until its transaction ends.
 
-On SQLite there is one writer at a time, so that every lock is held already. On PostgreSQL they are advisory locks: kept
-in memory, taken before the rows that they guard are written, and safe where two names share a number, for that only makes
-somebody wait. A transaction takes them in the order of this file.
+On SQLite there is only one writer at a time, so every lock is already held. On PostgreSQL they are advisory locks, each
+taken before the rows that it protects are written. If two names hash to the same number, a transaction waits longer
+than needed, but nothing breaks.
+
+A transaction takes the locks in the order of this file. With one order for all, no two wait for each other.
 """
 
 import hashlib
@@ -15,49 +17,53 @@ CHALLENGE = "challenge"
 
 
 def challenge(session: ReadSession, slug: str, *, shared: bool = False) -> None:
-    """Hold the challenge: alone for its organizers' changes, shared for submissions, which may not see one half done.
+    """Lock a challenge: exclusive for changes by organizers, shared for submissions, which must not see half a change.
 
-    A reading session needs no lock, and a transaction that holds one keeps it as it is.
+    A read session needs no lock, because it reads one snapshot. A transaction that already holds the lock keeps its
+    mode: upgrading a shared lock would deadlock with another holder that upgrades too.
     """
     if isinstance(session, WriteSession) and CHALLENGE not in session.info:
         session.info[CHALLENGE] = slug
         _acquire(session, CHALLENGE, slug, shared=shared)
 
 
-def try_key(session: WriteSession, user_id: str, text: str) -> bool:
-    """Hold an Idempotency-Key, unless another request does: once that has ended, its key tells what it stored."""
-    return _try_acquire(session, "key", user_id, text)
+def try_key(session: WriteSession, user_id: str, key: str) -> bool:
+    """Lock an Idempotency-Key; returns False while another request holds it.
+
+    Once that request has committed, its key names the submission that it stored.
+    """
+    return _try_acquire(session, "key", user_id, key)
 
 
 def team_names(session: WriteSession, challenge_id: str) -> None:
-    """Hold the names of a challenge's teams: whether a new one is taken shows only by all of them."""
+    """Lock the team names of a challenge: whether a new name is free depends on all of them, not on one row."""
     _acquire(session, "team names", challenge_id)
 
 
 def team(session: WriteSession, phase_id: str, team_id: str) -> None:
-    """Hold a team's quota in a phase: what is counted stays so until the reservation is stored."""
+    """Lock a team's quota in a phase: the count must not change until the reservation is stored."""
     _acquire(session, "team", phase_id, team_id)
 
 
 def lane(session: WriteSession, name: str) -> None:
-    """Hold a lane of the queue: two tasks that come at the same moment do not take the same turn."""
+    """Lock a lane of the work list, so that two tasks added at the same time get different turns."""
     _acquire(session, "lane", name)
 
 
 def first_start(session: WriteSession) -> None:
-    """Hold what the first process to start makes."""
+    """Lock what the first process to start creates."""
     _acquire(session, "first start")
 
 
 def try_maintenance(session: WriteSession) -> bool:
-    """Whether this process may do now what only one should do at a time."""
+    """Whether this process may do periodic maintenance now, which only one process should do at a time."""
     return _try_acquire(session, "maintenance")
 
 
 def _acquire(session: WriteSession, *name: str, shared: bool = False) -> None:
     if session.get_bind().dialect.name != "sqlite":
-        lock = func.pg_advisory_xact_lock_shared if shared else func.pg_advisory_xact_lock
-        session.execute(select(lock(_lock_key(*name))))
+        acquire = func.pg_advisory_xact_lock_shared if shared else func.pg_advisory_xact_lock
+        session.execute(select(acquire(_lock_key(*name))))
 
 
 def _try_acquire(session: WriteSession, *name: str) -> bool:
@@ -67,6 +73,6 @@ def _try_acquire(session: WriteSession, *name: str) -> bool:
 
 
 def _lock_key(*name: str) -> int:
-    """A lock's number, 64 bits with a sign."""
+    """The number of a lock: 64 bits, signed."""
     digest = hashlib.sha256("\0".join(name).encode()).digest()
     return int.from_bytes(digest[:8], signed=True)

@@ -1,4 +1,4 @@
-"""Brings the database to the newest schema, with a copy of the old one kept beside it."""
+"""Migrates the database to the newest schema; on SQLite a copy of the old database is kept next to it."""
 
 from pathlib import Path
 from typing import Any
@@ -15,33 +15,33 @@ from app.package_data import package_data_folder
 from app.settings import Settings
 from app.store.session import translate_database_errors
 
-MIGRATION_LOCK_KEY = 0x41535341  # one migration at a time on PostgreSQL
+MIGRATION_LOCK_KEY = 0x41535341  # an advisory lock: one migration at a time on PostgreSQL
 
 
 class SchemaBehind(Unavailable):
-    """The database schema is not the one that this version needs."""
+    """The database schema is older than this version needs."""
 
     code = "schema_behind"
     remedy = "Run 'assay migrate'."
 
 
 class SchemaAhead(Unavailable):
-    """The database was made by a newer version of Assay."""
+    """The database was created by a newer version of Assay."""
 
     code = "schema_ahead"
-    remedy = "Run that version, or restore the copy of the database that it kept before its migration."
+    remedy = "Run that version, or restore the copy of the database from before its migration."
 
 
 def include_name(name: str | None, kind: str, _parents: object = None) -> bool:
-    """Whether a table is one that these revisions describe; the queue engine's own come with it."""
+    """Whether a name is part of the schema described here; the tables of the queue engine are not."""
     return kind != "table" or not (name or "").startswith("procrastinate_")
 
 
 def alembic_config() -> Config:
-    """Alembic's configuration; the revisions travel with the package."""
-    made = Config()
-    made.set_main_option("script_location", str(package_data_folder("migrations")).replace("%", "%%"))
-    return made
+    """The configuration of Alembic; the revisions are shipped with the package."""
+    config = Config()
+    config.set_main_option("script_location", str(package_data_folder("migrations")).replace("%", "%%"))
+    return config
 
 
 def head_revision() -> str | None:
@@ -50,7 +50,7 @@ def head_revision() -> str | None:
 
 
 def current_revision(database: Engine | Connection) -> str | None:
-    """The revision that the database is at; None when it is empty."""
+    """The revision of the database; None when it is empty."""
     if isinstance(database, Engine):
         with translate_database_errors(), database.connect() as connection:
             return current_revision(connection)
@@ -58,7 +58,7 @@ def current_revision(database: Engine | Connection) -> str | None:
 
 
 def require_head(database: Engine | Connection) -> None:
-    """Raise SchemaBehind unless the database is at the newest revision."""
+    """Raise SchemaBehind or SchemaAhead unless the database is at the newest revision."""
     revision = current_revision(database)
     _require_known_revision(revision)
     if revision != head_revision():
@@ -66,14 +66,16 @@ def require_head(database: Engine | Connection) -> None:
 
 
 def upgrade(settings: Settings, revision: str = "head") -> tuple[str | None, str | None]:
-    """Bring the database to a revision; returns the revision before and after.
+    """Migrate the database to a revision; returns the revisions before and after.
 
-    Raises SchemaAhead, DatabaseAway.
+    Raises SchemaAhead, DatabaseUnavailable.
     """
     url = make_url(settings.database)
     if url.get_backend_name() == "sqlite" and url.database:
         Path(url.database).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        Path(url.database).touch(mode=0o600)  # gold and hashes are for this account only, whatever the umask
+        Path(url.database).touch(
+            mode=0o600
+        )  # gold and password hashes: readable by this account only, whatever the umask
     engine = _engine(settings.database)
     try:
         before = current_revision(engine)
@@ -88,7 +90,7 @@ def upgrade(settings: Settings, revision: str = "head") -> tuple[str | None, str
 
 
 def known_revisions() -> set[str]:
-    """All that this version knows."""
+    """All revisions that this version knows."""
     return {script.revision for script in ScriptDirectory.from_config(alembic_config()).walk_revisions()}
 
 
@@ -98,7 +100,11 @@ def _require_known_revision(revision: str | None) -> None:
 
 
 def _engine(url: str) -> Engine:
-    """An engine of its own: batch migrations rebuild tables, which foreign keys would turn into deletions."""
+    """A separate engine with foreign keys off.
+
+    Batch migrations rebuild tables; with foreign keys on, dropping the old table would delete the rows that refer to
+    it.
+    """
     engine = create_engine(url, poolclass=NullPool)
     if engine.dialect.name == "sqlite":
 
@@ -116,10 +122,10 @@ def _engine(url: str) -> Engine:
 
 
 def _copy_database(engine: Engine, path: Path, revision: str) -> None:
-    """A copy of the database as it was, named after its revision; replaced when made again."""
+    """Copy the database before its migration, named after its revision; replaces an earlier copy."""
     copy = path.with_name(f"{path.name}.before-{revision}")
     copy.unlink(missing_ok=True)
-    copy.touch(mode=0o600)  # it holds what the database holds; SQLite writes into an empty file
+    copy.touch(mode=0o600)  # as private as the database; SQLite accepts an empty file
     raw = engine.raw_connection()
     try:
         raw.cursor().execute("VACUUM INTO ?", (str(copy),))
@@ -128,15 +134,15 @@ def _copy_database(engine: Engine, path: Path, revision: str) -> None:
 
 
 def _run_revisions(connection: Connection, revision: str) -> None:
-    """All revisions in one transaction, checked before it commits."""
-    made = alembic_config()
-    made.attributes["connection"] = connection
+    """Run all revisions in one transaction, and check foreign keys before it commits."""
+    config = alembic_config()
+    config.attributes["connection"] = connection
     with connection.begin():
         if connection.dialect.name == "postgresql":
-            # A change of a table that waits stops all who come after it: better to give up than to stop a service.
+            # An ALTER TABLE that waits for its lock blocks all later queries: give up instead of blocking a service.
             connection.execute(text("SET LOCAL lock_timeout = '60s'"))
             connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": MIGRATION_LOCK_KEY})
-        command.upgrade(made, revision)
+        command.upgrade(config, revision)
         if connection.dialect.name == "sqlite":
             broken = connection.exec_driver_sql("PRAGMA foreign_key_check").fetchall()
             if broken:

@@ -1,4 +1,4 @@
-"""Tells every replica of the API what is new, through PostgreSQL's own notices: final statuses, and boards that changed."""
+"""Tells every API replica about final statuses and changed boards, through LISTEN and NOTIFY of PostgreSQL."""
 
 import threading
 import time
@@ -18,83 +18,91 @@ from app.store.session import WriteSession, connection_options, silence_timeout
 log = structlog.get_logger()
 
 CHANNEL = "assay_settled"
-NOTIFICATION_WAIT_SECONDS = 1.0
+NOTIFICATION_WAIT_SECONDS = 1.0  # bounds the time between two checks of the connection, and the delay of `stop`
 RECONNECT_DELAY_SECONDS = 1.0
-CACHE_VALID_SECONDS = 5.0  # after a question that the database answered
+CACHE_VALID_SECONDS = 5.0  # after the last check that the database answered
 
 
 def notify_settled(session: WriteSession, submission_id: str) -> None:
-    """Send the notice when this transaction commits; on SQLite there is one process, which needs none."""
+    """Notify when this transaction commits; SQLite has a single process, which needs no notification."""
     if session.get_bind().dialect.name != "sqlite":
         session.execute(select(func.pg_notify(CHANNEL, submission_id)))
 
 
 class InvalidatedCache(Protocol):
-    """What is made of rows and kept in memory for as long as every change of them is heard of."""
+    """A cache of data derived from rows, valid while every change of those rows is reported."""
 
-    def invalidate(self, marks: frozenset[str]) -> None:
-        """What bears one of these marks has changed."""
+    def invalidate(self, tags: frozenset[str], /) -> None:
+        """Drop the entries that depend on one of these tags."""
 
-    def trust_until(self, until: float) -> None:
-        """All that changed so far was said; what is kept may be believed until this moment of time.monotonic()."""
+    def trust_until(self, deadline: float, /) -> None:
+        """All changes so far were reported; entries may be served until this time (time.monotonic())."""
 
     def distrust(self) -> None:
-        """Changes may have been missed, and are from now on."""
+        """Stop serving entries: changes may have been missed, now and until the next `trust_until`."""
 
 
 class NotificationListener:
-    """Hears the notices on a connection of its own, in a thread; `missed` is called when some may have been lost."""
+    """A thread that listens on a connection of its own; it calls `missed` when notifications may have been lost.
+
+    NOTIFY has no memory: what is sent while the connection is down is lost. After each connect, waiting requests
+    therefore read their status again, and the cache is distrusted. A connection can also die unnoticed, so entries are
+    trusted only for a few seconds after a query that the server answered.
+    """
 
     def __init__(
-        self, settings: Settings, settled: Callable[[str], None], missed: Callable[[], None], kept: InvalidatedCache
+        self, settings: Settings, settled: Callable[[str], None], missed: Callable[[], None], cache: InvalidatedCache
     ) -> None:
         url = make_url(settings.database).set(drivername="postgresql")
         self._conninfo = url.render_as_string(hide_password=False)
         self._connect_args = connection_options(settings) | {"application_name": "assay listener"}
-        self._kind = connection_with_timeout(silence_timeout(settings))
+        self._connection_class = connection_with_timeout(silence_timeout(settings))
         self._settled = settled
         self._missed = missed
-        self._kept = kept
+        self._cache = cache
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="listener", daemon=True)
 
     def start(self) -> None:
-        """Listen from now on."""
+        """Start listening."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Hang up."""
+        """Stop listening and close the connection."""
         self._stop.set()
         self._thread.join()
 
     def _run(self) -> None:
         while not self._stop.is_set():
             try:
-                with self._kind.connect(self._conninfo, autocommit=True, **self._connect_args) as connection:
+                with self._connection_class.connect(
+                    self._conninfo, autocommit=True, **self._connect_args
+                ) as connection:
                     connection.execute(f"LISTEN {CHANNEL}")
                     connection.execute(f"LISTEN {board_invalidation.CHANNEL}")
-                    self._kept.distrust()  # what was made of rows read before is of unknown age
+                    # After LISTEN, not before: what is read from now on cannot miss a notification.
+                    self._cache.distrust()  # entries from rows read before may be outdated
                     self._missed()
                     self._listen(connection)
-            except psycopg.Error as away:
-                log.warning("listener_lost_the_database", reason=str(away).strip())
-                self._kept.distrust()
+            except psycopg.Error as fault:
+                log.warning("listener_lost_the_database", reason=str(fault).strip())
+                self._cache.distrust()
                 self._stop.wait(RECONNECT_DELAY_SECONDS)
 
     def _listen(self, connection: "psycopg.Connection[Any]") -> None:
         while not self._stop.is_set():
-            asked = time.monotonic()
-            connection.execute("SELECT 1")  # a line that died in silence is found out
-            self._receive(connection, 0)  # what was sent before the answer came before it
-            self._kept.trust_until(asked + CACHE_VALID_SECONDS)
+            checked_at = time.monotonic()  # before the query: entries are trusted from the earlier time
+            connection.execute("SELECT 1")  # detects a connection that died unnoticed
+            self._receive(connection, 0)  # notifications sent before the reply have arrived before it
+            self._cache.trust_until(checked_at + CACHE_VALID_SECONDS)
             self._receive(connection, NOTIFICATION_WAIT_SECONDS)
-        self._kept.distrust()
+        self._cache.distrust()
 
     def _receive(self, connection: "psycopg.Connection[Any]", seconds: float) -> None:
-        for notice in connection.notifies(timeout=seconds):
-            if notice.channel == board_invalidation.CHANNEL:
-                self._kept.invalidate(frozenset(notice.payload.split("\n")))
+        for notification in connection.notifies(timeout=seconds):
+            if notification.channel == board_invalidation.CHANNEL:
+                self._cache.invalidate(frozenset(notification.payload.split("\n")))
             else:
-                self._settled(notice.payload)
+                self._settled(notification.payload)
             if self._stop.is_set():
                 return

@@ -1,4 +1,4 @@
-"""The database for whoever only looks: nothing is made, nothing changed, and every question has an end."""
+"""Read-only sessions, for checks of an installation; every query has a timeout."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ def database_file(settings: Settings) -> Path | None:
 
 @contextmanager
 def read_only_session(settings: Settings) -> Iterator[ReadSession]:
-    """A session on one snapshot, with a connection of its own; raises what the driver raises."""
+    """A session on one snapshot, with a connection of its own; raises the errors of the driver."""
     engine = _read_only_engine(settings)
     try:
         with ReadSession(engine, expire_on_commit=False, info={"now": None}) as session:
@@ -45,13 +45,13 @@ def _read_only_engine(settings: Settings) -> Engine:
 
 
 def _read_only_sqlite_engine(path: Path, wait: float) -> Engine:
-    # Not mode=ro: such a connection may not remove the files of the log that it needs beside the database.
+    # Not mode=ro: such a connection could not remove the WAL files that it needs next to the database.
     name = f"file:{quote(str(path.resolve()))}?mode=rw"
 
     def connect() -> sqlite3.Connection:
-        made = sqlite3.connect(name, uri=True, timeout=wait, check_same_thread=False, isolation_level=None)
-        made.execute("PRAGMA query_only=ON")
-        return made
+        connection = sqlite3.connect(name, uri=True, timeout=wait, check_same_thread=False, isolation_level=None)
+        connection.execute("PRAGMA query_only=ON")
+        return connection
 
     engine = create_engine("sqlite://", creator=connect, poolclass=NullPool)
 

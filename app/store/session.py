@@ -1,11 +1,11 @@
-"""The database: read and write sessions, each one unit of work with one transaction.
+"""Read and write sessions; each is one unit of work with one transaction.
 
-On SQLite there are two engines. Readers open a deferred, query-only transaction and see one snapshot (WAL). Writers
-first take a lock of this process, then BEGIN IMMEDIATE: without that lock, waiting is left to SQLite's busy polling,
-which lets single writers starve for seconds.
+On SQLite readers and writers use separate engines. Readers open a deferred, query-only transaction and read one
+snapshot (WAL). Writers first take a lock of this process, then BEGIN IMMEDIATE. Without the lock, writers would wait in
+SQLite's busy polling, which is unfair and lets single writers starve for seconds.
 
-On PostgreSQL readers have one snapshot too (REPEATABLE READ, read only); writers run side by side, and what must not
-happen at once is put in line by the locks of app.store.locks.
+On PostgreSQL readers have one snapshot too (REPEATABLE READ, read only). Writers run concurrently; what must not happen
+concurrently takes a lock of app.store.locks.
 """
 
 import math
@@ -25,13 +25,13 @@ from sqlalchemy.orm import Session
 from app import errors
 from app.settings import Settings
 
-SQLITE_POOL: dict[str, Any] = {"pool_size": 48, "max_overflow": 0, "pool_timeout": 10}  # more than threads that ask
-HIDE_PARAMETERS: dict[str, Any] = {
-    "hide_parameters": True
-}  # an error names its statement, never the values: they reach the log
+SQLITE_POOL: dict[str, Any] = {"pool_size": 48, "max_overflow": 0, "pool_timeout": 10}  # more than there are threads
+# An error names its statement but not the values, because errors reach the log.
+HIDE_PARAMETERS: dict[str, Any] = {"hide_parameters": True}
 UNIQUE_VIOLATION = "23505"
-INVALIDATION_CALLBACK = "heard"  # in the info of a session: who is told what its transaction changed
-KEEPALIVE_OPTIONS: dict[str, Any] = {  # a machine that vanished is noticed within half a minute, whichever side it was
+# The key in a session's info of the function that is called with the tags that its transaction changed.
+INVALIDATION_CALLBACK = "invalidation_callback"
+KEEPALIVE_OPTIONS: dict[str, Any] = {  # either side detects within half a minute that the other machine vanished
     "connect_timeout": 5,
     "keepalives": 1,
     "keepalives_idle": 10,
@@ -42,25 +42,25 @@ KEEPALIVE_OPTIONS: dict[str, Any] = {  # a machine that vanished is noticed with
 
 
 class ConcurrentWrite(errors.Conflict):
-    """Somebody else stored the same thing at the same moment."""
+    """Another request stored the same object at the same time."""
 
     code = "overtaken"
-    remedy = "Read it again, then repeat the request if it is still needed."
+    remedy = "Read the object again, then repeat the request if it is still needed."
 
 
 class ReadSession(Session):
-    """A unit of work that reads one snapshot; SQLite refuses writes in it."""
+    """A unit of work that reads one snapshot; the database refuses writes."""
 
 
 class WriteSession(ReadSession):
-    """A unit of work that may write; committed once, at the edge."""
+    """A unit of work that may write; the caller that opened it commits once."""
 
 
 class Database:
-    """Opens units of work on the database of the settings."""
+    """Opens units of work on the configured database."""
 
     def __init__(self, settings: Settings, now: Callable[[datetime], datetime] | None = None) -> None:
-        """`now` turns the true moment into the one that windows and quota days go by; for tests of the calendar."""
+        """`now` maps the real time to the time used for windows and quota days; for tests of the calendar."""
         self.url = make_url(settings.database)
         self._info: dict[str, Any] = {"now": now}
         self.sqlite = self.url.get_backend_name() == "sqlite"
@@ -73,47 +73,46 @@ class Database:
             self._write = _sqlite_engine(settings, begin="BEGIN IMMEDIATE")
             self._relaxed_write = _sqlite_engine(settings, begin="BEGIN IMMEDIATE", synchronous="NORMAL")
         else:
-            self._write = _postgresql_engine(settings, isolation_level="READ COMMITTED")  # whatever the server's is
-            self._relaxed_write = self._write
-            self._read = _postgresql_engine(
-                settings,
-                isolation_level="REPEATABLE READ",
-                execution_options={"postgresql_readonly": True},
-            )
+            # Stated explicitly, whatever the default of the server is: after a wait for a lock, the next statement of a
+            # writer must see what the previous holder committed.
+            self._write = self._relaxed_write = _postgresql_engine(settings, isolation_level="READ COMMITTED")
+            read_only = {"postgresql_readonly": True}
+            self._read = _postgresql_engine(settings, isolation_level="REPEATABLE READ", execution_options=read_only)
 
-    def tell(self, heard: "Callable[[frozenset[str]], None]") -> None:
-        """From now on say what each transaction of this process changed, once it has ended (app.store.board_invalidation)."""
-        self._info[INVALIDATION_CALLBACK] = heard
+    def on_invalidation(self, callback: "Callable[[frozenset[str]], None]") -> None:
+        """From now on call back with the board tags of each transaction of this process when it ends."""
+        self._info[INVALIDATION_CALLBACK] = callback
 
     @contextmanager
     def read(self) -> Iterator[ReadSession]:
-        """A session on one snapshot; nothing is written."""
+        """A session on one snapshot; it cannot write."""
         with translate_database_errors(), ReadSession(self._read, expire_on_commit=False, info=self._info) as session:
-            yield session  # closing ends the transaction; a rollback would also forget what was read
+            yield session  # closing ends the transaction; a rollback would also expire the loaded objects
 
     @contextmanager
     def write(self, *, promised: bool = True) -> Iterator[WriteSession]:
         """A session that commits when the block ends and rolls back when it raises.
 
-        A commit that fails raises errors.CommitUncertain: the caller must not acknowledge. What is not `promised` to
-        anybody reaches SQLite's disk with the next commit that is: a power cut in between undoes it, nothing else does.
+        A commit that fails raises errors.CommitUncertain: the caller must not acknowledge anything. With
+        `promised=False`, for writes that nobody relies on, SQLite does not sync the disk; the next synced commit does.
+        A power failure in between loses such a write, nothing else does.
         """
         engine = self._write if promised else self._relaxed_write
         session = WriteSession(engine, expire_on_commit=False, info=self._info)
         with translate_database_errors(), self._write_lock(), session:
             yield session
-            session.flush()  # what fails here is certain to be stored in no part; of a commit one cannot be sure
+            session.flush()  # a failure here is certain to have stored nothing; a failed commit is not
             try:
                 session.commit()
             except IntegrityError:
-                raise  # a constraint that waits for the commit: it is certain that nothing was stored
+                raise  # a deferred constraint: certainly nothing was stored
             except DBAPIError as fault:
-                session.invalidate()  # its transaction may still be open: the next writer gets another connection
+                session.invalidate()  # its transaction may still be open, so the connection is not reused
                 raise errors.CommitUncertain from fault
 
     @contextmanager
     def _write_lock(self) -> Iterator[None]:
-        """This process's turn to write; PostgreSQL needs none."""
+        """This process's lock for writing; a no-op on PostgreSQL."""
         if not self.sqlite:
             yield
             return
@@ -125,11 +124,11 @@ class Database:
             self._lock.release()
 
     def engine(self) -> Engine:
-        """The writing engine, for migrations and checks."""
+        """The engine for writing, for migrations and checks."""
         return self._write
 
     def ping(self) -> None:
-        """Raise errors.DatabaseAway unless the database answers."""
+        """Raise errors.DatabaseUnavailable unless the database answers."""
         with self.read() as session:
             session.execute(text("SELECT 1"))
 
@@ -142,13 +141,13 @@ class Database:
 
 @contextmanager
 def translate_database_errors() -> Iterator[None]:
-    """Turn an unreachable, locked or full database into the error that callers meet as 503."""
+    """Translate an unreachable, locked or full database into errors.DatabaseUnavailable (503)."""
     try:
         yield
-    except (OperationalError, PoolTimeout) as away:
-        raise errors.DatabaseUnavailable from away
+    except (OperationalError, PoolTimeout) as fault:
+        raise errors.DatabaseUnavailable from fault
     except IntegrityError as fault:
-        # On SQLite writers stand in line, so that one there is a fault of ours.
+        # Concurrent writers collide only on PostgreSQL. On SQLite writers are serialized, so this would be a bug.
         if getattr(fault.orig, "sqlstate", None) == UNIQUE_VIOLATION:
             raise ConcurrentWrite from fault
         raise
@@ -159,7 +158,11 @@ def translate_database_errors() -> Iterator[None]:
 
 
 def connection_options(settings: Settings) -> dict[str, Any]:
-    """What every connection to PostgreSQL is opened with: none hangs for ever, whatever becomes of the other side."""
+    """The options of every connection to PostgreSQL, so that none waits forever.
+
+    The server cancels long statements and long waits for locks. It ends transactions that stay idle for longer than two
+    statements may take, since they hold locks and the process behind them may be dead.
+    """
     limits = {
         "statement_timeout": settings.statement_seconds,
         "lock_timeout": settings.database_wait,
@@ -170,12 +173,15 @@ def connection_options(settings: Settings) -> dict[str, Any]:
 
 
 def silence_timeout(settings: Settings) -> float:
-    """Seconds after which a database that says nothing has hung: it would have given up any statement itself."""
+    """Seconds without a reply after which a connection counts as dead.
+
+    Twice the statement timeout: a server that works would have cancelled any statement by then.
+    """
     return 2 * settings.statement_seconds
 
 
 def _postgresql_engine(settings: Settings, **options: Any) -> Engine:
-    from app.store.connection_timeouts import connection_with_timeout  # noqa: PLC0415 - SQLite is spared the driver
+    from app.store.connection_timeouts import connection_with_timeout  # noqa: PLC0415 - SQLite does without the driver
 
     pool = {"pool_size": settings.database_pool, "max_overflow": 0, "pool_timeout": settings.database_wait}
     engine = create_engine(
@@ -186,17 +192,17 @@ def _postgresql_engine(settings: Settings, **options: Any) -> Engine:
         **options,
         **HIDE_PARAMETERS,
     )
-    kind = connection_with_timeout(silence_timeout(settings))
+    connection_class = connection_with_timeout(silence_timeout(settings))
 
     @event.listens_for(engine, "do_connect")
-    def connect(_dialect: Any, _record: Any, words: Any, named: Any) -> Any:
-        return kind.connect(*words, **named)
+    def connect(_dialect: Any, _record: Any, arguments: Any, options: Any) -> Any:
+        return connection_class.connect(*arguments, **options)
 
     return engine
 
 
 def _sqlite_engine(settings: Settings, *, begin: str, query_only: bool = False, synchronous: str = "FULL") -> Engine:
-    """An engine that opens its transactions itself: the driver's own habit of delaying BEGIN is switched off."""
+    """An engine that begins its transactions itself; the driver's delayed BEGIN is switched off."""
     wait = settings.database_wait
     arguments = {"check_same_thread": False, "timeout": wait}
     engine = create_engine(settings.database, connect_args=arguments, **SQLITE_POOL, **HIDE_PARAMETERS)

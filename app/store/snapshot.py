@@ -1,4 +1,4 @@
-"""The whole database as one SQLite file, whatever its kind, and such a file back into an empty database."""
+"""Copies the whole database into one SQLite file, whatever its kind, and loads such a file into an empty database."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -28,8 +28,8 @@ from app.store.migrate import require_head, upgrade
 from app.store.session import Database, ReadSession, WriteSession
 from app.store.tables import Base, GoldVersion, Submission, WorkerRow
 
-BATCH_ROWS = 200  # rows at a time, for some are large
-TRANSIENT_TABLE = WorkerRow.__tablename__  # who works now is no part of a snapshot
+BATCH_ROWS = 200  # few, because some rows are large
+TRANSIENT_TABLE = WorkerRow.__tablename__  # a snapshot leaves out which workers are running
 SNAPSHOT_TABLES = [each for each in Base.metadata.sorted_tables if each.name != TRANSIENT_TABLE]  # parents first
 
 
@@ -37,25 +37,23 @@ class DatabaseNotCopied(AssayError):
     """The database could not be copied."""
 
     code = "database_not_copied"
-    remedy = "Look for room on the disk of the backup, then make it again."
+    remedy = "Check the free space on the disk of the backup, then repeat the backup."
 
 
 class IncompatibleRows(AssayError):
-    """A row of the backup does not fit this database; nothing was stored."""
+    """A row of the backup is not valid in this database; nothing was stored."""
 
     code = "rows_unfit"
-    remedy = (
-        "Restore into a database of the kind that the backup was made from, or mend the row there and back up again."
-    )
+    remedy = "Restore into a database of the same kind as the original, or fix the row there and repeat the backup."
 
 
 SnapshotConnection = Connection
-"""A copy of the database, opened for reading."""
+"""A connection to a snapshot, for reading."""
 
 
 @dataclass(frozen=True, slots=True)
 class SnapshotFile:
-    """A stored file as the row that points to it describes it."""
+    """A stored file as described by the row that refers to it."""
 
     owner: str
     key: str
@@ -64,9 +62,9 @@ class SnapshotFile:
 
 
 def take(settings: Settings, db: Database, path: Path) -> None:
-    """Write the database as it is at one moment into a new file; nobody who works on it has to wait.
+    """Write the database as of one moment into a new file, without blocking anybody.
 
-    Raises SchemaBehind, SchemaAhead, DatabaseAway, NotCopied.
+    Raises SchemaBehind, SchemaAhead, DatabaseUnavailable, DatabaseNotCopied.
     """
     path.touch(mode=0o600, exist_ok=False)
     if db.sqlite:
@@ -88,40 +86,41 @@ def snapshot_settings(settings: Settings, path: Path) -> Settings:
 
 @contextmanager
 def open_snapshot(path: Path) -> Iterator[SnapshotConnection]:
-    """A connection to such a file that changes nothing, not even on a disk that cannot be written."""
+    """A read-only connection to a snapshot; it also works on a read-only disk."""
     with _connect(path, "?mode=ro") as connection:
         yield connection
 
 
 def table_names(connection: Connection) -> set[str]:
-    """The names of the tables that are there."""
+    """The names of the existing tables."""
     return set(inspect(connection).get_table_names())
 
 
 def row_counts(connection: Connection) -> dict[str, int]:
-    """The number of rows of every table but the schema's own, whatever revision it is of."""
+    """The number of rows per table, at any revision; without the table of Alembic and that of workers."""
     names = sorted(table_names(connection) - {"alembic_version", TRANSIENT_TABLE})
     return {name: connection.scalar(select(func.count()).select_from(table_named(name))) or 0 for name in names}
 
 
 def stored_files(connection: SnapshotConnection) -> Iterator[SnapshotFile]:
-    """Every stored file that a row points to."""
-    owners = (Submission, GoldVersion)
-    found = union_all(
-        *(select(literal(f"{each.__tablename__} "), each.id, each.file_key, each.sha256, each.size) for each in owners)
+    """Every stored file that a row refers to."""
+    query = union_all(
+        *(
+            select(literal(f"{row.__tablename__} ") + row.id, row.file_key, row.sha256, row.size)
+            for row in (Submission, GoldVersion)
+        )
     )
-    for table, owner, key, sha256, size in connection.execute(found, execution_options={"yield_per": BATCH_ROWS}):
-        yield SnapshotFile(table + owner, key, sha256, size)
+    for columns in connection.execute(query, execution_options={"yield_per": BATCH_ROWS}):
+        yield SnapshotFile(*columns)
 
 
 def total_file_bytes(connection: SnapshotConnection) -> int:
-    """The size of all of them."""
-    sums = (connection.scalar(select(func.sum(each.size))) or 0 for each in (Submission, GoldVersion))
-    return sum(sums)
+    """The total size of the stored files that rows refer to."""
+    return sum(connection.scalar(select(func.sum(row.size))) or 0 for row in (Submission, GoldVersion))
 
 
 def find_nonempty_table(connection: Connection) -> str | None:
-    """The name of a table that has rows, None if there is none: whatever revision the database is of."""
+    """The name of a table with rows, None if all are empty; works at any revision."""
     for name in table_names(connection) & {table.name for table in SNAPSHOT_TABLES}:
         if connection.execute(select(literal(1)).select_from(table_named(name)).limit(1)).first():
             return name
@@ -129,32 +128,30 @@ def find_nonempty_table(connection: Connection) -> str | None:
 
 
 def restore_rows(copy: SnapshotConnection, session: WriteSession) -> None:
-    """All rows of a copy into an empty database of the same revision; raises RowsUnfit."""
+    """Copy all rows of a snapshot into an empty database of the same revision; raises IncompatibleRows."""
     lift_timeouts(session)
     for table in SNAPSHOT_TABLES:
         try:
             _copy_table(copy, session.connection(), table)
         except (DataError, IntegrityError) as fault:
-            raise IncompatibleRows(
-                f"A row of the table {table.name} does not fit this database: {fault.orig}"
-            ) from fault
+            raise IncompatibleRows(f"A row of the table {table.name} is not valid here: {fault.orig}") from fault
 
 
 def lift_timeouts(session: ReadSession) -> None:
-    """Let this transaction take its time on PostgreSQL; one that stands still is still given up."""
+    """Allow long statements in this transaction on PostgreSQL; one that stays idle is still ended, after 15 minutes."""
     if session.get_bind().dialect.name != "sqlite":
         session.execute(text("SET LOCAL statement_timeout = 0"))
         session.execute(text("SET LOCAL idle_in_transaction_session_timeout = '15min'"))
 
 
 def _copy_table(source: Connection, target: Connection, table: Table) -> None:
-    found = source.execute(select(table), execution_options={"yield_per": BATCH_ROWS})
-    for rows in found.mappings().partitions():
+    result = source.execute(select(table), execution_options={"yield_per": BATCH_ROWS})
+    for rows in result.mappings().partitions():
         target.execute(insert(table), [dict(row) for row in rows])
 
 
 def _vacuum(db: Database, path: Path) -> None:
-    """SQLite's own way: a compact copy of one snapshot, without what deleted rows left behind."""
+    """VACUUM INTO: a compact copy of one snapshot, without remains of deleted rows."""
     raw = db.engine().raw_connection()
     try:
         raw.cursor().execute("VACUUM INTO ?", (str(path),))
@@ -165,8 +162,8 @@ def _vacuum(db: Database, path: Path) -> None:
 
 
 @contextmanager
-def _connect(path: Path, how: str = "") -> Iterator[Connection]:
-    address = path.resolve().as_uri() + how
-    engine = create_engine("sqlite://", creator=lambda: sqlite3.connect(address, uri=True), poolclass=NullPool)
+def _connect(path: Path, query: str = "") -> Iterator[Connection]:
+    uri = path.resolve().as_uri() + query
+    engine = create_engine("sqlite://", creator=lambda: sqlite3.connect(uri, uri=True), poolclass=NullPool)
     with engine.connect() as connection:
         yield connection

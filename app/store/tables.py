@@ -1,4 +1,4 @@
-"""The tables, as SQLAlchemy classes; migrations/ builds the same schema and a test holds the two together."""
+"""The tables as SQLAlchemy classes; migrations/ builds the same schema, and a test compares the two."""
 
 from datetime import datetime
 from typing import Any
@@ -11,7 +11,7 @@ from app.store.base import ID, Base, JSONObject, one_of_check
 from app.store.types import new_id, utcnow
 from app.task_priorities import WAITING_CONDITION
 
-__all__ = ["Base", "KnownAddress", "Token", "User"]  # and all that is declared here
+__all__ = ["Base", "KnownAddress", "Token", "User"]  # and all classes of this module
 
 
 class Challenge(Base):
@@ -54,7 +54,7 @@ class Organizer(Base):
 
 
 class Recipe(Base):
-    """A version of the agreed metrics and ranking rules of a challenge."""
+    """A version of the metrics and ranking rules of a challenge."""
 
     __tablename__ = "recipes"
     __table_args__ = (
@@ -74,13 +74,13 @@ class Recipe(Base):
     version: Mapped[int]
     status: Mapped[str] = mapped_column(String(16))
     body: Mapped[JSONObject]
-    # Versions that compute the same values share a fingerprint, so their scores stand for each other.
+    # Versions that compute the same values share a fingerprint, so their scores are interchangeable.
     fingerprint: Mapped[str] = mapped_column(String(64))
     created_at: Mapped[datetime] = mapped_column(default=utcnow)
 
 
 class Phase(Base):
-    """A window of a challenge with its own gold, quota, visibility and board."""
+    """A time window of a challenge with its own gold, quota, visibility and board."""
 
     __tablename__ = "phases"
     __table_args__ = (
@@ -101,14 +101,14 @@ class Phase(Base):
     anonymous: Mapped[bool] = mapped_column(default=False)
     released_at: Mapped[datetime | None]
     scorer_version: Mapped[int] = mapped_column(server_default=text("1"))
-    """The one in force: whose scores the board shows."""
+    """The active version: the board shows the scores of this one."""
     created_at: Mapped[datetime] = mapped_column(default=utcnow)
 
     challenge: Mapped[Challenge] = relationship(lazy="joined")
 
 
 class GoldVersion(Base):
-    """An immutable version of the true labels of a phase; the labels themselves are in a file."""
+    """An immutable version of the gold labels of a phase; the labels themselves are in a file."""
 
     __tablename__ = "gold_versions"
     __table_args__ = (
@@ -137,14 +137,14 @@ class GoldVersion(Base):
     classes: Mapped[list[str]] = mapped_column(deferred=True, deferred_group="large")
     classes_declared: Mapped[bool]
     has_splits: Mapped[bool]
-    public_instances: Mapped[int | None]  # None without splits, and for gold that was stored before this was kept
+    public_instances: Mapped[int | None]  # None without splits, and for gold stored before this column existed
     weighted: Mapped[bool | None]  # whether instances have weights
-    void_instances: Mapped[int | None]  # how many are not scored; None for gold from before
-    longest_id: Mapped[int | None]  # bytes of UTF-8, in steps of 8
+    void_instances: Mapped[int | None]  # how many are not scored; None for older gold
+    longest_id: Mapped[int | None]  # bytes of UTF-8, rounded up to a multiple of 8
     accessories: Mapped[JSONObject] = mapped_column(
         default=dict, server_default=text("'{}'"), deferred=True, deferred_group="large"
     )
-    """What stands beside the labels, by field (app.scoring.declaration.gold_metadata)."""
+    """The gold metadata by field (see app.scoring.declaration.gold_metadata)."""
     notes: Mapped[list[str]]
     created_by: Mapped[str | None] = mapped_column(ForeignKey("users.id"))
     created_at: Mapped[datetime] = mapped_column(default=utcnow)
@@ -152,7 +152,7 @@ class GoldVersion(Base):
 
 
 class Team(Base):
-    """Who competes: one or more users; owns submissions and quota. A baseline is a team apart, without users."""
+    """One or more users who compete together; owns submissions and quota. A baseline is a team without users."""
 
     __tablename__ = "teams"
     __table_args__ = (
@@ -165,7 +165,7 @@ class Team(Base):
     name: Mapped[str] = mapped_column(String(100))
     name_key: Mapped[str] = mapped_column(String(200))
     look_key: Mapped[str | None] = mapped_column(String(400))
-    """What the name looks like; None for baselines, and where an older team has it that looks the same."""
+    """The visual key of the name; None for baselines, and if an older team has the same key."""
     baseline: Mapped[bool] = mapped_column(default=False, server_default=false())
     created_at: Mapped[datetime] = mapped_column(default=utcnow)
 
@@ -192,7 +192,7 @@ class Registration(Base):
 
 
 class Submission(Base):
-    """A file of predictions with who, when and what."""
+    """A file of predictions, with its sender, team, status and problems."""
 
     __tablename__ = "submissions"
     __table_args__ = (
@@ -212,7 +212,7 @@ class Submission(Base):
     link: Mapped[str | None] = mapped_column(Text)
     baseline: Mapped[bool] = mapped_column(default=False)
     on_behalf: Mapped[bool] = mapped_column(default=False, server_default=false())
-    """Sent by an organizer who named the team: it counts for the team, and its file is for organizers."""
+    """Sent by an organizer on behalf of the team: it counts for the team, but only organizers see its file."""
     file_key: Mapped[str] = mapped_column(String(100))
     sha256: Mapped[str] = mapped_column(String(64))
     size: Mapped[int]
@@ -223,10 +223,10 @@ class Submission(Base):
     started_at: Mapped[datetime | None]
     finished_at: Mapped[datetime | None]
     attempt: Mapped[int] = mapped_column(default=0, server_default=text("0"))
-    """How often it was begun to score it, until its status was final; scoring it again for comparison does not count."""
+    """How often scoring was started before the status was final; rescoring for comparison does not count."""
     problems: Mapped[list[Any]]
     problem_totals: Mapped[JSONObject]
-    """Problems per code; `at_least`, which is none, is true beside them where reading stopped before the end."""
+    """Problems by code; the extra key `at_least` is true if reading stopped before the end of the file."""
     notes: Mapped[list[str]]
     failure: Mapped[JSONObject | None]
     selected_at: Mapped[datetime | None]
@@ -239,7 +239,7 @@ class Submission(Base):
 
 
 class ScoreTask(Base):
-    """The work list: one row per submission, gold, recipe and scorer version, with fence and caps."""
+    """The work list: one row per submission, gold, recipe and scorer version, with fencing and failure counters."""
 
     __tablename__ = "score_tasks"
     __table_args__ = (
@@ -272,14 +272,15 @@ class ScoreTask(Base):
     status: Mapped[str] = mapped_column(String(16))
     priority: Mapped[int] = mapped_column(default=0)
     lane: Mapped[str] = mapped_column(ID, default="", server_default=text("''"))
-    """With whom it takes turns, and the part of that (app.store.queries.fair_scheduling); empty where it never waited for a turn."""
+    """Lane and sublane in the fair order (app.store.queries.fair_scheduling); empty if the task never waited there."""
     sublane: Mapped[str] = mapped_column(ID, default="", server_default=text("''"))
     turn: Mapped[int] = mapped_column(default=0, server_default=text("0"))
     served_turn: Mapped[int | None]
     ticket: Mapped[str] = mapped_column(ID, default="", server_default=text("''"))
-    """Within a round the smaller ticket goes first: the id of the task that the turn was made for."""
+    """Within a round the smaller ticket goes first; it is the id of the task that the turn was created for."""
     subturn: Mapped[int] = mapped_column(default=0, server_default=text("0"))
     attempt: Mapped[int] = mapped_column(default=0)
+    """The fencing token: every claim increments it, and later writes must name it."""
     crashes: Mapped[int] = mapped_column(default=0)
     interruptions: Mapped[int] = mapped_column(default=0)
     not_before: Mapped[datetime | None]
@@ -291,11 +292,11 @@ class ScoreTask(Base):
     rerun_id: Mapped[str | None] = mapped_column(ID)  # no foreign key: SQLite would have to copy the table for it
     compared_at: Mapped[datetime | None]
     difference: Mapped[JSONObject | None]
-    """How values computed again differ from those stored, if they did the last time."""
+    """How the values of the last rescoring differ from the stored ones; None if equal or never rescored."""
 
 
 class Rerun(Base):
-    """A re-scoring of a phase's finished submissions: asked for once, counted as its tasks settle."""
+    """An order to score a phase's finished submissions again; its counters grow as its tasks settle."""
 
     __tablename__ = "reruns"
 
@@ -313,7 +314,7 @@ class Rerun(Base):
 
 
 class Score(Base):
-    """Metric values of one submission under one gold, recipe, scorer version and split: written once, never edited."""
+    """Metric values of one submission for one gold, recipe, scorer version and split: written once, never changed."""
 
     __tablename__ = "scores"
     __table_args__ = (
@@ -332,7 +333,7 @@ class Score(Base):
 
 
 class QuotaEntry(Base):
-    """The ledger of a team's quota in a phase: reserve at admission, then charge or refund."""
+    """The ledger of a team's quota in a phase: a reservation at admission, then a charge or a refund."""
 
     __tablename__ = "quota_entries"
     __table_args__ = (
@@ -352,7 +353,7 @@ class QuotaEntry(Base):
 
 
 class IdempotencyKey(Base):
-    """A key that a user sent with a submission, and what it stood for."""
+    """A key that a user sent with a submission, and the submission that it created."""
 
     __tablename__ = "idempotency_keys"
 
@@ -364,7 +365,7 @@ class IdempotencyKey(Base):
 
 
 class WorkerRow(Base):
-    """A worker that shares the work list with others; its heartbeat renews the leases of what it has claimed."""
+    """A worker that shares the work list with others; its heartbeat renews the leases of its tasks."""
 
     __tablename__ = "workers"
 

@@ -1,4 +1,4 @@
-"""Column types that mean the same on SQLite and PostgreSQL, and the ids of rows."""
+"""Column types that behave the same on SQLite and PostgreSQL, and row ids."""
 
 import secrets
 from datetime import UTC, datetime, timedelta
@@ -17,43 +17,45 @@ def new_id() -> str:
 
 
 def id_at(moment: datetime) -> str:
-    """The same for a row whose place among others is told by its id: it goes by this moment, to the microsecond.
+    """An id for a row that is ordered by its id: like `new_id`, but with this moment as its time, to the microsecond.
 
-    So hosts whose clocks differ do not order rows differently (RFC 9562, section 6.2, method 3).
+    The moment comes from the database, so hosts with different clocks order rows consistently (RFC 9562, section 6.2,
+    method 3).
     """
-    milliseconds, left = divmod((moment - EPOCH) // timedelta(microseconds=1), 1000)
-    number = milliseconds << 80 | 7 << 76 | (left * 4096 // 1000) << 64 | 2 << 62 | secrets.randbits(62)
+    milliseconds, microseconds = divmod((moment - EPOCH) // timedelta(microseconds=1), 1000)
+    # 48 bits of milliseconds, version 7, 12 bits of sub-millisecond fraction, variant 2, 62 random bits.
+    number = milliseconds << 80 | 7 << 76 | (microseconds * 4096 // 1000) << 64 | 2 << 62 | secrets.randbits(62)
     return f"{number:032x}"
 
 
 def utcnow() -> datetime:
-    """The present moment, with its zone."""
+    """The current time of this machine, in UTC."""
     return datetime.now(UTC)
 
 
 def format_timestamp(moment: datetime) -> str:
-    """RFC 3339 in UTC, as everybody reads it."""
+    """RFC 3339 in UTC, with the suffix Z."""
     return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 class UTCDateTime(TypeDecorator[datetime]):
-    """A moment in UTC: SQLite drops the zone, so it is put back on reading and demanded on writing."""
+    """A time in UTC: SQLite drops the time zone, so reading restores it and writing requires it."""
 
     impl = DateTime(timezone=True)
     cache_ok = True
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> Any:  # noqa: ARG002
-        """To the database, in UTC."""
+        """Convert to UTC for the database; raises ValueError for a time without a zone."""
         if value is None:
             return None
         if value.tzinfo is None:
-            msg = "a moment needs a time zone"
+            msg = "a datetime needs a time zone"
             raise ValueError(msg)
         return value.astimezone(UTC)
 
     def process_result_value(self, value: Any, dialect: Dialect) -> datetime | None:  # noqa: ARG002
-        """From the database, in UTC."""
+        """Convert from the database, with the time zone UTC."""
         if value is None:
             return None
-        moment: datetime = value
-        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+        stored: datetime = value
+        return stored.replace(tzinfo=UTC) if stored.tzinfo is None else stored.astimezone(UTC)

@@ -1,1 +1,1 @@
-"""Texts that people type or read: confusable names, e-mail addresses, spreadsheet cells, JSON pointers."""
+"""Text typed or read by people: confusable names, e-mail addresses, spreadsheet cells, close matches, JSON pointers."""

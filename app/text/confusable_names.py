@@ -1,4 +1,4 @@
-"""What makes two names the same to a reader, and which names may be taken."""
+"""Which names look the same to a reader, and which names may be used."""
 
 import re
 import unicodedata
@@ -7,13 +7,13 @@ from functools import cache
 
 from app.text.unicode import UNKNOWN_SCRIPT, is_inherited_mark, mixed_scripts, script_extensions, skeleton
 
-# What is not drawn, beyond the category Cf: fillers, joiners, variation selectors (Default_Ignorable_Code_Point of
+# Invisible characters beyond the category Cf: fillers, joiners, variation selectors (Default_Ignorable_Code_Point of
 # Unicode 15, DerivedCoreProperties.txt), and the blank Braille pattern.
 _INVISIBLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u2800\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8\U000e0000-\U000e0fff]"
 )
 
-# What sounds as if the service or the organizers spoke, and the stand-ins of boards without names.
+# Words that suggest the service or the organizers, and the placeholders of anonymous boards.
 _RESERVED_WORDS = """
     admin admins administration administrator administrators anonymous assay baseline baselines host hosts judge judges
     jury moderator moderators official officials organiser organisers organising organizer organizers organizing owner
@@ -26,49 +26,49 @@ _FILLER_WORDS = """
 
 
 def is_invisible(letter: str) -> bool:
-    """Whether a character is not drawn, beyond those of the category Cf."""
+    """Whether a character is invisible, beyond those of the category Cf."""
     return _INVISIBLE.match(letter) is not None
 
 
 def name_key(name: str) -> str:
-    """A name without what readers pass over: compatibility form, case, spaces, invisible signs."""
+    """A name without differences that readers overlook: compatibility forms, case, spaces, invisible characters."""
     shown = _strip_invisible(unicodedata.normalize("NFKC", name))
-    # once more: what stood between a letter and its accent is gone now
+    # again: the removed characters may have separated a letter from its accent
     return " ".join(unicodedata.normalize("NFKC", shown.casefold()).split())
 
 
 def look_key(name: str) -> str:
-    """What a name looks like: equal for names that are hard to tell apart (UTS #39), whatever their case.
+    """The visual key of a name: equal for names that are hard to tell apart (UTS #39), whatever their case.
 
-    Accents that are part of a letter count, such as those of José; marks put on a letter that is not written with them
-    do not, nor does what strikes a letter out. Case is folded between two skeletons, for what a capital looks like is
-    not what its small letter looks like.
+    Accents that belong to a letter count, such as in José. Marks on a letter that is not written with them do not
+    count, nor do overlays that strike a letter out. Case is folded between two skeletons, because a capital letter
+    resembles other characters than its small letter does.
     """
-    own = unicodedata.normalize("NFC", _strip_invisible(name))
-    once = skeleton("".join(sign for sign in own if not is_inherited_mark(sign)))
-    return " ".join(skeleton(unicodedata.normalize("NFKC", once.casefold())).split())
+    visible = unicodedata.normalize("NFC", _strip_invisible(name))
+    first_skeleton = skeleton("".join(char for char in visible if not is_inherited_mark(char)))
+    return " ".join(skeleton(unicodedata.normalize("NFKC", first_skeleton.casefold())).split())
 
 
 def _strip_invisible(text: str) -> str:
-    return "".join(sign for sign in _INVISIBLE.sub("", text) if unicodedata.category(sign) != "Cf")
+    return "".join(char for char in _INVISIBLE.sub("", text) if unicodedata.category(char) != "Cf")
 
 
 def is_reserved(name: str) -> bool:
-    """Whether a name poses as the organizers, the service or a stand-in, with numbers and fillers or without.
+    """Whether a name imitates the organizers, the service or a placeholder, with or without numbers and filler words.
 
-    Spaces and punctuation do not count, so that words are looked for in what is left.
+    Spaces and punctuation are removed first, so the words are matched in the remaining letters.
     """
     return _reserved_name_pattern().fullmatch(_comparable_letters(name)) is not None
 
 
 def _comparable_letters(name: str) -> str:
-    """What the letters and digits of a name look like, small and capital i and l as one."""
+    """The letters and digits of a name by their look; capital and small I and L are all the same."""
     return re.sub(r"[\W_]", "", look_key(unicodedata.normalize("NFKC", name))).replace("i", "l")
 
 
 @cache
 def _reserved_name_pattern() -> re.Pattern[str]:
-    """Nothing but reserved words, fillers, digits and what looks like 0 and 1 (O, I, l), and one reserved word at least."""
+    """Matches reserved words, fillers, digits and lookalikes of 0 and 1 (O, I, l), with at least one reserved word."""
     reserved, fillers = (
         "|".join(sorted(map(_comparable_letters, words.split()))) for words in (_RESERVED_WORDS, _FILLER_WORDS)
     )
@@ -76,10 +76,10 @@ def _reserved_name_pattern() -> re.Pattern[str]:
 
 
 def script_problem(name: str) -> str | None:
-    """Why the signs of a name do not go together; None where they do (UTS #39, Highly Restrictive, scripts alone)."""
-    for at, sign in enumerate(name, 1):
-        if script_extensions(sign) == UNKNOWN_SCRIPT:
-            return f"holds U+{ord(sign):04X} at character {at}, which is no character of Unicode 15"
+    """Why the characters of a name do not fit together, or None (UTS #39, Highly Restrictive, scripts only)."""
+    for position, char in enumerate(name, 1):
+        if script_extensions(char) == UNKNOWN_SCRIPT:
+            return f"holds U+{ord(char):04X} at character {position}, which is no character of Unicode 15"
     mixed = mixed_scripts(name)
     if mixed:
         return f"mixes scripts that look alike ({', '.join(mixed)}); write it in one script, which Latin may join only in Chinese, Japanese or Korean"
@@ -87,16 +87,16 @@ def script_problem(name: str) -> str | None:
 
 
 def group_confusable_names(names: Iterable[str]) -> list[list[str]]:
-    """The names that look or read the same as another one, in groups."""
+    """Groups of names that look or read the same."""
     groups: list[list[str]] = []
-    at: dict[tuple[str, str], list[str]] = {}
+    group_by_key: dict[tuple[str, str], list[str]] = {}
     for name in names:
         keys = [("reads", name_key(name)), ("looks", look_key(name))]
-        known = next((at[key] for key in keys if key in at), None)
-        group = known if known is not None else []
-        if known is None:
+        group = next((group_by_key[key] for key in keys if key in group_by_key), None)
+        if group is None:
+            group = []
             groups.append(group)
         group.append(name)
         for key in keys:
-            at.setdefault(key, group)
+            group_by_key.setdefault(key, group)
     return [group for group in groups if len(group) > 1]

@@ -1,4 +1,4 @@
-"""One spelling of every e-mail address, without characters that nobody sees."""
+"""Normalizes e-mail addresses, and rejects those with invisible characters."""
 
 import unicodedata
 
@@ -7,17 +7,17 @@ import idna
 from app.text.confusable_names import is_invisible
 
 MAX_EMAIL_LENGTH = 320
-# Controls, formatting signs (bidirectional ones among them), surrogates, private and unassigned ones, separators.
+# Controls, format characters (such as bidirectional ones), surrogates, private use, unassigned, separators.
 _REFUSED_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zs", "Zl", "Zp"})
 
 
 def normalize_email(text: str) -> str:
-    """The one spelling of an address: composed (NFC), in lower case, its domain in ASCII (IDNA).
+    """The canonical form of an address: composed (NFC), in lower case, its domain in ASCII (IDNA).
 
-    Raises ValueError for what is no address, and for invisible, control or compatibility characters.
+    Raises ValueError for text that is no address, and for invisible, control or compatibility characters.
     """
-    local, sign, domain = unicodedata.normalize("NFC", text.strip()).rpartition("@")
-    if not sign or not local or "@" in local or not domain:
+    local, separator, domain = unicodedata.normalize("NFC", text.strip()).rpartition("@")
+    if not separator or not local or "@" in local or not domain:
         raise ValueError("must be an address such as ada@example.org")
     for letter in local + domain:
         if unicodedata.category(letter) in _REFUSED_CATEGORIES or is_invisible(letter):
@@ -41,9 +41,9 @@ def _ascii_domain(domain: str) -> str:
 
 
 def email_spellings(text: str) -> list[str]:
-    """Under which an account of this address may be stored, the one as typed first.
+    """The spellings under which an account with this address may be stored, the one as typed first.
 
-    Accounts from before addresses were brought into one spelling are stored trimmed and in lower case.
+    Accounts created before addresses were normalized are stored trimmed and in lower case.
     """
     typed = text.strip().lower()
     try:
@@ -51,14 +51,13 @@ def email_spellings(text: str) -> list[str]:
     except ValueError:
         return [typed]
     local, _, domain = normal.rpartition("@")
-    shown = f"{local}@{_unicode_domain(domain)}"
-    return list(
-        dict.fromkeys((typed, normal, shown, *(unicodedata.normalize("NFD", each) for each in (normal, shown))))
-    )
+    unicode_form = f"{local}@{_unicode_domain(domain)}"
+    decomposed = (unicodedata.normalize("NFD", spelling) for spelling in (normal, unicode_form))
+    return list(dict.fromkeys((typed, normal, unicode_form, *decomposed)))
 
 
 def login_limit_key(text: str) -> str:
-    """What attempts to log in with this address are counted under."""
+    """The key under which login attempts with this address are counted."""
     try:
         return normalize_email(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Texts as cells of a CSV file that somebody may open in a spreadsheet."""
+"""Escapes text for cells of a CSV file that may be opened in a spreadsheet."""
 
 import re
 import unicodedata
@@ -9,13 +9,13 @@ _SKIPPED_CATEGORIES = frozenset({"Zs", "Zl", "Zp", "Cc", "Cf"})
 
 
 def escape_formula(text: str) -> str:
-    """A text that a spreadsheet takes for a text: it would run what begins like a formula.
+    """A text that no spreadsheet runs as a formula.
 
-    Some look past blanks and signs that are not drawn, and take the full-width and small forms of a sign for it. What is
-    just a number, such as the label -1, runs nothing and stays as it is.
+    Some spreadsheets skip blanks and invisible characters, and accept full-width and small forms of the first sign. A
+    plain number, such as the label -1, is harmless and stays as it is.
     """
     if _NUMBER.match(text):
         return text
-    begins = next((sign for sign in text if unicodedata.category(sign) not in _SKIPPED_CATEGORIES), "")
-    risky = text.startswith(("\t", "\r")) or unicodedata.normalize("NFKC", begins)[:1] in _FORMULA_SIGNS
+    first = next((char for char in text if unicodedata.category(char) not in _SKIPPED_CATEGORIES), "")
+    risky = text.startswith(("\t", "\r")) or unicodedata.normalize("NFKC", first)[:1] in _FORMULA_SIGNS
     return f"'{text}" if risky else text

@@ -17,9 +17,9 @@ from tests.files.test_contract import LARGE, all_keys, read, store
 from tests.live_service import MAX_WAIT_SECONDS, eventually
 from tests.s3_servers import FaultyS3Proxy, S3Server
 
-QUICK = BucketTimeouts(again=1, check_cache_seconds=0)
+QUICK = BucketTimeouts(max_retries=1, check_cache_seconds=0)
 IMPATIENT = BucketTimeouts(
-    query_seconds=0.3, upload_seconds=0.3, read_pause_seconds=0.3, again=1, check_cache_seconds=0
+    query_seconds=0.3, upload_seconds=0.3, read_pause_seconds=0.3, max_retries=1, check_cache_seconds=0
 )
 
 
@@ -230,7 +230,7 @@ def test_an_upload_that_arrived_and_could_not_be_seen_is_taken_back(
 def test_a_file_that_the_store_kept_in_part_is_taken_back(files: BucketFileStore, tmp_path: Path) -> None:
     part = tmp_path / "part"
     part.write_bytes(b"half of")
-    with pytest.raises(FileStoreUnavailable, match="kept 7 of 14 bytes"):
+    with pytest.raises(FileStoreUnavailable, match="holds 7 of 14 bytes"):
         files.put("uploads/" + "1" * 32, part, 14)
     assert all_keys(files) == []
 
@@ -298,7 +298,7 @@ def test_many_checks_are_one_question(settings: Settings, door: FaultyS3Proxy, t
 def test_after_an_upload_that_failed_an_earlier_answer_is_believed_no_longer(
     settings: Settings, door: FaultyS3Proxy, tmp_path: Path
 ) -> None:
-    files = BucketFileStore(settings, tmp_path / "work", BucketTimeouts(again=1, check_cache_seconds=600))
+    files = BucketFileStore(settings, tmp_path / "work", BucketTimeouts(max_retries=1, check_cache_seconds=600))
     files.check()
     door.refuse()
     files.check()
@@ -348,7 +348,7 @@ def test_what_the_settings_say_wins(rclone: S3Server, tmp_path: Path, monkeypatc
 def test_half_a_pair_of_keys_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY", raising=False)
     settings = Settings(data_dir=tmp_path, files_url="s3://bucket", s3_access_key="without a secret")
-    with pytest.raises(FileStoreUnavailable, match="only one is set"):
+    with pytest.raises(FileStoreUnavailable, match="Only one key"):
         BucketFileStore(settings, tmp_path / "work")
 
 
@@ -364,6 +364,6 @@ def test_half_a_pair_of_keys_is_refused(tmp_path: Path, monkeypatch: pytest.Monk
 def test_a_place_that_is_none_is_refused_at_once(tmp_path: Path, name: str, given: str) -> None:
     sound = {"files_url": "s3://bucket", "s3_access_key": "x" * 20, "s3_secret_key": "y" * 40}
     settings = Settings.model_validate({"data_dir": tmp_path, **sound, name: given})
-    with pytest.raises(FileStoreUnavailable, match=" is no ") as refused:
+    with pytest.raises(FileStoreUnavailable, match="is not a valid") as refused:
         BucketFileStore(settings, tmp_path / "work")
     assert "half" not in refused.value.detail, "keys are not shown"

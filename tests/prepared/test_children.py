@@ -136,7 +136,7 @@ def test_a_damaged_file_costs_one_more_reading_and_is_told_to_the_operator(
     harm(path)
     with pool(folder) as children:
         assert children.ask(files.by_name()) == {"unprepared": True}
-        assert "not sound" in capsys.readouterr().out
+        assert "damaged prepared gold" in capsys.readouterr().out
         assert accuracy(children.ask(files.in_full())) == 1
     with pool(folder) as children:
         assert accuracy(children.ask(files.by_name())) == 1

@@ -42,7 +42,7 @@ def test_a_choice_made_while_the_submission_is_settled_is_told_to_boards(
     with db.write() as session:
         filled = fill_tables(session)
     told: list[frozenset[str]] = []
-    db.tell(told.append)
+    db.on_invalidation(told.append)
     with ThreadPoolExecutor(1) as pool:
         with db.write() as session:  # an organizer changes something: who chooses has read the submission, and waits
             locks.challenge(session, "pets")

@@ -47,7 +47,7 @@ def filled(db: Database) -> RowIds:
 def told(db: Database, filled: RowIds) -> list[set[str]]:
     """What each transaction said, one after the other."""
     found: list[set[str]] = []
-    db.tell(lambda marks: found.append(set(marks)))
+    db.on_invalidation(lambda marks: found.append(set(marks)))
     return found
 
 

@@ -135,7 +135,7 @@ def test_foreign_keys_and_listed_words_are_enforced(db: Database) -> None:
         session.add(submission(ids.phase, "no such team", ids.user))
     with pytest.raises(IntegrityError, match=r"(?i)check"), db.write() as session:
         session.execute(update(Submission).values(status="lost"))
-    with pytest.raises((IntegrityError, ConcurrentWrite), match=r"(?i)unique|same thing"), db.write() as session:
+    with pytest.raises((IntegrityError, ConcurrentWrite), match=r"(?i)unique|same object"), db.write() as session:
         session.add(Team(challenge_id=ids.challenge, name="BLUE", name_key="blue"))
 
 

@@ -59,7 +59,7 @@ def is_rescoring_due(session: ReadSession) -> bool:
 def claim_rescoring_group(session: WriteSession, lease: timedelta | None) -> RescoringGroup | None:
     """Take the next tasks that belong together; None when there are none."""
     taken = rescoring_tasks.claim(
-        session, SCORER_VERSION, most=MAX_GROUP_TASKS, most_bytes=MAX_GROUP_BYTES, lease=lease
+        session, SCORER_VERSION, max_tasks=MAX_GROUP_TASKS, max_bytes=MAX_GROUP_BYTES, lease=lease
     )
     if not taken:
         return None

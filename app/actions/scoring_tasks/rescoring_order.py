@@ -128,7 +128,7 @@ def _reset_and_queue_task(
     if submission.status == "failed":
         submission.status, submission.failure, submission.finished_at = "queued", None, None
         task.priority, task.failure = SUBMISSION_PRIORITY, None
-        task.lane, task.sublane = lane.name, lane.part
+        task.lane, task.sublane = lane.name, lane.sublane
         task.turn, task.subturn = fair_scheduling.take_turn(session, lane)
         task.ticket = id_at(clock.steady(session))
         board_invalidation.invalidate(session, board_invalidation.waiting_tag(submission.phase_id))

@@ -1,4 +1,4 @@
-"""Read submissions: their state, problems and scores, as far as the reader may see them."""
+"""Read submissions: their status, problems and scores, limited to what the reader may see."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -40,34 +40,34 @@ class LastRescoring:
 
 @dataclass(frozen=True, slots=True)
 class SubmissionView:
-    """A submission as its reader sees it; the object itself belongs to no session."""
+    """A submission as its reader sees it; the object belongs to no session."""
 
     submission: Submission
     is_file_visible: (
-        bool  # whether what its file is, and what is wrong with it, may be read: all but what an organizer sent
+        bool  # whether format and problems of the file are shown; not to a team for whom an organizer sent it
     )
     challenge: str
     phase: str
     queue_position: int | None
     scores: dict[str, dict[str, Any]]
-    splits: dict[str, dict[str, dict[str, Any]]] | None  # organizers see every split
+    splits: dict[str, dict[str, dict[str, Any]]] | None  # all of them, for organizers only
     split: str | None
     gold_version: int | None
     recipe_version: int | None
     organizer: bool
-    scored: bool  # whether there are scores in force, whoever may read them
-    rerun: LastRescoring | None = None  # organizers see it
+    scored: bool  # whether there are current scores, even if this reader may not see them
+    rerun: LastRescoring | None = None  # for organizers only
 
     @property
     def total(self) -> dict[str, int]:
-        """The problems of the file per code."""
+        """Problems in the file, counted by code."""
         return {
             code: count for code, count in self.submission.problem_totals.items() if code != submissions.TOTALS_AT_LEAST
         }
 
     @property
     def at_least(self) -> bool:
-        """Whether the file has so many problems at least, as reading stopped before its end."""
+        """Whether the counts are lower bounds, because reading stopped before the end of the file."""
         return submissions.TOTALS_AT_LEAST in self.submission.problem_totals
 
 
@@ -76,13 +76,13 @@ def read_submission(session: ReadSession, caller: Caller, submission_id: str) ->
 
     Raises InsufficientScope for a token that may not read.
     """
-    found = read_submission_status(session, caller, submission_id)
+    view = read_submission_status(session, caller, submission_id)
     require_scope(caller, "read")
-    return found
+    return view
 
 
 def load_downloadable_submission(session: ReadSession, caller: Caller, submission_id: str) -> Submission:
-    """The submission whose file is to be sent; raises NotFound, and Forbidden for one that an organizer sent for the team."""
+    """The submission whose file is to be sent; raises NotFound, and Forbidden for a file that an organizer sent."""
     submission, _, organizer = load_visible_submission(session, caller, submission_id)
     require_scope(caller, "read")
     if submission.on_behalf and not organizer:
@@ -94,86 +94,72 @@ def load_downloadable_submission(session: ReadSession, caller: Caller, submissio
 
 
 def read_submission_status(session: ReadSession, caller: Caller, submission_id: str) -> SubmissionView:
-    """One submission for whoever sent it: with a token that may not read, without scores; raises NotFound."""
+    """One submission for its sender; a token without the scope to read gets no scores; raises NotFound."""
     found = submission_details.load_submission_details(session, [submission_id], caller.user_id)
     if caller.user_id is None or submission_id not in found:
         raise NotFound
-    row = found[submission_id]
-    around = row.context
-    own = around.registered_team == row.submission.team_id and around.registration != "pending"
-    return _submission_view(
-        session, caller, row, organizer=can_read_as_organizer(caller, effective_role(caller, around.role), own=own)
-    )
+    details = found[submission_id]
+    context = details.context
+    own = context.team_id == details.submission.team_id and context.registration != "pending"
+    organizer = can_read_as_organizer(caller, effective_role(caller, context.role), own=own)
+    return submission_view(session, caller, details, organizer=organizer)
 
 
 def current_submission_view(
     session: ReadSession, caller: Caller, submission_id: str, *, organizer: bool
 ) -> SubmissionView:
-    """A submission that the caller may see, as it stands in this transaction."""
-    return _submission_view(
-        session,
-        caller,
-        submission_details.load_submission_details(session, [submission_id], caller.user_id)[submission_id],
-        organizer=organizer,
-    )
+    """A submission that the caller may see, in its state within this transaction."""
+    details = submission_details.load_submission_details(session, [submission_id], caller.user_id)
+    return submission_view(session, caller, details[submission_id], organizer=organizer)
 
 
-def _submission_view(
-    session: ReadSession, caller: Caller, row: SubmissionDetails, *, organizer: bool
+def submission_view(
+    session: ReadSession, caller: Caller, details: SubmissionDetails, *, organizer: bool
 ) -> SubmissionView:
     """The submission with the scores that this reader may see."""
-    around = row.context
-    shown = _visible_scores(row, organizer=organizer)
-    split = (
-        None if around.has_splits is None else current_split(has_splits=around.has_splits, released=around.released_at)
-    )
-    allowed = organizer or (can_read(caller) and "scores" in around.reports)
+    submission, context = details.submission, details.context
+    score_view = ScoreView(organizer=organizer, digits=None if organizer else disclosed_digits(context.recipe))
+    shown = {split: score_view.metrics(metrics) for split, metrics in details.scores.items()}
+    split = None
+    if context.has_splits is not None:
+        split = current_split(has_splits=context.has_splits, released=context.released_at)
+    allowed = organizer or (can_read(caller) and "scores" in context.reports)
     return SubmissionView(
-        submission=row.submission,
-        is_file_visible=organizer or not row.submission.on_behalf,
-        challenge=around.challenge,
-        phase=around.phase,
-        queue_position=_queue_position(session, row),
+        submission=submission,
+        is_file_visible=organizer or not submission.on_behalf,
+        challenge=context.challenge,
+        phase=context.phase,
+        queue_position=_queue_position(session, details),
         scores=shown.get(split or "", {}) if allowed else {},
         splits=shown if organizer else None,
         split=split,
-        gold_version=around.gold_version,
-        recipe_version=around.recipe_version,
+        gold_version=context.gold_version,
+        recipe_version=context.recipe_version,
         organizer=organizer,
-        scored=bool(row.scores),
-        rerun=_last_rescoring(row) if organizer else None,
+        scored=bool(details.scores),
+        rerun=_last_rescoring(details) if organizer else None,
     )
 
 
-def _queue_position(session: ReadSession, row: SubmissionDetails) -> int | None:
-    """Where it stands in the line; what is done to a submission that has its status is to compare, and is in no line."""
-    around = row.context
-    if around.task_id is None or around.task_priority is None or around.task_status != "queued":
+def _queue_position(session: ReadSession, details: SubmissionDetails) -> int | None:
+    """The position in the queue; None for a rescoring task, which is in no fair order and only compares values."""
+    task = details.task
+    if task is None or task.status != "queued" or task.priority >= RESCORING_PRIORITY:
         return None
-    if row.submission.status not in {"queued", "running"}:
+    if details.submission.status not in {"queued", "running"}:
         return None
-    return (
-        fair_scheduling.queue_position(session, around.task_id) if around.task_priority < RESCORING_PRIORITY else None
-    )
+    return fair_scheduling.queue_position(session, task.id)
 
 
-def _last_rescoring(row: SubmissionDetails) -> LastRescoring | None:
-    """What scoring it again came to, if that was done."""
-    around, status = row.context, row.submission.status
-    if around.task_status is None or status in {"queued", "running"}:
+def _last_rescoring(details: SubmissionDetails) -> LastRescoring | None:
+    """The state or result of the newest rescoring; None if the submission was never scored again."""
+    task, status = details.task, details.submission.status
+    if task is None or status in {"queued", "running"}:
         return None
-    again = around.compared_at is not None or around.task_status in {"queued", "running"}
-    again |= around.task_status == "failed" and status == "finished"
-    if not again:
+    rescored = task.compared_at is not None or task.status in {"queued", "running"}
+    if not (rescored or (task.status == "failed" and status == "finished")):
         return None
-    return LastRescoring(
-        around.task_status, around.task_scorer_version or 0, around.compared_at, around.difference, around.task_failure
-    )
-
-
-def _visible_scores(row: SubmissionDetails, *, organizer: bool) -> dict[str, dict[str, dict[str, Any]]]:
-    view = ScoreView(organizer=organizer, digits=None if organizer else disclosed_digits(row.context.recipe))
-    return {split: view.metrics(metrics) for split, metrics in row.scores.items()}
+    return LastRescoring(task.status, task.scorer_version, task.compared_at, task.difference, task.failure)
 
 
 def list_submissions(
@@ -184,15 +170,17 @@ def list_submissions(
     require_scope(caller, "read")
     organizer = is_organizer(session, caller, phase.challenge)
     team_id = None if organizer else own_team_id(session, caller, phase)
-    rows, later = paging.page(
-        session, submissions.phase_submissions(phase.id, team_id), Submission, limit=limit, cursor=cursor
-    )
-    found = submission_details.load_submission_details(session, [row.id for row in rows], caller.user_id)
-    return [_submission_view(session, caller, found[row.id], organizer=organizer) for row in rows], later
+    query = submissions.phase_submissions(phase.id, team_id)
+    rows, next_cursor = paging.page(session, query, Submission, limit=limit, cursor=cursor)
+    details = submission_details.load_submission_details(session, [row.id for row in rows], caller.user_id)
+    return [submission_view(session, caller, details[row.id], organizer=organizer) for row in rows], next_cursor
 
 
 def own_team_id(session: ReadSession, caller: Caller, phase: Phase) -> str:
-    """The id of the caller's team, barred or not: what it sent stays its own; raises NotRegistered, RegistrationPending."""
+    """The id of the caller's team; raises NotRegistered, RegistrationPending.
+
+    A barred team keeps access to what it submitted.
+    """
     registration = teams.registration_of(session, phase.challenge_id, require_scope(caller, "read"))
     if registration is None:
         raise NotRegistered
@@ -202,15 +190,17 @@ def own_team_id(session: ReadSession, caller: Caller, phase: Phase) -> str:
 
 
 def select_final(session: WriteSession, caller: Caller, submission_id: str, *, selected: bool) -> SubmissionView:
-    """Mark or unmark a submission as one that shall count; for members of its team, until the phase closes.
+    """Select a submission to be ranked, or clear the selection; for members of its team, until the phase closes.
 
-    One that is still in the queue may be chosen too: how long scoring takes must not decide what a team may choose.
+    A queued submission can be selected too: the time that scoring takes must not limit a team's choice.
     """
     submission, phase, organizer = load_visible_submission(session, caller, submission_id)
     locks.challenge(session, phase.challenge.slug, shared=True)
-    if session.get(Phase, phase.id, populate_existing=True) is None:  # closed or deleted while this waited
+    # While this waited for the lock, the phase may have been deleted or its window changed.
+    if session.get(Phase, phase.id, populate_existing=True) is None:
         raise NotFound
-    # It may have been settled since it was read: as it was then, no board would be told of the choice.
+    # A worker may have settled the submission since it was read. With the stale status the change would
+    # invalidate no board, so the row is locked and read again.
     session.refresh(submission, with_for_update={"of": Submission, "key_share": True})
     require_scope(caller, "submit")
     if not can_edit(session, caller, phase.challenge):

@@ -1,1 +1,1 @@
-"""Queries, one module per noun; they run in a session of the caller and never commit."""
+"""Queries, one module per topic; they run in the caller's session and never commit."""

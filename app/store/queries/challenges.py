@@ -9,14 +9,14 @@ from app.store.tables import Challenge, Organizer, Phase, Recipe, Registration, 
 
 
 def by_slug(session: ReadSession, slug: str) -> Challenge | None:
-    """The challenge of this slug."""
+    """The challenge with this slug."""
     return session.scalar(select(Challenge).where(Challenge.slug == slug))
 
 
 def visible_to(user_id: str | None, *, admin: bool, organizes: bool, joins: bool) -> Select[Challenge]:
-    """Challenges that a caller may see in a list: published public ones, and those the caller has a part in.
+    """Challenges in a caller's list: published public ones, and those that the caller organizes or has joined.
 
-    The roles of an organizer count where `organizes` is true, memberships where `joins` is.
+    Roles of an organizer count if `organizes` is true, memberships if `joins` is: the scopes of the token decide.
     """
     if admin:
         return select(Challenge)
@@ -26,8 +26,8 @@ def visible_to(user_id: str | None, *, admin: bool, organizes: bool, joins: bool
     organized = select(Organizer.challenge_id).where(Organizer.user_id == user_id)
     joined = select(Registration.challenge_id).where(Registration.user_id == user_id, Registration.status == "approved")
     member = (Challenge.status == "published") & Challenge.id.in_(joined)
-    seen = [public, *([member] if joins else []), *([Challenge.id.in_(organized)] if organizes else [])]
-    return select(Challenge).where(or_(*seen))
+    visible = [public, *([member] if joins else []), *([Challenge.id.in_(organized)] if organizes else [])]
+    return select(Challenge).where(or_(*visible))
 
 
 def role_of(session: ReadSession, challenge_id: str, user_id: str) -> str | None:
@@ -51,15 +51,14 @@ def organizers_of(session: ReadSession, challenge_id: str) -> list[Organizer]:
 
 
 def active_recipe(session: ReadSession, challenge_id: str) -> Recipe:
-    """The recipe in force."""
+    """The active recipe."""
     return session.scalars(select(Recipe).where(Recipe.challenge_id == challenge_id, Recipe.status == "active")).one()
 
 
 def recipes_of(session: ReadSession, challenge_id: str) -> list[Recipe]:
-    """All versions, newest first."""
-    return list(
-        session.scalars(select(Recipe).where(Recipe.challenge_id == challenge_id).order_by(Recipe.version.desc()))
-    )
+    """All versions of the recipe, newest first."""
+    query = select(Recipe).where(Recipe.challenge_id == challenge_id)
+    return list(session.scalars(query.order_by(Recipe.version.desc())))
 
 
 def has_submissions(session: ReadSession, challenge_id: str) -> bool:
@@ -69,33 +68,32 @@ def has_submissions(session: ReadSession, challenge_id: str) -> bool:
 
 
 def phases_of(session: ReadSession, challenge_id: str) -> list[Phase]:
-    """All phases in their order."""
-    return list(
-        session.scalars(select(Phase).where(Phase.challenge_id == challenge_id).order_by(Phase.position, Phase.id))
-    )
+    """All phases, in their order."""
+    query = select(Phase).where(Phase.challenge_id == challenge_id)
+    return list(session.scalars(query.order_by(Phase.position, Phase.id)))
 
 
 def phase_by_slug(session: ReadSession, challenge_id: str, slug: str) -> Phase | None:
-    """One phase."""
+    """The phase with this slug."""
     return session.scalar(select(Phase).where(Phase.challenge_id == challenge_id, Phase.slug == slug))
 
 
 def next_position(session: ReadSession, challenge_id: str) -> int:
-    """The place of a phase added at the end."""
+    """The position of a phase appended at the end."""
     last = session.scalar(select(func.max(Phase.position)).where(Phase.challenge_id == challenge_id))
     return 0 if last is None else last + 1
 
 
 def open_phases(session: ReadSession, challenge_id: str, now: datetime) -> list[Phase]:
-    """The phases whose window holds this moment."""
+    """The phases that are open now."""
     return [phase for phase in phases_of(session, challenge_id) if is_open(phase, now)]
 
 
 def is_open(phase: Phase, now: datetime) -> bool:
-    """Whether the window [opens_at, closes_at) holds this moment."""
+    """Whether the window [opens_at, closes_at) contains this time."""
     return is_within_window(phase.opens_at, phase.closes_at, now)
 
 
 def is_within_window(opens_at: datetime, closes_at: datetime | None, now: datetime) -> bool:
-    """Whether [opens_at, closes_at) holds this moment."""
+    """Whether [opens_at, closes_at) contains this time."""
     return opens_at <= now and (closes_at is None or now < closes_at)

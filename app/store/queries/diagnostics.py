@@ -1,4 +1,4 @@
-"""Queries of whoever checks an installation: the work list, what failed, and which files there must be."""
+"""Queries for checks of an installation: the work list, recent failures, referenced files."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from app.task_priorities import RESCORING_PRIORITY
 
 @dataclass(frozen=True, slots=True)
 class WorkListStatus:
-    """The work list at a moment; `oldest` is how long the oldest new submission that may start has waited."""
+    """The work list now; `oldest` is how long the oldest new submission that may start has waited."""
 
     queued: int
     running: int
@@ -25,7 +25,7 @@ class WorkListStatus:
 
 @dataclass(frozen=True, slots=True)
 class ReferencedFile:
-    """A file that a row names."""
+    """A file that a row refers to."""
 
     key: str
     sha256: str
@@ -33,7 +33,7 @@ class ReferencedFile:
 
 
 def work_list_status(session: ReadSession) -> WorkListStatus:
-    """What waits and what is at work."""
+    """Numbers of queued, running and expired tasks, and the longest wait."""
     now = clock.now(session)
     counts = session.execute(select(ScoreTask.status, func.count()).group_by(ScoreTask.status))
     by_status = {status: count for status, count in counts}  # noqa: C416 - a row is no pair to the type checker
@@ -49,20 +49,20 @@ def work_list_status(session: ReadSession) -> WorkListStatus:
 
 
 def count_other_scorer_versions(session: ReadSession, scorer_version: int) -> tuple[int, int]:
-    """How many phases are in force at an older, and at a newer scorer version."""
+    """The numbers of phases with an older and with a newer scorer version."""
     counts = select(func.count(Phase.id))
     older = session.scalars(counts.where(Phase.scorer_version < scorer_version)).one()
     return older, session.scalars(counts.where(Phase.scorer_version > scorer_version)).one()
 
 
 def live_workers(session: ReadSession, lease: timedelta) -> list[WorkerRow]:
-    """The workers that gave a sign of life within their lease."""
+    """The workers whose last heartbeat is within their lease."""
     alive = WorkerRow.heartbeat_at > clock.steady(session) - lease
     return list(session.scalars(select(WorkerRow).where(alive).order_by(WorkerRow.name)))
 
 
 def recent_failures(session: ReadSession, span: timedelta) -> Counter[str]:
-    """How many submissions failed lately, by the code of the reason."""
+    """The numbers of submissions that failed within `span`, by reason code."""
     query = select(Submission.failure).where(
         Submission.status == "failed", Submission.finished_at >= clock.now(session) - span
     )
@@ -70,17 +70,17 @@ def recent_failures(session: ReadSession, span: timedelta) -> Counter[str]:
 
 
 def referenced_files(session: ReadSession, newest: int | None = None) -> list[ReferencedFile]:
-    """The files that rows name: all, or those of the newest rows of each kind."""
-    found: list[ReferencedFile] = []
+    """The files that rows refer to: all, or those of the `newest` rows of each table."""
+    files: list[ReferencedFile] = []
     for row in (Submission, GoldVersion):
         query = select(row.file_key, row.sha256, row.size).order_by(row.id.desc()).limit(newest)
-        found += [ReferencedFile(*columns) for columns in session.execute(query)]
-    return found
+        files += [ReferencedFile(*columns) for columns in session.execute(query)]
+    return files
 
 
 def unclosed_phases(session: ReadSession, now: datetime) -> list[Phase]:
-    """The phases of published challenges that have not closed."""
-    lasting = or_(Phase.closes_at.is_(None), Phase.closes_at > now)
+    """The phases of published challenges that have not closed yet."""
+    not_closed = or_(Phase.closes_at.is_(None), Phase.closes_at > now)
     query = select(Phase).join(Challenge, Challenge.id == Phase.challenge_id)
-    query = query.where(Challenge.status == "published", lasting)
+    query = query.where(Challenge.status == "published", not_closed)
     return list(session.scalars(query.order_by(Challenge.slug, Phase.position, Phase.id)))

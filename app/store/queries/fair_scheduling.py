@@ -1,12 +1,13 @@
-"""Whose turn it is: queued tasks go round robin over lanes, within a lane over its parts, and there the oldest first.
+"""The fair order of queued tasks: round robin over lanes, within a lane over sublanes, there the oldest first.
 
-Each participant has a lane, whose parts are the teams that he or she submits for; what organizers enter shares one lane,
-whose parts are the organizers. A task that is queued takes its lane's next free `turn`, the number of a round. The task
-with the smallest turn says which lane is next; which task of the lane that is, its `subturn` decides in the same way
-among the lane's parts. If that is another one, the two exchange turns: turns belong to the lane, not to the task.
+Each participant has a lane, with a sublane for each team that he or she submits for. Everything that organizers enter
+shares one lane, with a sublane per organizer. A queued task takes its lane's next free `turn`, the number of a round.
+The task with the smallest turn determines which lane is next. Within that lane the smallest `subturn` determines the
+task, in the same way among sublanes. If that is another task, the two swap turns: turns belong to the lane, not to the
+task.
 
-So a claim reads the first entries of two indexes, however many tasks wait. The condition of those indexes is written out
-in each statement: with parameters neither database would know that they apply.
+So a claim reads the first entries of two indexes, however many tasks wait. Each statement spells out the condition of
+these partial indexes: with bound parameters, neither database would know that they apply.
 """
 
 from dataclasses import dataclass
@@ -26,49 +27,49 @@ _ORGANIZERS = "organizers"
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """What takes turns with others like it, and the part of it that takes turns with its other parts."""
+    """The queue of one participant, or of all organizers, and the sublane of a task within it."""
 
     name: str
-    part: str
+    sublane: str
 
     @classmethod
     def of_participant(cls, user_id: str, team_id: str) -> "Lane":
-        """That of a user, in which each team has a part."""
+        """The lane of a user, with a sublane per team."""
         return cls(user_id, team_id)
 
     @classmethod
     def of_organizer(cls, user_id: str) -> "Lane":
-        """The one of all that organizers enter or order: baselines, entries on behalf of teams, failed ones again."""
+        """The shared lane of what organizers enter or order: baselines, entries for teams, failures scored again."""
         return cls(_ORGANIZERS, user_id)
 
 
 class TaskTurn(NamedTuple):
-    """Where a task stands: the round of its lane, and the round of its part within the lane."""
+    """The round of a task's lane, and the round of its sublane within the lane."""
 
     turn: int
     subturn: int
 
 
 class ChosenTask(NamedTuple):
-    """The task whose turn it is, and the one of its lane that holds this turn."""
+    """The next task, and the task of its lane that holds the smallest turn."""
 
     task: Row[Any]
     holder: Row[Any]
 
 
-_LANE_STATE = """
+_LANE_ROUNDS = """
     SELECT (SELECT max(served_turn) FROM score_tasks {served} WHERE served_turn IS NOT NULL) AS served,
            (SELECT max(turn) FROM score_tasks {lane} WHERE {waiting} AND lane = :lane) AS last,
-           (SELECT min(subturn) FROM score_tasks {subturn} WHERE {waiting} AND lane = :lane) AS part_first,
-           (SELECT max(subturn) FROM score_tasks {sublane} WHERE {waiting} AND lane = :lane AND sublane = :part)
-               AS part_last
+           (SELECT min(subturn) FROM score_tasks {subturn} WHERE {waiting} AND lane = :lane) AS first_subturn,
+           (SELECT max(subturn) FROM score_tasks {sublane} WHERE {waiting} AND lane = :lane AND sublane = :sublane)
+               AS last_subturn
 """
 _JUST_SERVED = """
     SELECT 1 FROM score_tasks {served} WHERE served_turn IS NOT NULL AND served_turn >= :turn AND lane = :lane
     ORDER BY served_turn DESC LIMIT 1
 """
-"""Whether a lane was served in the last round that was. By the order, PostgreSQL follows the index also where it takes
-nearly all rows to be of this lane and round, and would read them all."""
+"""Whether the lane was served in the latest round. ORDER BY makes PostgreSQL use the index even if its statistics say
+that nearly all rows are of this lane and round; otherwise it would read them all."""
 _COLUMNS = "SELECT id, attempt, submission_id, turn, ticket, lane, priority FROM score_tasks"
 _DUE = "{waiting} AND scorer_version = :scorer AND (not_before IS NULL OR not_before <= :moment)"
 _HEAD = f"{_COLUMNS} {{turn}} WHERE {_DUE} ORDER BY priority, turn, ticket LIMIT 1 {{locked}}"
@@ -84,17 +85,18 @@ _CLOSE_GAP = """
 _SET_TURN = (
     update(ScoreTask.__table__)
     .where(ScoreTask.id == bindparam("task"))
-    .values(turn=bindparam("given"), ticket=bindparam("with_ticket"))
+    .values(turn=bindparam("new_turn"), ticket=bindparam("new_ticket"))
 )
+# The n-th task of a lane by subturn is served with the n-th turn of the lane.
 _SAME_LANE = "{waiting} AND lane = my_lane AND priority = my_priority"
 _EFFECTIVE_TURN = f"""
-    WITH mine AS (
+    WITH own AS (
         SELECT id AS my_id, lane AS my_lane, priority AS my_priority, subturn AS my_subturn
         FROM score_tasks WHERE id = :id AND {{waiting}}
     )
-    SELECT priority, turn, ticket FROM mine CROSS JOIN score_tasks {{lane}} WHERE {_SAME_LANE}
+    SELECT priority, turn, ticket FROM own CROSS JOIN score_tasks {{lane}} WHERE {_SAME_LANE}
     ORDER BY turn, ticket LIMIT 1 OFFSET (
-        SELECT count(*) FROM mine CROSS JOIN score_tasks {{subturn}}
+        SELECT count(*) FROM own CROSS JOIN score_tasks {{subturn}}
         WHERE {_SAME_LANE} AND (subturn, id) < (my_subturn, my_id)
     )
 """  # noqa: S608 - constants
@@ -106,100 +108,105 @@ _MOMENT: BindParameter[Any] = bindparam("moment", type_=ScoreTask.not_before.typ
 
 
 def _statements(dialect: str) -> dict[str, TextClause]:
-    """The statements for this kind of database. SQLite is told which index to follow: it would sort all that wait."""
-    names = ("turn", "lane", "subturn", "sublane", "served")
-    own = {name: f"INDEXED BY ix_score_tasks_{name}" if dialect == "sqlite" else "" for name in names}
-    own |= {"waiting": WAITING_CONDITION, "locked": "" if dialect == "sqlite" else "FOR UPDATE SKIP LOCKED"}
-    statements = {"standing": _LANE_STATE, "just": _JUST_SERVED, "head": _HEAD, "in_lane": _IN_LANE, "gap": _CLOSE_GAP}
-    statements |= {"held": _EFFECTIVE_TURN, "ahead": _AHEAD}
-    made = {name: text(statement.format(**own)) for name, statement in statements.items()}
-    return made | {name: made[name].bindparams(_MOMENT) for name in ("head", "in_lane")}
+    """The statements for a dialect. On SQLite they name their index; otherwise it would sort all waiting tasks.
+
+    SKIP LOCKED passes over tasks that other workers are claiming now, so that claims do not wait for each other.
+    """
+    indexes = ("turn", "lane", "subturn", "sublane", "served")
+    words = {name: f"INDEXED BY ix_score_tasks_{name}" if dialect == "sqlite" else "" for name in indexes}
+    words |= {"waiting": WAITING_CONDITION, "locked": "" if dialect == "sqlite" else "FOR UPDATE SKIP LOCKED"}
+    templates = {"lane_rounds": _LANE_ROUNDS, "just_served": _JUST_SERVED, "head": _HEAD, "in_lane": _IN_LANE}
+    templates |= {"close_gap": _CLOSE_GAP, "effective_turn": _EFFECTIVE_TURN, "ahead": _AHEAD}
+    statements = {name: text(template.format(**words)) for name, template in templates.items()}
+    return statements | {name: statements[name].bindparams(_MOMENT) for name in ("head", "in_lane")}
 
 
 _SQL = {dialect: _statements(dialect) for dialect in ("sqlite", "postgresql")}
-# Until PostgreSQL has counted rows that came in a gust it takes them for few, and would sort them all for each claim.
+# Until PostgreSQL has analyzed a burst of new rows, it expects few and would sort them all for each claim.
 _DISABLE_SORT = text(
     "SELECT set_config('enable_sort', 'off', true), set_config('enable_incremental_sort', 'off', true)"
 )
 
 
 def lane_of(session: ReadSession, submission_id: str) -> Lane:
-    """The lane that an earlier task of the submission had; of the first one, that of whoever sent it."""
+    """The lane of the newest earlier task of the submission; for its first task, the lane of its sender."""
     task = ScoreTask.__table__.c
     earlier = select(task.lane, task.sublane).where(task.submission_id == submission_id, task.lane != "")
-    found = session.execute(earlier.order_by(task.id.desc()).limit(1)).one_or_none()
-    if found is None:
-        sent = select(Submission.user_id, Submission.team_id).where(Submission.id == submission_id)
-        found = session.execute(sent).one()
-    return Lane(*found)
+    row = session.execute(earlier.order_by(task.id.desc()).limit(1)).one_or_none()
+    if row is None:
+        sender = select(Submission.user_id, Submission.team_id).where(Submission.id == submission_id)
+        row = session.execute(sender).one()
+    return Lane(*row)
 
 
 def is_in_organizers_lane(task: Row[Any]) -> bool:
-    """Whether a task is in the lane of all that organizers enter or order."""
+    """Whether a task is in the shared lane of the organizers."""
     return bool(task.lane == _ORGANIZERS)
 
 
 def take_turn(session: WriteSession, lane: Lane) -> TaskTurn:
-    """The next free place in this lane, held until the transaction ends.
+    """The next free turn of this lane; the lane stays locked until the transaction ends.
 
-    A lane that waits for nothing begins with the round that is being served, or with the one after it if it was served
-    in that one: who comes new waits for no backlog, and who comes again does not overtake those who wait.
+    A lane without waiting tasks starts with the current round, or with the next one if it was already served in the
+    current round. So a new participant does not wait for the backlog, and one who returns does not overtake others.
     """
     locks.lane(session, lane.name)
-    connection, said = session.connection(), _SQL[session.get_bind().dialect.name]
-    row = connection.execute(said["standing"], {"lane": lane.name, "part": lane.part}).one()
+    connection, statements = session.connection(), _SQL[session.get_bind().dialect.name]
+    row = connection.execute(statements["lane_rounds"], {"lane": lane.name, "sublane": lane.sublane}).one()
     turn = row.served or 0
     if row.last is not None and row.last >= turn:
         turn = row.last + 1
     elif row.served is not None:
-        turn += connection.execute(said["just"], {"turn": turn, "lane": lane.name}).first() is not None
-    subturn = max(row.part_first or 0, 0 if row.part_last is None else row.part_last + 1)
+        turn += connection.execute(statements["just_served"], {"turn": turn, "lane": lane.name}).first() is not None
+    subturn = max(row.first_subturn or 0, 0 if row.last_subturn is None else row.last_subturn + 1)
     return TaskTurn(turn, subturn)
 
 
 def take_another_turn(session: WriteSession, task: ScoreTask) -> None:
-    """A task that had its turn and comes again takes another one of its lane; within the lane it stays where it was."""
+    """Give a requeued task a new turn of its lane; within the lane it keeps its subturn."""
     task.turn, task.ticket = take_turn(session, Lane(task.lane, task.sublane)).turn, id_at(clock.steady(session))
 
 
 def choose_task(session: WriteSession, scorer_version: int, moment: datetime) -> ChosenTask | None:
-    """The due task whose turn it is, locked; what others are claiming at this moment is passed over."""
+    """The next due task in fair order, locked; None if there is none."""
     connection, dialect = session.connection(), session.get_bind().dialect.name
     if dialect == "postgresql":
         connection.execute(_DISABLE_SORT)
-    named = {"scorer": scorer_version, "moment": moment}
-    head = connection.execute(_SQL[dialect]["head"], named).one_or_none()
+    parameters = {"scorer": scorer_version, "moment": moment}
+    head = connection.execute(_SQL[dialect]["head"], parameters).one_or_none()
     if head is None:
         return None
-    named |= {"lane": head.lane, "priority": head.priority}
-    return ChosenTask(connection.execute(_SQL[dialect]["in_lane"], named).one(), head)
+    parameters |= {"lane": head.lane, "priority": head.priority}
+    # Never empty: this transaction holds the lock of `head`, which fulfils the condition itself.
+    return ChosenTask(connection.execute(_SQL[dialect]["in_lane"], parameters).one(), head)
 
 
 def swap_turns(session: WriteSession, chosen: ChosenTask) -> None:
-    """Let the chosen task have the turn that is due, and who held it have the other one."""
+    """Give the chosen task the smallest turn of its lane, and the holder of that turn the chosen task's one."""
     task, holder = chosen
     if task.id != holder.id:
-        given = [
-            {"task": one.id, "given": other.turn, "with_ticket": other.ticket}
-            for one, other in ((task, holder), (holder, task))
+        swapped = [
+            {"task": receiver.id, "new_turn": giver.turn, "new_ticket": giver.ticket}
+            for receiver, giver in ((task, holder), (holder, task))
         ]
-        session.connection().execute(_SET_TURN, given)
+        session.connection().execute(_SET_TURN, swapped)
 
 
 def release_turn(session: WriteSession, task: ScoreTask) -> None:
-    """A task that is not queued any more gives its turn back: the last of its lane takes it, so that none is left out."""
-    statement = _SQL[session.get_bind().dialect.name]["gap"]
+    """Pass the turn of a task that is no longer queued to the last task of its lane, so that the lane has no gap."""
+    statement = _SQL[session.get_bind().dialect.name]["close_gap"]
     session.connection().execute(statement, {"turn": task.turn, "ticket": task.ticket, "lane": task.lane})
 
 
 def queue_position(session: ReadSession, task_id: str) -> int | None:
-    """How many queued tasks go before a queued one if nothing more comes, plus one; None for one that waits no more.
+    """The position of a queued task, from 1, if no further tasks arrive; None for a task that is not queued any more.
 
-    A writer on PostgreSQL sees what others commit between its statements: a worker may have claimed the task just now.
+    A writer on PostgreSQL (READ COMMITTED) sees what others commit between its statements: a worker may just have
+    claimed the task.
     """
-    connection, said = session.connection(), _SQL[session.get_bind().dialect.name]
-    held = connection.execute(said["held"], {"id": task_id}).one_or_none()
-    if held is None:
+    connection, statements = session.connection(), _SQL[session.get_bind().dialect.name]
+    turn = connection.execute(statements["effective_turn"], {"id": task_id}).one_or_none()
+    if turn is None:
         return None
-    ahead: int = connection.execute(said["ahead"], held._asdict()).scalar_one()
+    ahead: int = connection.execute(statements["ahead"], turn._asdict()).scalar_one()
     return ahead + 1

@@ -2,50 +2,47 @@
 
 from datetime import datetime
 
-from sqlalchemy import func, select
+from sqlalchemy import Select, func, select
 
 from app.store.session import ReadSession
 from app.store.tables import GoldVersion, Phase
 
 
 def active(session: ReadSession, phase_id: str) -> GoldVersion | None:
-    """The gold in force."""
+    """The active gold."""
     return session.scalar(select(GoldVersion).where(GoldVersion.phase_id == phase_id, GoldVersion.status == "active"))
 
 
 def versions(session: ReadSession, phase_id: str) -> list[GoldVersion]:
     """All versions, newest first."""
-    return list(
-        session.scalars(
-            select(GoldVersion).where(GoldVersion.phase_id == phase_id).order_by(GoldVersion.version.desc())
-        )
-    )
+    query = select(GoldVersion).where(GoldVersion.phase_id == phase_id)
+    return list(session.scalars(query.order_by(GoldVersion.version.desc())))
 
 
 def by_version(session: ReadSession, phase_id: str, version: int) -> GoldVersion | None:
-    """One version."""
+    """The gold with this version number."""
     return session.scalar(select(GoldVersion).where(GoldVersion.phase_id == phase_id, GoldVersion.version == version))
 
 
-def has_inferred_classes(session: ReadSession, challenge_id: str) -> bool:
-    """Whether labels of gold that was put in force became the classes of the challenge, for nobody had declared any."""
-    query = (
+def _versions_of_challenge(challenge_id: str) -> Select[str]:
+    return (
         select(GoldVersion.id).join(Phase, Phase.id == GoldVersion.phase_id).where(Phase.challenge_id == challenge_id)
     )
-    named = query.where(GoldVersion.activated_at.is_not(None), GoldVersion.classes_declared.is_(False))
-    return session.scalar(named.limit(1)) is not None
+
+
+def has_inferred_classes(session: ReadSession, challenge_id: str) -> bool:
+    """Whether gold that was activated defined the classes of the challenge, since nobody had declared any."""
+    inferred = GoldVersion.activated_at.is_not(None) & GoldVersion.classes_declared.is_(False)
+    return session.scalar(_versions_of_challenge(challenge_id).where(inferred).limit(1)) is not None
 
 
 def has_opened(session: ReadSession, challenge_id: str, now: datetime) -> bool:
-    """Whether a phase with gold in force has opened."""
-    query = (
-        select(GoldVersion.id).join(Phase, Phase.id == GoldVersion.phase_id).where(Phase.challenge_id == challenge_id)
-    )
-    begun = query.where(GoldVersion.status == "active", Phase.opens_at <= now)
-    return session.scalar(begun.limit(1)) is not None
+    """Whether a phase with active gold has opened."""
+    opened = (GoldVersion.status == "active") & (Phase.opens_at <= now)
+    return session.scalar(_versions_of_challenge(challenge_id).where(opened).limit(1)) is not None
 
 
 def next_version(session: ReadSession, phase_id: str) -> int:
-    """The number of the next upload."""
+    """The version number of the next upload."""
     last = session.scalar(select(func.max(GoldVersion.version)).where(GoldVersion.phase_id == phase_id))
     return 1 if last is None else last + 1

@@ -1,4 +1,4 @@
-"""Keyset pages: newest first, the cursor is the id of the last row shown."""
+"""Keyset pagination: newest first; the cursor is the id of the last row returned."""
 
 import re
 from typing import TypeVar
@@ -17,7 +17,7 @@ CURSOR_PATTERN = re.compile(r"[0-9a-f]{32}")
 def page(
     session: ReadSession, query: Select[Row], table: type[Row], *, limit: int, cursor: str | None
 ) -> tuple[list[Row], str | None]:
-    """Up to `limit` rows after the cursor and the next cursor, None at the end; raises errors.BadCursor."""
+    """Up to `limit` rows after the cursor, and the next cursor, None at the end; raises errors.BadCursor."""
     column = table.__table__.c.id
     if cursor is not None:
         if not CURSOR_PATTERN.fullmatch(cursor):

@@ -1,25 +1,25 @@
-"""The quota ledger: what a team has used, from its entries alone."""
+"""The quota ledger: what a team has used is computed from its entries alone."""
 
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Insert, Select, bindparam, case, delete, exists, func, insert, select
+from sqlalchemy import ColumnElement, Insert, Select, bindparam, case, delete, exists, func, insert, select
 
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import QuotaEntry, Submission
 from app.store.types import new_id, utcnow
 
 FAILURES_COUNTED_AS_INVALID = ("cpu_limit", "time_limit", "memory_limit", "aborted")
-"""Failures that a file brings about: no charge, but they count as invalid, or such files could be sent for ever."""
+"""Failures caused by the file: no charge, but they count as invalid, or such files could be sent without limit."""
 CANCELLED = "cancelled"
-"""By its own team: no charge, but it counts as invalid, or files could be sent and given up for ever."""
+"""Cancelled by its team: no charge, but it counts as invalid, or files could be sent and cancelled without limit."""
 INVALID_REASONS = ("rejected", CANCELLED, *FAILURES_COUNTED_AS_INVALID)
 """The reasons in the ledger that count against `invalid_per_day`."""
 
 
 @dataclass(frozen=True, slots=True)
 class QuotaUsage:
-    """Submissions that count against each limit of the quota."""
+    """The numbers of submissions that count against each limit of the quota."""
 
     per_day: int
     total: int
@@ -28,7 +28,7 @@ class QuotaUsage:
 
 
 def usage(session: ReadSession, phase_id: str, team_id: str, day: str) -> QuotaUsage:
-    """What the team has used in the phase, and on this day of the challenge's calendar."""
+    """What the team has used in the phase, in total and on this day of the challenge's calendar."""
     names = {"phase_id": phase_id, "team_id": team_id, "day": day}
     row = session.connection().execute(_USAGE_QUERY, names).one()
     return QuotaUsage(per_day=int(row[1]), total=int(row[0]), concurrent=int(row[3]), invalid_per_day=int(row[2]))
@@ -38,13 +38,13 @@ def _usage_query() -> Select[Any]:
     kind, reason = QuotaEntry.__table__.c.kind, QuotaEntry.__table__.c.reason
     today = QuotaEntry.__table__.c.day == bindparam("day")
     weight = case((kind == "reserve", 1), (kind == "refund", -1), else_=0)
-    at_work = case((kind == "reserve", 1), else_=-1)  # a charge or a refund ends what was reserved
+    unsettled = case((kind == "reserve", 1), else_=-1)  # a charge or a refund settles a reservation
     invalid = (kind == "refund") & reason.in_(INVALID_REASONS)
     return select(
         func.coalesce(func.sum(weight), 0),
         func.coalesce(func.sum(case((today, weight), else_=0)), 0),
         func.coalesce(func.sum(case((invalid & today, 1), else_=0)), 0),
-        func.coalesce(func.sum(at_work), 0),
+        func.coalesce(func.sum(unsettled), 0),
     ).where(
         QuotaEntry.__table__.c.phase_id == bindparam("phase_id"),
         QuotaEntry.__table__.c.team_id == bindparam("team_id"),
@@ -56,21 +56,21 @@ _USAGE_QUERY = _usage_query()
 
 def entries(session: ReadSession, phase_id: str, team_id: str) -> list[QuotaEntry]:
     """The team's ledger in the phase, newest first, at most 200 entries."""
-    mine = (QuotaEntry.phase_id == phase_id) & (QuotaEntry.team_id == team_id)
-    return list(session.scalars(select(QuotaEntry).where(mine).order_by(QuotaEntry.id.desc()).limit(200)))
+    query = select(QuotaEntry).where(QuotaEntry.phase_id == phase_id, QuotaEntry.team_id == team_id)
+    return list(session.scalars(query.order_by(QuotaEntry.id.desc()).limit(200)))
 
 
 def reserve(session: WriteSession, submission: Submission, day: str) -> None:
-    """Take one from the quota at admission."""
+    """Reserve one submission of the quota at admission."""
     entry = _entry_values(submission.id) | {"phase_id": submission.phase_id, "team_id": submission.team_id, "day": day}
     session.connection().execute(_RESERVE, entry | {"kind": "reserve", "reason": "admitted"})
 
 
 def settle(session: WriteSession, submission_id: str, ended: str, failure: str | None = None) -> None:
-    """Charge a submission that `ended` as finished; give back one that was rejected, failed, cancelled or taken out.
+    """Charge a submission that `ended` as finished; refund one that was rejected, failed or cancelled.
 
-    `failure` is the code of what failed; the ledger names it where it counts.
-    Organizers' entries are never charged: where nothing was reserved nothing is written.
+    `failure` is the code of a failure; the ledger records it if it counts as invalid. Entries of organizers have no
+    reservation, so nothing is written for them.
     """
     kind = "charge" if ended == "finished" else "refund"
     reason = failure if failure in FAILURES_COUNTED_AS_INVALID else ended
@@ -78,15 +78,17 @@ def settle(session: WriteSession, submission_id: str, ended: str, failure: str |
 
 
 def refunded_day(session: ReadSession, submission_id: str) -> str | None:
-    """The day whose quota a submission was taken from that has been given back; None where nothing was."""
-    given_back = (QuotaEntry.submission_id == submission_id) & (QuotaEntry.kind == "refund")
-    return session.scalar(select(QuotaEntry.day).where(given_back))
+    """The day of a submission's refunded reservation; None if there was no refund."""
+    return session.scalar(select(QuotaEntry.day).where(_is_refund_of(submission_id)))
 
 
 def cancel_refund(session: WriteSession, submission_id: str) -> None:
-    """A submission that was given back is to be scored after all: its reservation stands again."""
-    given_back = (QuotaEntry.submission_id == submission_id) & (QuotaEntry.kind == "refund")
-    session.execute(delete(QuotaEntry).where(given_back))
+    """Delete the refund of a submission that is to be scored after all; its reservation counts again."""
+    session.execute(delete(QuotaEntry).where(_is_refund_of(submission_id)))
+
+
+def _is_refund_of(submission_id: str) -> ColumnElement[bool]:
+    return (QuotaEntry.submission_id == submission_id) & (QuotaEntry.kind == "refund")
 
 
 def _entry_values(submission_id: str) -> dict[str, Any]:
@@ -94,14 +96,14 @@ def _entry_values(submission_id: str) -> dict[str, Any]:
 
 
 def _settle_statement() -> Insert:
-    """The opposite entry to a reservation that has none, in its phase, team and day."""
+    """Insert the counterpart of a reservation that has none, with its phase, team and day."""
     table = QuotaEntry.__table__
     other = table.alias()
     settled = exists().where(other.c.submission_id == bindparam("submission_id"), other.c.kind != "reserve")
     reserved = (table.c.submission_id == bindparam("submission_id")) & (table.c.kind == "reserve") & ~settled
-    given = {name: bindparam(name, type_=table.c[name].type) for name in ("id", "kind", "reason", "created_at")}
+    parameters = {name: bindparam(name, type_=table.c[name].type) for name in ("id", "kind", "reason", "created_at")}
     copied = {name: table.c[name] for name in ("phase_id", "team_id", "submission_id", "day")}
-    columns = given | copied
+    columns = parameters | copied
     return insert(table).from_select(list(columns), select(*columns.values()).where(reserved))
 
 

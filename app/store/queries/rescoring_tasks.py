@@ -1,4 +1,4 @@
-"""Queries for scoring again: several tasks of one gold and recipe are claimed, and settled, together."""
+"""Queries for rescoring: tasks of one gold and one recipe are claimed and settled in groups."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
@@ -19,91 +19,90 @@ LockedTasks = Sequence[tuple[ScoreTask, Submission]]
 
 
 def _due_condition(scorer_version: int, moment: datetime) -> ColumnElement[bool]:
-    return (
-        due_condition(moment)
-        & (ScoreTask.scorer_version == scorer_version)
-        & (ScoreTask.priority >= RESCORING_PRIORITY)
-    )
+    rescoring = ScoreTask.priority >= RESCORING_PRIORITY
+    return due_condition(moment) & (ScoreTask.scorer_version == scorer_version) & rescoring
 
 
 def has_due(session: ReadSession, scorer_version: int) -> bool:
-    """Whether something is to be scored again now."""
-    return (
-        session.scalar(select(ScoreTask.id).where(_due_condition(scorer_version, clock.steady(session))).limit(1))
-        is not None
-    )
+    """Whether a rescoring task is due."""
+    due = _due_condition(scorer_version, clock.steady(session))
+    return session.scalar(select(ScoreTask.id).where(due).limit(1)) is not None
 
 
 def claim(
-    session: WriteSession, scorer_version: int, *, most: int, most_bytes: int, lease: timedelta | None
+    session: WriteSession, scorer_version: int, *, max_tasks: int, max_bytes: int, lease: timedelta | None
 ) -> list[tuple[ScoreTask, Submission]]:
-    """Take some due tasks of one gold and one recipe, together no larger than so many bytes, or one larger one."""
+    """Claim some due tasks of one gold and one recipe, with at most `max_bytes` of files, or a single larger one.
+
+    SKIP LOCKED passes over tasks that another worker is claiming. Rows beyond `max_bytes` are locked too, but only
+    until this transaction ends.
+    """
     moment = clock.steady(session)
-    waiting = _due_condition(scorer_version, moment)
-    in_line = (ScoreTask.priority, ScoreTask.id)
-    first = session.execute(
-        select(ScoreTask.gold_id, ScoreTask.recipe_id).where(waiting).order_by(*in_line).limit(1)
-    ).one_or_none()
+    due = _due_condition(scorer_version, moment)
+    order = (ScoreTask.priority, ScoreTask.id)
+    first_key = select(ScoreTask.gold_id, ScoreTask.recipe_id).where(due).order_by(*order).limit(1)
+    first = session.execute(first_key).one_or_none()
     if first is None:
         return []
-    alike = (ScoreTask.gold_id == first.gold_id) & (ScoreTask.recipe_id == first.recipe_id)
+    same_key = (ScoreTask.gold_id == first.gold_id) & (ScoreTask.recipe_id == first.recipe_id)
     query = (
         select(ScoreTask, Submission)
         .join(Submission, Submission.id == ScoreTask.submission_id)
-        .where(waiting, alike)
-        .order_by(*in_line)
-        .limit(most)
+        .where(due, same_key)
+        .order_by(*order)
+        .limit(max_tasks)
         .options(lazyload(Submission.team))
         .with_for_update(of=ScoreTask, skip_locked=True)
     )
-    taken: list[tuple[ScoreTask, Submission]] = []
+    claimed: list[tuple[ScoreTask, Submission]] = []
     size = 0
     for task, submission in session.execute(query):
         size += submission.size
-        if taken and size > most_bytes:
+        if claimed and size > max_bytes:
             break
-        taken.append((task, submission))
-    _start(session, [task for task, _ in taken], None if lease is None else moment + lease)
-    return taken
+        claimed.append((task, submission))
+    _start(session, [task for task, _ in claimed], None if lease is None else moment + lease)
+    return claimed
 
 
-def _start(session: WriteSession, taken: Sequence[ScoreTask], until: datetime | None) -> None:
-    values = {"status": "running", "started_at": clock.now(session), "lease_until": until}
-    _update_tasks(session, [task.id for task in taken], **values, attempt=ScoreTask.attempt + 1)
-    for task in taken:  # as they are stored now: what a commit leaves to be read again would be read one by one
+def _start(session: WriteSession, tasks: Sequence[ScoreTask], lease_until: datetime | None) -> None:
+    values = {"status": "running", "started_at": clock.now(session), "lease_until": lease_until}
+    _update_tasks(session, [task.id for task in tasks], **values, attempt=ScoreTask.attempt + 1)
+    for task in tasks:  # detached with the new attempt, or the session would read them again one by one
         session.expunge(task)
         task.attempt += 1
 
 
 def lock_owned(session: WriteSession, claims: Iterable[tuple[str, int]]) -> dict[str, ScoreTask]:
-    """Those of these claims that still own their tasks, locked, by the id of the task."""
+    """The tasks that these claims still own, locked, by id. Locking in the order of ids prevents deadlocks."""
     attempts = dict(claims)
-    mine = (ScoreTask.id.in_(attempts)) & (ScoreTask.status == "running")
-    held = session.scalars(select(ScoreTask).where(mine).order_by(ScoreTask.id).with_for_update())
-    return {task.id: task for task in held if task.attempt == attempts[task.id]}
+    running = (ScoreTask.id.in_(attempts)) & (ScoreTask.status == "running")
+    locked = session.scalars(select(ScoreTask).where(running).order_by(ScoreTask.id).with_for_update())
+    # The fence: another attempt means that the lease expired and another worker claimed the task.
+    return {task.id: task for task in locked if task.attempt == attempts[task.id]}
 
 
-def stored_scores(session: ReadSession, like: Collection[ScoreTask]) -> dict[str, list[Score]]:
-    """The scores that were stored under the keys of these tasks of one gold and one recipe, by submission."""
-    found: dict[str, list[Score]] = {}
-    for one in list(like)[:1]:
-        key = (Score.gold_id == one.gold_id) & (Score.recipe_id == one.recipe_id)
-        key &= Score.scorer_version == one.scorer_version
-        mine = Score.submission_id.in_([task.submission_id for task in like])
-        for score in session.scalars(select(Score).where(key, mine)):
-            found.setdefault(score.submission_id, []).append(score)
-    return found
+def stored_scores(session: ReadSession, tasks: Collection[ScoreTask]) -> dict[str, list[Score]]:
+    """The scores stored under the keys of these tasks, which share gold and recipe, by submission."""
+    scores: dict[str, list[Score]] = {}
+    for first in list(tasks)[:1]:
+        key = (Score.gold_id == first.gold_id) & (Score.recipe_id == first.recipe_id)
+        key &= Score.scorer_version == first.scorer_version
+        of_tasks = Score.submission_id.in_([task.submission_id for task in tasks])
+        for score in session.scalars(select(Score).where(key, of_tasks)):
+            scores.setdefault(score.submission_id, []).append(score)
+    return scores
 
 
 def mark_done(session: WriteSession, ids: Sequence[str], now: datetime) -> None:
-    """These came out as they are stored, or for the first time."""
+    """Mark tasks as done whose values equal the stored ones, or were stored for the first time."""
     _update_tasks(
         session, ids, status="done", finished_at=now, compared_at=now, lease_until=None, difference=None, failure=None
     )
 
 
 def release(session: WriteSession, claims: Iterable[tuple[str, int]]) -> None:
-    """Give back what was not begun; that is no interruption."""
+    """Requeue tasks that were claimed but not started; this does not count as an interruption."""
     _update_tasks(session, list(lock_owned(session, claims)), status="queued", lease_until=None)
 
 
@@ -113,12 +112,12 @@ def _update_tasks(session: WriteSession, ids: Sequence[str], **values: object) -
         session.execute(changed, execution_options={"synchronize_session": False})
 
 
-# ---- orders to score a phase again
+# ---- rescoring orders of a phase
 
 
 @dataclass(frozen=True, slots=True)
 class RescoringResult:
-    """What became of one task."""
+    """The result of one task."""
 
     rerun_id: str | None
     failed: bool = False
@@ -126,93 +125,94 @@ class RescoringResult:
 
 
 def add_to_progress(session: WriteSession, settled: Iterable[RescoringResult], now: datetime) -> None:
-    """Add what settled in this transaction to the orders that it belongs to; the last one finishes its order."""
+    """Add the tasks settled in this transaction to the counters of their orders; the last task finishes its order.
+
+    Orders are locked in the order of their ids and read again, because other workers count on the same rows.
+    """
     sums: dict[str, Counter[str]] = {}
-    for each in settled:
-        if each.rerun_id is not None:
-            own = sums.setdefault(each.rerun_id, Counter())
-            own["failed" if each.failed else "done"] += 1
-            own["different"] += each.different
+    for result in settled:
+        if result.rerun_id is not None:
+            counts = sums.setdefault(result.rerun_id, Counter())
+            counts["failed" if result.failed else "done"] += 1
+            counts["different"] += result.different
     for rerun_id in sorted(sums):
         row = session.get(Rerun, rerun_id, with_for_update=True, populate_existing=True)
         if row is None or row.cancelled_at is not None:
             continue
-        for name, more in sums[rerun_id].items():
-            setattr(row, name, getattr(row, name) + more)
+        for name, count in sums[rerun_id].items():
+            setattr(row, name, getattr(row, name) + count)
         if row.done + row.failed >= row.total:
             row.finished_at = now
     session.flush()
 
 
 def newest_order(session: ReadSession, phase_id: str) -> Rerun | None:
-    """The order given last."""
+    """The newest order of the phase."""
     return session.scalar(select(Rerun).where(Rerun.phase_id == phase_id).order_by(Rerun.id.desc()).limit(1))
 
 
 def last_finished_order(session: ReadSession, phase_id: str) -> Rerun | None:
-    """The last order that came to its end with something done."""
-    whole = Rerun.finished_at.is_not(None) & Rerun.cancelled_at.is_(None) & (Rerun.done > 0)
-    return session.scalar(select(Rerun).where(Rerun.phase_id == phase_id, whole).order_by(Rerun.id.desc()).limit(1))
+    """The newest order that finished, without being cancelled, and rescored something."""
+    finished = Rerun.finished_at.is_not(None) & Rerun.cancelled_at.is_(None) & (Rerun.done > 0)
+    return session.scalar(select(Rerun).where(Rerun.phase_id == phase_id, finished).order_by(Rerun.id.desc()).limit(1))
 
 
-def _rescorable_condition(phase_id: str, origin: ScoreProvenance) -> ColumnElement[bool]:
-    """The settled tasks, of this origin, of the phase's finished submissions."""
+def _rescorable_condition(phase_id: str, provenance: ScoreProvenance) -> ColumnElement[bool]:
+    """The settled tasks with this provenance of the phase's finished submissions."""
     finished = select(Submission.id).where(Submission.phase_id == phase_id, Submission.status == "finished")
     settled = ScoreTask.status.in_(("done", "failed"))
-    return origin.task_condition() & settled & ScoreTask.submission_id.in_(finished)
+    return provenance.task_condition() & settled & ScoreTask.submission_id.in_(finished)
 
 
-def count_rescorable(session: ReadSession, phase_id: str, origin: ScoreProvenance) -> int:
-    """How many can be scored again now."""
-    return session.scalars(
-        select(func.count()).select_from(ScoreTask).where(_rescorable_condition(phase_id, origin))
-    ).one()
+def count_rescorable(session: ReadSession, phase_id: str, provenance: ScoreProvenance) -> int:
+    """How many tasks can be rescored now."""
+    rescorable = _rescorable_condition(phase_id, provenance)
+    return session.scalars(select(func.count()).select_from(ScoreTask).where(rescorable)).one()
 
 
-def queue_order(session: WriteSession, rerun: Rerun, origin: ScoreProvenance) -> int:
-    """Queue them all for this order; gives how many."""
-    fresh = {"status": "queued", "priority": RESCORING_PRIORITY, "crashes": 0, "interruptions": 0}
-    blank = dict.fromkeys(("not_before", "lease_until", "finished_at"))
-    which = _rescorable_condition(rerun.phase_id, origin)
-    changed = update(ScoreTask).where(which).values(**fresh, **blank, rerun_id=rerun.id).returning(ScoreTask.id)
-    return len(session.execute(changed, execution_options={"synchronize_session": False}).all())
+def queue_order(session: WriteSession, rerun: Rerun, provenance: ScoreProvenance) -> int:
+    """Queue all rescorable tasks for this order; returns how many."""
+    values = {"status": "queued", "priority": RESCORING_PRIORITY, "crashes": 0, "interruptions": 0}
+    cleared = dict.fromkeys(("not_before", "lease_until", "finished_at"))
+    statement = update(ScoreTask).where(_rescorable_condition(rerun.phase_id, provenance))
+    statement = statement.values(**values, **cleared, rerun_id=rerun.id).returning(ScoreTask.id)
+    return len(session.execute(statement, execution_options={"synchronize_session": False}).all())
 
 
 def withdraw_order(session: WriteSession, rerun_id: str, now: datetime) -> None:
-    """Take back what is still queued for this order: it is again what it was, done or failed, and of no order."""
-    mine = (ScoreTask.rerun_id == rerun_id) & (ScoreTask.status == "queued")
-    before = {"finished_at": now, "not_before": None, "rerun_id": None}
-    quiet = {"synchronize_session": False}
-    failed = update(ScoreTask).where(mine, ScoreTask.failure.is_not(None)).values(status="failed", **before)
-    session.execute(failed, execution_options=quiet)
-    session.execute(update(ScoreTask).where(mine).values(status="done", **before), execution_options=quiet)
+    """Take back the tasks of this order that are still queued: each is done or failed again, without an order."""
+    queued = update(ScoreTask).where(ScoreTask.rerun_id == rerun_id, ScoreTask.status == "queued")
+    queued = queued.values(finished_at=now, not_before=None, rerun_id=None)
+    options = {"synchronize_session": False}
+    session.execute(queued.where(ScoreTask.failure.is_not(None)).values(status="failed"), execution_options=options)
+    session.execute(queued.values(status="done"), execution_options=options)
 
 
-def different(session: ReadSession, rerun_id: str, most: int) -> list[tuple[ScoreTask, Submission]]:
-    """Tasks done by this order whose values differ from those stored, the oldest submission first.
+def different(session: ReadSession, rerun_id: str, limit: int) -> list[tuple[ScoreTask, Submission]]:
+    """Tasks done by this order whose values differ from the stored ones, the oldest submission first.
 
-    One that is still to be done shows how it differed the time before.
+    A task that the order has not reached yet may still show an earlier difference; it is left out.
     """
     query = (
         select(ScoreTask, Submission)
         .join(Submission, Submission.id == ScoreTask.submission_id)
         .where(ScoreTask.difference.is_not(None), ScoreTask.rerun_id == rerun_id, ScoreTask.status == "done")
     )
-    return [(task, submission) for task, submission in session.execute(query.order_by(Submission.id).limit(most))]
+    return [(task, submission) for task, submission in session.execute(query.order_by(Submission.id).limit(limit))]
 
 
 def count_differing(session: ReadSession) -> int:
-    """How many tasks gave other values than those stored when they were last computed again."""
+    """How many tasks gave values other than the stored ones when they were last rescored."""
     return session.scalars(select(func.count(ScoreTask.id)).where(ScoreTask.difference.is_not(None))).one()
 
 
-def mean_scoring_seconds(session: ReadSession, phase_id: str, newest_of: int = 100) -> float | None:
-    """What the first scoring of the phase's newest submissions took on average; None where there is none."""
+def mean_scoring_seconds(session: ReadSession, phase_id: str, sample_size: int = 100) -> float | None:
+    """The mean duration of the first scoring over the phase's newest submissions; None without any."""
     query = (
         select(Submission.started_at, Submission.finished_at)
         .where(Submission.phase_id == phase_id, Submission.status == "finished", Submission.started_at.is_not(None))
         .order_by(Submission.id.desc())
-        .limit(newest_of)
+        .limit(sample_size)
     )
-    took = [(end - start).total_seconds() for start, end in session.execute(query) if start and end]
-    return sum(took) / len(took) if took else None
+    seconds = [(end - start).total_seconds() for start, end in session.execute(query) if start and end]
+    return sum(seconds) / len(seconds) if seconds else None

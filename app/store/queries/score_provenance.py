@@ -1,4 +1,4 @@
-"""What scores come from besides the submission: gold, recipes that compute the same, scorer version."""
+"""The provenance of scores besides the submission: gold, recipes that compute the same, scorer version."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -10,18 +10,18 @@ from app.store.tables import Score, ScoreTask
 
 @dataclass(frozen=True, slots=True)
 class ScoreProvenance:
-    """Scores of one origin may stand on one board."""
+    """Scores with the same provenance are comparable, and may be on one board."""
 
     gold_id: str
     recipe_ids: Collection[str]
     scorer_version: int
 
     def task_condition(self) -> ColumnElement[bool]:
-        """Whether a task is to give scores of this origin."""
+        """Whether a task computes scores with this provenance."""
         return self._condition(ScoreTask)
 
     def score_condition(self) -> ColumnElement[bool]:
-        """Whether a score is of this origin."""
+        """Whether a score has this provenance."""
         return self._condition(Score)
 
     def _condition(self, row: type[ScoreTask] | type[Score]) -> ColumnElement[bool]:

@@ -1,122 +1,65 @@
-"""Submissions with all that a reader of them is shown, each list in two statements: the rows, and their scores in force."""
+"""Submissions with their phase, newest task and scores, for one reader: two statements for any number of them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
-from sqlalchemy import BindParameter, Select, and_, bindparam, func, select
-from sqlalchemy.orm.attributes import InstrumentedAttribute
+from sqlalchemy import BindParameter, Select, bindparam, func, select
 
+from app.store.queries.phase_context import PhaseContext, columns_of, join_context
 from app.store.session import ReadSession
-from app.store.tables import (
-    Challenge,
-    GoldVersion,
-    Organizer,
-    Phase,
-    Recipe,
-    Registration,
-    Score,
-    ScoreTask,
-    Submission,
-    Team,
-)
+from app.store.tables import Challenge, Phase, Recipe, Score, ScoreTask, Submission, Team
 
 
 @dataclass(frozen=True, slots=True)
-class SubmissionContext:
-    """What stands around a submission: its phase, the gold and recipe in force, its newest task, the reader's part."""
+class TaskState:
+    """The newest task of a submission; each field names its column."""
 
-    challenge: str
-    phase_id: str
-    phase: str
-    reports: list[str]
-    released_at: datetime | None
-    scorer_version: int
-    gold_id: str | None
-    gold_version: int | None
-    has_splits: bool | None
-    recipe_version: int
-    recipe: dict[str, Any]
-    fingerprint: str
-    team: str
-    role: str | None
-    registration: str | None
-    registered_team: str | None
-    task_id: str | None
-    task_status: str | None
-    task_priority: int | None
-    task_scorer_version: int | None
-    compared_at: datetime | None
-    difference: dict[str, Any] | None
-    task_failure: dict[str, Any] | None
+    id: Annotated[str, ScoreTask.id]
+    status: Annotated[str, ScoreTask.status]
+    priority: Annotated[int, ScoreTask.priority]
+    scorer_version: Annotated[int, ScoreTask.scorer_version]
+    compared_at: Annotated[datetime | None, ScoreTask.compared_at] = None
+    difference: Annotated[dict[str, Any] | None, ScoreTask.difference] = None
+    failure: Annotated[dict[str, Any] | None, ScoreTask.failure] = None
 
 
 @dataclass(frozen=True, slots=True)
 class SubmissionDetails:
-    """A submission, what stands around it, and by split the values of its scores in force."""
+    """A submission outside any session, its phase, its newest task and the values of its current scores by split."""
 
     submission: Submission
-    context: SubmissionContext
+    context: PhaseContext
+    task: TaskState | None
     scores: dict[str, dict[str, Any]]
 
 
-_CONTEXT_COLUMNS: dict[str, InstrumentedAttribute[Any]] = {
-    "challenge": Challenge.slug,
-    "phase_id": Phase.id,
-    "phase": Phase.slug,
-    "reports": Phase.reports,
-    "released_at": Phase.released_at,
-    "scorer_version": Phase.scorer_version,
-    "gold_id": GoldVersion.id,
-    "gold_version": GoldVersion.version,
-    "has_splits": GoldVersion.has_splits,
-    "recipe_version": Recipe.version,
-    "recipe": Recipe.body,
-    "fingerprint": Recipe.fingerprint,
-    "team": Team.name,
-    "role": Organizer.role,
-    "registration": Registration.status,
-    "registered_team": Registration.team_id,
-    "task_id": ScoreTask.id,
-    "task_status": ScoreTask.status,
-    "task_priority": ScoreTask.priority,
-    "task_scorer_version": ScoreTask.scorer_version,
-    "compared_at": ScoreTask.compared_at,
-    "difference": ScoreTask.difference,
-    "task_failure": ScoreTask.failure,
-}
 _SUBMISSION_COLUMNS = tuple(Submission.__table__.c)
-_SUBMISSION_COLUMN_NAMES = tuple(column.name for column in _SUBMISSION_COLUMNS)
+_CONTEXT_COLUMNS, _TASK_COLUMNS = columns_of(PhaseContext), columns_of(TaskState)
 _IDS: BindParameter[str] = bindparam("ids", expanding=True)
 
 
 def _details_query() -> Select[Any]:
-    user: BindParameter[str] = bindparam("user_id")
-    newest = ScoreTask.__table__.alias()
-    task = select(func.max(newest.c.id)).where(newest.c.submission_id == Submission.id).scalar_subquery()
-    around = [
-        _CONTEXT_COLUMNS[field.name].__clause_element__().label(f"_{field.name}") for field in fields(SubmissionContext)
-    ]
-    return (
-        select(*_SUBMISSION_COLUMNS, *around)
+    # The team of the submission; the context holds the team of the reader.
+    team, newest = Team.__table__.alias(), ScoreTask.__table__.alias()
+    newest_task_id = select(func.max(newest.c.id)).where(newest.c.submission_id == Submission.id).scalar_subquery()
+    query = (
+        select(*_SUBMISSION_COLUMNS, *_CONTEXT_COLUMNS, *_TASK_COLUMNS, team.c.name)
         .select_from(Submission.__table__)
         .join(Phase.__table__, Phase.id == Submission.phase_id)
         .join(Challenge.__table__, Challenge.id == Phase.challenge_id)
-        .join(Team.__table__, Team.id == Submission.team_id)
-        .join(Recipe.__table__, and_(Recipe.challenge_id == Challenge.id, Recipe.status == "active"))
-        .outerjoin(GoldVersion.__table__, and_(GoldVersion.phase_id == Phase.id, GoldVersion.status == "active"))
-        .outerjoin(Organizer.__table__, and_(Organizer.challenge_id == Challenge.id, Organizer.user_id == user))
-        .outerjoin(
-            Registration.__table__, and_(Registration.challenge_id == Challenge.id, Registration.user_id == user)
-        )
-        .outerjoin(ScoreTask.__table__, ScoreTask.id == task)
+        .join(team, team.c.id == Submission.team_id)
+    )
+    return (
+        join_context(query)
+        .outerjoin(ScoreTask.__table__, ScoreTask.id == newest_task_id)
         .where(Submission.id.in_(_IDS))
     )
 
 
 def _scores_query() -> Select[Any]:
-    """In force: of the active gold, of recipes that compute the same, of the scorer version in force."""
+    """Current scores: of the active gold, of recipes that compute the same, of the phase's scorer version."""
     scores, recipes = Score.__table__, Recipe.__table__
     return (
         select(scores.c.submission_id, scores.c.split, scores.c.metrics)
@@ -131,29 +74,32 @@ def _scores_query() -> Select[Any]:
     )
 
 
-# Built once, and of tables rather than objects: whoever waits for scores asks them at the end of every wait.
+# Built once, and from tables instead of mapped classes: every request that waits for scores runs both at its end.
 _DETAILS_QUERY, _SCORES_QUERY = _details_query(), _scores_query()
 
 
 def load_submission_details(
     session: ReadSession, ids: Sequence[str], user_id: str | None
 ) -> dict[str, SubmissionDetails]:
-    """Submissions of one phase by id, as they stand for this user; those that there are."""
-    rows = session.connection().execute(_DETAILS_QUERY, {"ids": ids, "user_id": user_id}).all()
-    stood = {row[0]: (row, SubmissionContext(*row[len(_SUBMISSION_COLUMN_NAMES) :])) for row in rows}
-    found = {name: (_detached_submission(row, around.team), around) for name, (row, around) in stood.items()}
-    finished = [name for name, (submission, _) in found.items() if submission.status == "finished"]
-    scores: dict[str, dict[str, Any]] = {name: {} for name in found}
-    if finished and found[finished[0]][1].gold_id is not None:
-        around = found[finished[0]][1]
-        wanted = {name: getattr(around, name) for name in ("gold_id", "fingerprint", "scorer_version")}
-        for name, split, metrics in session.connection().execute(_SCORES_QUERY, wanted | {"ids": finished}):
-            scores[name][split] = metrics
-    return {name: SubmissionDetails(submission, around, scores[name]) for name, (submission, around) in found.items()}
+    """The details by submission id, for submissions of one phase; ids without a row are left out."""
+    rows = session.connection().execute(_DETAILS_QUERY, {"ids": ids, "user_id": user_id})
+    details = {row[0]: _details_from_row(row) for row in rows}
+    finished = [each for each in details.values() if each.submission.status == "finished"]
+    if finished and finished[0].context.gold_id is not None:
+        context = finished[0].context  # the same phase, so the same gold, recipe and scorer version for all
+        key = {name: getattr(context, name) for name in ("gold_id", "fingerprint", "scorer_version")}
+        key["ids"] = [each.submission.id for each in finished]
+        for submission_id, split, metrics in session.connection().execute(_SCORES_QUERY, key):
+            details[submission_id].scores[split] = metrics
+    return details
 
 
-def _detached_submission(row: Any, team: str) -> Submission:
-    """The row as an object outside the session, with the name of its team."""
-    made = Submission(**dict(zip(_SUBMISSION_COLUMN_NAMES, row, strict=False)))
-    made.team = Team(id=made.team_id, name=team)
-    return made
+def _details_from_row(row: Any) -> SubmissionDetails:
+    context_start = len(_SUBMISSION_COLUMNS)
+    task_start = context_start + len(_CONTEXT_COLUMNS)
+    submission = Submission(**{column.name: value for column, value in zip(_SUBMISSION_COLUMNS, row, strict=False)})
+    submission.team = Team(id=submission.team_id, name=row[-1])
+    task = TaskState(*row[task_start:-1])
+    return SubmissionDetails(
+        submission, PhaseContext(*row[context_start:task_start]), None if task.id is None else task, {}
+    )

@@ -13,7 +13,7 @@ from app.store.tables import IdempotencyKey, Phase, QuotaEntry, Score, ScoreTask
 
 IDEMPOTENCY_KEY_LIFETIME = timedelta(hours=24)
 TOTALS_AT_LEAST = "at_least"
-"""What is true beside the totals of a file's problems where reading stopped before its end."""
+"""The extra key in the problem totals of a file, true if reading stopped before its end."""
 _ADD = insert(Submission.__table__)
 _ADD_SCORE = insert(Score.__table__)
 _SET_FINAL_STATUS = (
@@ -22,84 +22,87 @@ _SET_FINAL_STATUS = (
     .values(
         status=bindparam("final", type_=Submission.status.type),
         finished_at=bindparam("now", type_=Submission.finished_at.type),
-        problems=bindparam("wrong", type_=Submission.problems.type),
+        problems=bindparam("file_problems", type_=Submission.problems.type),
         problem_totals=bindparam("totals", type_=Submission.problem_totals.type),
-        notes=bindparam("said", type_=Submission.notes.type),
+        notes=bindparam("file_notes", type_=Submission.notes.type),
     )
     .returning(Submission.phase_id)
 )
 
 
 def add(session: WriteSession, submission: Submission) -> None:
-    """Store a new submission; the object itself stays outside the session, which would read it back."""
+    """Store a new submission; the object stays outside the session, which would read the row back."""
     table = Submission.__table__
     session.connection().execute(_ADD, {name: value for name, value in vars(submission).items() if name in table.c})
 
 
 def add_scores(session: WriteSession, key: Mapping[str, Any], scores: Mapping[str, Any]) -> None:
-    """Store the metric values of each split under the key of their task; boards are not told (app.store.board_invalidation)."""
+    """Store the metric values of each split under the key of their task; the caller invalidates boards."""
     session.connection().execute(_ADD_SCORE, [{**key, "split": split, "metrics": scores[split]} for split in scores])
 
 
 def set_final_status(
-    session: WriteSession, submission_id: str, status: str, now: datetime, found: Mapping[str, Any]
+    session: WriteSession, submission_id: str, status: str, now: datetime, findings: Mapping[str, Any]
 ) -> str | None:
-    """Give a submission the status that it keeps, with what was `found` in its file; boards are not told.
+    """Set the final status, with the `findings` in the file; the caller invalidates boards.
 
-    Gives the id of its phase; None where it has such a status already.
+    Returns the id of the phase; None if the status was final already. The status in the condition of the UPDATE makes
+    the check and the change one step.
     """
-    at_least = {TOTALS_AT_LEAST: True} if found.get("total_at_least") else {}
-    said = {"wrong": found["problems"], "totals": found["total"] | at_least, "said": found["notes"]}
-    names = {"submission": submission_id, "final": status, "now": now, **said}
-    phase_id: str | None = session.connection().execute(_SET_FINAL_STATUS, names).scalar_one_or_none()
+    totals = findings["total"] | ({TOTALS_AT_LEAST: True} if findings.get("total_at_least") else {})
+    parameters = {"submission": submission_id, "final": status, "now": now, "totals": totals}
+    parameters |= {f"file_{name}": findings[name] for name in ("problems", "notes")}
+    phase_id: str | None = session.connection().execute(_SET_FINAL_STATUS, parameters).scalar_one_or_none()
     return phase_id
 
 
 def cancel(session: WriteSession, submission_id: str, now: datetime, reason: Mapping[str, str]) -> str | None:
-    """End a submission that has no status yet that it keeps, without scores; boards are not told.
+    """End a submission whose status is not final, without scores; the caller invalidates boards.
 
-    Gives the id of its phase; None where it has such a status already.
+    Returns the id of the phase; None if the status was final already.
     """
-    undone = (Submission.id == submission_id) & Submission.status.in_(("queued", "running"))
-    ended = update(Submission).where(undone).values(status="cancelled", finished_at=now, failure=dict(reason))
+    unsettled = (Submission.id == submission_id) & Submission.status.in_(("queued", "running"))
+    ended = update(Submission).where(unsettled).values(status="cancelled", finished_at=now, failure=dict(reason))
     return session.scalar(ended.returning(Submission.phase_id).execution_options(**NO_BOARD_CHANGE))
 
 
 def count_unsettled(session: ReadSession, phase_id: str, closes_at: datetime) -> int:
-    """How many of the submissions that came before the close have no status yet that they keep.
+    """How many submissions from before the close are not settled yet.
 
-    Whatever took from the quota came before it, wherever organizers have put the close since; what they enter takes none.
+    A submission that took quota was admitted before the close, even if organizers moved the close since. Entries by
+    organizers take no quota, so their time decides.
     """
-    undone = (Submission.phase_id == phase_id) & Submission.status.in_(("queued", "running"))
+    unsettled = (Submission.phase_id == phase_id) & Submission.status.in_(("queued", "running"))
     charged = exists().where(QuotaEntry.submission_id == Submission.id, QuotaEntry.kind == "reserve")
     before = or_(Submission.submitted_at < closes_at, charged)
-    return session.scalars(select(func.count(Submission.id)).where(undone, before)).one()
+    return session.scalars(select(func.count(Submission.id)).where(unsettled, before)).one()
 
 
 def unsettled_ids(session: ReadSession, team_id: str, user_id: str) -> list[str]:
-    """The ids of what this user sent for this team and is not settled yet."""
-    mine = (Submission.team_id == team_id) & (Submission.user_id == user_id)
+    """The ids of unsettled submissions that this user sent for this team."""
+    own = (Submission.team_id == team_id) & (Submission.user_id == user_id)
+    # The condition on phases lets the database use the index on phase and team.
     phases = select(Phase.id).join(Team, Team.challenge_id == Phase.challenge_id).where(Team.id == team_id)
-    waiting = mine & Submission.phase_id.in_(phases) & Submission.status.in_(("queued", "running"))
-    return list(session.scalars(select(Submission.id).where(waiting).order_by(Submission.id)))
+    unsettled = own & Submission.phase_id.in_(phases) & Submission.status.in_(("queued", "running"))
+    return list(session.scalars(select(Submission.id).where(unsettled).order_by(Submission.id)))
 
 
 def count_baseline_entries(session: ReadSession, challenge_id: str) -> int:
-    """How many entries of baselines a challenge has."""
+    """The number of baseline submissions of a challenge."""
     baselines = select(Team.id).where(Team.challenge_id == challenge_id, Team.baseline)
     phases = select(Phase.id).where(Phase.challenge_id == challenge_id)
-    of_baselines = Submission.phase_id.in_(phases) & Submission.team_id.in_(baselines)
-    return session.scalars(select(func.count(Submission.id)).where(of_baselines)).one()
+    entries = Submission.phase_id.in_(phases) & Submission.team_id.in_(baselines)
+    return session.scalars(select(func.count(Submission.id)).where(entries)).one()
 
 
 def phase_submissions(phase_id: str, team_id: str | None = None) -> Select[Submission]:
-    """Submissions of a phase, of one team only if said."""
+    """Submissions of a phase, optionally of one team only."""
     query = select(Submission).where(Submission.phase_id == phase_id)
     return query if team_id is None else query.where(Submission.team_id == team_id)
 
 
 class BoardSubmission(NamedTuple):
-    """What a board needs to know of a submission."""
+    """The columns of a submission that a board needs."""
 
     id: str
     team_id: str
@@ -114,9 +117,9 @@ MetricValues = Mapping[str, Mapping[str, Any]]  # of one score, by the canonical
 
 
 def board_submissions(session: ReadSession, phase_id: str) -> list[BoardSubmission]:
-    """Finished submissions that neither were withdrawn nor disqualified: those that a board is made of.
+    """Finished submissions that were neither withdrawn nor disqualified: the rows of a board.
 
-    Columns, not rows of the session: a board reads thousands, for each of its changes.
+    Columns instead of mapped objects, because a board reads thousands of rows after each change.
     """
     query = select(
         Submission.id,
@@ -139,7 +142,7 @@ def board_submissions(session: ReadSession, phase_id: str) -> list[BoardSubmissi
 def scores_for_board(
     session: ReadSession, phase_id: str, *, gold_id: str, recipe_ids: Iterable[str], scorer_version: int, split: str
 ) -> dict[str, MetricValues]:
-    """Metric values by submission id, all of one gold, recipe family, scorer version and split."""
+    """Metric values by submission id, of one gold, recipe family, scorer version and split."""
     query = (
         select(Score.submission_id, Score.metrics)
         .join(Submission, Submission.id == Score.submission_id)
@@ -154,24 +157,23 @@ def scores_for_board(
     return {row.submission_id: row.metrics for row in session.execute(query)}
 
 
-def lock_task(session: WriteSession, submission_id: str, origin: ScoreProvenance) -> ScoreTask | None:
-    """The submission's task of this origin, locked; who works on it meanwhile is waited for."""
-    query = select(ScoreTask).where(ScoreTask.submission_id == submission_id, origin.task_condition())
+def lock_task(session: WriteSession, submission_id: str, provenance: ScoreProvenance) -> ScoreTask | None:
+    """The submission's task with this provenance, locked and read again; waits for a worker that settles it."""
+    query = select(ScoreTask).where(ScoreTask.submission_id == submission_id, provenance.task_condition())
     locked = query.order_by(ScoreTask.id.desc()).limit(1).with_for_update()
     return session.scalar(locked.execution_options(populate_existing=True))
 
 
 def find_idempotency_key(session: ReadSession, user_id: str, key: str, now: datetime) -> IdempotencyKey | None:
-    """What this user's key stood for, within its life."""
+    """The stored key of this user, if it has not expired."""
     row = session.get(IdempotencyKey, (user_id, key))
     return row if row is not None and row.created_at > now - IDEMPOTENCY_KEY_LIFETIME else None
 
 
 def delete_expired_keys(session: WriteSession, user_id: str, key: str, now: datetime) -> None:
-    """Remove this key if it is past its life, and all others that are; those that another removes now are left to it."""
+    """Delete this key if it has expired, and all other expired keys except those that others are deleting."""
     old = IdempotencyKey.created_at <= now - IDEMPOTENCY_KEY_LIFETIME
     session.execute(delete(IdempotencyKey).where(IdempotencyKey.user_id == user_id, IdempotencyKey.key == key, old))
-    row = (IdempotencyKey.user_id, IdempotencyKey.key)
-    session.execute(
-        delete(IdempotencyKey).where(tuple_(*row).in_(select(*row).where(old).with_for_update(skip_locked=True)))
-    )
+    primary_key = (IdempotencyKey.user_id, IdempotencyKey.key)
+    unlocked = select(*primary_key).where(old).with_for_update(skip_locked=True)
+    session.execute(delete(IdempotencyKey).where(tuple_(*primary_key).in_(unlocked)))

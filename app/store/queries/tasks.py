@@ -1,6 +1,10 @@
-"""The work list: claiming, settling and giving back score tasks, all writes fenced by the attempt number.
+"""The work list: claiming, settling and requeueing score tasks.
 
-Leases and waits go by the steady clock. On SQLite a service owns its work list alone, so that its claims need no lease.
+Every claim increments the task's `attempt`. Every later write names its attempt and has no effect if another claim has
+followed: a worker that was paused beyond its lease cannot overwrite the result of its successor. Leases and delays use
+the steady clock. On SQLite a single service owns its work list, so its claims need no lease.
+
+Rows are locked in one order everywhere, to prevent deadlocks: a task, then its submission, then rows that refer to it.
 """
 
 from collections.abc import Collection, Iterable
@@ -40,7 +44,7 @@ _CLAIMED_QUERY = (
 
 
 def due_condition(moment: "datetime | BindParameter[datetime]") -> ColumnElement[bool]:
-    """Queued, and not to wait any longer."""
+    """Queued, and not delayed any longer."""
     ready = or_(ScoreTask.not_before.is_(None), ScoreTask.not_before <= moment)
     return (ScoreTask.status == "queued") & ready
 
@@ -48,10 +52,9 @@ def due_condition(moment: "datetime | BindParameter[datetime]") -> ColumnElement
 def due_submission_condition(
     scorer_version: "int | BindParameter[int]", moment: "datetime | BindParameter[datetime]"
 ) -> ColumnElement[bool]:
-    """Due at this moment, of this scorer version, and no scoring again."""
-    return (
-        due_condition(moment) & (ScoreTask.scorer_version == scorer_version) & (ScoreTask.priority < RESCORING_PRIORITY)
-    )
+    """Due at this moment, of this scorer version, and not a rescoring task."""
+    first_scoring = ScoreTask.priority < RESCORING_PRIORITY
+    return due_condition(moment) & (ScoreTask.scorer_version == scorer_version) & first_scoring
 
 
 _SCORER: BindParameter[int] = bindparam("scorer", type_=ScoreTask.scorer_version.type)
@@ -87,7 +90,7 @@ _FINISH = (
 
 @dataclass(frozen=True, slots=True)
 class Backlog:
-    """The work that is not done yet; the age is that of the oldest new submission that could start now, 0 without one."""
+    """Unfinished work; `oldest_seconds` is the age of the oldest new submission that could start now, 0 without one."""
 
     queued: int
     running: int
@@ -106,12 +109,12 @@ def add(
     lane: Lane | None = None,
     moment: datetime | None = None,
 ) -> str | None:
-    """Put a task on the list; None when it is there already (the key decides, never the engine's locks).
+    """Add a task; returns None if it exists already, which the unique key decides and no lock.
 
-    The `lane` is that of the submission unless it is said; `moment` is the steady one, where the caller has read it.
+    `lane` defaults to that of the submission. `moment` is the steady time, if the caller has read it.
     """
     lane = lane or fair_scheduling.lane_of(session, submission_id)
-    place = fair_scheduling.take_turn(session, lane)
+    turn = fair_scheduling.take_turn(session, lane)
     now = moment or clock.steady(session)
     task_id = id_at(now)
     values: dict[str, Any] = {
@@ -124,8 +127,8 @@ def add(
         "status": status,
         "priority": priority,
         "lane": lane.name,
-        "sublane": lane.part,
-        **place._asdict(),
+        "sublane": lane.sublane,
+        **turn._asdict(),
         "attempt": 0,
         "crashes": 0,
         "interruptions": 0,
@@ -136,26 +139,26 @@ def add(
 
 
 def has_due(session: ReadSession, scorer_version: int, longer: timedelta = timedelta()) -> bool:
-    """Whether a queued task of a new submission may start, and might have started so long ago."""
+    """Whether a task of a new submission is due, and has been for at least `longer`."""
     moment = clock.steady(session) - longer
-    # Their age only then: a row made before somebody set the clock back seems to be of a time to come.
+    # The age is compared only if needed: after the clock was set back, older rows seem to be from the future.
     query = _ANY_DUE_SINCE if longer else _ANY_DUE
     return session.connection().execute(query, {"moment": moment, "scorer": scorer_version}).first() is not None
 
 
 def lock_expired(session: WriteSession) -> list[ScoreTask]:
-    """Running tasks whose worker gave no sign of life for as long as its lease lasted; locked for their return."""
-    lost = (ScoreTask.status == "running") & (ScoreTask.lease_until < clock.steady(session))
-    return list(session.scalars(select(ScoreTask).where(lost).with_for_update(skip_locked=True)))
+    """Running tasks with an expired lease, locked to be requeued; tasks locked by another transaction are skipped."""
+    expired = (ScoreTask.status == "running") & (ScoreTask.lease_until < clock.steady(session))
+    return list(session.scalars(select(ScoreTask).where(expired).with_for_update(skip_locked=True)))
 
 
 def running(session: ReadSession) -> list[ScoreTask]:
-    """All that is running; at the start of a service that is alone, what an earlier life of it left."""
+    """All running tasks; when a single service starts, those that its previous process left."""
     return list(session.scalars(select(ScoreTask).where(ScoreTask.status == "running")))
 
 
 def backlog(session: ReadSession) -> Backlog:
-    """How many tasks wait and run, and for how long the oldest due one has waited."""
+    """The numbers of queued and running tasks, and the wait of the oldest due one."""
     now = clock.steady(session)
     unfinished = ScoreTask.status.in_(("queued", "running"))
     counts = select(ScoreTask.status, func.count()).where(unfinished).group_by(ScoreTask.status)
@@ -168,15 +171,15 @@ def backlog(session: ReadSession) -> Backlog:
 
 
 def claim(session: WriteSession, scorer_version: int, count: int) -> list[tuple[str, int]]:
-    """Take up to `count` due tasks of new submissions, as their turns come; gives (task id, attempt)."""
-    taken: list[tuple[str, int]] = []
-    while len(taken) < count and (one := claim_next(session, scorer_version, lease=None)) is not None:
-        taken.append(one)
-    return taken
+    """Claim up to `count` due tasks of new submissions in fair order; returns (task id, attempt) for each."""
+    claims: list[tuple[str, int]] = []
+    while len(claims) < count and (task := claim_next(session, scorer_version, lease=None)) is not None:
+        claims.append(task)
+    return claims
 
 
 def claim_next(session: WriteSession, scorer_version: int, lease: timedelta | None) -> tuple[str, int] | None:
-    """Take the due task whose turn it is for as long as the lease lasts; None where there is none."""
+    """Claim the next due task in fair order for the duration of the lease; None if there is none."""
     moment, connection = clock.read(session), session.connection()
     chosen = fair_scheduling.choose_task(session, scorer_version, moment.steady)
     if chosen is None:
@@ -185,102 +188,102 @@ def claim_next(session: WriteSession, scorer_version: int, lease: timedelta | No
     until = None if lease is None else moment.steady + lease
     task = chosen.task
     connection.execute(_START, {"task": task.id, "now": moment.now, "until": until})
-    # What an organizer has scored once more is no attempt of its team's; the first try of what they enter is one.
+    # A retry ordered by an organizer is not an attempt of the team; the first try of an organizer's entry is one.
     tries = 0 if fair_scheduling.is_in_organizers_lane(task) and task.attempt else 1
     connection.execute(_SHOW_STARTED, {"submission": task.submission_id, "now": moment.now, "tries": tries})
     return task.id, task.attempt + 1
 
 
 def renew_leases(session: WriteSession, claims: Iterable[tuple[str, int]], lease: timedelta) -> None:
-    """Prolong the leases of what a worker is at; what it has lost in the meantime stays lost.
+    """Extend the leases of tasks that a worker still owns.
 
-    A task that somebody holds is settled, given back or deleted just now: it is passed over, for one who waits for a
-    task while holding others may wait for ever.
+    Locked tasks are skipped: another transaction is settling, requeueing or deleting them. Waiting for one task while
+    holding others could deadlock.
     """
-    mine = [and_(ScoreTask.id == task_id, ScoreTask.attempt == attempt) for task_id, attempt in claims]
-    if mine:
-        held = select(ScoreTask).where(or_(*mine), ScoreTask.status == "running").with_for_update(skip_locked=True)
-        until = clock.steady(session) + lease
-        for task in session.scalars(held):
-            task.lease_until = until
+    owned = [and_(ScoreTask.id == task_id, ScoreTask.attempt == attempt) for task_id, attempt in claims]
+    if owned:
+        query = select(ScoreTask).where(or_(*owned), ScoreTask.status == "running").with_for_update(skip_locked=True)
+        lease_until = clock.steady(session) + lease
+        for task in session.scalars(query):
+            task.lease_until = lease_until
 
 
 def lock_phase_tasks(session: WriteSession, phase_ids: Collection[str]) -> None:
-    """Hold every task of these phases, before any other row of theirs.
+    """Lock every task of these phases, before any other row of theirs.
 
-    Whoever works on a task holds it first and then reaches for its submission, gold and recipe; one who deleted those
-    first and came to the task last would meet it halfway.
+    A worker locks a task and then its submission, gold and recipe. A deletion that locked those first and the task last
+    would deadlock with it.
     """
     query = select(ScoreTask.id).join(Submission, Submission.id == ScoreTask.submission_id)
-    held = query.where(Submission.phase_id.in_(phase_ids)).order_by(ScoreTask.id).with_for_update(of=ScoreTask)
-    session.execute(held)
+    of_phases = query.where(Submission.phase_id.in_(phase_ids)).order_by(ScoreTask.id)
+    session.execute(of_phases.with_for_update(of=ScoreTask))
 
 
 def lock_unfinished(session: WriteSession, submission_ids: Collection[str]) -> list[ScoreTask]:
-    """The queued and running tasks of these submissions, locked."""
+    """The queued and running tasks of these submissions, locked and read again."""
     unfinished = ScoreTask.submission_id.in_(submission_ids) & ScoreTask.status.in_(("queued", "running"))
     query = select(ScoreTask).where(unfinished).order_by(ScoreTask.id).with_for_update()
     return list(session.scalars(query.execution_options(populate_existing=True)))
 
 
 def cancel(session: WriteSession, task: ScoreTask, now: datetime) -> None:
-    """A task that is held is not to be done; who works on it owns it no longer, and stores nothing."""
-    waited = task.status == "queued" and task.priority < RESCORING_PRIORITY
+    """Cancel a locked task; a worker that runs it no longer owns it, so its result is discarded.
+
+    If the task was queued, its turn passes to another task of its lane.
+    """
+    was_queued = task.status == "queued" and task.priority < RESCORING_PRIORITY
     task.status, task.finished_at, task.lease_until, task.not_before = "cancelled", now, None, None
     session.flush()
-    if waited:
-        session.refresh(task, ["turn", "ticket"])  # another that left a moment ago may have moved it up
+    if was_queued:
+        session.refresh(task, ["turn", "ticket"])  # a task cancelled just before may have passed its turn to this one
         fair_scheduling.release_turn(session, task)
 
 
 def lock_owned(session: WriteSession, task_id: str, attempt: int) -> ScoreTask | None:
-    """The task, if this attempt still owns it; locked, so that nobody takes it before the transaction ends."""
-    query = select(ScoreTask).where(
-        ScoreTask.id == task_id, ScoreTask.attempt == attempt, ScoreTask.status == "running"
-    )
-    return session.scalar(query.with_for_update())
+    """The task if this attempt still owns it, locked so that no other claim intervenes before the transaction ends."""
+    owned = (ScoreTask.id == task_id) & (ScoreTask.attempt == attempt) & (ScoreTask.status == "running")
+    return session.scalar(select(ScoreTask).where(owned).with_for_update())
 
 
 def has_newer_waiting(session: ReadSession, task: ScoreTask) -> bool:
-    """Whether a newer scorer version has still to say what becomes of the submission."""
+    """Whether a task of a newer scorer version is unfinished, which then decides about the submission."""
     newer = (ScoreTask.submission_id == task.submission_id) & (ScoreTask.scorer_version > task.scorer_version)
-    undone = newer & ScoreTask.status.in_(("queued", "running"))
-    return session.scalar(select(ScoreTask.id).where(undone).limit(1)) is not None
+    unfinished = newer & ScoreTask.status.in_(("queued", "running"))
+    return session.scalar(select(ScoreTask.id).where(unfinished).limit(1)) is not None
 
 
 def finish(session: WriteSession, task_id: str, attempt: int, now: datetime) -> dict[str, Any] | None:
-    """The task is done; gives the key that its scores carry, None where this attempt does not own it."""
-    names = {"task": task_id, "fence": attempt, "now": now}
-    row = session.connection().execute(_FINISH, names).mappings().one_or_none()
+    """Mark the task as done in one fenced UPDATE; returns the key of its scores, None if this attempt lost the task."""
+    parameters = {"task": task_id, "fence": attempt, "now": now}
+    row = session.connection().execute(_FINISH, parameters).mappings().one_or_none()
     return None if row is None else {**row}
 
 
 def fail(session: WriteSession, task_id: str, now: datetime, failure: dict[str, str]) -> None:
-    """A task that this transaction has ended failed after all."""
-    ended = update(ScoreTask).where(ScoreTask.id == task_id)
-    session.execute(ended.values(status="failed", finished_at=now, lease_until=None, failure=failure))
+    """Mark a task as failed that this transaction has already finished."""
+    statement = update(ScoreTask).where(ScoreTask.id == task_id)
+    session.execute(statement.values(status="failed", finished_at=now, lease_until=None, failure=failure))
 
 
 def load_claimed(
     session: ReadSession, task_id: str, attempt: int
 ) -> tuple[Submission, GoldVersion, Phase, Recipe] | None:
-    """What this attempt works with, if it still owns the task."""
+    """The rows that a worker needs for this task, if this attempt still owns it."""
     row = session.execute(_CLAIMED_QUERY, {"task_id": task_id, "attempt": attempt}).one_or_none()
     return None if row is None else (row[0], row[1], row[2], row[3])
 
 
 def clear_delays(session: WriteSession) -> None:
-    """Let every queued task start at once: after a restart its wait was measured by the clock of an earlier life."""
-    session.execute(
-        update(ScoreTask).where(ScoreTask.status == "queued", ScoreTask.not_before.is_not(None)).values(not_before=None)
-    )
+    """Make every queued task due: after a restart, delays measured with the previous process's clock mean nothing."""
+    delayed = (ScoreTask.status == "queued") & ScoreTask.not_before.is_not(None)
+    session.execute(update(ScoreTask).where(delayed).values(not_before=None))
 
 
 def requeue_unfinished(session: WriteSession) -> int:
-    """Queue what was running elsewhere when these rows were copied, and let all start at once; gives how many wait."""
-    undone = ScoreTask.status.in_(("queued", "running"))
-    fresh = {"status": "queued", "lease_until": None, "not_before": None}
-    waiting = session.execute(update(ScoreTask).where(undone).values(fresh).returning(ScoreTask.id)).all()
-    running = update(Submission).where(Submission.status == "running").values(status="queued")
-    session.execute(running.execution_options(**NO_BOARD_CHANGE))
-    return len(waiting)
+    """Requeue the unfinished tasks of a restored backup, without delays; returns how many are queued."""
+    unfinished = update(ScoreTask).where(ScoreTask.status.in_(("queued", "running")))
+    requeued = unfinished.values(status="queued", lease_until=None, not_before=None).returning(ScoreTask.id)
+    count = len(session.execute(requeued).all())
+    submissions = update(Submission).where(Submission.status == "running").values(status="queued")
+    session.execute(submissions.execution_options(**NO_BOARD_CHANGE))
+    return count

@@ -8,25 +8,25 @@ from app.text.confusable_names import look_key, name_key
 
 
 def by_name(session: ReadSession, challenge_id: str, name: str, *, baseline: bool = False) -> Team | None:
-    """The team that bears this name or one that reads the same; with `baseline`, the baseline of this name."""
+    """The team with this name or one that reads the same; with `baseline`, the baseline with this name."""
     named = (Team.challenge_id == challenge_id, Team.baseline.is_(baseline), Team.name_key == name_key(name))
     return session.scalar(select(Team).where(*named))
 
 
 def find_confusable(session: ReadSession, challenge_id: str, name: str) -> Team | None:
-    """A team, no baseline, whose name reads or looks the same as this one."""
+    """A team, not a baseline, whose name reads or looks the same as this one."""
     same = or_(Team.name_key == name_key(name), Team.look_key == look_key(name))
     query = select(Team).where(Team.challenge_id == challenge_id, Team.baseline.is_(False), same)
     return session.scalar(query.order_by(Team.id).limit(1))
 
 
 def names_by_challenge(session: ReadSession) -> dict[str, list[str]]:
-    """The names of all teams that are no baselines, the oldest first, by the slug of their challenge."""
+    """The names of all teams except baselines, oldest first, by the slug of the challenge."""
     query = select(Challenge.slug, Team.name).join(Team, Team.challenge_id == Challenge.id)
-    found: dict[str, list[str]] = {}
+    names: dict[str, list[str]] = {}
     for slug, name in session.execute(query.where(Team.baseline.is_(False)).order_by(Challenge.slug, Team.id)):
-        found.setdefault(slug, []).append(name)
-    return found
+        names.setdefault(slug, []).append(name)
+    return names
 
 
 def teams_of(challenge_id: str) -> Select[Team]:
@@ -42,11 +42,11 @@ def registration_of(session: ReadSession, challenge_id: str, user_id: str) -> Re
 
 
 def registrations_of(challenge_id: str, user_id: str | None = None) -> Select[Registration]:
-    """Registrations of a challenge, of one user only if said."""
+    """Registrations of a challenge, optionally of one user only."""
     query = select(Registration).where(Registration.challenge_id == challenge_id)
     return query if user_id is None else query.where(Registration.user_id == user_id)
 
 
 def count_teams(session: ReadSession, challenge_id: str) -> int:
-    """How many teams a challenge has."""
+    """The number of teams of a challenge."""
     return session.scalars(select(func.count(Team.id)).where(Team.challenge_id == challenge_id)).one()

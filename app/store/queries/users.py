@@ -14,29 +14,28 @@ ADMINISTRATOR_EMAIL = "administrator@localhost"
 
 
 def by_email(session: ReadSession, email: str) -> User | None:
-    """The account of this address, however it was written."""
-    known = email_spellings(email)
-    found = session.scalars(select(User).where(User.email.in_(known)))
-    return min(found, key=lambda user: known.index(user.email), default=None)
+    """The account with this address, in any spelling."""
+    spellings = email_spellings(email)
+    users = session.scalars(select(User).where(User.email.in_(spellings)))
+    return min(users, key=lambda user: spellings.index(user.email), default=None)
 
 
 def password_hash_share(session: ReadSession, beginning: str) -> float:
-    """The share of stored password hashes that begin like this; 1 where there are none."""
-    alike = func.sum(case((User.password_hash.startswith(beginning, autoescape=True), 1), else_=0))
-    counted, total = session.execute(
-        select(alike, func.count()).select_from(User).where(User.password_hash.is_not(None))
-    ).one()
-    return counted / total if total else 1.0
+    """The share of password hashes that start with `beginning`; 1 if there are none."""
+    matching = func.sum(case((User.password_hash.startswith(beginning, autoescape=True), 1), else_=0))
+    query = select(matching, func.count()).select_from(User).where(User.password_hash.is_not(None))
+    count, total = session.execute(query).one()
+    return count / total if total else 1.0
 
 
 def administrator(session: ReadSession) -> User | None:
-    """The built-in administrator's row."""
+    """The row of the built-in administrator."""
     return by_email(session, ADMINISTRATOR_EMAIL)
 
 
 @dataclass(frozen=True, slots=True)
 class BearerToken:
-    """What a token says, and whose it is."""
+    """A token and its user."""
 
     secret_hash: str
     scopes: list[str]
@@ -56,16 +55,16 @@ _BEARER_QUERY: Select[Any] = (
     )
     .join(User.__table__, User.__table__.c.id == Token.__table__.c.user_id)
     .where(Token.__table__.c.id == bindparam("token_id"))
-)  # every request asks it
+)  # built once: every request with a token runs it
 
 
 def live_token(session: ReadSession, token_id: str, now: datetime) -> BearerToken | None:
     """A token that is neither revoked nor expired."""
     row = session.connection().execute(_BEARER_QUERY, {"token_id": token_id}).first()
-    found = None if row is None else BearerToken(*row)
-    return found if found is not None and found.revoked_at is None and found.expires_at > now else None
+    token = None if row is None else BearerToken(*row)
+    return token if token is not None and token.revoked_at is None and token.expires_at > now else None
 
 
 def tokens_of(user_id: str) -> Select[Token]:
-    """A user's tokens that are not revoked."""
+    """The tokens of a user that are not revoked."""
     return select(Token).where(Token.user_id == user_id, Token.revoked_at.is_(None))

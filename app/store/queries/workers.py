@@ -12,7 +12,7 @@ from app.store.tables import WorkerRow
 def record_heartbeat(
     session: WriteSession, worker_id: str, *, name: str, slots: int, now: datetime, claimed_at: datetime | None
 ) -> None:
-    """A sign of life; a worker that was taken for dead comes back this way."""
+    """Record a heartbeat; a worker that was removed as dead is added again."""
     row = session.get(WorkerRow, worker_id)
     if row is None:
         row = WorkerRow(id=worker_id, name=name, slots=slots, started_at=now)
@@ -22,31 +22,31 @@ def record_heartbeat(
 
 
 def all_workers(session: ReadSession) -> list[WorkerRow]:
-    """All on the list, the oldest first."""
+    """All workers on the list, oldest first."""
     return list(session.scalars(select(WorkerRow).order_by(WorkerRow.started_at, WorkerRow.id)))
 
 
 def count_alive(session: ReadSession, silent: timedelta) -> int:
-    """How many gave a sign of life within this time."""
+    """The number of workers with a heartbeat within `silent`."""
     query = select(func.count()).select_from(WorkerRow)
     return session.scalars(query.where(WorkerRow.heartbeat_at > clock.steady(session) - silent)).one()
 
 
 def slots(session: ReadSession) -> int:
-    """How many tasks all on the list can be at together; 0 where nobody is on it."""
+    """The number of tasks that all listed workers can run together; 0 for an empty list."""
     return session.scalars(select(func.coalesce(func.sum(WorkerRow.slots), 0))).one()
 
 
 def remove(session: WriteSession, worker_id: str) -> None:
-    """Take it off the list."""
+    """Remove a worker from the list."""
     session.execute(delete(WorkerRow).where(WorkerRow.id == worker_id))
 
 
 def remove_all(session: WriteSession) -> None:
-    """Empty the list."""
+    """Remove all workers from the list."""
     session.execute(delete(WorkerRow))
 
 
 def remove_expired(session: WriteSession, before: datetime) -> None:
-    """Take those off the list whose last sign of life is older."""
+    """Remove the workers whose last heartbeat is older."""
     session.execute(delete(WorkerRow).where(WorkerRow.heartbeat_at < before))

@@ -1,4 +1,4 @@
-"""Makes the tables of signs that look alike and of scripts from the files of the Unicode Consortium.
+"""Generates the tables of confusable characters and of scripts from the files of the Unicode Consortium.
 
     python -m app.text.unicode.derive FOLDER
 
@@ -30,26 +30,29 @@ def _code_points(field: str) -> range:
 
 
 def _confusables(folder: Path) -> str:
-    rows = sorted((int(sign, 16), target) for sign, target, *_ in _rows(folder / "confusables.txt"))
-    return "".join(f"{sign:X} {' '.join(part.lstrip('0') for part in target.split())}\n" for sign, target in rows)
+    rows = sorted((int(char, 16), target) for char, target, *_ in _rows(folder / "confusables.txt"))
+    return "".join(f"{char:X} {' '.join(part.lstrip('0') for part in target.split())}\n" for char, target in rows)
 
 
 def _scripts(folder: Path) -> str:
     codes = {long: short for name, short, long, *_ in _rows(folder / "PropertyValueAliases.txt") if name == "sc"}
-    own = {sign: codes[name] for field, name, *_ in _rows(folder / "Scripts.txt") for sign in _code_points(field)}
-    told = {sign: own[sign] for sign in own}
+    own = {char: codes[name] for field, name, *_ in _rows(folder / "Scripts.txt") for char in _code_points(field)}
+    names_of = dict(own)
     for field, names, *_ in _rows(folder / "ScriptExtensions.txt"):
-        told |= {sign: f"{own[sign]} {' '.join(sorted(names.split()))}" for sign in _code_points(field)}
+        names_of |= {char: f"{own[char]} {' '.join(sorted(names.split()))}" for char in _code_points(field)}
     lines = []
-    for (names, _), run in groupby(enumerate(sorted(told)), key=lambda pair: (told[pair[1]], pair[1] - pair[0])):
-        signs = [sign for _, sign in run]
-        lines.append(f"{signs[0]:X} {signs[-1]:X} {names}\n")
+    # Consecutive code points with equal names have the same difference between code point and index.
+    for (names, _), run in groupby(
+        enumerate(sorted(names_of)), key=lambda pair: (names_of[pair[1]], pair[1] - pair[0])
+    ):
+        chars = [char for _, char in run]
+        lines.append(f"{chars[0]:X} {chars[-1]:X} {names}\n")
     return "".join(lines)
 
 
 def main(folder: Path, target: Path, version: str = "15.0.0") -> None:
     """Write both tables."""
-    made = {
+    tables = {
         "confusables.txt": (
             "confusables.txt",
             "a sign, and the signs that it looks like, in hexadecimal",
@@ -61,9 +64,9 @@ def main(folder: Path, target: Path, version: str = "15.0.0") -> None:
             _scripts,
         ),
     }
-    for name, (files, line, make) in made.items():
+    for name, (files, line, build) in tables.items():
         head = _HEAD.format(files=files, version=version, line=line)
-        (target / name).write_text(head + make(folder), encoding="ascii")
+        (target / name).write_text(head + build(folder), encoding="ascii")
 
 
 if __name__ == "__main__":

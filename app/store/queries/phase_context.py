@@ -1,0 +1,79 @@
+"""One phase as one user meets it: the challenge, the active gold and recipe, and the user's role and registration."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any, get_type_hints
+
+from sqlalchemy import BindParameter, Label, Select, and_, bindparam, select
+
+from app.store.session import ReadSession
+from app.store.tables import Challenge, GoldVersion, Organizer, Phase, Recipe, Registration, Team
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseContext:
+    """Each field names its column. Fields of a missing gold, role or registration are None."""
+
+    challenge_id: Annotated[str, Challenge.id]
+    challenge: Annotated[str, Challenge.slug]
+    status: Annotated[str, Challenge.status]
+    visibility: Annotated[str, Challenge.visibility]
+    timezone: Annotated[str, Challenge.timezone]
+    phase_id: Annotated[str, Phase.id]
+    phase: Annotated[str, Phase.slug]
+    opens_at: Annotated[datetime, Phase.opens_at]
+    closes_at: Annotated[datetime | None, Phase.closes_at]
+    released_at: Annotated[datetime | None, Phase.released_at]
+    quota: Annotated[dict[str, Any], Phase.quota]
+    reports: Annotated[list[str], Phase.reports]
+    scorer_version: Annotated[int, Phase.scorer_version]
+    gold_id: Annotated[str | None, GoldVersion.id]
+    gold_version: Annotated[int | None, GoldVersion.version]
+    has_splits: Annotated[bool | None, GoldVersion.has_splits]
+    recipe_id: Annotated[str, Recipe.id]
+    recipe_version: Annotated[int, Recipe.version]
+    recipe: Annotated[dict[str, Any], Recipe.body]
+    fingerprint: Annotated[str, Recipe.fingerprint]
+    role: Annotated[str | None, Organizer.role]
+    registration: Annotated[str | None, Registration.status]
+    reason: Annotated[str | None, Registration.reason]
+    team_id: Annotated[str | None, Registration.team_id]
+    team: Annotated[str | None, Team.name]
+
+
+def columns_of(record: type) -> list[Label[Any]]:
+    """The columns that the fields of a dataclass name, in their order: `record(*row)` reads such a row.
+
+    The labels are unique within a statement that reads several such records.
+    """
+    columns = {name: hint.__metadata__[0] for name, hint in get_type_hints(record, include_extras=True).items()}
+    return [column.__clause_element__().label(f"{record.__name__}_{name}") for name, column in columns.items()]
+
+
+def join_context(query: Select[Any]) -> Select[Any]:
+    """Join the other tables of a PhaseContext to a query on challenges and phases; `user_id` is a parameter of it."""
+    user: BindParameter[str] = bindparam("user_id")
+    return (
+        query.join(Recipe.__table__, and_(Recipe.challenge_id == Challenge.id, Recipe.status == "active"))
+        .outerjoin(GoldVersion.__table__, and_(GoldVersion.phase_id == Phase.id, GoldVersion.status == "active"))
+        .outerjoin(Organizer.__table__, and_(Organizer.challenge_id == Challenge.id, Organizer.user_id == user))
+        .outerjoin(
+            Registration.__table__, and_(Registration.challenge_id == Challenge.id, Registration.user_id == user)
+        )
+        .outerjoin(Team.__table__, Team.id == Registration.team_id)
+    )
+
+
+# Built once, and from tables instead of mapped classes: every submission runs this query at least twice.
+_CONTEXT_QUERY = join_context(
+    select(*columns_of(PhaseContext))
+    .select_from(Challenge.__table__)
+    .join(Phase.__table__, and_(Phase.challenge_id == Challenge.id, Phase.slug == bindparam("phase")))
+).where(Challenge.slug == bindparam("challenge"))
+
+
+def load_context(session: ReadSession, challenge: str, phase: str, user_id: str | None) -> PhaseContext | None:
+    """The phase with these slugs, in one statement; None if there is none."""
+    slugs = {"challenge": challenge, "phase": phase}
+    row = session.connection().execute(_CONTEXT_QUERY, slugs | {"user_id": user_id}).first()
+    return None if row is None else PhaseContext(*row)
