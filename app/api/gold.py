@@ -12,12 +12,12 @@ from app.actions.access import Caller
 from app.actions.challenges.activate_gold import activate_gold
 from app.actions.challenges.inference_bounds import read_inference_bound
 from app.actions.challenges.upload_gold import (
-    changed_gold_payload,
+    changed_gold_file,
     check_gold_upload,
-    gold_payload,
     inspect_gold,
     list_gold_versions,
     load_gold_version,
+    new_gold_file,
     parse_accessory,
     put_accessory,
     store_gold,
@@ -140,15 +140,11 @@ def _store_gold(
     with parts.db.read() as session:
         challenge = check_gold_upload(session, who, slug, phase).challenge
     with parts.files.local_path(stored.key) as path:
-        inspected = inspect_gold(
-            parts.gold_readers.children,
-            gold_payload(path, kind, challenge, sha256=stored.sha256, classes=challenge.classes, accessories={}),
-        )
+        file = new_gold_file(path, kind, challenge, stored.sha256)
+        summary = inspect_gold(parts.gold_readers.children, file)
     with parts.db.write() as session:
         declared = challenge.classes is not None
-        version = store_gold(
-            session, who, slug, phase, stored=stored, kind=kind, inspected=inspected, declared=declared
-        )
+        version = store_gold(session, who, slug, phase, stored=stored, kind=kind, summary=summary, declared=declared)
         if not activate:
             return _gold_shape(version)
         return _activate(session, who, slug, phase, version.version)
@@ -221,12 +217,10 @@ def _store_accessory(
         key = load_gold_version(session, who, slug, phase, version, writes=True)[1].file_key
     with parts.files.local_path(key) as path:
         with parts.db.read() as session:
-            request = changed_gold_payload(session, who, slug, phase, version, path=path, name=name, value=value)
-        inspected = inspect_gold(parts.gold_readers.children, request)
+            file = changed_gold_file(session, who, slug, phase, version, path=path, name=name, value=value)
+        summary = inspect_gold(parts.gold_readers.children, file)
     with parts.db.write() as session:
-        return _gold_shape(
-            put_accessory(session, who, slug, phase, version, name=name, value=value, inspected=inspected)
-        )
+        return _gold_shape(put_accessory(session, who, slug, phase, version, name=name, value=value, summary=summary))
 
 
 EXAMPLE_FREQUENCIES = {"cat": 812, "dog": 1044}

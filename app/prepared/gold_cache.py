@@ -3,19 +3,19 @@
 import gc
 import json
 from collections import OrderedDict
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
-from app.formats import FileKind, Limits, Problems
-from app.pipeline import Gold, SourceFile, load_gold
+from app.formats import Limits, Problems
+from app.pipeline import Gold, load_gold
 from app.prepared.gold_folder import PreparedGoldFolder
+from app.prepared.gold_source import GoldFile, GoldSource
 from app.scoring.declaration.recipe import ScoringRecipe, parse_recipe
-from app.scoring.gold_content_hash import FILE_KIND_FIELDS, gold_content_hash
+from app.scoring.gold_content_hash import gold_content_hash
 
 MAX_CACHED_GOLDS = 4
 MAX_CACHED_RECIPES = 64
 
-Request = dict[str, Any]
 Key = TypeVar("Key")
 Kept = TypeVar("Kept")
 
@@ -25,10 +25,7 @@ class GoldNotPrepared(Exception):
 
 
 class GoldCache:
-    """The golds used last, ready to score with: a submission pays only for itself.
-
-    A request for gold holds its `name` (app.scoring.gold_content_hash), or its file and all that belongs to it, or both.
-    """
+    """The golds used last, ready to score with: a submission pays only for itself."""
 
     def __init__(self, limits: Limits, memory: int, prepared: PreparedGoldFolder | None = None) -> None:
         self.limits = limits
@@ -37,23 +34,20 @@ class GoldCache:
         self._kept: OrderedDict[str, Gold] = OrderedDict()
         self._recipes: OrderedDict[tuple[str, str], ScoringRecipe] = OrderedDict()
 
-    def load(self, request: Request) -> tuple[Gold | None, Problems]:
-        """The gold of a request; None where it has problems. Raises Unprepared."""
-        name = request.get("name", "")
-        ready = self._ready(name)
+    def load(self, source: GoldSource) -> tuple[Gold | None, Problems]:
+        """The gold of this source; None where it has problems. Raises GoldNotPrepared."""
+        ready = self._ready(source.name)
         if ready is not None:
             return ready, Problems()
-        if "path" not in request:
+        file = source.file
+        if file is None:
             raise GoldNotPrepared
-        fields = {
-            key: value for key, value in request.items() if key not in {"path", "name", "sha256", *FILE_KIND_FIELDS}
-        }
-        gold, problems = load_gold(request_source(request), limits=self.limits, **fields)
-        return (None if gold is None else self._keep(name or _stored_gold_name(request, gold), gold)), problems
+        fields: dict[str, Any] = {"task": file.task, "positive_label": file.positive_label, "classes": file.classes}
+        gold, problems = load_gold(file.source, **fields, beside=file.metadata, limits=self.limits)
+        return (None if gold is None else self._keep(source.name or _stored_gold_name(file, gold), gold)), problems
 
-    def evict_others(self, request: Request) -> bool:
-        """Give back the memory of other golds than that of this request; False where there were none."""
-        name = request.get("name", "")
+    def evict_others(self, name: str) -> bool:
+        """Give back the memory of other golds than the one of this name; False where there were none."""
         own = self._kept.pop(name, None)
         held = bool(self._kept)
         self._kept.clear()
@@ -62,21 +56,21 @@ class GoldCache:
         gc.collect()
         return held
 
-    def load_valid(self, request: Request) -> Gold:
-        """The gold of a request that was checked when it was uploaded; raises Unprepared."""
-        gold, problems = self.load(request)
+    def load_valid(self, source: GoldSource) -> Gold:
+        """Gold that was checked when it was uploaded; raises GoldNotPrepared."""
+        gold, problems = self.load(source)
         if gold is None:
             msg = f"stored gold no longer reads: {problems.to_dict()['total']}"
             raise RuntimeError(msg)
         return gold
 
-    def recipe(self, request: Request, gold: Gold) -> ScoringRecipe:
-        """The stored recipe of a request, as it is understood with this gold."""
-        key = (request["gold"].get("name", ""), json.dumps(request["recipe"]))
+    def recipe(self, name: str, body: Mapping[str, Any], gold: Gold) -> ScoringRecipe:
+        """A stored recipe, as it is understood with the gold of this name."""
+        key = (name, json.dumps(body))
         known = self._recipes.get(key) if key[0] else None
         if known is None:
             rules: dict[str, Any] = {"positive_label": gold.spec.positive_label, "classes": gold.spec.classes}
-            known = parse_recipe(request["recipe"], gold.spec.task, **rules, stored=True)
+            known = parse_recipe(body, gold.spec.task, **rules, stored=True)
         return _put_entry(self._recipes, key, known, MAX_CACHED_RECIPES)
 
     def _ready(self, name: str) -> Gold | None:
@@ -108,20 +102,15 @@ def _put_entry(kept: OrderedDict[Key, Kept], key: Key, value: Kept, most: int) -
     return value
 
 
-def request_source(request: Request) -> SourceFile:
-    """The file that a request names."""
-    return SourceFile(Path(request["path"]), FileKind(**{name: request[name] for name in FILE_KIND_FIELDS}))
-
-
-def _stored_gold_name(request: Request, gold: Gold) -> str:
+def _stored_gold_name(file: GoldFile, gold: Gold) -> str:
     """The name that gold will have once it is stored as it was inspected; none for what is not to be stored."""
-    if "sha256" not in request:
+    if not file.sha256:
         return ""
     return gold_content_hash(
-        sha256=request["sha256"],
-        kind=request,
-        task=request["task"],
-        positive_label=request["positive_label"],
+        sha256=file.sha256,
+        kind=file.source.kind.to_dict(),
+        task=file.task,
+        positive_label=file.positive_label,
         classes=gold.spec.classes,
-        beside=request["beside"],
+        beside=file.metadata,
     )

@@ -11,6 +11,7 @@ from app.scoring.declaration.metric import SCORES
 from app.scoring.declaration.recipe import parse_recipe
 from app.scoring.declaration.task import TaskKind
 from app.scoring_processes import ScoringProcesses
+from app.scoring_processes.messages import Refusal, WriteTemplate
 from app.store import clock
 from app.store.queries import challenges, gold
 from app.store.session import Database, ReadSession
@@ -46,15 +47,15 @@ def template_source(
 def make_template(
     db: Database,
     files: FileStore,
-    children: ScoringProcesses,
+    processes: ScoringProcesses,
     gold: GoldReference,
     *,
     format_name: str,
     scores: bool,
     target: Path,
 ) -> None:
-    """Have a child write the template to `target`; raises BadRequest where it cannot be made."""
-    request = {"kind": "template", "format": format_name, "scores": scores, "target": str(target)}
-    answer = send_scoring_request(db, files, children, gold, request)
-    if not answer["valid"]:
-        raise BadRequest(answer["detail"], remedy=answer["remedy"])
+    """Have a scoring process write the template to `target`; raises BadRequest if the format cannot hold it."""
+    request = WriteTemplate(gold.source, format_name, scores, target)
+    reply = send_scoring_request(db, files, processes, gold, request)
+    if isinstance(reply, Refusal):
+        raise BadRequest(reply.detail, remedy=reply.remedy)

@@ -25,6 +25,7 @@ from app.actions.scoring_tasks.score_submission import (
 from app.actions.scoring_tasks.scoring_request import gold_reference
 from app.queue import TaskClaim
 from app.scoring import SCORER_VERSION
+from app.scoring_processes.messages import FileResult
 from app.store import clock
 from app.store.queries import rescoring_tasks
 from app.store.queries.rescoring_tasks import RescoringResult
@@ -105,18 +106,18 @@ def settle_rescored_tasks(session: WriteSession, bench: WorkerContext, ready: Ma
     """What came of these tasks of one gold and recipe, in this one transaction."""
     held = rescoring_tasks.lock_owned(session, [(claim.task_id, claim.attempt) for claim in ready])
     mine = {held[claim.task_id]: outcome for claim, outcome in ready.items() if claim.task_id in held}
-    answers = {task: outcome.answer for task, outcome in mine.items() if outcome.answer is not None}
-    stored = rescoring_tasks.stored_scores(session, answers.keys())
+    results = {task: outcome.result for task, outcome in mine.items() if outcome.result is not None}
+    stored = rescoring_tasks.stored_scores(session, results.keys())
     now = clock.now(session)
     ends = [
-        _settle_rescored_task(session, task, answer, stored.get(task.submission_id, []), now)
-        for task, answer in answers.items()
+        _settle_rescored_task(session, task, result, stored.get(task.submission_id, []), now)
+        for task, result in results.items()
     ]
-    same = [task.id for task, end in zip(answers, ends, strict=True) if not (end.failed or end.different)]
+    same = [task.id for task, end in zip(results, ends, strict=True) if not (end.failed or end.different)]
     session.flush()
     rescoring_tasks.mark_done(session, same, now)
     for claim, outcome in ready.items():
-        if outcome.answer is None:
+        if outcome.result is None:
             retry_task(session, bench, claim, outcome)
     rescoring_tasks.add_to_progress(session, ends, now)
     after_commit(session, partial(bench.figures.count_rescored, len(ends), sum(end.different for end in ends)))
@@ -124,26 +125,26 @@ def settle_rescored_tasks(session: WriteSession, bench: WorkerContext, ready: Ma
 
 
 def _settle_rescored_task(
-    session: WriteSession, task: ScoreTask, answer: Mapping[str, Any], stored: Sequence[Score], now: datetime
+    session: WriteSession, task: ScoreTask, result: FileResult, stored: Sequence[Score], now: datetime
 ) -> RescoringResult:
     """Compare with what is stored, or store what is new; only a task that is not simply done is changed here."""
-    if not stored and answer["valid"]:
+    if not stored and result.valid:
         names = ("submission_id", "gold_id", "recipe_id", "scorer_version")
         key = {name: getattr(task, name) for name in names}
-        session.add_all(Score(split=split, metrics=values, **key) for split, values in answer["scores"].items())
+        session.add_all(Score(split=split, metrics=values, **key) for split, values in result.scores.items())
         return RescoringResult(task.rerun_id)
     if not stored:
         task.status, task.finished_at, task.lease_until, task.failure = (
             "failed",
             now,
             None,
-            refused_again_failure(answer),
+            refused_again_failure(result),
         )
         after_commit(
             session, partial(log.error, "rescoring_failed", submission=task.submission_id, failure=task.failure)
         )
         return RescoringResult(task.rerun_id, failed=True)
-    found = score_difference(stored, answer)
+    found = score_difference(stored, result)
     if found is None:
         return RescoringResult(task.rerun_id)
     task.status, task.finished_at, task.compared_at, task.lease_until = "done", now, now, None
@@ -153,12 +154,12 @@ def _settle_rescored_task(
     return RescoringResult(task.rerun_id, different=True)
 
 
-def score_difference(stored: Sequence[Score], answer: Mapping[str, Any]) -> dict[str, Any] | None:
+def score_difference(stored: Sequence[Score], result: FileResult) -> dict[str, Any] | None:
     """How computed values differ from those stored, to the last bit; None where they do not."""
-    if not answer["valid"]:
-        return {"count": len(stored), "values": [], "refused": answer["total"]}
+    if not result.valid:
+        return {"count": len(stored), "values": [], "refused": result.total}
     before = {(row.split, name): value for row in stored for name, value in row.metrics.items()}
-    after = {(split, name): value for split, values in answer["scores"].items() for name, value in values.items()}
+    after = {(split, name): value for split, values in result.scores.items() for name, value in values.items()}
     values = [
         {"split": split, "metric": name, "stored": was, "computed": is_now}
         for split, name in sorted(before.keys() | after.keys())

@@ -3,11 +3,10 @@
 Every write is fenced by the attempt number: a worker that lost its task in the meantime changes nothing.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
-from typing import Any
 
 import structlog
 from sqlalchemy import event
@@ -16,6 +15,7 @@ from app.actions.challenges.upload_gold import stored_file_kind
 from app.actions.scoring_tasks.scoring_request import GoldReference, gold_reference, send_scoring_request
 from app.errors import Unavailable
 from app.files import FileStore
+from app.pipeline import SourceFile
 from app.queue import Queue, TaskClaim
 from app.runtime.telemetry import Telemetry
 from app.scoring import SCORER_VERSION
@@ -27,6 +27,7 @@ from app.scoring_processes import (
     ScoringProcessesClosed,
     ScoringProcessNotStarted,
 )
+from app.scoring_processes.messages import FileResult, ScorePredictions
 from app.store import board_invalidation, clock, notifications
 from app.store.queries import fair_scheduling, quota, rescoring_tasks, submissions, tasks
 from app.store.session import Database, ReadSession, WriteSession
@@ -77,9 +78,9 @@ class LoadedTask:
 
 @dataclass(frozen=True, slots=True)
 class TaskOutcome:
-    """What came of one scoring: an answer, or why there is none."""
+    """The outcome of one scoring: a result, or the reason why there is none."""
 
-    answer: dict[str, Any] | None = None
+    result: FileResult | None = None
     crash: ScoringProcessError | None = None
     lost: str = INTERRUPTED
 
@@ -111,13 +112,13 @@ def score_submission(bench: WorkerContext, claim: TaskClaim) -> str | None:
     structlog.contextvars.bind_contextvars(submission=job.submission.id)
     _observe_queue_wait(bench, job, claim)
     outcome = compute_task_outcome(bench, job)
-    answer = outcome.answer
+    result = outcome.result
     with bench.db.write() as session:
-        if answer is None:
+        if result is None:
             return retry_task(session, bench, claim, outcome)
-        settled = _settle_task(session, claim, answer)
+        settled = _settle_task(session, claim, result)
     if settled is not None:
-        bench.figures.count_settlement("finished" if answer["valid"] else "rejected", tuple(answer["total"]))
+        bench.figures.count_settlement("finished" if result.valid else "rejected", tuple(result.total))
     return settled
 
 
@@ -207,41 +208,41 @@ def _observe_queue_wait(bench: WorkerContext, job: LoadedTask, claim: TaskClaim)
         bench.figures.queued_seconds.observe(max(0.0, (started - job.submission.submitted_at).total_seconds()))
 
 
-def _send_score_request(bench: WorkerContext, job: LoadedTask) -> dict[str, Any]:
-    kind = stored_file_kind(job.submission)
+def _send_score_request(bench: WorkerContext, job: LoadedTask) -> FileResult:
     with bench.files.local_path(job.submission.file_key) as path, bench.figures.scoring_seconds.time():
-        predictions = {"path": str(path), **kind.to_dict()}
-        request = {"kind": "score", "predictions": predictions, "recipe": job.recipe.body}
-        return send_scoring_request(bench.db, bench.files, bench.children, job.gold, request)
+        predictions = SourceFile(path, stored_file_kind(job.submission))
+        request = ScorePredictions(job.gold.source, predictions, job.recipe.body)
+        reply = send_scoring_request(bench.db, bench.files, bench.children, job.gold, request)
+    assert isinstance(reply, FileResult)
+    return reply
 
 
-def _settle_task(session: WriteSession, claim: TaskClaim, answer: dict[str, Any]) -> str | None:
+def _settle_task(session: WriteSession, claim: TaskClaim, result: FileResult) -> str | None:
     """Scores, statuses and quota in this one transaction."""
     now = clock.now(session)
     task = tasks.finish(session, claim.task_id, claim.attempt, now)
     if task is None:
         return None
     marks = []
-    if answer["valid"]:
-        submissions.add_scores(session, task, answer["scores"])
+    if result.valid:
+        submissions.add_scores(session, task, result.scores)
         marks.append(board_invalidation.scores_tag(task["gold_id"], task["scorer_version"]))
-    status = "finished" if answer["valid"] else "rejected"
-    phase_id = submissions.set_final_status(session, task["submission_id"], status, now, answer)
+    status = "finished" if result.valid else "rejected"
+    phase_id = submissions.set_final_status(session, task["submission_id"], status, now, result.to_dict())
     if phase_id is not None:
-        marks.append(
-            board_invalidation.phase_tag(phase_id) if answer["valid"] else board_invalidation.waiting_tag(phase_id)
-        )
+        tag = board_invalidation.phase_tag if result.valid else board_invalidation.waiting_tag
+        marks.append(tag(phase_id))
     board_invalidation.invalidate(session, *marks)
     if phase_id is not None:
         return _settle_quota_and_notify(session, task["submission_id"], status)
-    if not answer["valid"]:  # an older scorer was quicker: what it said of the status stands
-        tasks.fail(session, claim.task_id, now, refused_again_failure(answer))
+    if not result.valid:  # an older scorer was quicker: what it said of the status stands
+        tasks.fail(session, claim.task_id, now, refused_again_failure(result))
     return None
 
 
-def refused_again_failure(answer: Mapping[str, Any]) -> dict[str, str]:
+def refused_again_failure(result: FileResult) -> dict[str, str]:
     """Why scoring again failed that refuses a file which was accepted once: the submission keeps its scores and status."""
-    found = ", ".join(f"{code}: {count}" for code, count in sorted(answer["total"].items()))
+    found = ", ".join(f"{code}: {count}" for code, count in sorted(result.total.items()))
     return {"code": REFUSED_AGAIN, "detail": f"This scorer refuses a file that an earlier one scored ({found})."}
 
 

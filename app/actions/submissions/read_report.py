@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,11 @@ from app.actions.submissions.read_submissions import read_submission
 from app.actions.submissions.score_visibility import resolve_split, score_view_for
 from app.errors import BadRequest, Conflict, Forbidden, NoOpenPhase, SubmissionNotFinished
 from app.files import FileStore
+from app.pipeline import SourceFile
 from app.scoring import SCORER_VERSION
 from app.scoring.reports.detailed_report import REPORT_PARTS
 from app.scoring_processes import MemoryLimitExceeded, ScoringProcesses, ScoringTimeout
+from app.scoring_processes.messages import Refusal, Reply, WriteReport
 from app.store import clock
 from app.store.queries import challenges, gold
 from app.store.session import Database, ReadSession
@@ -105,39 +108,37 @@ def authorize_report(
 
 
 def make_report(
-    db: Database, files: FileStore, children: ScoringProcesses, wanted: ReportRequest, *, as_csv: bool, target: Path
+    db: Database, files: FileStore, processes: ScoringProcesses, wanted: ReportRequest, *, as_csv: bool, target: Path
 ) -> None:
-    """Have a child write the report to `target`; raises ReportTooLarge."""
+    """Have a scoring process write the report to `target`; raises ReportTooLarge, and BadRequest as below."""
     row = wanted.submission
     with files.local_path(row.file_key) as path:
-        send_report_request(
-            lambda request: send_scoring_request(db, files, children, wanted.gold, request),
-            {
-                "kind": "report",
-                "predictions": {"path": str(path), **stored_file_kind(row).to_dict()},
-                "recipe": wanted.recipe.body,
-                "split": wanted.split,
-                "parts": list(wanted.parts),
-                "digits": wanted.digits,
-                "size": wanted.organizer,
-                "head": dict(wanted.head),
-                "csv": as_csv,
-                "target": str(target),
-            },
+        request = WriteReport(
+            gold=wanted.gold.source,
+            predictions=SourceFile(path, stored_file_kind(row)),
+            recipe=wanted.recipe.body,
+            split=wanted.split,
+            parts=wanted.parts,
+            digits=wanted.digits,
+            include_size=wanted.organizer,
+            head=wanted.head,
+            as_csv=as_csv,
+            target=target,
         )
+        send_report_request(partial(send_scoring_request, db, files, processes, wanted.gold), request)
 
 
-def send_report_request(ask: Callable[[dict[str, Any]], dict[str, Any]], request: dict[str, Any]) -> None:
-    """Have a child answer this; raises ReportTooLarge where it refuses, or takes too long or too much memory.
+def send_report_request(ask: Callable[[WriteReport], Reply], request: WriteReport) -> None:
+    """Send the request; raises ReportTooLarge if it is refused, or takes too much time or memory.
 
-    Raises BadRequest where the submission has not the scores that a table needs.
+    Raises BadRequest if a table needs probabilities and the submission has other scores.
     """
     try:
-        answer = ask(request)
-    except (ScoringTimeout, MemoryLimitExceeded) as beyond:
-        what = "time" if isinstance(beyond, ScoringTimeout) else "memory"
-        raise ReportTooLarge(f"Making this report takes more {what} than one may take.") from beyond
-    if answer.get("other_scores"):
-        raise BadRequest(answer["detail"], remedy="Ask for another part, such as ?part=per_class.")
-    if not answer["valid"]:
-        raise ReportTooLarge(answer["detail"])
+        reply = ask(request)
+    except (ScoringTimeout, MemoryLimitExceeded) as fault:
+        resource = "time" if isinstance(fault, ScoringTimeout) else "memory"
+        raise ReportTooLarge(f"This report takes more {resource} than the limit allows.") from fault
+    if isinstance(reply, Refusal):
+        if reply.needs_probabilities:
+            raise BadRequest(reply.detail, remedy="Ask for another part, such as ?part=per_class.")
+        raise ReportTooLarge(reply.detail)
