@@ -2,15 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from app.errors import (
-    Forbidden,
-    InsufficientScope,
-    NotFound,
-    NotRegistered,
-    RegistrationBarred,
-    RegistrationPending,
-    Unauthorized,
-)
+from app import errors
 from app.store import locks
 from app.store.queries import admission_context, challenges, teams
 from app.store.queries.admission_context import AdmissionContext
@@ -44,9 +36,9 @@ VISITOR = Caller()
 def require_scope(caller: Caller, scope: str) -> str:
     """The caller's user id; raises Unauthorized for a visitor, InsufficientScope for a lesser token."""
     if caller.user_id is None:
-        raise Unauthorized
+        raise errors.Unauthorized
     if scope not in caller.scopes and "admin" not in caller.scopes:
-        raise InsufficientScope(
+        raise errors.InsufficientScope(
             f"This needs a token with the scope '{scope}'.",
             headers={"WWW-Authenticate": f'Bearer error="insufficient_scope", scope="{scope}"'},
         )
@@ -58,7 +50,7 @@ def require_administrator(caller: Caller, detail: str, *, remedy: str | None = N
     if caller.admin:
         require_scope(caller, "admin")
     if not caller.has_admin_rights:
-        raise Forbidden(detail, remedy=remedy)
+        raise errors.Forbidden(detail, remedy=remedy)
 
 
 def can_read(caller: Caller) -> bool:
@@ -98,12 +90,12 @@ def load_visible_challenge(session: ReadSession, caller: Caller, slug: str) -> C
     locks.challenge(session, slug)
     challenge = challenges.by_slug(session, slug)
     if challenge is None:
-        raise NotFound
+        raise errors.NotFound
     if is_public(challenge):
         return challenge
     joined = approved_registration(session, caller, challenge) is not None
     if not _can_see_private(caller, challenge, role=organizer_role(session, caller, challenge), joined=joined):
-        raise NotFound
+        raise errors.NotFound
     return challenge
 
 
@@ -130,10 +122,10 @@ def load_visible_phase(session: ReadSession, caller: Caller, slug: str, phase_sl
     return phase
 
 
-def phase_not_found(session: ReadSession, challenge: Challenge, phase_slug: str) -> NotFound:
+def phase_not_found(session: ReadSession, challenge: Challenge, phase_slug: str) -> errors.NotFound:
     """The error for a phase that a challenge, which the caller may see, does not have."""
     known = [phase.slug for phase in challenges.phases_of(session, challenge.id)]
-    return NotFound(
+    return errors.NotFound(
         f"The challenge '{challenge.slug}' has no phase '{phase_slug}'.",
         remedy=f"Its phases are: {', '.join(known)}.",
         known_phases=known,
@@ -149,7 +141,7 @@ def load_admission_facts(session: ReadSession, caller: Caller, slug: str, phase_
     if not is_public(facts):
         joined = facts.registration == "approved"
         if not _can_see_private(caller, facts, role=effective_role(caller, facts.role), joined=joined):
-            raise NotFound
+            raise errors.NotFound
     return facts
 
 
@@ -193,7 +185,7 @@ def require_approved_registration(session: ReadSession, caller: Caller, challeng
     user_id = require_scope(caller, "submit")
     registration = teams.registration_of(session, challenge.id, user_id)
     if registration is None:
-        raise NotRegistered
+        raise errors.NotRegistered
     require_approved_status(registration.status, registration.reason)
     return registration
 
@@ -201,18 +193,18 @@ def require_approved_registration(session: ReadSession, caller: Caller, challeng
 def require_approved_status(status: str | None, reason: str | None) -> None:
     """Raise NotRegistered, RegistrationPending or RegistrationBarred unless a registration has been approved."""
     if status is None:
-        raise NotRegistered
+        raise errors.NotRegistered
     if status == "pending":
-        raise RegistrationPending
+        raise errors.RegistrationPending
     if status == "barred":
-        raise RegistrationBarred(reason=reason)
+        raise errors.RegistrationBarred(reason=reason)
 
 
 def load_visible_submission(session: ReadSession, caller: Caller, submission_id: str) -> tuple[Submission, Phase, bool]:
     """A submission, its phase, and whether the caller sees it as an organizer; raises NotFound for all others."""
     submission = session.get(Submission, submission_id)
     if submission is None or caller.user_id is None:
-        raise NotFound
+        raise errors.NotFound
     phase = session.get_one(Phase, submission.phase_id)
     role = organizer_role(session, caller, phase.challenge)
     registration = teams.registration_of(session, phase.challenge_id, caller.user_id)
@@ -225,5 +217,5 @@ def can_read_as_organizer(caller: Caller, role: str | None, *, own: bool) -> boo
     if can_organize(caller) and role is not None:
         return True
     if not own:
-        raise NotFound
+        raise errors.NotFound
     return False

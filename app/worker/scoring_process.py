@@ -31,26 +31,7 @@ from app.prepared.gold_folder import PreparedGoldFolder
 from app.scoring.declaration.recipe import ScoringRecipe
 from app.scoring.evaluation_input import EvaluationInput
 from app.scoring.reports.detailed_report import PROBABILITY_PART, build_detailed_report, write_csv
-from app.scoring_processes.messages import (
-    CheckGold,
-    CpuLimitAnnouncement,
-    FileResult,
-    FileWritten,
-    GoldFileNeeded,
-    GoldSummary,
-    ProcessFailure,
-    Ready,
-    Refusal,
-    Reply,
-    ReplyEnvelope,
-    Request,
-    ScorePredictions,
-    ValidatePredictions,
-    WriteReport,
-    WriteTemplate,
-    decode_request,
-    encode,
-)
+from app.scoring_processes import messages
 from app.worker.cpu_limit import CpuTimer
 
 
@@ -61,31 +42,31 @@ class StageCpuTimer(CpuTimer):
     announcement of the reply that holds in this case.
     """
 
-    def __init__(self, seconds: float, announce: Callable[[CpuLimitAnnouncement], None]) -> None:
+    def __init__(self, seconds: float, announce: Callable[[messages.CpuLimitAnnouncement], None]) -> None:
         super().__init__(seconds)
         self._announce = announce
 
     def reading(self) -> None:
         """Begin to read the file: from now on an exceeded limit is a problem of the file, not of the gold."""
-        self._announce(CpuLimitAnnouncement(_limit_result(cpu_limit_problem(self.seconds))))
+        self._announce(messages.CpuLimitAnnouncement(_limit_result(cpu_limit_problem(self.seconds))))
         self.begin()
 
     def scoring(self) -> None:
         """Begin to score: the file is valid, but its scoring would exceed the limit at every retry."""
-        self._announce(CpuLimitAnnouncement(ProcessFailure("cpu")))
+        self._announce(messages.CpuLimitAnnouncement(messages.ProcessFailure("cpu")))
         self.begin()
 
 
-def handle_gold(golds: GoldCache, request: CheckGold, cpu: StageCpuTimer) -> Reply:
+def handle_gold(golds: GoldCache, request: messages.CheckGold, cpu: StageCpuTimer) -> messages.Reply:
     """Check gold and summarize it."""
     cpu.reading()
     try:
         gold, problems = golds.load(request.gold)
     except InvalidContent as fault:
-        return Refusal(fault.detail, fault.advice, fault.extra.get("errors"))
+        return messages.Refusal(fault.detail, fault.advice, fault.extra.get("errors"))
     if gold is None:
-        return FileResult.of(problems)
-    return GoldSummary(
+        return messages.FileResult.of(problems)
+    return messages.GoldSummary(
         instances=len(gold.index),
         classes=list(gold.spec.classes),
         has_splits=gold.splits is not None,
@@ -97,17 +78,17 @@ def handle_gold(golds: GoldCache, request: CheckGold, cpu: StageCpuTimer) -> Rep
     )
 
 
-def handle_validate(golds: GoldCache, request: ValidatePredictions, cpu: StageCpuTimer) -> Reply:
+def handle_validate(golds: GoldCache, request: messages.ValidatePredictions, cpu: StageCpuTimer) -> messages.Reply:
     """Check predictions without scoring them."""
     gold, recipe = _load_gold_and_recipe(golds, request)
     rules = ReadingRules.strictest(recipe.metrics, recipe.primary)
     settings: dict[str, Any] = {"void": gold.void, "tables": gold.tables, "limits": golds.limits}
     cpu.reading()
     _, problems, notes = validate_predictions(gold.index, gold.spec, request.predictions, rules=rules, **settings)
-    return FileResult.of(problems, notes)
+    return messages.FileResult.of(problems, notes)
 
 
-def handle_score(golds: GoldCache, request: ScorePredictions, cpu: StageCpuTimer) -> Reply:
+def handle_score(golds: GoldCache, request: messages.ScorePredictions, cpu: StageCpuTimer) -> messages.Reply:
     """Check predictions and score them on each split."""
     gold, recipe = _load_gold_and_recipe(golds, request)
     cpu.reading()
@@ -128,21 +109,21 @@ def handle_score(golds: GoldCache, request: ScorePredictions, cpu: StageCpuTimer
         }
         for split, results in outcome.scores.items()
     }
-    return FileResult.of(outcome.problems, outcome.notes, scores)
+    return messages.FileResult.of(outcome.problems, outcome.notes, scores)
 
 
-def handle_template(golds: GoldCache, request: WriteTemplate, _cpu: StageCpuTimer) -> Reply:
+def handle_template(golds: GoldCache, request: messages.WriteTemplate, _cpu: StageCpuTimer) -> messages.Reply:
     """Write the file that a participant fills in."""
     gold = golds.load_valid(request.gold)
     try:
         body = build_template(gold.listed, gold.spec, request.format, scores=request.scores)
     except BadRequest as refused:
-        return Refusal(refused.detail, refused.advice)
+        return messages.Refusal(refused.detail, refused.advice)
     request.target.write_bytes(body)
-    return FileWritten()
+    return messages.FileWritten()
 
 
-def handle_report(golds: GoldCache, request: WriteReport, _cpu: StageCpuTimer) -> Reply:
+def handle_report(golds: GoldCache, request: messages.WriteReport, _cpu: StageCpuTimer) -> messages.Reply:
     """Write the detailed report of a submission."""
     gold, recipe = _load_gold_and_recipe(golds, request)
     case = _stored_case(golds, gold, recipe, request)
@@ -150,23 +131,23 @@ def handle_report(golds: GoldCache, request: WriteReport, _cpu: StageCpuTimer) -
     if request.as_csv and "left_out" in report:
         (part,) = report["left_out"]
         detail = f"There is no such table: {part['reason']}."
-        return Refusal(detail, needs_probabilities=part["part"] == PROBABILITY_PART)
+        return messages.Refusal(detail, needs_probabilities=part["part"] == PROBABILITY_PART)
     with request.target.open("w", encoding="utf-8", newline="") as target:
         if request.as_csv:
             write_csv(report, request.parts[0], target)
         else:  # dumps() and write(), because dump() is much slower
             target.write(json.dumps(dict(request.head) | report, ensure_ascii=False, allow_nan=False))
-    return FileWritten()
+    return messages.FileWritten()
 
 
 def _load_gold_and_recipe(
-    golds: GoldCache, request: ValidatePredictions | ScorePredictions | WriteReport
+    golds: GoldCache, request: messages.ValidatePredictions | messages.ScorePredictions | messages.WriteReport
 ) -> tuple[Gold, ScoringRecipe]:
     gold = golds.load_valid(request.gold)
     return gold, golds.recipe(request.gold.name, request.recipe, gold)
 
 
-def _stored_case(golds: GoldCache, gold: Gold, recipe: ScoringRecipe, request: WriteReport) -> EvaluationInput:
+def _stored_case(golds: GoldCache, gold: Gold, recipe: ScoringRecipe, request: messages.WriteReport) -> EvaluationInput:
     """The evaluation input of stored predictions.
 
     A recipe of hard-label metrics never checked the scores of the file. They are used if they are valid; otherwise the
@@ -181,12 +162,12 @@ def _stored_case(golds: GoldCache, gold: Gold, recipe: ScoringRecipe, request: W
     raise RuntimeError(msg)
 
 
-REQUEST_HANDLERS: dict[type[Request], Callable[[GoldCache, Any, StageCpuTimer], Reply]] = {
-    CheckGold: handle_gold,
-    ValidatePredictions: handle_validate,
-    ScorePredictions: handle_score,
-    WriteTemplate: handle_template,
-    WriteReport: handle_report,
+REQUEST_HANDLERS: dict[type[messages.Request], Callable[[GoldCache, Any, StageCpuTimer], messages.Reply]] = {
+    messages.CheckGold: handle_gold,
+    messages.ValidatePredictions: handle_validate,
+    messages.ScorePredictions: handle_score,
+    messages.WriteTemplate: handle_template,
+    messages.WriteReport: handle_report,
 }
 
 
@@ -212,13 +193,13 @@ def main() -> None:
     requests: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=_read_requests, args=(sys.stdin.buffer, requests), daemon=True).start()
     send = partial(_send, replies)
-    send(ReplyEnvelope(Ready()))
+    send(messages.ReplyEnvelope(messages.Ready()))
     remarks: list[str] = []
     cpu = StageCpuTimer(options.cpu, send)
     limits = Limits(**options.limits, cpu_share=cpu.share)
     golds = GoldCache(limits, options.memory, _open_prepared_gold(options.prepared, remarks.append))
     while True:
-        request = decode_request(requests.get())
+        request = messages.decode_request(requests.get())
         cpu.begin()
         try:
             envelope = _handle_request(golds, request, cpu)
@@ -226,7 +207,7 @@ def main() -> None:
             raise  # a fault of the disk, not of the file: the process exits, and the service retries
         except Exception as fault:  # noqa: BLE001 - any fault of the code, which would occur again with this file
             traceback.print_exc()
-            envelope = ReplyEnvelope(ProcessFailure("internal", f"it met {type(fault).__name__}"))
+            envelope = messages.ReplyEnvelope(messages.ProcessFailure("internal", f"it met {type(fault).__name__}"))
         cpu.end()
         send(replace(envelope, remarks=remarks))
         remarks.clear()
@@ -240,30 +221,30 @@ def _open_prepared_gold(options: dict[str, Any] | None, warn: Callable[[str], No
     return prepared
 
 
-def _handle_request(golds: GoldCache, request: Request, cpu: StageCpuTimer) -> ReplyEnvelope:
+def _handle_request(golds: GoldCache, request: messages.Request, cpu: StageCpuTimer) -> messages.ReplyEnvelope:
     try:
-        return ReplyEnvelope(REQUEST_HANDLERS[type(request)](golds, request, cpu))
+        return messages.ReplyEnvelope(REQUEST_HANDLERS[type(request)](golds, request, cpu))
     except GoldNotPrepared:
-        return ReplyEnvelope(GoldFileNeeded())
+        return messages.ReplyEnvelope(messages.GoldFileNeeded())
     except FileNotFoundError as lost:
-        return ReplyEnvelope(ProcessFailure("file", str(lost.filename)))
+        return messages.ReplyEnvelope(messages.ProcessFailure("file", str(lost.filename)))
     except MemoryError as lack:
         if not golds.evict_others(request.gold.name):
-            if not isinstance(lack, FileMemoryError) and not isinstance(request, CheckGold):
-                return ReplyEnvelope(ProcessFailure("memory"))
-            return ReplyEnvelope(_limit_result(memory_limit_problem(golds.memory)), memory_exhausted=True)
+            if not isinstance(lack, FileMemoryError) and not isinstance(request, messages.CheckGold):
+                return messages.ReplyEnvelope(messages.ProcessFailure("memory"))
+            return messages.ReplyEnvelope(_limit_result(memory_limit_problem(golds.memory)), memory_exhausted=True)
     return _handle_request(golds, request, cpu)  # again, with the memory that other golds occupied
 
 
-def _limit_result(problem: Problem) -> FileResult:
+def _limit_result(problem: Problem) -> messages.FileResult:
     """The result of a file that exceeded a limit while it was read."""
     problems = Problems()
     problems.stop(problem)
-    return FileResult.of(problems)
+    return messages.FileResult.of(problems)
 
 
-def _send(replies: IO[bytes], message: ReplyEnvelope | CpuLimitAnnouncement) -> None:
-    replies.write(encode(message))
+def _send(replies: IO[bytes], message: messages.ReplyEnvelope | messages.CpuLimitAnnouncement) -> None:
+    replies.write(messages.encode(message))
     replies.flush()
 
 

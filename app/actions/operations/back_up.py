@@ -9,22 +9,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from app import __version__
-from app.actions.operations.backup_folder import (
-    BACKUP_FORMAT,
-    CHECKSUMS_FILENAME,
-    CHUNK_BYTES,
-    DATABASE_FILENAME,
-    FILES_FOLDER,
-    LostFile,
-    Manifest,
-    ProgressCallback,
-    create_backup_folder,
-    create_private_file,
-    file_sha256,
-    fsync_file,
-    fsync_folder,
-    write_manifest,
-)
+from app.actions.operations import backup_folder
 from app.files import FileStore
 from app.settings import Settings
 from app.store import snapshot
@@ -39,27 +24,31 @@ class UnreadableFile(Exception):
 
 
 def back_up(
-    settings: Settings, db: Database, files: FileStore, folder: Path, progress: ProgressCallback | None = None
-) -> Manifest:
+    settings: Settings,
+    db: Database,
+    files: FileStore,
+    folder: Path,
+    progress: backup_folder.ProgressCallback | None = None,
+) -> backup_folder.Manifest:
     """Make a backup in a new folder; files that the installation has lost are named in the manifest it returns.
 
     Raises FolderTaken, SchemaBehind, DatabaseAway, FilesAway, NotCopied, Unavailable, OSError: then nothing is left of it.
     """
-    create_backup_folder(folder)
+    backup_folder.create_backup_folder(folder)
     try:
         with translate_database_errors(), prevent_sweeping(db):
             made_at = utcnow()
-            snapshot.take(settings, db, folder / DATABASE_FILENAME)
-            with snapshot.open_snapshot(folder / DATABASE_FILENAME) as copy:
+            snapshot.take(settings, db, folder / backup_folder.DATABASE_FILENAME)
+            with snapshot.open_snapshot(folder / backup_folder.DATABASE_FILENAME) as copy:
                 counts, revision = snapshot.row_counts(copy), current_revision(copy)
                 number, size, lost = _FileCopier(files, folder, progress).all(copy)
-        manifest = Manifest(
-            format=BACKUP_FORMAT,
+        manifest = backup_folder.Manifest(
+            format=backup_folder.BACKUP_FORMAT,
             assay=__version__,
             revision=revision or "",
             source="sqlite" if db.sqlite else "postgresql",
             made_at=made_at,
-            database_sha256=file_sha256(folder / DATABASE_FILENAME),
+            database_sha256=backup_folder.file_sha256(folder / backup_folder.DATABASE_FILENAME),
             counts=counts,
             files=number,
             bytes=size,
@@ -72,16 +61,21 @@ def back_up(
     return manifest
 
 
-def _make_durable(folder: Path, manifest: Manifest) -> None:
-    database = folder / DATABASE_FILENAME
-    with (folder / CHECKSUMS_FILENAME).open("ab") as sums:
-        sums.write(f"{manifest.database_sha256}  {DATABASE_FILENAME}\n".encode())
-        fsync_file(sums)
+def _make_durable(folder: Path, manifest: backup_folder.Manifest) -> None:
+    database = folder / backup_folder.DATABASE_FILENAME
+    with (folder / backup_folder.CHECKSUMS_FILENAME).open("ab") as sums:
+        sums.write(f"{manifest.database_sha256}  {backup_folder.DATABASE_FILENAME}\n".encode())
+        backup_folder.fsync_file(sums)
     with database.open("rb+") as file:
-        fsync_file(file)
-    for each in (folder / FILES_FOLDER / "uploads", folder / FILES_FOLDER, folder, folder.resolve().parent):
-        fsync_folder(each)
-    write_manifest(folder, manifest)
+        backup_folder.fsync_file(file)
+    for each in (
+        folder / backup_folder.FILES_FOLDER / "uploads",
+        folder / backup_folder.FILES_FOLDER,
+        folder,
+        folder.resolve().parent,
+    ):
+        backup_folder.fsync_folder(each)
+    backup_folder.write_manifest(folder, manifest)
 
 
 def _remove_partial_backup(folder: Path) -> None:
@@ -96,26 +90,26 @@ def _remove_partial_backup(folder: Path) -> None:
 class _FileCopier:
     """Copies file after file, and says what was lost."""
 
-    def __init__(self, files: FileStore, folder: Path, progress: ProgressCallback | None) -> None:
+    def __init__(self, files: FileStore, folder: Path, progress: backup_folder.ProgressCallback | None) -> None:
         self._files = files
-        self._root = folder / FILES_FOLDER
-        self._sums = folder / CHECKSUMS_FILENAME
+        self._root = folder / backup_folder.FILES_FOLDER
+        self._sums = folder / backup_folder.CHECKSUMS_FILENAME
         self._progress = progress
 
-    def all(self, copy: snapshot.SnapshotConnection) -> tuple[int, int, list[LostFile]]:
+    def all(self, copy: snapshot.SnapshotConnection) -> tuple[int, int, list[backup_folder.LostFile]]:
         """Every file that the copy names: how many were copied, their bytes, and those that could not be."""
         for each in (self._root, self._root / "uploads"):
             each.mkdir(mode=0o700)
         total, seen, number, size = snapshot.total_file_bytes(copy), 0, 0, 0
-        lost: list[LostFile] = []
-        with create_private_file(self._sums) as sums:
+        lost: list[backup_folder.LostFile] = []
+        with backup_folder.create_private_file(self._sums) as sums:
             for row in snapshot.stored_files(copy):
                 fault = self._copy_one(row)
                 if fault is None:
-                    sums.write(f"{row.sha256}  {FILES_FOLDER}/{row.key}\n".encode())
+                    sums.write(f"{row.sha256}  {backup_folder.FILES_FOLDER}/{row.key}\n".encode())
                     number, size = number + 1, size + row.size
                 else:
-                    lost.append(LostFile(key=row.key, owner=row.owner, fault=fault))
+                    lost.append(backup_folder.LostFile(key=row.key, owner=row.owner, fault=fault))
                 seen += row.size
                 if self._progress is not None:
                     self._progress(seen, total)
@@ -125,9 +119,9 @@ class _FileCopier:
         """Copy a file; gives what is wrong with it, if anything is."""
         target = self._root / row.key
         try:
-            with self._files.local_path(row.key) as path, create_private_file(target) as out:
+            with self._files.local_path(row.key) as path, backup_folder.create_private_file(target) as out:
                 digest = _copy_and_hash(path, out)
-                fsync_file(out)
+                backup_folder.fsync_file(out)
         except FileNotFoundError:
             return "missing"
         except UnreadableFile as fault:
@@ -151,6 +145,6 @@ def _copy_and_hash(path: Path, out: BinaryIO) -> str:
 
 def _read_chunk(given: BinaryIO) -> bytes:
     try:
-        return given.read(CHUNK_BYTES)
+        return given.read(backup_folder.CHUNK_BYTES)
     except OSError as fault:
         raise UnreadableFile(fault.strerror or str(fault)) from fault
