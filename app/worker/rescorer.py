@@ -86,11 +86,11 @@ class Rescorer:
     """Claims groups of tasks and scores them, in as many threads as there are scoring processes."""
 
     def __init__(
-        self, bench: WorkerContext, slots: int, lease: timedelta | None, lost: Callable[[TaskClaim], None]
+        self, context: WorkerContext, slots: int, lease: timedelta | None, lost: Callable[[TaskClaim], None]
     ) -> None:
         """`lost` receives each claim that could not be settled, to be released once the database can be reached."""
         self.slots = ScoringSlots(slots)
-        self._bench = bench
+        self._context = context
         self._lease = lease
         self._queue = LocalQueue(self._claim, slots)
         self._lost = lost
@@ -112,13 +112,13 @@ class Rescorer:
         return list(self._active_claims)
 
     def _claim(self, count: int) -> list[TaskClaim]:
-        with self._bench.db.read() as session:
+        with self._context.db.read() as session:
             if not rescore_group.is_rescoring_due(session):
                 return []
         names: list[TaskClaim] = []
         for _ in range(count):
             try:
-                with self._bench.db.write() as session:
+                with self._context.db.write() as session:
                     group = rescore_group.claim_rescoring_group(session, self._lease)
             except Exception:
                 if not names:
@@ -137,7 +137,7 @@ class Rescorer:
         group = self._groups.pop(name)
         slot = _GroupSlot(self.slots)
         try:
-            rescore_group.rescore_group(self._bench, group, slot.next, self._active_claims.difference_update)
+            rescore_group.rescore_group(self._context, group, slot.next, self._active_claims.difference_update)
         except Exception:
             for claim in group.jobs:
                 self._lost(claim)
@@ -148,7 +148,7 @@ class Rescorer:
 
     def raise_scorer(self) -> None:
         """A periodic job: move phases whose active scorer version is older to the version of this program."""
-        db = self._bench.db
+        db = self._context.db
         with db.read() as session:
             behind, superseded = upgrade_scorer.outdated_phases(session), upgrade_scorer.has_superseded_tasks(session)
         if superseded:
@@ -161,7 +161,7 @@ class Rescorer:
 
     def _upgrade_phase(self, phase_id: str, slug: str) -> None:
         """Add the missing tasks in small transactions; switch the phase once every row of its board has its scores."""
-        db = self._bench.db
+        db = self._context.db
         while not self.slots.ended:
             with db.read() as session:
                 state = upgrade_scorer.upgrade_state(session, phase_id)
@@ -173,11 +173,11 @@ class Rescorer:
                     return
                 # One worker at a time: two would find the same submissions without a task.
                 alone = try_maintenance(session)
-                if not alone or not upgrade_scorer.add_upgrade_tasks(session, self._bench.queue, phase_id, slug):
+                if not alone or not upgrade_scorer.add_upgrade_tasks(session, self._context.queue, phase_id, slug):
                     return
 
     def _log_withheld(self) -> None:
-        with self._bench.db.read() as session:
+        with self._context.db.read() as session:
             count = upgrade_scorer.upgrade_blocker_count(session)
         if count > self._logged_failures:
             log.error("scorer_switch_withheld", failed=count)

@@ -148,21 +148,21 @@ class Worker:
         self._reap_from = 0.0
         self._unsettled: deque[TaskClaim] = deque()
         slots = settings.workers
-        self.children = create_process_pool(settings, slots, work)
+        self.processes = create_process_pool(settings, slots, work)
         self.queue = (
             LocalQueue(self._claim, slots) if db.sqlite else postgresql_queue(settings, self._claim_next, slots)
         )
         caps = score_submission.RetryLimits(crashes=settings.crash_cap, interruptions=settings.interruption_cap)
-        self._bench = score_submission.WorkerContext(db, files, self.children, self.queue, caps, figures)
-        self._rescorer = Rescorer(self._bench, slots, None if db.sqlite else self._lease, self._unsettled.append)
+        self._context = score_submission.WorkerContext(db, files, self.processes, self.queue, caps, figures)
+        self._rescorer = Rescorer(self._context, slots, None if db.sqlite else self._lease, self._unsettled.append)
         self._sweeper = OrphanFileSweeper(db, files)
 
     def start(self) -> None:
         """Work in the background; on SQLite, tasks that an earlier run of the service left running are requeued first."""
-        self.children.warm_up()
+        self.processes.warm_up()
         if self._db.sqlite:
             with self._db.write() as session:
-                requeued = score_submission.requeue_interrupted_tasks(session, self._bench)
+                requeued = score_submission.requeue_interrupted_tasks(session, self._context)
             if requeued:
                 log.warning("interrupted_tasks_requeued", count=requeued)
             self._sweeper.sweep_at_start()
@@ -182,7 +182,7 @@ class Worker:
         self.queue.wake()
         self._rescorer.end()
         self._jobs.join(self._settings.drain_seconds)
-        self.children.close()
+        self.processes.close()
         self._jobs.join()
         self._heartbeat_jobs.stop.set()
         self._heartbeat_jobs.join()
@@ -240,7 +240,7 @@ class Worker:
         self._active_claims[claim] = time.monotonic()
         try:
             with self._rescorer.slots.submission_slot():
-                submission_id = score_submission.score_submission(self._bench, claim)
+                submission_id = score_submission.score_submission(self._context, claim)
         except Exception:
             # The database or the disk failed: the next periodic job that can reach them releases the task.
             self._unsettled.append(claim)
@@ -256,7 +256,7 @@ class Worker:
     def _release_unsettled(self) -> None:
         while self._unsettled:
             with self._db.write() as session:
-                failed = score_submission.release_task(session, self._bench, self._unsettled[0])
+                failed = score_submission.release_task(session, self._context, self._unsettled[0])
             self._unsettled.popleft()  # only after the commit: a claim is not lost if the database fails again
             if failed is not None:
                 self._settled(failed)
@@ -283,7 +283,7 @@ class Worker:
         if now < self._reap_from or now - self._last_heartbeat > self._settings.lease_seconds:
             return
         with self._db.write() as session:
-            lost = score_submission.requeue_expired_leases(session, self._bench) if try_maintenance(session) else []
+            lost = score_submission.requeue_expired_leases(session, self._context) if try_maintenance(session) else []
         if lost:
             log.warning("tasks_of_silent_workers_requeued", tasks=lost)
 
@@ -291,7 +291,7 @@ class Worker:
         with self._db.write() as session:
             if not try_maintenance(session):  # another worker is at it
                 return
-            count = score_submission.reconcile_queue(session, self._bench)
+            count = score_submission.reconcile_queue(session, self._context)
             remove_silent_workers(session, FORGET_WORKER_AFTER)
         if count:
             log.warning("tasks_enqueued_again", count=count)

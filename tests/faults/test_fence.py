@@ -70,7 +70,7 @@ class Store:
             return requeue_interrupted_tasks(session, self.bench(Dying()))
 
     def bench(self, children: ScoringProcesses, caps: RetryLimits = CAPS) -> WorkerContext:
-        return WorkerContext(db=self.db, files=self.files, children=children, queue=self.queue, retry_limits=caps)
+        return WorkerContext(db=self.db, files=self.files, processes=children, queue=self.queue, retry_limits=caps)
 
     def state(self) -> tuple[str, str, list[str], int]:
         """Status of task and submission, the ledger, and how many scores there are."""

@@ -71,7 +71,7 @@ def claim_rescoring_group(session: WriteSession, lease: timedelta | None) -> Res
 
 
 def rescore_group(
-    bench: WorkerContext,
+    context: WorkerContext,
     group: RescoringGroup,
     turn: Callable[[], bool],
     settled: Callable[[Iterable[TaskClaim]], None],
@@ -84,25 +84,27 @@ def rescore_group(
     for claim, job in group.jobs.items():
         if not turn():
             break
-        ready[claim] = compute_task_outcome(bench, job)
+        ready[claim] = compute_task_outcome(context, job)
         del left[claim]
         if time.monotonic() - since > SETTLE_INTERVAL_SECONDS:
-            _settle_ready(bench, ready)
+            _settle_ready(context, ready)
             settled(ready)
             ready, since = {}, time.monotonic()
-    _settle_ready(bench, ready)
+    _settle_ready(context, ready)
     if left:
-        with bench.db.write() as session:
+        with context.db.write() as session:
             rescoring_tasks.release(session, [(claim.task_id, claim.attempt) for claim in left])
 
 
-def _settle_ready(bench: WorkerContext, ready: Mapping[TaskClaim, TaskOutcome]) -> None:
+def _settle_ready(context: WorkerContext, ready: Mapping[TaskClaim, TaskOutcome]) -> None:
     if ready:
-        with bench.db.write() as session:
-            settle_rescored_tasks(session, bench, ready)
+        with context.db.write() as session:
+            settle_rescored_tasks(session, context, ready)
 
 
-def settle_rescored_tasks(session: WriteSession, bench: WorkerContext, ready: Mapping[TaskClaim, TaskOutcome]) -> None:
+def settle_rescored_tasks(
+    session: WriteSession, context: WorkerContext, ready: Mapping[TaskClaim, TaskOutcome]
+) -> None:
     """What came of these tasks of one gold and recipe, in this one transaction."""
     held = rescoring_tasks.lock_owned(session, [(claim.task_id, claim.attempt) for claim in ready])
     mine = {held[claim.task_id]: outcome for claim, outcome in ready.items() if claim.task_id in held}
@@ -118,9 +120,9 @@ def settle_rescored_tasks(session: WriteSession, bench: WorkerContext, ready: Ma
     rescoring_tasks.mark_done(session, same, now)
     for claim, outcome in ready.items():
         if outcome.result is None:
-            retry_task(session, bench, claim, outcome)
+            retry_task(session, context, claim, outcome)
     rescoring_tasks.add_to_progress(session, ends, now)
-    after_commit(session, partial(bench.figures.count_rescored, len(ends), sum(end.different for end in ends)))
+    after_commit(session, partial(context.figures.count_rescored, len(ends), sum(end.different for end in ends)))
     log.info("rescored", count=len(ends))
 
 
