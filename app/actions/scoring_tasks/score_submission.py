@@ -276,24 +276,24 @@ def _retry_crashed(
         detail = f"Scoring ended {pluralize(task.crashes, 'time', 'times')}: {str(crash) or crash.__doc__}"
         return _fail_task(session, context, task, crash.code, detail)
     if task.priority < RESCORING_PRIORITY:
-        fair_scheduling.take_another_turn(session, task)  # the retry is charged to the sender's share, not to others'
+        fair_scheduling.take_another_turn(session, task)  # it had its turn: the retry costs its sender another one
     _requeue_task(session, context, task, timedelta(seconds=task.crashes))
     after_commit(session, partial(context.figures.count_retry, CRASHED))
     return None
 
 
 def _requeue_task(session: WriteSession, context: WorkerContext, task: ScoreTask, wait: timedelta) -> None:
-    task.status = "queued"
-    task.not_before = clock.steady(session) + wait if wait else None
-    task.lease_until = None
+    start = clock.steady(session) + wait if wait else None
+    task.status, task.not_before, task.lease_until = "queued", start, None
     submission = _lock_submission(session, task.submission_id)
     if submission.status == "running":
         submission.status = "queued"
     session.flush()
     if task.priority >= RESCORING_PRIORITY:
         return  # the rescorer polls for these; the queue ignores them
-    options = {"priority": task.priority, "not_before": task.not_before, "scorer_version": task.scorer_version}
-    context.queue.enqueue(session, task.id, **options, again=True)
+    context.queue.enqueue(
+        session, task.id, priority=task.priority, not_before=start, again=True, scorer_version=task.scorer_version
+    )
 
 
 def after_commit(session: WriteSession, count: Callable[[], None]) -> None:
