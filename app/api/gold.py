@@ -18,8 +18,8 @@ from app.actions.challenges.upload_gold import (
     list_gold_versions,
     load_gold_version,
     new_gold_file,
-    parse_accessory,
-    put_accessory,
+    parse_gold_metadata,
+    put_gold_metadata,
     store_gold,
 )
 from app.api.dependencies import AccountDep, AppState, AppStateDep, Cursor, Limit, OrganizerDep, paginate
@@ -212,7 +212,7 @@ async def _put_accessory(
 def _store_accessory(
     parts: AppState, who: Caller, slug: str, phase: str, version: int, *, name: str, value: Any
 ) -> GoldShape:
-    value = parse_accessory(name, value)
+    value = parse_gold_metadata(name, value)
     with parts.db.read() as session:
         key = load_gold_version(session, who, slug, phase, version, writes=True)[1].file_key
     with parts.files.local_path(key) as path:
@@ -220,7 +220,7 @@ def _store_accessory(
             file = changed_gold_file(session, who, slug, phase, version, path=path, name=name, value=value)
         summary = inspect_gold(parts.gold_readers.children, file)
     with parts.db.write() as session:
-        return _gold_shape(put_accessory(session, who, slug, phase, version, name=name, value=value, summary=summary))
+        return _gold_shape(put_gold_metadata(session, who, slug, phase, version, name=name, value=value, summary=summary))
 
 
 EXAMPLE_FREQUENCIES = {"cat": 812, "dog": 1044}

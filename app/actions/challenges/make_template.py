@@ -1,7 +1,7 @@
-"""Make the file that a participant fills in: ids sorted by code point, no labels, no split."""
+"""Build the file that a participant fills in: ids sorted by code point, without labels and splits."""
 
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 from app.actions.access import Caller, is_organizer, load_visible_phase
 from app.actions.scoring_tasks.scoring_request import GoldReference, gold_reference, send_scoring_request
@@ -21,17 +21,17 @@ from app.store.types import format_timestamp
 def template_source(
     session: ReadSession, caller: Caller, slug: str, phase_slug: str
 ) -> tuple[GoldReference, bool, bool]:
-    """The gold whose ids the template lists, whether a metric of the recipe needs scores, and whether an organizer asks.
+    """The gold whose ids the template lists, whether a metric needs scores, and whether the caller is an organizer.
 
-    Raises NoGold, and NoOpenPhase for who does not organize the challenge, until the phase opens.
+    Raises NoGold, and NoOpenPhase until the phase opens, unless the caller organizes the challenge.
     """
     phase = load_visible_phase(session, caller, slug, phase_slug)
     organizer = is_organizer(session, caller, phase.challenge)
     if clock.now(session) < phase.opens_at and not organizer:
         opens_at = format_timestamp(phase.opens_at)
         raise NoOpenPhase(
-            f"The phase '{phase.slug}' opens at {opens_at}; until then its ids are for the organizers alone.",
-            remedy="Ask again once it has opened.",
+            f"The phase '{phase.slug}' opens at {opens_at}; until then only organizers may see its ids.",
+            remedy="Try again once it has opened.",
             opens_at=opens_at,
         )
     version = gold.active(session, phase.id)
@@ -39,9 +39,9 @@ def template_source(
         raise NoGold
     recipe = challenges.active_recipe(session, phase.challenge_id)
     challenge = phase.challenge
-    rules: dict[str, Any] = {"positive_label": challenge.positive_label, "classes": version.classes}
-    metrics = parse_recipe(recipe.body, cast("TaskKind", challenge.task), **rules, stored=True).metrics
-    return gold_reference(version, challenge), any(SCORES in call.metric.needs for call in metrics), organizer
+    task, positive = cast("TaskKind", challenge.task), challenge.positive_label
+    parsed = parse_recipe(recipe.body, task, positive_label=positive, classes=version.classes, stored=True)
+    return gold_reference(version, challenge), any(SCORES in call.metric.needs for call in parsed.metrics), organizer
 
 
 def make_template(

@@ -1,10 +1,10 @@
-"""Store a draft of the gold labels of a phase, with what scoring them needs, and read it back."""
+"""Store drafts of the gold labels of a phase and their metadata, and read them."""
 
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, cast
 
-from app.actions.access import Caller, load_visible_phase, require_organizer
+from app.actions.access import Caller, load_organized_phase
 from app.errors import GoldNotDraft, InvalidGold, InvalidRequest, NotFound
 from app.files import StoredFile
 from app.formats import FileKind
@@ -18,14 +18,12 @@ from app.store.queries import gold
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import Challenge, GoldVersion, Phase, Submission
 
-CLASSES_ACCESSORY = "classes"
+CLASSES_NAME = "classes"
 
 
 def check_gold_upload(session: ReadSession, caller: Caller, slug: str, phase_slug: str) -> Phase:
-    """The phase, if the caller may upload its gold; asked before the body is read."""
-    phase = load_visible_phase(session, caller, slug, phase_slug)
-    require_organizer(session, caller, phase.challenge)
-    return phase
+    """The phase, if the caller may upload its gold; called before the body is read."""
+    return load_organized_phase(session, caller, slug, phase_slug)
 
 
 def new_gold_file(path: Path, kind: FileKind, challenge: Challenge, sha256: str) -> GoldFile:
@@ -35,7 +33,7 @@ def new_gold_file(path: Path, kind: FileKind, challenge: Challenge, sha256: str)
 
 
 def stored_file_kind(row: GoldVersion | Submission) -> FileKind:
-    """How the file of a row is read."""
+    """The format, encoding and layout of the stored file of a row."""
     return FileKind(row.format, row.encoding, row.layout)
 
 
@@ -69,9 +67,9 @@ def store_gold(
     summary: GoldSummary,
     declared: bool,
 ) -> GoldVersion:
-    """A draft, the next version of the phase's gold.
+    """Store a draft, the next version of the gold of the phase.
 
-    `declared` says whether the challenge had classes when the file was inspected: other gold may have fixed them since.
+    `declared` is whether the challenge had classes when the file was inspected; other gold may have fixed them since.
     """
     phase = check_gold_upload(session, caller, slug, phase_slug)
     version = GoldVersion(
@@ -95,8 +93,7 @@ def load_gold_version(
     session: ReadSession, caller: Caller, slug: str, phase_slug: str, version: int, *, writes: bool = False
 ) -> tuple[Phase, GoldVersion]:
     """One version, for organizers; raises NotFound."""
-    phase = load_visible_phase(session, caller, slug, phase_slug)
-    require_organizer(session, caller, phase.challenge, writes=writes)
+    phase = load_organized_phase(session, caller, slug, phase_slug, writes=writes)
     row = gold.by_version(session, phase.id, version)
     if row is None:
         raise NotFound(f"The phase has no gold version {version}.")
@@ -105,9 +102,7 @@ def load_gold_version(
 
 def list_gold_versions(session: ReadSession, caller: Caller, slug: str, phase_slug: str) -> list[GoldVersion]:
     """All versions, newest first, for organizers."""
-    phase = load_visible_phase(session, caller, slug, phase_slug)
-    require_organizer(session, caller, phase.challenge, writes=False)
-    return gold.versions(session, phase.id)
+    return gold.versions(session, load_organized_phase(session, caller, slug, phase_slug, writes=False).id)
 
 
 def changed_gold_file(
@@ -120,30 +115,30 @@ def changed_gold_file(
     file = stored_gold_file(path, version, phase.challenge)
     if not version.classes_declared:
         file = replace(file, classes=None)
-    check_accessory(name, value, version)
-    if name == CLASSES_ACCESSORY:
+    _check_gold_metadata(name, value, version)
+    if name == CLASSES_NAME:
         return replace(file, classes=value)
     return replace(file, metadata=version.accessories | {GOLD_METADATA_KINDS[name].field: value})
 
 
-def parse_accessory(name: str, value: Any) -> Any:
-    """An accessory as it is kept; raises InvalidRequest with every fault."""
-    return value if name == CLASSES_ACCESSORY else GOLD_METADATA_KINDS[name].parse(value)
+def parse_gold_metadata(name: str, value: Any) -> Any:
+    """The stored form of gold metadata; raises InvalidRequest with all faults."""
+    return value if name == CLASSES_NAME else GOLD_METADATA_KINDS[name].parse(value)
 
 
-def check_accessory(name: str, value: Any, version: GoldVersion) -> None:
-    """Raise InvalidRequest for labels outside the vocabulary, and for classes that leave out labels in use."""
-    if name != CLASSES_ACCESSORY:
+def _check_gold_metadata(name: str, value: Any, version: GoldVersion) -> None:
+    """Raise InvalidRequest for labels outside the vocabulary, and for classes that omit labels in use."""
+    if name != CLASSES_NAME:
         check_metadata_labels(GOLD_METADATA_KINDS[name], value, version.classes)
         return
     if len(set(value)) != len(value) or not value:
-        raise InvalidRequest("The classes must be different labels, at least one.")
-    for accessory in GOLD_METADATA_KINDS.values():
-        if accessory.field in version.accessories:
-            check_metadata_labels(accessory, version.accessories[accessory.field], value)
+        raise InvalidRequest("The classes must be distinct labels, at least one.")
+    for kind in GOLD_METADATA_KINDS.values():
+        if kind.field in version.accessories:
+            check_metadata_labels(kind, version.accessories[kind.field], value)
 
 
-def put_accessory(
+def put_gold_metadata(
     session: WriteSession,
     caller: Caller,
     slug: str,
@@ -154,12 +149,12 @@ def put_accessory(
     value: Any,
     summary: GoldSummary,
 ) -> GoldVersion:
-    """Set the classes or an accessory of a draft; raises GoldNotDraft."""
+    """Set the classes or other metadata of a draft; raises GoldNotDraft."""
     _, version = load_gold_version(session, caller, slug, phase_slug, number, writes=True)
     if version.status != "draft":
         raise GoldNotDraft
-    check_accessory(name, value, version)  # again: another accessory may have changed meanwhile
-    if name == CLASSES_ACCESSORY:
+    _check_gold_metadata(name, value, version)  # again: other metadata may have changed since the first check
+    if name == CLASSES_NAME:
         version.classes = summary.classes
         version.classes_declared = True
         version.notes = summary.notes
