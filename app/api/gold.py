@@ -220,7 +220,9 @@ def _store_accessory(
             file = changed_gold_file(session, who, slug, phase, version, path=path, name=name, value=value)
         summary = inspect_gold(parts.gold_readers.children, file)
     with parts.db.write() as session:
-        return _gold_shape(put_gold_metadata(session, who, slug, phase, version, name=name, value=value, summary=summary))
+        return _gold_shape(
+            put_gold_metadata(session, who, slug, phase, version, name=name, value=value, summary=summary)
+        )
 
 
 EXAMPLE_FREQUENCIES = {"cat": 812, "dog": 1044}

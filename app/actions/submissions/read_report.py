@@ -1,4 +1,4 @@
-"""The detailed report of one submission: as much of it as the phase allows its reader."""
+"""The detailed report of one submission: the parts that the phase allows its reader."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -26,15 +26,15 @@ from app.store.tables import Phase, Recipe, Submission
 
 
 class ReportTooLarge(Conflict):
-    """This report is too large to be made."""
+    """This report exceeds the limits on its size, time or memory."""
 
     code = "report_too_large"
-    remedy = "Ask for one part alone, such as ?part=per_class; offline, 'assay score' gives one metric by itself."
+    remedy = "Request one part alone, such as ?part=per_class; offline, 'assay score' computes a single metric."
 
 
 @dataclass(frozen=True, slots=True)
 class ReportRequest:
-    """A report that may be made: of what, which parts of it, and with how many digits."""
+    """An authorized report: of which scores, with which parts, and with how many digits."""
 
     submission: Submission
     gold: GoldReference
@@ -43,12 +43,12 @@ class ReportRequest:
     parts: tuple[str, ...]
     digits: int | None
     organizer: bool
-    """Whether it says what only organizers may read: why a score is missing, what to note of it, how large the split is."""
+    """Whether it includes what only organizers may read: reasons of missing scores, notes, and the size of the split."""
     head: Mapping[str, Any]
 
     @property
     def name(self) -> str:
-        """What the report hangs on, as the beginning of a file's name."""
+        """Everything that the report depends on, as the beginning of the name of a cached file."""
         allowed = "".join("y" if part in self.parts else "n" for part in REPORT_PARTS)
         version = f"{self.gold.id}-{self.recipe.id}-{self.head['scorer_version']}-{SCORER_VERSION}"
         shown = "whole" if self.organizer else "scored" if "scores" in self.head else "unscored"
@@ -60,42 +60,43 @@ def authorize_report(
 ) -> ReportRequest:
     """The report that this reader may have, or one `part` of it.
 
-    Raises NotFound, NoOpenPhase before the opening, NotFinished without scores in force, SplitHidden, and Forbidden for
-    what the phase does not allow, and for a file that an organizer sent for the team: its report would tell of the file.
+    Raises NotFound, NoOpenPhase before the phase opens, SubmissionNotFinished without current scores, SplitHidden, and
+    Forbidden for parts that the phase does not allow. Also Forbidden for a file that an organizer sent for the team,
+    because the report would reveal its predictions.
     """
-    seen = read_submission(session, caller, submission_id)
-    if not seen.is_file_visible:
+    view = read_submission(session, caller, submission_id)
+    if not view.is_file_visible:
         raise Forbidden(
             "An organizer sent this file on behalf of the team; its report is for organizers alone.",
             remedy="Read its scores with the submission itself, or ask the organizers for the report.",
         )
-    phase = session.get_one(Phase, seen.submission.phase_id)
+    phase = session.get_one(Phase, view.submission.phase_id)
     version = gold.active(session, phase.id)
-    if seen.submission.status != "finished" or version is None or not seen.scored:
-        raise SubmissionNotFinished(
-            "There is a report once the submission has scores.", remedy="Wait until it is finished."
-        )
-    if not seen.organizer and clock.now(session) < phase.opens_at:  # it was moved; classes are not public now
-        raise NoOpenPhase(f"The phase '{phase.slug}' has not opened; until then reports are for the organizers alone.")
+    if view.submission.status != "finished" or version is None or not view.scored:
+        detail = "There is a report once the submission has scores."
+        raise SubmissionNotFinished(detail, remedy="Wait until it is finished.")
+    # The opening may have been postponed after the submission; until then the classes are not public.
+    if not view.organizer and clock.now(session) < phase.opens_at:
+        raise NoOpenPhase(f"The phase '{phase.slug}' has not opened; until then only organizers may read reports.")
     recipe = challenges.active_recipe(session, phase.challenge_id)
-    shown = resolve_split(phase, version, split, organizer=seen.organizer)
-    parts = tuple(name for name, allows in REPORT_PARTS.items() if seen.organizer or allows in phase.reports)
+    shown = resolve_split(phase, version, split, organizer=view.organizer)
+    parts = tuple(name for name, allows in REPORT_PARTS.items() if view.organizer or allows in phase.reports)
     if part is not None and part not in parts:
         raise Forbidden(
             f"This phase does not show its participants the part '{part}'.",
             remedy=f"Reports of this phase: {', '.join(phase.reports) or 'none'}.",
         )
-    scores = (seen.splits or {}).get(shown, {}) if seen.organizer else seen.scores
+    scores = (view.splits or {}).get(shown, {}) if view.organizer else view.scores
     return ReportRequest(
-        submission=seen.submission,
+        submission=view.submission,
         gold=gold_reference(version, phase.challenge),
         recipe=recipe,
         split=shown,
         parts=parts if part is None else (part,),
-        digits=score_view_for(parse_stored_recipe(phase.challenge, recipe), organizer=seen.organizer).digits,
-        organizer=seen.organizer,
+        digits=score_view_for(parse_stored_recipe(phase.challenge, recipe), organizer=view.organizer).digits,
+        organizer=view.organizer,
         head={
-            "submission": seen.submission.id,
+            "submission": view.submission.id,
             "challenge": phase.challenge.slug,
             "phase": phase.slug,
             "split": shown,
@@ -110,7 +111,7 @@ def authorize_report(
 def make_report(
     db: Database, files: FileStore, processes: ScoringProcesses, wanted: ReportRequest, *, as_csv: bool, target: Path
 ) -> None:
-    """Have a scoring process write the report to `target`; raises ReportTooLarge, and BadRequest as below."""
+    """Have a scoring process write the report to `target`; raises what send_report_request raises."""
     row = wanted.submission
     with files.local_path(row.file_key) as path:
         request = WriteReport(
