@@ -8,12 +8,11 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from app import errors
-from app.actions.access import Caller
+from app.actions.access import Caller, load_organized_phase
 from app.actions.challenges.activate_gold import activate_gold
 from app.actions.challenges.inference_bounds import read_inference_bound
 from app.actions.challenges.upload_gold import (
     changed_gold_file,
-    check_gold_upload,
     inspect_gold,
     list_gold_versions,
     load_gold_version,
@@ -131,14 +130,14 @@ async def post_gold(
 
 def _check_upload(parts: AppState, who: Caller, slug: str, phase: str) -> None:
     with parts.db.read() as session:
-        check_gold_upload(session, who, slug, phase)
+        load_organized_phase(session, who, slug, phase)
 
 
 def _store_gold(
     parts: AppState, who: Caller, slug: str, phase: str, stored: StoredFile, kind: FileKind, *, activate: bool
 ) -> GoldShape:
     with parts.db.read() as session:
-        challenge = check_gold_upload(session, who, slug, phase).challenge
+        challenge = load_organized_phase(session, who, slug, phase).challenge
     with parts.files.local_path(stored.key) as path:
         file = new_gold_file(path, kind, challenge, stored.sha256)
         summary = inspect_gold(parts.gold_readers.children, file)

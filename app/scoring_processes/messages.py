@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal, cast, get_args
 
 from app.formats import FileKind, Problems
 from app.pipeline import SourceFile
@@ -178,14 +178,8 @@ Message = Request | ReplyEnvelope | CpuLimitAnnouncement
 
 # ---- encoding
 
-_CLASSES = {
-    cls.__name__: cls
-    for cls in (
-        *(CheckGold, ValidatePredictions, ScorePredictions, WriteTemplate, WriteReport),
-        *(Ready, GoldFileNeeded, GoldSummary, FileResult, FileWritten, Refusal, ProcessFailure),
-        *(ReplyEnvelope, CpuLimitAnnouncement, GoldSource, GoldFile, SourceFile, FileKind),
-    )
-}
+_PARTS = (CpuLimitAnnouncement, ReplyEnvelope, GoldSource, GoldFile, SourceFile, FileKind)
+_CLASSES = {cls.__name__: cls for cls in (*get_args(Request), *get_args(Reply), *_PARTS)}
 
 
 def encode(message: Message) -> bytes:

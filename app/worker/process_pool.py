@@ -18,27 +18,7 @@ from pathlib import Path
 
 import structlog
 
-from app.scoring_processes import (
-    CpuLimitExceeded,
-    GoldCpuLimitExceeded,
-    MemoryLimitExceeded,
-    ScoringProcessAborted,
-    ScoringProcessCrashed,
-    ScoringProcessError,
-    ScoringProcessesBusy,
-    ScoringProcessesClosed,
-    ScoringProcessNotStarted,
-    ScoringTimeout,
-)
-from app.scoring_processes.messages import (
-    CpuLimitAnnouncement,
-    ProcessFailure,
-    Reply,
-    ReplyEnvelope,
-    Request,
-    decode_reply,
-    encode,
-)
+from app import scoring_processes
 from app.worker.stall_detection import StallDetector
 
 log = structlog.get_logger()
@@ -67,7 +47,7 @@ class ScoringProcess:
         """The running process, started if necessary; raises ScoringProcessNotStarted, after `end` ScoringProcessesClosed."""
         with self._lock:
             if self._ended:
-                raise ScoringProcessesClosed
+                raise scoring_processes.ScoringProcessesClosed
             if self._process is None or self._process.poll() is not None:
                 self.stop()
                 self._process = self._launch()
@@ -79,19 +59,19 @@ class ScoringProcess:
         try:
             return subprocess.Popen(command, stdin=pipe, stdout=pipe, env=_environment(), cwd=root)  # noqa: S603 - our own program
         except OSError as fault:
-            raise ScoringProcessNotStarted(f"no scoring program could be started: {fault}") from fault
+            raise scoring_processes.ScoringProcessNotStarted(f"no scoring program could be started: {fault}") from fault
 
     @property
     def pid(self) -> int | None:
         """The process id, while it runs."""
         return self._process.pid if self._process else None
 
-    def ask(self, request: Request, seconds: float) -> Reply:
+    def ask(self, request: scoring_processes.messages.Request, seconds: float) -> scoring_processes.messages.Reply:
         """Send a request and wait for its reply; after a failure the process has been killed, and the next call starts one.
 
         Raises ScoringProcessError, and FileNotFoundError for a file of the request that is missing.
         """
-        line = encode(request)
+        line = scoring_processes.messages.encode(request)
         try:
             try:
                 process = self._send(line)
@@ -101,8 +81,8 @@ class ScoringProcess:
             envelope = self._receive(process, time.monotonic() + seconds, seconds)
         except OSError as fault:
             self.stop()
-            raise ScoringProcessCrashed("it was gone before it was asked") from fault
-        except ScoringProcessError:
+            raise scoring_processes.ScoringProcessCrashed("it was gone before it was asked") from fault
+        except scoring_processes.ScoringProcessError:
             self.stop()
             raise
         for remark in envelope.remarks:
@@ -110,7 +90,7 @@ class ScoringProcess:
         reply = envelope.reply
         if envelope.memory_exhausted:
             self.stop()
-        if isinstance(reply, ProcessFailure):
+        if isinstance(reply, scoring_processes.messages.ProcessFailure):
             if reply.reason != "file":
                 self.stop()
             raise _to_exception(reply)
@@ -130,11 +110,13 @@ class ScoringProcess:
         """Wait for Ready before the first request, so that a program that cannot run is never blamed on a request."""
         try:
             self._receive(process, time.monotonic() + START_TIMEOUT_SECONDS, START_TIMEOUT_SECONDS)
-        except ScoringProcessError as failed:
-            raise ScoringProcessNotStarted(f"the scoring program did not start: {failed}") from failed
+        except scoring_processes.ScoringProcessError as failed:
+            raise scoring_processes.ScoringProcessNotStarted(f"the scoring program did not start: {failed}") from failed
         self._ready = process
 
-    def _receive(self, process: subprocess.Popen[bytes], deadline: float, seconds: float) -> ReplyEnvelope:
+    def _receive(
+        self, process: subprocess.Popen[bytes], deadline: float, seconds: float
+    ) -> scoring_processes.messages.ReplyEnvelope:
         """The reply; if the kernel killed the process for its CPU time, the one announced for the stage it was in.
 
         The wait ends at the deadline, and earlier if the process makes no progress (StallDetector).
@@ -147,7 +129,7 @@ class ScoringProcess:
             while True:
                 if not selector.select(max(0.0, min(progress.interval, deadline - time.monotonic()))):
                     if time.monotonic() >= deadline:
-                        raise ScoringTimeout(f"no answer within {seconds:g} s")
+                        raise scoring_processes.ScoringTimeout(f"no answer within {seconds:g} s")
                     progress.look()
                     continue
                 chunk = os.read(process.stdout.fileno(), 1 << 16)
@@ -156,21 +138,23 @@ class ScoringProcess:
                 received += chunk
                 *lines, received = received.split(b"\n")
                 for line in lines:
-                    message = decode_reply(line)
-                    if isinstance(message, ReplyEnvelope):
+                    message = scoring_processes.messages.decode_reply(line)
+                    if isinstance(message, scoring_processes.messages.ReplyEnvelope):
                         return message
                     announced = message
 
     @staticmethod
-    def _interpret_exit(status: int, announced: CpuLimitAnnouncement | None) -> ReplyEnvelope:
+    def _interpret_exit(
+        status: int, announced: scoring_processes.messages.CpuLimitAnnouncement | None
+    ) -> scoring_processes.messages.ReplyEnvelope:
         """What the exit status means: SIGPROF is the limit of CPU time, any other kill is not the fault of the file."""
         if -status in _ABORT_SIGNALS:
-            raise ScoringProcessAborted(f"it ended with {signal.Signals(-status).name}")
+            raise scoring_processes.ScoringProcessAborted(f"it ended with {signal.Signals(-status).name}")
         if status != -signal.SIGPROF:
-            raise ScoringProcessCrashed(f"it ended with status {status}")
+            raise scoring_processes.ScoringProcessCrashed(f"it ended with status {status}")
         if announced is None:
-            raise GoldCpuLimitExceeded
-        return ReplyEnvelope(announced.reply)
+            raise scoring_processes.GoldCpuLimitExceeded
+        return scoring_processes.messages.ReplyEnvelope(announced.reply)
 
     def end(self) -> None:
         """Kill the process for good; a thread that waits for its reply reads the end of the pipe, and reaps it.
@@ -216,16 +200,16 @@ class ScoringProcessPool:
         for process in self._all[::-1][:count]:
             process.start()
 
-    def ask(self, request: Request) -> Reply:
+    def ask(self, request: scoring_processes.messages.Request) -> scoring_processes.messages.Reply:
         """The reply of a free process, waiting for one; raises ScoringProcessError and FileNotFoundError."""
         process = self._borrow()
         try:
             if self._closed.is_set():
-                raise ScoringProcessesClosed
+                raise scoring_processes.ScoringProcessesClosed
             return process.ask(request, self._seconds)
-        except ScoringProcessError as error:
+        except scoring_processes.ScoringProcessError as error:
             if self._closed.is_set():  # `close` killed the process
-                raise ScoringProcessesClosed from error
+                raise scoring_processes.ScoringProcessesClosed from error
             raise
         finally:
             self._free.put(process)
@@ -233,11 +217,11 @@ class ScoringProcessPool:
     def _borrow(self) -> ScoringProcess:
         """A free process. Each waiting request occupies a thread, so their number and their time are limited."""
         if not self._waiting_slots.acquire(blocking=False):
-            raise ScoringProcessesBusy
+            raise scoring_processes.ScoringProcessesBusy
         try:
             return self._free.get(timeout=self._seconds)
         except queue.Empty:
-            raise ScoringProcessesBusy from None
+            raise scoring_processes.ScoringProcessesBusy from None
         finally:
             self._waiting_slots.release()
 
@@ -256,11 +240,15 @@ class ScoringProcessPool:
             self._free.put(process)
 
 
-def _to_exception(failure: ProcessFailure) -> Exception:
+def _to_exception(failure: scoring_processes.messages.ProcessFailure) -> Exception:
     if failure.reason == "file":
         return FileNotFoundError(failure.detail)
-    limits = {"memory": MemoryLimitExceeded, "cpu": CpuLimitExceeded}
-    return limits[failure.reason]() if failure.reason in limits else ScoringProcessAborted(failure.detail)
+    limits = {"memory": scoring_processes.MemoryLimitExceeded, "cpu": scoring_processes.CpuLimitExceeded}
+    return (
+        limits[failure.reason]()
+        if failure.reason in limits
+        else scoring_processes.ScoringProcessAborted(failure.detail)
+    )
 
 
 def _environment() -> dict[str, str]:

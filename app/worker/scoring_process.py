@@ -92,16 +92,9 @@ def handle_score(golds: GoldCache, request: messages.ScorePredictions, cpu: Stag
     """Check predictions and score them on each split."""
     gold, recipe = _load_gold_and_recipe(golds, request)
     cpu.reading()
-    outcome = score_predictions(
-        gold,
-        request.predictions,
-        recipe.metrics,
-        primary=recipe.primary,
-        decision=recipe.decision,
-        options=recipe.options,
-        limits=golds.limits,
-        checked=cpu.scoring,
-    )
+    settings: dict[str, Any] = {"decision": recipe.decision, "options": recipe.options, "limits": golds.limits}
+    settings |= {"primary": recipe.primary, "checked": cpu.scoring}
+    outcome = score_predictions(gold, request.predictions, recipe.metrics, **settings)
     scores = {
         split: {
             name: {"value": result.value, "reason": result.reason, "notes": list(result.notes)}

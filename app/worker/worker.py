@@ -116,18 +116,14 @@ def create_telemetry(settings: Settings, db: Database) -> Telemetry:
     return figures
 
 
+Settled = Callable[[str], None]
+
+
 class Worker:
     """Runs in threads of its process; scoring runs in scoring processes."""
 
     def __init__(
-        self,
-        settings: Settings,
-        db: Database,
-        files: FileStore,
-        work: Path,
-        *,
-        settled: Callable[[str], None],
-        figures: Telemetry,
+        self, settings: Settings, db: Database, files: FileStore, work: Path, *, settled: Settled, figures: Telemetry
     ) -> None:
         """`settled` is called with the id of each submission whose status became final."""
         self._settings = settings
@@ -149,9 +145,9 @@ class Worker:
         self._unsettled: deque[TaskClaim] = deque()
         slots = settings.workers
         self.processes = create_process_pool(settings, slots, work)
-        self.queue = (
-            LocalQueue(self._claim, slots) if db.sqlite else postgresql_queue(settings, self._claim_next, slots)
-        )
+        self.queue: Queue = LocalQueue(self._claim, slots)
+        if not db.sqlite:
+            self.queue = postgresql_queue(settings, self._claim_next, slots)
         caps = score_submission.RetryLimits(crashes=settings.crash_cap, interruptions=settings.interruption_cap)
         self._context = score_submission.WorkerContext(db, files, self.processes, self.queue, caps, figures)
         self._rescorer = Rescorer(self._context, slots, None if db.sqlite else self._lease, self._unsettled.append)

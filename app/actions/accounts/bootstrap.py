@@ -30,7 +30,7 @@ def get_or_create_administrator(session: WriteSession) -> Caller:
     user = users.administrator(session)
     if user is None:
         email = users.ADMINISTRATOR_EMAIL
-        user = add_user(session, email=email, name="Administrator", password_hash=None, admin=True)
+        user = add_user(session, email=email, name="Administrator", password_hash=None, admin=True, approved=True)
     return caller_for_user(user, list(SCOPES))
 
 

@@ -1,9 +1,8 @@
 """Log in: exchange an e-mail address and a password for a token."""
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
-from app.actions.accounts.issue_token import issue_token
+from app.actions.accounts.issue_token import RequestedScopes, issue_token
 from app.errors import WrongPassword
 from app.store import clock
 from app.store.queries import known_addresses, users
@@ -34,7 +33,7 @@ def log_in(
     block: str,
     *,
     renewed_hash: str | None,
-    scopes: Sequence[str] | None,
+    scopes: RequestedScopes,
     creation: str,
 ) -> tuple[Token, str]:
     """A token and its text, once the password was verified; remembers the address block for rate limits on logins.

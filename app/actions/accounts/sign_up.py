@@ -52,13 +52,7 @@ def sign_up(
 
 
 def create_user(
-    session: WriteSession,
-    *,
-    email: str,
-    name: str,
-    password_hash: str | None,
-    admin: bool = False,
-    approved: bool = False,
+    session: WriteSession, *, email: str, name: str, password_hash: str | None, admin: bool, approved: bool
 ) -> User:
     """A new user, without a check of rights; administrators are approved users too. Raises EmailTaken, InvalidRequest."""
     try:

@@ -1,38 +1,45 @@
 """Warnings about the rules of challenges and the names of their teams, for the checks of an installation."""
 
 import json
+from collections.abc import Iterator
 from itertools import groupby
 
 from app.actions.challenges.change_recipe import parse_stored_recipe
 from app.actions.challenges.create_challenge import rule_warnings
 from app.actions.challenges.inference_bounds import compute_inference_bounds
+from app.scoring.declaration.recipe import ScoringRecipe
 from app.store import clock
 from app.store.queries import challenges, gold, teams
 from app.store.queries.diagnostics import unclosed_phases
 from app.store.session import ReadSession
+from app.store.tables import Phase
 from app.text.confusable_names import group_confusable_names
 
 
 def find_risky_rules(session: ReadSession) -> list[str]:
     """Warnings that organizers received when they created their challenges, and that still apply."""
-    lines = []
-    for challenge, phases in groupby(unclosed_phases(session, clock.now(session)), key=lambda phase: phase.challenge):
-        recipe = parse_stored_recipe(challenge, challenges.active_recipe(session, challenge.id))
-        lines += [f"{challenge.slug}: {warning}" for warning in rule_warnings(session, recipe, list(phases))]
-    return lines
+    return [
+        f"{slug}: {warning}"
+        for slug, recipe, phases in _unclosed_challenges(session)
+        for warning in rule_warnings(session, recipe, phases)
+    ]
 
 
 def list_inference_bounds(session: ReadSession) -> list[str]:
     """Upper bounds on the labels that one team can infer, for each phase with gold."""
-    lines = []
+    return [
+        f"{slug}/{item.phase} {item.bound.labels} of {item.bound.sizes.labels}"
+        for slug, recipe, phases in _unclosed_challenges(session)
+        for item in compute_inference_bounds(session, recipe, phases, organizer=True)
+        if item.bound.sizes is not None
+    ]
+
+
+def _unclosed_challenges(session: ReadSession) -> Iterator[tuple[str, ScoringRecipe, list[Phase]]]:
+    """Challenges with phases that have not closed: slug, recipe and those phases."""
     for challenge, phases in groupby(unclosed_phases(session, clock.now(session)), key=lambda phase: phase.challenge):
         recipe = parse_stored_recipe(challenge, challenges.active_recipe(session, challenge.id))
-        lines += [
-            f"{challenge.slug}/{item.phase} {item.bound.labels} of {item.bound.sizes.labels}"
-            for item in compute_inference_bounds(session, recipe, list(phases), organizer=True)
-            if item.bound.sizes is not None
-        ]
-    return lines
+        yield challenge.slug, recipe, list(phases)
 
 
 def phases_without_gold(session: ReadSession) -> list[str]:

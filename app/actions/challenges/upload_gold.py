@@ -21,11 +21,6 @@ from app.store.tables import Challenge, GoldVersion, Phase, Submission
 CLASSES_NAME = "classes"
 
 
-def check_gold_upload(session: ReadSession, caller: Caller, slug: str, phase_slug: str) -> Phase:
-    """The phase, if the caller may upload its gold; called before the body is read."""
-    return load_organized_phase(session, caller, slug, phase_slug)
-
-
 def new_gold_file(path: Path, kind: FileKind, challenge: Challenge, sha256: str) -> GoldFile:
     """An uploaded file that is to become a draft; its SHA-256 lets the scoring process prepare the gold at once."""
     task = cast("TaskKind", challenge.task)
@@ -71,7 +66,7 @@ def store_gold(
 
     `declared` is whether the challenge had classes when the file was inspected; other gold may have fixed them since.
     """
-    phase = check_gold_upload(session, caller, slug, phase_slug)
+    phase = load_organized_phase(session, caller, slug, phase_slug)
     version = GoldVersion(
         phase_id=phase.id,
         version=gold.next_version(session, phase.id),

@@ -10,6 +10,7 @@ from typing import BinaryIO
 
 from app import __version__
 from app.actions.operations import backup_folder
+from app.actions.operations.backup_folder import LostFile, Manifest, Progress
 from app.files import FileStore
 from app.settings import Settings
 from app.store import snapshot
@@ -28,8 +29,8 @@ def back_up(
     db: Database,
     files: FileStore,
     folder: Path,
-    progress: backup_folder.ProgressCallback | None = None,
-) -> backup_folder.Manifest:
+    progress: Progress | None = None,
+) -> Manifest:
     """Back up to a new folder. The returned manifest lists files that the installation itself has lost.
 
     Raises FolderTaken, OSError, and errors of the database and the file store; then nothing is left in the folder.
@@ -42,7 +43,7 @@ def back_up(
             with snapshot.open_snapshot(folder / backup_folder.DATABASE_FILENAME) as copy:
                 counts, revision = snapshot.row_counts(copy), current_revision(copy)
                 number, size, lost = _FileCopier(files, folder, progress).all(copy)
-        manifest = backup_folder.Manifest(
+        manifest = Manifest(
             format=backup_folder.BACKUP_FORMAT,
             assay=__version__,
             revision=revision or "",
@@ -61,7 +62,7 @@ def back_up(
     return manifest
 
 
-def _make_durable(folder: Path, manifest: backup_folder.Manifest) -> None:
+def _make_durable(folder: Path, manifest: Manifest) -> None:
     database = folder / backup_folder.DATABASE_FILENAME
     with (folder / backup_folder.CHECKSUMS_FILENAME).open("ab") as sums:
         sums.write(f"{manifest.database_sha256}  {backup_folder.DATABASE_FILENAME}\n".encode())
@@ -86,18 +87,18 @@ def _remove_partial_backup(folder: Path) -> None:
 class _FileCopier:
     """Copies files one after the other, and lists those that are lost."""
 
-    def __init__(self, files: FileStore, folder: Path, progress: backup_folder.ProgressCallback | None) -> None:
+    def __init__(self, files: FileStore, folder: Path, progress: Progress | None) -> None:
         self._files = files
         self._root = folder / backup_folder.FILES_FOLDER
         self._sums = folder / backup_folder.CHECKSUMS_FILENAME
         self._progress = progress
 
-    def all(self, copy: snapshot.SnapshotConnection) -> tuple[int, int, list[backup_folder.LostFile]]:
+    def all(self, copy: snapshot.SnapshotConnection) -> tuple[int, int, list[LostFile]]:
         """Copy every file that the snapshot refers to: their number, their bytes, and those that are lost."""
         for path in (self._root, self._root / "uploads"):
             path.mkdir(mode=0o700)
         total, processed, number, size = snapshot.total_file_bytes(copy), 0, 0, 0
-        lost: list[backup_folder.LostFile] = []
+        lost: list[LostFile] = []
         with backup_folder.create_private_file(self._sums) as sums:
             for row in snapshot.stored_files(copy):
                 fault = self._copy_one(row)
@@ -105,7 +106,7 @@ class _FileCopier:
                     sums.write(f"{row.sha256}  {backup_folder.FILES_FOLDER}/{row.key}\n".encode())
                     number, size = number + 1, size + row.size
                 else:
-                    lost.append(backup_folder.LostFile(key=row.key, owner=row.owner, fault=fault))
+                    lost.append(LostFile(key=row.key, owner=row.owner, fault=fault))
                 processed += row.size
                 if self._progress is not None:
                     self._progress(processed, total)

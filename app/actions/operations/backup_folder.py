@@ -20,7 +20,7 @@ CHECKSUMS_FILENAME = "SHA256SUMS"
 MANIFEST_FILENAME = "manifest.json"
 CHUNK_BYTES = 1024 * 1024
 
-ProgressCallback = Callable[[int, int], None]
+Progress = Callable[[int, int], None]
 """Receives the bytes processed so far and the bytes in total."""
 
 

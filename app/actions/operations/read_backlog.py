@@ -1,7 +1,6 @@
 """Metrics of the backlog, read from the database, so that all replicas report the same values."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import timedelta
 
 from prometheus_client import Metric
@@ -10,22 +9,9 @@ from prometheus_client.core import GaugeMetricFamily
 from app.actions.scoring_tasks.upgrade_scorer import outdated_phases, upgrade_blocker_count
 from app.errors import DatabaseUnavailable
 from app.store.queries import rescoring_tasks, tasks, workers
-from app.store.queries.tasks import Backlog
-from app.store.session import Database, ReadSession
+from app.store.session import Database
 
-
-@dataclass(frozen=True, slots=True)
-class RescoringBacklog:
-    """The state of rescoring."""
-
-    behind: int
-    blockers: int
-    different: int
-
-
-def read_backlog(session: ReadSession) -> Backlog:
-    """The tasks that run and wait now."""
-    return tasks.backlog(session)
+DATABASE_UP_HELP = "Whether the database answers."
 
 
 class BacklogCollector:
@@ -38,32 +24,26 @@ class BacklogCollector:
 
     def collect(self) -> Iterator[Metric]:
         """The metrics; only `assay_database_up 0` while the database is unavailable."""
-        read = self._read()
-        yield GaugeMetricFamily("assay_database_up", "Whether the database answers.", float(read is not None))
-        if read is None:
+        try:
+            with self._db.read() as session:
+                backlog, living = tasks.backlog(session), workers.count_alive(session, self._silent)
+                behind, different = len(outdated_phases(session)), rescoring_tasks.count_differing(session)
+                blockers = upgrade_blocker_count(session) if behind else 0
+        except DatabaseUnavailable:
+            yield GaugeMetricFamily("assay_database_up", DATABASE_UP_HELP, 0.0)
             return
-        backlog, living, rescoring = read
+        yield GaugeMetricFamily("assay_database_up", DATABASE_UP_HELP, 1.0)
         depth = GaugeMetricFamily("assay_queue_depth", "Tasks at this moment, by status.", labels=("status",))
         depth.add_metric(("queued",), backlog.queued)
         depth.add_metric(("running",), backlog.running)
         yield depth
         gauges = {
             "assay_queue_oldest_seconds": ("Age of the oldest task that could start now.", backlog.oldest_seconds),
-            "assay_phases_behind": ("Phases that still show the scores of an older scorer version.", rescoring.behind),
-            "assay_switch_withheld": ("Failed submissions that block the upgrade of a phase.", rescoring.blockers),
-            "assay_scores_different": ("Submissions whose last rescoring gave other values.", rescoring.different),
+            "assay_phases_behind": ("Phases that still show the scores of an older scorer version.", behind),
+            "assay_switch_withheld": ("Failed submissions that block the upgrade of a phase.", blockers),
+            "assay_scores_different": ("Submissions whose last rescoring gave other values.", different),
         }
         if not self._db.sqlite:  # on SQLite, the service scores by itself
             gauges["assay_workers"] = ("Workers with a recent heartbeat.", living)
         for name, (text, value) in gauges.items():
             yield GaugeMetricFamily(name, text, value)
-
-    def _read(self) -> tuple[Backlog, int, RescoringBacklog] | None:
-        try:
-            with self._db.read() as session:
-                behind = len(outdated_phases(session))
-                blockers = upgrade_blocker_count(session) if behind else 0
-                rescoring = RescoringBacklog(behind, blockers, rescoring_tasks.count_differing(session))
-                return read_backlog(session), workers.count_alive(session, self._silent), rescoring
-        except DatabaseUnavailable:
-            return None

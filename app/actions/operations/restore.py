@@ -9,16 +9,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
-from app.actions.operations.backup_folder import (
-    DATABASE_FILENAME,
-    FILES_FOLDER,
-    BackupAhead,
-    BackupBroken,
-    Manifest,
-    ProgressCallback,
-    file_sha256,
-    read_manifest,
-)
+from app.actions.operations import backup_folder
+from app.actions.operations.backup_folder import BackupBroken, Progress
 from app.actions.operations.backup_keys import install_keys, require_no_conflicting_keys
 from app.errors import AssayError
 from app.files import FileStore
@@ -54,26 +46,26 @@ class VerifiedBackup:
     """A backup that was verified, and its copy of the database, migrated to the schema of this version."""
 
     folder: Path
-    manifest: Manifest
+    manifest: backup_folder.Manifest
     copy: snapshot.SnapshotConnection
 
 
 @contextmanager
-def verified_backup(
-    settings: Settings, folder: Path, progress: ProgressCallback | None = None
-) -> Iterator[VerifiedBackup]:
+def verified_backup(settings: Settings, folder: Path, progress: Progress | None = None) -> Iterator[VerifiedBackup]:
     """Verify every byte of a backup without changing it: an older schema is migrated on a temporary copy.
 
     Raises NotABackup, BackupAhead, BackupBroken.
     """
-    manifest = read_manifest(folder)
+    manifest = backup_folder.read_manifest(folder)
     _raise_unless(
         manifest.revision in migrate.known_revisions(),
-        BackupAhead(f"The backup was created by Assay {manifest.assay}, whose schema is newer."),
+        backup_folder.BackupAhead(f"The backup was created by Assay {manifest.assay}, whose schema is newer."),
     )
-    database = folder / DATABASE_FILENAME
+    database = folder / backup_folder.DATABASE_FILENAME
     _raise_unless(database.is_file(), BackupBroken(f"{database} is missing."))
-    _raise_unless(file_sha256(database) == manifest.database_sha256, BackupBroken(f"{database} is damaged."))
+    _raise_unless(
+        backup_folder.file_sha256(database) == manifest.database_sha256, BackupBroken(f"{database} is damaged.")
+    )
     with snapshot.open_snapshot(database) as copy:
         matches = migrate.current_revision(copy) == manifest.revision and snapshot.row_counts(copy) == manifest.counts
         _raise_unless(matches, BackupBroken(f"{database} does not match the manifest."))
@@ -88,27 +80,27 @@ def _raise_unless(condition: bool, error: AssayError) -> None:
 
 
 @contextmanager
-def _database_at_head(settings: Settings, database: Path, manifest: Manifest) -> Iterator[Path]:
+def _database_at_head(settings: Settings, database: Path, manifest: backup_folder.Manifest) -> Iterator[Path]:
     if manifest.revision == migrate.head_revision():
         yield database
         return
     with tempfile.TemporaryDirectory(prefix="assay-restore-") as folder:
-        path = Path(folder) / DATABASE_FILENAME
+        path = Path(folder) / backup_folder.DATABASE_FILENAME
         shutil.copyfile(database, path)
         migrate.upgrade(snapshot.snapshot_settings(settings, path))
         yield path
 
 
 def _check_files(
-    copy: snapshot.SnapshotConnection, folder: Path, manifest: Manifest, progress: ProgressCallback | None
+    copy: snapshot.SnapshotConnection, folder: Path, manifest: backup_folder.Manifest, progress: Progress | None
 ) -> None:
     lost, processed, total = {file.key for file in manifest.lost}, 0, snapshot.total_file_bytes(copy)
     for row in snapshot.stored_files(copy):
         _raise_unless(bool(FILE_KEY_PATTERN.fullmatch(row.key)), BackupBroken(f"'{row.key}' is not the key of a file."))
-        path = folder / FILES_FOLDER / row.key
+        path = folder / backup_folder.FILES_FOLDER / row.key
         if row.key not in lost:
             _raise_unless(path.is_file(), BackupBroken(f"{path} is missing."))
-            _raise_unless(file_sha256(path) == row.sha256, BackupBroken(f"{path} is damaged."))
+            _raise_unless(backup_folder.file_sha256(path) == row.sha256, BackupBroken(f"{path} is damaged."))
         processed += row.size
         if progress is not None:
             progress(processed, total)
@@ -119,7 +111,7 @@ def restore(
     files: FileStore,
     backup: VerifiedBackup,
     keys: dict[str, str],
-    progress: ProgressCallback | None = None,
+    progress: Progress | None = None,
 ) -> int:
     """Restore a verified backup and keys to an empty installation; returns the number of submissions to be scored.
 
@@ -160,11 +152,11 @@ def _require_no_live_worker(session: ReadSession) -> None:
     _raise_unless(not alive, StillServed(f"Running on this database: {', '.join(alive)}."))
 
 
-def _restore_files(files: FileStore, backup: VerifiedBackup, progress: ProgressCallback | None = None) -> None:
+def _restore_files(files: FileStore, backup: VerifiedBackup, progress: Progress | None = None) -> None:
     """Copy every file to the store, except those that an earlier try has copied. Raises errors of the file store."""
     processed = 0
     for row in snapshot.stored_files(backup.copy):
-        path = backup.folder / FILES_FOLDER / row.key
+        path = backup.folder / backup_folder.FILES_FOLDER / row.key
         if path.is_file() and not _is_stored(files, row):
             files.put(row.key, path, row.size)
         processed += row.size
@@ -175,7 +167,7 @@ def _restore_files(files: FileStore, backup: VerifiedBackup, progress: ProgressC
 def _is_stored(files: FileStore, row: snapshot.SnapshotFile) -> bool:
     try:
         with files.local_path(row.key) as path:
-            return path.stat().st_size == row.size and file_sha256(path) == row.sha256
+            return path.stat().st_size == row.size and backup_folder.file_sha256(path) == row.sha256
     except FileNotFoundError:
         return False
 

@@ -13,15 +13,7 @@ from typing import Any
 
 import structlog
 
-from app.actions.scoring_tasks.score_submission import (
-    LoadedTask,
-    TaskOutcome,
-    WorkerContext,
-    after_commit,
-    compute_task_outcome,
-    refused_again_failure,
-    retry_task,
-)
+from app.actions.scoring_tasks import score_submission
 from app.actions.scoring_tasks.scoring_request import gold_reference
 from app.queue import TaskClaim
 from app.scoring import SCORER_VERSION
@@ -40,14 +32,14 @@ SETTLE_INTERVAL_SECONDS = 1.0  # after which the finished tasks of a group are s
 MAX_STORED_DIFFERENCES = 20  # differing values stored for one submission
 
 
-Outcomes = Mapping[TaskClaim, TaskOutcome]
+Outcomes = Mapping[TaskClaim, score_submission.TaskOutcome]
 
 
 @dataclass(frozen=True, slots=True)
 class RescoringGroup:
     """Claimed tasks of one gold and one recipe, with everything that scoring them needs."""
 
-    jobs: Mapping[TaskClaim, LoadedTask]
+    jobs: Mapping[TaskClaim, score_submission.LoadedTask]
 
     @property
     def name(self) -> TaskClaim:
@@ -69,14 +61,16 @@ def claim_rescoring_group(session: WriteSession, lease: timedelta | None) -> Res
     first, submission = claimed[0]
     gold, recipe = session.get_one(GoldVersion, first.gold_id), session.get_one(Recipe, first.recipe_id)
     reference = gold_reference(gold, session.get_one(Phase, submission.phase_id).challenge)
-    jobs = {TaskClaim(task.id, task.attempt): LoadedTask(row, reference, recipe) for task, row in claimed}
-    return RescoringGroup(jobs)
+    load = score_submission.LoadedTask
+    return RescoringGroup({TaskClaim(task.id, task.attempt): load(row, reference, recipe) for task, row in claimed})
 
 
 Settled = Callable[[Iterable[TaskClaim]], None]
 
 
-def rescore_group(context: WorkerContext, group: RescoringGroup, turn: Callable[[], bool], settled: Settled) -> None:
+def rescore_group(
+    context: score_submission.WorkerContext, group: RescoringGroup, turn: Callable[[], bool], settled: Settled
+) -> None:
     """Rescore a group, one file at a time.
 
     `turn` waits until the next file may be scored, and returns False once rescoring is to end; the tasks that are left
@@ -86,7 +80,7 @@ def rescore_group(context: WorkerContext, group: RescoringGroup, turn: Callable[
     for claim, job in group.jobs.items():
         if not turn():
             break
-        outcomes[claim] = compute_task_outcome(context, job)
+        outcomes[claim] = score_submission.compute_task_outcome(context, job)
         del left[claim]
         if time.monotonic() - since > SETTLE_INTERVAL_SECONDS:
             _settle(context, outcomes)
@@ -98,13 +92,13 @@ def rescore_group(context: WorkerContext, group: RescoringGroup, turn: Callable[
             rescoring_tasks.release(session, [(claim.task_id, claim.attempt) for claim in left])
 
 
-def _settle(context: WorkerContext, outcomes: Outcomes) -> None:
+def _settle(context: score_submission.WorkerContext, outcomes: Outcomes) -> None:
     if outcomes:
         with context.db.write() as session:
             settle_rescored_tasks(session, context, outcomes)
 
 
-def settle_rescored_tasks(session: WriteSession, context: WorkerContext, outcomes: Outcomes) -> None:
+def settle_rescored_tasks(session: WriteSession, context: score_submission.WorkerContext, outcomes: Outcomes) -> None:
     """Settle these tasks of one gold and recipe in this transaction.
 
     Tasks whose attempt is no longer current are skipped: another worker has claimed them. Tasks without a result are
@@ -124,9 +118,10 @@ def settle_rescored_tasks(session: WriteSession, context: WorkerContext, outcome
     rescoring_tasks.mark_done(session, same, now)
     for claim, outcome in outcomes.items():
         if outcome.result is None:
-            retry_task(session, context, claim, outcome)
+            score_submission.retry_task(session, context, claim, outcome)
     rescoring_tasks.add_to_progress(session, ends, now)
-    after_commit(session, partial(context.figures.count_rescored, len(ends), sum(end.different for end in ends)))
+    count = partial(context.figures.count_rescored, len(ends), sum(end.different for end in ends))
+    score_submission.after_commit(session, count)
     log.info("rescored", count=len(ends))
 
 
@@ -141,9 +136,9 @@ def _settle_rescored_task(
         return RescoringResult(task.rerun_id)
     if not stored:
         task.status, task.finished_at, task.lease_until = "failed", now, None
-        task.failure = refused_again_failure(result)
+        task.failure = score_submission.refused_again_failure(result)
         event = partial(log.error, "rescoring_failed", submission=task.submission_id, failure=task.failure)
-        after_commit(session, event)
+        score_submission.after_commit(session, event)
         return RescoringResult(task.rerun_id, failed=True)
     difference = score_difference(stored, result)
     if difference is None:
@@ -151,7 +146,7 @@ def _settle_rescored_task(
     task.status, task.finished_at, task.compared_at, task.lease_until = "done", now, now, None
     task.failure, task.difference = None, difference
     scored = {"submission": task.submission_id, "scorer_version": task.scorer_version}
-    after_commit(session, partial(log.error, "score_differs", **scored, **difference))
+    score_submission.after_commit(session, partial(log.error, "score_differs", **scored, **difference))
     return RescoringResult(task.rerun_id, different=True)
 
 

@@ -146,10 +146,8 @@ def _get_or_create_task(
     """The submission's task of this origin, locked; created if there is none yet."""
     task = submissions.lock_task(session, submission.id, origin)
     if task is None:
-        gold_id, version, of = origin.gold_id, origin.scorer_version, submission.id
-        tasks.add(
-            session, submission_id=of, gold_id=gold_id, recipe_id=recipe_id, scorer_version=version, status="done"
-        )
+        keys: dict[str, Any] = {"gold_id": origin.gold_id, "scorer_version": origin.scorer_version}
+        tasks.add(session, submission_id=submission.id, recipe_id=recipe_id, status="done", **keys)
         task = submissions.lock_task(session, submission.id, origin)
     assert task is not None
     return task
@@ -171,10 +169,8 @@ def order_phase_rescoring(
         raise NoGold
     origin = wanted[0]
     now = clock.now(session)
-    row = Rerun(
-        phase_id=phase.id, user_id=caller.user_id, scorer_version=origin.scorer_version, total=0, started_at=now
-    )
-    row.done = row.failed = row.different = 0
+    row = Rerun(phase_id=phase.id, user_id=caller.user_id, scorer_version=origin.scorer_version, started_at=now)
+    row.total = row.done = row.failed = row.different = 0
     session.add(row)
     session.flush()
     row.total = rescoring_tasks.queue_order(session, row, origin)
@@ -231,6 +227,5 @@ def _estimate_rescoring(session: ReadSession, phase: Phase, slots: int) -> Resco
 def describe_difference(task: ScoreTask, submission: Submission) -> dict[str, Any]:
     """A submission whose values differ, as a member of the reply."""
     compared_at = None if task.compared_at is None else format_timestamp(task.compared_at)
-    return {"submission": submission.id, "method": submission.method, "compared_at": compared_at} | (
-        task.difference or {}
-    )
+    head = {"submission": submission.id, "method": submission.method, "compared_at": compared_at}
+    return head | (task.difference or {})

@@ -12,6 +12,7 @@ from functools import partial
 import structlog
 from sqlalchemy import event
 
+from app import scoring_processes
 from app.actions.challenges.upload_gold import stored_file_kind
 from app.actions.scoring_tasks.scoring_request import GoldReference, gold_reference, send_scoring_request
 from app.errors import Unavailable
@@ -21,13 +22,6 @@ from app.queue import Queue, TaskClaim
 from app.runtime.telemetry import Telemetry
 from app.scoring import SCORER_VERSION
 from app.scoring.declaration.metric_syntax import pluralize
-from app.scoring_processes import (
-    CpuLimitExceeded,
-    ScoringProcessError,
-    ScoringProcesses,
-    ScoringProcessesClosed,
-    ScoringProcessNotStarted,
-)
 from app.scoring_processes.messages import FileResult, ScorePredictions
 from app.store import board_invalidation, clock, notifications
 from app.store.queries import fair_scheduling, quota, rescoring_tasks, submissions, tasks
@@ -62,7 +56,7 @@ class WorkerContext:
 
     db: Database
     files: FileStore
-    processes: ScoringProcesses
+    processes: scoring_processes.ScoringProcesses
     queue: Queue
     retry_limits: RetryLimits
     figures: Telemetry = field(default_factory=Telemetry)
@@ -82,7 +76,7 @@ class TaskOutcome:
     """The outcome of one scoring: a result, or the reason why there is none."""
 
     result: FileResult | None = None
-    crash: ScoringProcessError | None = None
+    crash: scoring_processes.ScoringProcessError | None = None
     lost: str = INTERRUPTED
 
 
@@ -128,9 +122,9 @@ def compute_task_outcome(context: WorkerContext, job: LoadedTask) -> TaskOutcome
     """
     try:
         return TaskOutcome(_send_score_request(context, job))
-    except (ScoringProcessesClosed, ScoringProcessNotStarted):
+    except (scoring_processes.ScoringProcessesClosed, scoring_processes.ScoringProcessNotStarted):
         return TaskOutcome()
-    except ScoringProcessError as crash:
+    except scoring_processes.ScoringProcessError as crash:
         return TaskOutcome(crash=crash)
     except (FileNotFoundError, Unavailable) as lost:
         log.warning("file_away", file=str(lost))
@@ -265,14 +259,14 @@ def _settle_quota_and_notify(session: WriteSession, submission_id: str, status: 
 
 
 def _retry_crashed(
-    session: WriteSession, context: WorkerContext, claim: TaskClaim, crash: ScoringProcessError
+    session: WriteSession, context: WorkerContext, claim: TaskClaim, crash: scoring_processes.ScoringProcessError
 ) -> str | None:
     """Retry, or fail permanently: at the cap, and at once if a retry would only exceed the limit of CPU time again."""
     task = tasks.lock_owned(session, claim.task_id, claim.attempt)
     if task is None:
         return None
     task.crashes += 1
-    if task.crashes >= context.retry_limits.crashes or isinstance(crash, CpuLimitExceeded):
+    if task.crashes >= context.retry_limits.crashes or isinstance(crash, scoring_processes.CpuLimitExceeded):
         detail = f"Scoring ended {pluralize(task.crashes, 'time', 'times')}: {str(crash) or crash.__doc__}"
         return _fail_task(session, context, task, crash.code, detail)
     if task.priority < RESCORING_PRIORITY:

@@ -1,6 +1,6 @@
 """Upgrade to a newer scorer version: score everything with it, then activate it for each phase in one transaction."""
 
-from typing import Literal
+from typing import Any, Literal
 
 import structlog
 
@@ -78,10 +78,8 @@ def add_upgrade_tasks(session: WriteSession, queue: Queue, phase_id: str, slug: 
     finished = [submission_id for submission_id, status in missing if status == "finished"]
     scorer_upgrade.add_tasks(session, finished, origin, recipe.id)
     for submission_id in [submission_id for submission_id, status in missing if status != "finished"]:
-        gold_id, version = origin.gold_id, origin.scorer_version
-        task_id = tasks.add(
-            session, submission_id=submission_id, gold_id=gold_id, recipe_id=recipe.id, scorer_version=version
-        )
+        keys: dict[str, Any] = {"gold_id": origin.gold_id, "scorer_version": origin.scorer_version}
+        task_id = tasks.add(session, submission_id=submission_id, recipe_id=recipe.id, **keys)
         if task_id is not None:
             queue.enqueue(session, task_id, scorer_version=origin.scorer_version)
     scorer_upgrade.cancel_superseded(session, SCORER_VERSION, clock.now(session))

@@ -108,9 +108,7 @@ def build_cacheable_board(
     except (LeaderboardHidden, SplitHidden, NoGold) as refusal:
         return CacheableBoard(None, refusal.with_traceback(None), frozenset(marks), seconds)
     marks.add(board_invalidation.scores_tag(version.id, board["scorer_version"]))
-    return CacheableBoard(
-        board, None, frozenset(marks), seconds, may_be_incomplete=_may_be_incomplete(session, audience)
-    )
+    return CacheableBoard(board, None, frozenset(marks), seconds, _may_be_incomplete(session, audience))
 
 
 def wait_for_admitted_submissions(session: WriteSession, slug: str) -> None:
@@ -167,11 +165,9 @@ def _require_all_scored(session: ReadSession, audience: BoardAudience) -> None:
         return
     waiting = submissions.count_unsettled(session, phase.id, phase.closes_at)
     if waiting:
-        still = pluralize(
-            waiting, "of them is still queued or being scored", "of them are still queued or being scored"
-        )
+        count = pluralize(waiting, "of them is", "of them are")
         raise LeaderboardHidden(
-            f"The leaderboard is shown once all files submitted before the close are scored; {still}.",
+            f"The leaderboard is shown once all files submitted before the close are scored; {count} not scored yet.",
             remedy="Try again later. Files that fail permanently or are cancelled do not delay it.",
             waiting=waiting,
         )
@@ -279,8 +275,8 @@ def _anonymous_names(
 
 def _as_of(entries: list[BoardSubmission], version: GoldVersion, recipe: Recipe) -> datetime:
     """The newest time among the inputs of the board; never the end of a scoring, as its duration depends on the gold."""
-    moments = [row.submitted_at for row in entries]
-    return max([*moments, version.activated_at or version.created_at, recipe.created_at])
+    activated_at = version.activated_at or version.created_at
+    return max(activated_at, recipe.created_at, *(row.submitted_at for row in entries))
 
 
 def _board_row(

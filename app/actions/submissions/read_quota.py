@@ -31,9 +31,8 @@ def read_quota(session: ReadSession, caller: Caller, slug: str, phase_slug: str)
     team_id = own_team_id(session, caller, phase)
     day, reset_at = quota_day(phase.challenge.timezone, clock.now(session))
     usage = quota.usage(session, phase.id, team_id, day)
-    used: dict[str, int] = {
-        name: getattr(usage, name) for name in ("per_day", "total", "concurrent", "invalid_per_day")
-    }
+    names = ("per_day", "total", "concurrent", "invalid_per_day")
+    used: dict[str, int] = {name: getattr(usage, name) for name in names}
     limits: dict[str, Any] = {name: phase.quota.get(name) for name in used}
     counted = used | {"invalid_per_day": usage.invalid_per_day + usage.concurrent}  # as admission counts
     remaining = {name: None if limit is None else max(0, limit - counted[name]) for name, limit in limits.items()}
