@@ -38,10 +38,8 @@ def require_scope(caller: Caller, scope: str) -> str:
     if caller.user_id is None:
         raise errors.Unauthorized
     if scope not in caller.scopes and "admin" not in caller.scopes:
-        raise errors.InsufficientScope(
-            f"This needs a token with the scope '{scope}'.",
-            headers={"WWW-Authenticate": f'Bearer error="insufficient_scope", scope="{scope}"'},
-        )
+        challenge = {"WWW-Authenticate": f'Bearer error="insufficient_scope", scope="{scope}"'}
+        raise errors.InsufficientScope(f"This needs a token with the scope '{scope}'.", headers=challenge)
     return caller.user_id
 
 
@@ -123,11 +121,8 @@ def load_visible_phase(session: ReadSession, caller: Caller, slug: str, phase_sl
 def phase_not_found(session: ReadSession, challenge: Challenge, phase_slug: str) -> errors.NotFound:
     """The error for a phase that does not exist, in a challenge that the caller may see."""
     known = [phase.slug for phase in challenges.phases_of(session, challenge.id)]
-    return errors.NotFound(
-        f"The challenge '{challenge.slug}' has no phase '{phase_slug}'.",
-        remedy=f"Its phases are: {', '.join(known)}.",
-        known_phases=known,
-    )
+    detail = f"The challenge '{challenge.slug}' has no phase '{phase_slug}'."
+    return errors.NotFound(detail, remedy=f"Its phases are: {', '.join(known)}.", known_phases=known)
 
 
 def load_admission_facts(session: ReadSession, caller: Caller, slug: str, phase_slug: str) -> AdmissionContext:

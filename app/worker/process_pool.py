@@ -244,11 +244,8 @@ def _to_exception(failure: scoring_processes.messages.ProcessFailure) -> Excepti
     if failure.reason == "file":
         return FileNotFoundError(failure.detail)
     limits = {"memory": scoring_processes.MemoryLimitExceeded, "cpu": scoring_processes.CpuLimitExceeded}
-    return (
-        limits[failure.reason]()
-        if failure.reason in limits
-        else scoring_processes.ScoringProcessAborted(failure.detail)
-    )
+    limit = limits.get(failure.reason)
+    return scoring_processes.ScoringProcessAborted(failure.detail) if limit is None else limit()
 
 
 def _environment() -> dict[str, str]:

@@ -28,6 +28,7 @@ from app.formats.template import build_template
 from app.pipeline import FileMemoryError, Gold, predicted_case, score_predictions, validate_predictions
 from app.prepared.gold_cache import GoldCache, GoldNotPrepared
 from app.prepared.gold_folder import PreparedGoldFolder
+from app.scoring.declaration.metric import Result
 from app.scoring.declaration.recipe import ScoringRecipe
 from app.scoring.evaluation_input import EvaluationInput
 from app.scoring.reports.detailed_report import PROBABILITY_PART, build_detailed_report, write_csv
@@ -95,14 +96,12 @@ def handle_score(golds: GoldCache, request: messages.ScorePredictions, cpu: Stag
     settings: dict[str, Any] = {"decision": recipe.decision, "options": recipe.options, "limits": golds.limits}
     settings |= {"primary": recipe.primary, "checked": cpu.scoring}
     outcome = score_predictions(gold, request.predictions, recipe.metrics, **settings)
-    scores = {
-        split: {
-            name: {"value": result.value, "reason": result.reason, "notes": list(result.notes)}
-            for name, result in results.items()
-        }
-        for split, results in outcome.scores.items()
-    }
+    scores = {split: _scores_to_dict(results) for split, results in outcome.scores.items()}
     return messages.FileResult.of(outcome.problems, outcome.notes, scores)
+
+
+def _scores_to_dict(results: dict[str, Result]) -> dict[str, dict[str, Any]]:
+    return {name: {"value": of.value, "reason": of.reason, "notes": list(of.notes)} for name, of in results.items()}
 
 
 def handle_template(golds: GoldCache, request: messages.WriteTemplate, _cpu: StageCpuTimer) -> messages.Reply:

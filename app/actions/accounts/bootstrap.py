@@ -1,8 +1,6 @@
 """First start and repair: the built-in administrator, and accounts created without the API."""
 
-import os
 import secrets
-from contextlib import suppress
 from pathlib import Path
 
 from app.actions.access import SCOPES, Caller
@@ -10,6 +8,7 @@ from app.actions.accounts import passwords
 from app.actions.accounts.issue_token import caller_for_user, issue_token
 from app.actions.accounts.sign_up import create_user as add_user
 from app.actions.accounts.sign_up import require_strong_password
+from app.actions.operations.backup_folder import create_file_once
 from app.errors import NotFound
 from app.settings import Settings
 from app.store import locks
@@ -45,21 +44,10 @@ def read_or_create_admin_token(settings: Settings) -> tuple[str, Path | None]:
     if path is None:
         path = settings.data_dir / "admin-token"
         if not path.exists():
-            _write_new_token(path)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            # Atomically, as an empty file would prevent every later start; a concurrent process writes only one token.
+            create_file_once(path, f"{secrets.token_urlsafe(48)}\n".encode())
     return _require_token_length(path.read_text().strip(), f" in {path}"), path
-
-
-def _write_new_token(path: Path) -> None:
-    """Write a new token to a file atomically: an empty file would keep the service from starting ever again."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_suffix(f".{secrets.token_hex(8)}.part")
-    with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        file.write(secrets.token_urlsafe(48) + "\n")
-        file.flush()
-        os.fsync(file.fileno())
-    with suppress(FileExistsError):  # another process on this machine is starting too: its token stays
-        os.link(part, path)
-    part.unlink()
 
 
 def _require_token_length(token: str, where: str = "") -> str:

@@ -16,8 +16,8 @@ from app.store.types import new_id
 
 TOKEN_PREFIX = "assay"  # noqa: S105 (the public beginning of every token)
 DEFAULT_TOKEN_LIFETIME = timedelta(days=90)
-RequestedScopes = Sequence[str] | None
-"""None requests the default scopes."""
+Scopes = Sequence[str] | None
+"""The scopes requested for a token; None requests the default ones."""
 
 
 def hash_token_secret(secret: str) -> str:
@@ -33,7 +33,7 @@ def default_scopes(session: ReadSession, user: User, *, creation: str) -> list[s
 
 
 def issue_token(
-    session: WriteSession, user: User, *, scopes: RequestedScopes, creation: str, days: int | None = None
+    session: WriteSession, user: User, *, scopes: Scopes, creation: str, days: int | None = None
 ) -> tuple[Token, str]:
     """A new token and its text, which is not stored; raises Forbidden for scopes that the user may not have."""
     wanted = scopes if scopes is not None else default_scopes(session, user, creation=creation)

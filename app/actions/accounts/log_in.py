@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from app.actions.accounts.issue_token import RequestedScopes, issue_token
+from app.actions.accounts.issue_token import Scopes, issue_token
 from app.errors import WrongPassword
 from app.store import clock
 from app.store.queries import known_addresses, users
@@ -28,13 +28,7 @@ def find_login_account(session: ReadSession, email: str, block: str) -> LoginAcc
 
 
 def log_in(
-    session: WriteSession,
-    account: LoginAccount,
-    block: str,
-    *,
-    renewed_hash: str | None,
-    scopes: RequestedScopes,
-    creation: str,
+    session: WriteSession, account: LoginAccount, block: str, *, renewed_hash: str | None, scopes: Scopes, creation: str
 ) -> tuple[Token, str]:
     """A token and its text, once the password was verified; remembers the address block for rate limits on logins.
 

@@ -20,19 +20,14 @@ from app.store.session import ReadSession, WriteSession
 from app.store.tables import Challenge, Organizer, Phase, Recipe
 from app.store.types import format_timestamp
 
+Fields = Mapping[str, Any]
+Plans = Sequence[Fields]
 FieldFaults = list[dict[str, str]]
 EMPTY_SLUG_DETAIL = "the address is derived from the name, which needs at least one of a-z, 0-9"
 
 
 def create_challenge(
-    session: WriteSession,
-    caller: Caller,
-    *,
-    creation: str,
-    fields: Mapping[str, Any],
-    recipe: Mapping[str, Any],
-    phases: Sequence[Mapping[str, Any]],
-    draft: bool,
+    session: WriteSession, caller: Caller, *, creation: str, fields: Fields, recipe: Fields, phases: Plans, draft: bool
 ) -> tuple[Challenge, list[str]]:
     """A new challenge owned by the caller, and warnings about its rules.
 
@@ -54,7 +49,7 @@ def create_challenge(
     return challenge, rule_warnings(session, scoring, created)
 
 
-def add_phase(session: WriteSession, challenge: Challenge, plan: Mapping[str, Any], now: datetime) -> Phase:
+def add_phase(session: WriteSession, challenge: Challenge, plan: Fields, now: datetime) -> Phase:
     """Add a phase after the others of the challenge; raises PhaseNameTaken and InvalidRequest."""
     slug = require_slug(plan["name"])
     if challenges.phase_by_slug(session, challenge.id, slug) is not None:
@@ -156,7 +151,7 @@ def require_can_create_challenge(caller: Caller, creation: str) -> str:
 
 
 def _validate_challenge(
-    fields: Mapping[str, Any], recipe: Mapping[str, Any], phases: Sequence[Mapping[str, Any]], now: datetime
+    fields: Fields, recipe: Fields, phases: Plans, now: datetime
 ) -> tuple[dict[str, Any], ScoringRecipe]:
     """The recipe in both forms, if the whole description is valid; raises InvalidRequest or InvalidRecipe with all faults."""
     faults = [*_field_faults(fields), *_phase_faults(phases, now)]
@@ -174,7 +169,7 @@ def _validate_challenge(
     return normalized
 
 
-def _phase_faults(phases: Sequence[Mapping[str, Any]], now: datetime) -> FieldFaults:
+def _phase_faults(phases: Plans, now: datetime) -> FieldFaults:
     faults: FieldFaults = []
     slugs: set[str] = set()
     for number, plan in enumerate(phases):
@@ -189,7 +184,7 @@ def _phase_faults(phases: Sequence[Mapping[str, Any]], now: datetime) -> FieldFa
     return faults
 
 
-def _field_faults(fields: Mapping[str, Any]) -> FieldFaults:
+def _field_faults(fields: Fields) -> FieldFaults:
     """Faults of fields that contradict each other."""
     faults: FieldFaults = []
     task, classes, positive = fields["task"], fields["classes"], fields["positive_label"]

@@ -29,11 +29,8 @@ def template_source(
     organizer = is_organizer(session, caller, phase.challenge)
     if clock.now(session) < phase.opens_at and not organizer:
         opens_at = format_timestamp(phase.opens_at)
-        raise NoOpenPhase(
-            f"The phase '{phase.slug}' opens at {opens_at}; until then only organizers may see its ids.",
-            remedy="Try again once it has opened.",
-            opens_at=opens_at,
-        )
+        detail = f"The phase '{phase.slug}' opens at {opens_at}; until then only organizers may see its ids."
+        raise NoOpenPhase(detail, remedy="Try again once it has opened.", opens_at=opens_at)
     version = gold.active(session, phase.id)
     if version is None:
         raise NoGold

@@ -25,11 +25,7 @@ class UnreadableFile(Exception):
 
 
 def back_up(
-    settings: Settings,
-    db: Database,
-    files: FileStore,
-    folder: Path,
-    progress: Progress | None = None,
+    settings: Settings, db: Database, files: FileStore, folder: Path, progress: Progress | None = None
 ) -> Manifest:
     """Back up to a new folder. The returned manifest lists files that the installation itself has lost.
 

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import secrets
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime
@@ -106,6 +107,17 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
 def create_private_file(path: Path) -> BinaryIO:
     """A new file that only its owner can read, whatever the umask."""
     return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
+
+
+def create_file_once(path: Path, content: bytes) -> None:
+    """Create a private file atomically; if it exists already, or another process creates it now, that one stays."""
+    part = path.with_name(f"{path.name}.{secrets.token_hex(8)}.part")
+    with create_private_file(part) as file:
+        file.write(content)
+        fsync_file(file)
+    with suppress(FileExistsError):
+        os.link(part, path)
+    part.unlink()
 
 
 def create_backup_folder(folder: Path) -> None:

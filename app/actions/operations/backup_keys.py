@@ -1,12 +1,9 @@
 """Backup of the keys of a data folder, in a separate file: whoever has a backup should not have its keys as well."""
 
 import json
-import os
-import secrets
-from contextlib import suppress
 from pathlib import Path
 
-from app.actions.operations.backup_folder import create_private_file, fsync_file, fsync_folder
+from app.actions.operations.backup_folder import create_file_once, create_private_file, fsync_file, fsync_folder
 from app.errors import AssayError
 from app.settings import Settings
 
@@ -93,11 +90,5 @@ def install_keys(settings: Settings, keys: dict[str, str]) -> None:
     """Write each key to the data folder atomically; raises KeysDiffer."""
     require_no_conflicting_keys(settings, keys)
     for name, text in keys.items():
-        part = settings.data_dir / f"{name}.{secrets.token_hex(8)}.part"
-        with create_private_file(part) as file:
-            file.write(text.encode())
-            fsync_file(file)
-        with suppress(FileExistsError):  # the same key, from an earlier try that was interrupted
-            os.link(part, settings.data_dir / name)
-        part.unlink()
+        create_file_once(settings.data_dir / name, text.encode())  # an interrupted try may have left the same key
     fsync_folder(settings.data_dir)

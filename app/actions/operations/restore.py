@@ -10,7 +10,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from app.actions.operations import backup_folder
-from app.actions.operations.backup_folder import BackupBroken, Progress
+from app.actions.operations.backup_folder import BackupBroken, Progress, file_sha256
 from app.actions.operations.backup_keys import install_keys, require_no_conflicting_keys
 from app.errors import AssayError
 from app.files import FileStore
@@ -63,9 +63,7 @@ def verified_backup(settings: Settings, folder: Path, progress: Progress | None 
     )
     database = folder / backup_folder.DATABASE_FILENAME
     _raise_unless(database.is_file(), BackupBroken(f"{database} is missing."))
-    _raise_unless(
-        backup_folder.file_sha256(database) == manifest.database_sha256, BackupBroken(f"{database} is damaged.")
-    )
+    _raise_unless(file_sha256(database) == manifest.database_sha256, BackupBroken(f"{database} is damaged."))
     with snapshot.open_snapshot(database) as copy:
         matches = migrate.current_revision(copy) == manifest.revision and snapshot.row_counts(copy) == manifest.counts
         _raise_unless(matches, BackupBroken(f"{database} does not match the manifest."))
@@ -100,18 +98,14 @@ def _check_files(
         path = folder / backup_folder.FILES_FOLDER / row.key
         if row.key not in lost:
             _raise_unless(path.is_file(), BackupBroken(f"{path} is missing."))
-            _raise_unless(backup_folder.file_sha256(path) == row.sha256, BackupBroken(f"{path} is damaged."))
+            _raise_unless(file_sha256(path) == row.sha256, BackupBroken(f"{path} is damaged."))
         processed += row.size
         if progress is not None:
             progress(processed, total)
 
 
 def restore(
-    settings: Settings,
-    files: FileStore,
-    backup: VerifiedBackup,
-    keys: dict[str, str],
-    progress: Progress | None = None,
+    settings: Settings, files: FileStore, backup: VerifiedBackup, keys: dict[str, str], progress: Progress | None = None
 ) -> int:
     """Restore a verified backup and keys to an empty installation; returns the number of submissions to be scored.
 
@@ -167,7 +161,7 @@ def _restore_files(files: FileStore, backup: VerifiedBackup, progress: Progress 
 def _is_stored(files: FileStore, row: snapshot.SnapshotFile) -> bool:
     try:
         with files.local_path(row.key) as path:
-            return path.stat().st_size == row.size and backup_folder.file_sha256(path) == row.sha256
+            return path.stat().st_size == row.size and file_sha256(path) == row.sha256
     except FileNotFoundError:
         return False
 

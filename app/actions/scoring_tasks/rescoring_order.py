@@ -111,10 +111,9 @@ def _cancel_refund(session: WriteSession, submission: Submission, phase: Phase) 
     for name, count in (("total", used.total), ("per_day", used.per_day)):
         limit = phase.quota.get(name)
         if limit is not None and count >= limit:
-            raise NotRescorable(
-                f"It was refunded when it failed, and its team has used {count} of {limit} ({name}) for others since.",
-                remedy="Raise the quota of the phase, if it is to be scored too.",
-            )
+            usage = f"its team has used {count} of {limit} ({name}) for others since"
+            remedy = "Raise the quota of the phase, if it is to be scored too."
+            raise NotRescorable(f"It was refunded when it failed, and {usage}.", remedy=remedy)
     quota.cancel_refund(session, submission.id)
 
 

@@ -41,12 +41,11 @@ class BoardAudience:
     @property
     def view(self) -> str:
         """The key of the audience: callers see the same board exactly if they have the same key."""
-        challenge = self.phase.challenge
         if self.organizer:
             return "organizer"
         if self.phase.anonymous and self.own_team is not None:
             return TEAM_AUDIENCE_PREFIX + self.own_team
-        return VISITOR_AUDIENCE if challenge.status == "published" and challenge.visibility == "public" else "member"
+        return VISITOR_AUDIENCE if access.is_public(self.phase.challenge) else "member"
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,9 +152,9 @@ def _seconds_until_stale(session: ReadSession, audience: BoardAudience) -> float
 
 def _may_be_incomplete(session: ReadSession, audience: BoardAudience) -> bool:
     closes_at = audience.phase.closes_at
-    return (
-        _is_shown_after_close(audience) and closes_at is not None and clock.now(session) < closes_at + LATE_COMMIT_GRACE
-    )
+    if closes_at is None or not _is_shown_after_close(audience):
+        return False
+    return clock.now(session) < closes_at + LATE_COMMIT_GRACE
 
 
 def _require_all_scored(session: ReadSession, audience: BoardAudience) -> None:

@@ -66,10 +66,8 @@ def authorize_report(
     """
     view = read_submission(session, caller, submission_id)
     if not view.is_file_visible:
-        raise Forbidden(
-            "An organizer sent this file on behalf of the team; its report is for organizers alone.",
-            remedy="Read its scores with the submission itself, or ask the organizers for the report.",
-        )
+        detail = "An organizer sent this file on behalf of the team; only organizers may read its report."
+        raise Forbidden(detail, remedy="Read its scores in the submission, or ask the organizers for the report.")
     phase = session.get_one(Phase, view.submission.phase_id)
     version = gold.active(session, phase.id)
     if view.submission.status != "finished" or version is None or not view.scored:
@@ -82,10 +80,8 @@ def authorize_report(
     shown = resolve_split(phase, version, split, organizer=view.organizer)
     parts = tuple(name for name, allows in REPORT_PARTS.items() if view.organizer or allows in phase.reports)
     if part is not None and part not in parts:
-        raise Forbidden(
-            f"This phase does not show its participants the part '{part}'.",
-            remedy=f"Reports of this phase: {', '.join(phase.reports) or 'none'}.",
-        )
+        remedy = f"Reports of this phase: {', '.join(phase.reports) or 'none'}."
+        raise Forbidden(f"This phase does not show its participants the part '{part}'.", remedy=remedy)
     scores = (view.splits or {}).get(shown, {}) if view.organizer else view.scores
     return ReportRequest(
         submission=view.submission,
