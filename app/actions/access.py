@@ -44,7 +44,10 @@ def require_scope(caller: Caller, scope: str) -> str:
 
 
 def require_administrator(caller: Caller, detail: str, *, remedy: str | None = None) -> None:
-    """Raise Forbidden with this message unless the caller is an administrator; InsufficientScope if only the scope is missing."""
+    """Raise Forbidden with this message unless the caller is an administrator.
+
+    InsufficientScope if only the scope is missing.
+    """
     if caller.admin:
         require_scope(caller, "admin")
     if not caller.has_admin_rights:
@@ -84,7 +87,10 @@ def can_organize(caller: Caller) -> bool:
 
 
 def load_visible_challenge(session: ReadSession, caller: Caller, slug: str) -> Challenge:
-    """The challenge, if the caller may see it; raises the same NotFound for one that does not exist and one that is hidden."""
+    """The challenge, if the caller may see it.
+
+    Raises the same NotFound for one that does not exist and one that is hidden.
+    """
     locks.challenge(session, slug)
     challenge = challenges.by_slug(session, slug)
     if challenge is None:
@@ -210,7 +216,10 @@ def require_approved_status(status: str | None, reason: str | None) -> None:
 
 
 def load_visible_submission(session: ReadSession, caller: Caller, submission_id: str) -> tuple[Submission, Phase, bool]:
-    """A submission, its phase, and whether the caller sees it as an organizer; raises NotFound if they may not see it."""
+    """A submission, its phase, and whether the caller sees it as an organizer.
+
+    Raises NotFound if they may not see it.
+    """
     submission = session.get(Submission, submission_id)
     if submission is None or caller.user_id is None:
         raise errors.NotFound
@@ -222,7 +231,10 @@ def load_visible_submission(session: ReadSession, caller: Caller, submission_id:
 
 
 def can_read_as_organizer(caller: Caller, role: str | None, *, own: bool) -> bool:
-    """True if the caller reads a submission as an organizer, False as a member of its team; raises NotFound for all others."""
+    """True if the caller reads a submission as an organizer, False as a member of its team.
+
+    Raises NotFound for all others.
+    """
     if can_organize(caller) and role is not None:
         return True
     if not own:

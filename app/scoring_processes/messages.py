@@ -169,7 +169,7 @@ class ReplyEnvelope:
 
 @dataclass(frozen=True, slots=True)
 class CpuLimitAnnouncement:
-    """Sent before a stage begins: the reply that holds if the kernel kills the process for its CPU time in this stage."""
+    """Sent before a stage begins: the reply that applies if the kernel kills the process for its CPU time in it."""
 
     reply: Reply
 

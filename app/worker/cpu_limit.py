@@ -32,7 +32,7 @@ class CpuTimer:
         signal.setitimer(signal.ITIMER_PROF, 0)
 
     def set(self, seconds: float = float("inf")) -> None:
-        """End the program after this many seconds of CPU time, or when the stage has none left; at once if it has none now.
+        """End the program after this much CPU time, or when the stage has none left; at once if it has none now.
 
         The remaining time is computed from the process clock each time, because the kernel's timer may not count steps
         that are shorter than a tick of its own clock.

@@ -44,7 +44,10 @@ class ScoringProcess:
         self._ended = False
 
     def start(self) -> subprocess.Popen[bytes]:
-        """The running process, started if necessary; raises ScoringProcessNotStarted, after `end` ScoringProcessesClosed."""
+        """The running process, started if necessary.
+
+        Raises ScoringProcessNotStarted, after `end` ScoringProcessesClosed.
+        """
         with self._lock:
             if self._ended:
                 raise scoring_processes.ScoringProcessesClosed
@@ -57,7 +60,7 @@ class ScoringProcess:
         command = [sys.executable, "-m", SCORING_PROCESS_MODULE, *self._arguments]
         root, pipe = Path(__file__).resolve().parents[2], subprocess.PIPE
         try:
-            return subprocess.Popen(command, stdin=pipe, stdout=pipe, env=_environment(), cwd=root)  # noqa: S603 - our own program
+            return subprocess.Popen(command, stdin=pipe, stdout=pipe, env=_environment(), cwd=root)  # noqa: S603
         except OSError as fault:
             raise scoring_processes.ScoringProcessNotStarted(f"no scoring program could be started: {fault}") from fault
 
@@ -67,7 +70,7 @@ class ScoringProcess:
         return self._process.pid if self._process else None
 
     def ask(self, request: scoring_processes.messages.Request, seconds: float) -> scoring_processes.messages.Reply:
-        """Send a request and wait for its reply; after a failure the process has been killed, and the next call starts one.
+        """Send a request and wait for its reply; a failure kills the process, and the next call starts a new one.
 
         Raises ScoringProcessError, and FileNotFoundError for a file of the request that is missing.
         """
@@ -81,7 +84,7 @@ class ScoringProcess:
             envelope = self._receive(process, time.monotonic() + seconds, seconds)
         except OSError as fault:
             self.stop()
-            raise scoring_processes.ScoringProcessCrashed("it was gone before it was asked") from fault
+            raise scoring_processes.ScoringProcessCrashed("it ended before it received the request") from fault
         except scoring_processes.ScoringProcessError:
             self.stop()
             raise
@@ -196,7 +199,7 @@ class ScoringProcessPool:
             self._free.put(process)
 
     def warm_up(self, count: int | None = None) -> None:
-        """Start all processes now, or the `count` that are used first, so that the first request need not wait for it."""
+        """Start all processes now, or the `count` that are used first, so that no request has to wait for it."""
         for process in self._all[::-1][:count]:
             process.start()
 

@@ -56,7 +56,10 @@ class ScoringSlots:
                 self._changed.notify_all()
 
     def acquire_rescoring_slot(self) -> bool:
-        """Wait for a slot that no submission needs, or until enough submissions went first; False once rescoring ends."""
+        """Wait for a slot that no submission needs, or until enough submissions went first.
+
+        False once rescoring ends.
+        """
         with self._changed:
             self._changed.wait_for(lambda: self._ended or self._may_begin())
             if not self._ended:

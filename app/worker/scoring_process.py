@@ -40,7 +40,7 @@ class StageCpuTimer(CpuTimer):
     """Limits the CPU time of each stage of a request.
 
     The kernel kills a process that exceeds the limit, which can then no longer reply. So each stage begins with an
-    announcement of the reply that holds in this case.
+    announcement of the reply that applies in this case.
     """
 
     def __init__(self, seconds: float, announce: Callable[[messages.CpuLimitAnnouncement], None]) -> None:
@@ -179,7 +179,7 @@ def main() -> None:
     parser.add_argument("--prepared", type=json.loads, help="JSON of the folder for prepared gold and its limits")
     options = parser.parse_args()
     resource.setrlimit(resource.RLIMIT_DATA, (options.memory, options.memory))
-    # Replies go to a copy of standard output; whatever a library prints goes to standard error and cannot mix with them.
+    # Replies go to a copy of standard output. What a library prints goes to standard error and cannot mix with them.
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     requests: queue.SimpleQueue[bytes] = queue.SimpleQueue()

@@ -1,4 +1,4 @@
-"""Distinguishes a scoring process that makes no progress from one that computes or waits for the disk, using Linux's /proc."""
+"""Detects scoring processes that make no progress, that is, neither compute nor wait for the disk (Linux /proc)."""
 
 import time
 from pathlib import Path
@@ -21,10 +21,10 @@ class StallDetector:
         self._idle_seconds = 0.0
 
     def look(self) -> None:
-        """Raise ScoringProcessStalled if the process gained no CPU time for the limit, and no thread of it waits for the disk.
+        """Raise ScoringProcessStalled if the process gained no CPU time for too long and none of its threads waits for disk.
 
-        A gap between two checks counts as two intervals at most: a longer one means that this process was suspended too,
-        perhaps together with the scoring process.
+        A gap between two checks counts as two intervals at most. A longer one means that this process was suspended
+        too, perhaps together with the scoring process.
         """
         now = time.monotonic()
         passed, self._last_check = min(now - self._last_check, 2 * self.interval), now

@@ -1,4 +1,4 @@
-"""The scoring worker: claims tasks, has scoring processes score them, and stores the results; in the service or alone."""
+"""The scoring worker, in the service or alone: claims tasks, has them scored, and stores the results."""
 
 import json
 import os
@@ -154,7 +154,10 @@ class Worker:
         self._sweeper = OrphanFileSweeper(db, files)
 
     def start(self) -> None:
-        """Work in the background; on SQLite, tasks that an earlier run of the service left running are requeued first."""
+        """Work in the background.
+
+        On SQLite, tasks that an earlier run of the service left running are requeued first.
+        """
         self.processes.warm_up()
         if self._db.sqlite:
             with self._db.write() as session:
@@ -293,7 +296,7 @@ class Worker:
             log.warning("tasks_enqueued_again", count=count)
 
     def _watch(self) -> None:
-        """Restart a stuck queue: after its connection died silently, it receives no notices and cannot detect that itself."""
+        """Restart a stuck queue: one whose connection died silently gets no notices, and cannot detect that itself."""
         if self._is_stuck(max(self._last_claim, self._engine_started), STUCK_TIMEOUT_SECONDS):
             log.error("queue_engine_stuck")
             self._engine_started = time.monotonic()
@@ -311,7 +314,7 @@ class PostgresqlRequired(AssayError):
 
 
 def serve(settings: Settings) -> None:
-    """Score until SIGINT or SIGTERM, beside any number of other workers.
+    """Score until SIGINT or SIGTERM, alongside any number of other workers.
 
     Raises PostgresqlRequired, AddressInUse, and what opening the data folder and checking the schema raise.
     """

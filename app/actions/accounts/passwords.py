@@ -45,7 +45,10 @@ def hash_password(password: str) -> str:
 
 
 def verify_password(password: str, stored: str) -> PasswordVerification:
-    """Whether this is the password; takes as long as computing a hash, longer for a stored one with former parameters."""
+    """Whether this is the password.
+
+    Takes as long as computing a hash, longer for a stored one with former parameters.
+    """
     return PasswordVerification(*_HASHER.verify_and_update(password, stored))
 
 
@@ -85,7 +88,7 @@ def password_weakness(password: str, *, email: str, name: str) -> str | None:
         return "must not contain the e-mail address"
     own = [name, *name.split(), *addresses, *(address.rpartition("@")[0] for address in addresses)]
     if _length_without(password, own) < MIN_PASSWORD_LENGTH:
-        return f"must have at least {MIN_PASSWORD_LENGTH} characters beside your name and e-mail address"
+        return f"must have at least {MIN_PASSWORD_LENGTH} characters besides your name and e-mail address"
     strong = _takes_many_guesses(password, [*own, *map(_alphanumerics, own)])
     return None if strong else "is too easy to guess: it is a common password or follows a simple pattern"
 

@@ -54,7 +54,10 @@ def sign_up(
 def create_user(
     session: WriteSession, *, email: str, name: str, password_hash: str | None, admin: bool, approved: bool
 ) -> User:
-    """A new user, without a check of rights; administrators are approved users too. Raises EmailTaken, InvalidRequest."""
+    """A new user, without a check of rights; administrators are approved users too.
+
+    Raises EmailTaken, InvalidRequest.
+    """
     try:
         address = normalize_email(email)
     except ValueError as fault:

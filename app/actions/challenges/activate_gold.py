@@ -104,7 +104,10 @@ def _missing_cost_remarks(version: GoldVersion, metrics: list[str]) -> list[str]
 
 
 def _first_missing_cost(gold: str, row: Mapping[str, float], classes: Sequence[str]) -> str | None:
-    """An error on this class without a cost in its row, if any. A row of full length has them all, as it names only classes."""
+    """An error on this class without a cost in its row, if any.
+
+    A row of full length has them all, as it names only classes.
+    """
     if len(row) - (gold in row) >= len(classes) - 1:
         return None
     return next((f"{gold} taken for {label}" for label in classes if label != gold and label not in row), None)

@@ -38,7 +38,7 @@ def normalize_recipe(
 
 
 def _canonical_metric(metric: Any, text: str) -> Any:
-    """The stored form of a metric: its canonical string, which is the key of its scores, unless it has a display name."""
+    """The stored form of a metric: its canonical string, the key of its scores, unless it has a display name."""
     return metric if isinstance(metric, Mapping) and metric.get("name") else text
 
 

@@ -153,7 +153,10 @@ def require_can_create_challenge(caller: Caller, creation: str) -> str:
 def _validate_challenge(
     fields: Fields, recipe: Fields, phases: Plans, now: datetime
 ) -> tuple[dict[str, Any], ScoringRecipe]:
-    """The recipe in both forms, if the whole description is valid; raises InvalidRequest or InvalidRecipe with all faults."""
+    """The recipe in both forms, if the whole description is valid.
+
+    Raises InvalidRequest or InvalidRecipe with all faults.
+    """
     faults = [*_field_faults(fields), *_phase_faults(phases, now)]
     try:
         rules = {name: fields[name] for name in ("task", "positive_label", "classes")}

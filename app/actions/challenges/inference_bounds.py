@@ -22,7 +22,10 @@ PARTITION_FIELDS = ("folds", "groups")
 
 @dataclass(frozen=True, slots=True)
 class PhaseInferenceBound:
-    """The bound of one phase, and the split that it applies to; None while the reader cannot see the ids of the gold."""
+    """The bound of one phase, and the split that it applies to.
+
+    None while the reader cannot see the ids of the gold.
+    """
 
     phase: str
     split: str | None

@@ -24,7 +24,10 @@ def create_phase(session: WriteSession, caller: access.Caller, slug: str, plan: 
 def edit_phase(
     session: WriteSession, caller: access.Caller, slug: str, phase_slug: str, changes: Mapping[str, Any]
 ) -> Phase:
-    """Change the window, quota, visibility, reports or anonymity. The name cannot change, as the address contains it."""
+    """Change the window, quota, visibility, reports or anonymity.
+
+    The name cannot change, as the address contains it.
+    """
     phase = access.load_organized_phase(session, caller, slug, phase_slug)
     for name, value in changes.items():
         setattr(phase, name, clock.now(session) if name == "opens_at" and value is None else value)
@@ -51,7 +54,10 @@ def visible_phase_classes(session: ReadSession, caller: access.Caller, phase: Ph
 
 
 def visible_challenge_classes(session: ReadSession, caller: access.Caller, challenge: Challenge) -> list[str] | None:
-    """The classes of a challenge; only organizers see those that its gold determined, until a phase with gold has opened."""
+    """The classes of a challenge.
+
+    Only organizers see those that its gold determined, until a phase with gold has opened.
+    """
     declared = challenge.classes is None or not gold.has_inferred_classes(session, challenge.id)
     public = declared or gold.has_opened(session, challenge.id, clock.now(session))
     return challenge.classes if public or access.is_organizer(session, caller, challenge) else None

@@ -88,9 +88,9 @@ def list_registrations(
 def decide_registration(
     session: WriteSession, caller: Caller, slug: str, registration_id: str, *, status: str, reason: str | None
 ) -> tuple[Registration, list[str]]:
-    """Approve or bar a registration, as an organizer; returns the ids of the submissions of a barred member that were cancelled.
+    """Approve or bar a registration, as an organizer; cancels the queued submissions of a barred member.
 
-    The lock on the challenge keeps out new submissions of that member meanwhile.
+    Returns the ids of the cancelled submissions. The lock on the challenge keeps out new ones of that member meanwhile.
     """
     locks.challenge(session, slug)
     challenge = load_organized_challenge(session, caller, slug)

@@ -1,4 +1,4 @@
-"""The layout of a backup: a folder with one SQLite file, the uploads that it refers to, and a manifest, written last."""
+"""The layout of a backup: a folder with one SQLite file, the uploads it refers to, and a manifest, written last."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""Backup of the keys of a data folder, in a separate file: whoever has a backup should not have its keys as well."""
+"""Backup of the keys of a data folder, in a separate file: access to a backup should not include its keys."""
 
 import json
 from pathlib import Path
@@ -22,7 +22,7 @@ class KeysMisplaced(AssayError):
     """The file for the keys cannot be written to this path."""
 
     code = "keys_misplaced"
-    remedy = "Name a file that does not exist yet, outside the backup: whoever reads one should not have the other."
+    remedy = "Name a file that does not exist yet, outside the backup: access to one should not include the other."
 
 
 class KeysUnreadable(AssayError):

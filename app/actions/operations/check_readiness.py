@@ -19,7 +19,10 @@ TIMEOUT_MESSAGE = f"It did not answer within {READINESS_TIMEOUT_SECONDS:.0f} s."
 
 
 class ReadinessChecker:
-    """Checks database, schema, files and space. Never the backlog: a long queue is no reason to take a replica out of service."""
+    """Checks database, schema, files and space.
+
+    Never the backlog: a long queue is no reason to take a replica out of service.
+    """
 
     def __init__(self, settings: Settings, db: Database, files: FileStore) -> None:
         self._settings = settings

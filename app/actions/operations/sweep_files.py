@@ -38,7 +38,7 @@ class OrphanFileSweeper:
         return self._remove([key for key, since in self._suspects.items() if now - since >= RECHECK_SECONDS])
 
     def sweep_at_start(self) -> int:
-        """Remove all orphans at once: safe if no other process uses the store and this one does not accept uploads yet."""
+        """Remove all orphans at once; safe while no process accepts uploads."""
         return self._remove(self._find_orphans())
 
     def _find_orphans(self) -> list[str]:

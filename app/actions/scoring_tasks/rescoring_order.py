@@ -80,7 +80,7 @@ def order_submission_rescoring(
 ) -> SubmissionView:
     """Queue a failed or finished submission for rescoring, unless it is queued already; raises NotRescorable.
 
-    A failed submission was refunded to the quota. It is charged again, because its scores inform the team as any others.
+    A failed submission was refunded to the quota. It is charged again, because its scores inform the team like others.
     """
     submission, phase, organizer = load_visible_submission(session, caller, submission_id)
     locks.challenge(session, phase.challenge.slug, shared=True)

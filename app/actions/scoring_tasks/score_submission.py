@@ -91,7 +91,10 @@ def claim_tasks(session: WriteSession, count: int) -> list[TaskClaim]:
 
 
 def claim_next_task(session: WriteSession, *, lease: timedelta) -> TaskClaim | None:
-    """Claim the next task in fair order until the lease expires; None if none is due, or other workers claim them all."""
+    """Claim the next task in fair order until the lease expires.
+
+    None if none is due, or other workers claim them all.
+    """
     claimed = tasks.claim_next(session, SCORER_VERSION, lease)
     return None if claimed is None else TaskClaim(*claimed)
 
@@ -215,7 +218,10 @@ def _send_score_request(context: WorkerContext, job: LoadedTask) -> FileResult:
 
 
 def _settle_task(session: WriteSession, claim: TaskClaim, result: FileResult) -> str | None:
-    """Store scores, statuses and quota in this transaction; returns the id of the submission if its status became final."""
+    """Store scores, statuses and quota in this transaction.
+
+    Returns the id of the submission if its status became final.
+    """
     now = clock.now(session)
     task = tasks.finish(session, claim.task_id, claim.attempt, now)
     if task is None:
@@ -291,7 +297,7 @@ def _requeue_task(session: WriteSession, context: WorkerContext, task: ScoreTask
 
 
 def after_commit(session: WriteSession, count: Callable[[], None]) -> None:
-    """Call `count` once this transaction has committed, so that metrics and log lines never report one that rolled back."""
+    """Call `count` once this transaction has committed: metrics and log lines must not report one that rolled back."""
     event.listen(session, "after_commit", lambda _session: count(), once=True)
 
 

@@ -1,4 +1,4 @@
-"""Send a request about stored gold to a scoring process: first by the name of the gold, then, if needed, with its file."""
+"""Send a request about stored gold to a scoring process: by the name of the gold and, if needed, with its file."""
 
 import threading
 from collections import OrderedDict
@@ -30,7 +30,7 @@ class GoldReference:
 
 
 class _GoldNameCache:
-    """The names of versions that no longer change: computing one reads their classes and metadata, which may be large."""
+    """The names of versions that no longer change: computing one reads their classes and metadata, often large."""
 
     def __init__(self) -> None:
         self._names: OrderedDict[tuple[object, ...], str] = OrderedDict()
@@ -63,9 +63,10 @@ def gold_reference(version: GoldVersion, challenge: Challenge) -> GoldReference:
 def send_scoring_request(
     db: Database, files: FileStore, processes: ScoringProcesses, gold: GoldReference, request: Request
 ) -> Reply:
-    """The reply of a process that has this gold prepared, or prepares it; raises ScoringProcessError, FileNotFoundError.
+    """The reply of a process that has this gold prepared, or prepares it.
 
     The file of the gold, which may be on another machine, and its metadata are read only if the process lacks them.
+    Raises ScoringProcessError and FileNotFoundError.
     """
     reply = processes.ask(request)
     if not isinstance(reply, GoldFileNeeded):

@@ -20,7 +20,7 @@ MAX_TASKS_PER_TRANSACTION = 500  # so that other transactions need not wait long
 
 
 def target_scorer_version(active: int) -> int:
-    """The scorer version for new tasks: during an upgrade the new one, even in a process that still runs the old one."""
+    """The scorer version of new tasks: during an upgrade the new one, even in a process that runs the old one."""
     return max(active, SCORER_VERSION)
 
 

@@ -25,7 +25,7 @@ def quota_day(timezone: str, now: datetime) -> tuple[str, datetime]:
 
 
 def require_quota(limits: Mapping[str, int], used: quota.QuotaUsage, *, reset_at: datetime, now: datetime) -> None:
-    """Raise QuotaExceeded, with the limit reached and when it resets, unless one more submission is within all limits."""
+    """Raise QuotaExceeded, with the limit and when it resets, unless one more submission is within all limits."""
     counts: Mapping[str, int] = {
         "total": used.total,  # first: once it is used up, waiting for the next day does not help
         "per_day": used.per_day,

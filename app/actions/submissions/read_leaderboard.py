@@ -32,7 +32,7 @@ LATE_COMMIT_GRACE = timedelta(minutes=10)
 
 @dataclass(frozen=True, slots=True)
 class BoardAudience:
-    """Who sees a board: an organizer, or a participant, who in an anonymous phase still sees the name of the own team."""
+    """Who sees a board: an organizer or a participant, who sees the name of the own team even in an anonymous phase."""
 
     phase: Phase
     organizer: bool
@@ -50,7 +50,7 @@ class BoardAudience:
 
 @dataclass(frozen=True, slots=True)
 class CacheableBoard:
-    """A board or the reason why it is refused, with its cache tags (app.store.board_invalidation) and lifetime in seconds.
+    """A board or the reason of its refusal, with cache tags (app.store.board_invalidation) and lifetime in seconds.
 
     `may_be_incomplete`: the close was so recent that submissions admitted before it may not have committed yet (see
     `wait_for_admitted_submissions`).
@@ -229,7 +229,7 @@ def _ranking_metric(recipe: ScoringRecipe, requested: str | None) -> str:
 def _load_board_scores(
     session: ReadSession, phase: Phase, version: GoldVersion, recipe: Recipe, split: str
 ) -> BoardScores:
-    """Scores of one gold, one scorer version and equivalent recipes, so that a board never mixes incomparable scores."""
+    """Scores of one gold, one scorer version and equivalent recipes: a board never mixes incomparable scores."""
     recipe_ids, scorer_version = equivalent_recipe_ids(session, recipe), phase.scorer_version
     return submissions.scores_for_board(
         session, phase.id, gold_id=version.id, recipe_ids=recipe_ids, scorer_version=scorer_version, split=split
@@ -273,7 +273,10 @@ def _anonymous_names(
 
 
 def _as_of(entries: list[BoardSubmission], version: GoldVersion, recipe: Recipe) -> datetime:
-    """The newest time among the inputs of the board; never the end of a scoring, as its duration depends on the gold."""
+    """The newest time among the inputs of the board.
+
+    Never the end of a scoring, as its duration depends on the gold.
+    """
     activated_at = version.activated_at or version.created_at
     return max(activated_at, recipe.created_at, *(row.submitted_at for row in entries))
 

@@ -43,7 +43,7 @@ class ReportRequest:
     parts: tuple[str, ...]
     digits: int | None
     organizer: bool
-    """Whether it includes what only organizers may read: reasons of missing scores, notes, and the size of the split."""
+    """Whether it includes what only organizers may read: reasons of missing scores, notes, the size of the split."""
     head: Mapping[str, Any]
 
     @property

@@ -23,7 +23,10 @@ class ScoreView:
     digits: int | None  # significant digits shown, None for all
 
     def metrics(self, stored: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-        """Stored metric values as this reader sees them; notes name classes of the gold, so only organizers get them."""
+        """Stored metric values as this reader sees them.
+
+        Notes name classes of the gold, so only organizers get them.
+        """
         return {name: self._metric(value) for name, value in stored.items()}
 
     def _metric(self, stored: Mapping[str, Any]) -> dict[str, Any]:
