@@ -1,4 +1,4 @@
-"""What people and programs can do, one verb per file: the product's table of contents.
+"""Actions: what users and programs can do, one verb per file.
 
-An action gets a session from its caller and never commits; it knows nothing of requests.
+An action gets a session from its caller and never commits. It knows nothing about HTTP requests.
 """

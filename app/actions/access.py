@@ -1,16 +1,8 @@
-"""Who is calling, what they may see and what they may do: one place for every 401, 403 and 404."""
+"""Authentication and authorization: every 401, 403 and 404 is decided here."""
 
 from dataclasses import dataclass, field
 
-from app.errors import (
-    Forbidden,
-    InsufficientScope,
-    NotFound,
-    NotRegistered,
-    RegistrationBarred,
-    RegistrationPending,
-    Unauthorized,
-)
+from app import errors
 from app.store import locks
 from app.store.queries import challenges, phase_context, teams
 from app.store.queries.phase_context import PhaseContext
@@ -22,7 +14,7 @@ SCOPES = ("read", "submit", "organize", "admin")
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The one who asks: a visitor (no user), or a user with the scopes of the token used."""
+    """The caller of an action: a visitor (no user), or a user with the scopes of the token used."""
 
     user_id: str | None = None
     email: str = ""
@@ -34,7 +26,7 @@ class Caller:
 
     @property
     def has_admin_rights(self) -> bool:
-        """Whether this is an administrator who came with the scope to act as one."""
+        """Whether the caller is an administrator, with a token that has the scope `admin`."""
         return self.admin and "admin" in self.scopes
 
 
@@ -42,68 +34,72 @@ VISITOR = Caller()
 
 
 def require_scope(caller: Caller, scope: str) -> str:
-    """The caller's user id; raises Unauthorized for a visitor, InsufficientScope for a lesser token."""
+    """The caller's user id; raises Unauthorized for a visitor, InsufficientScope for a token without the scope."""
     if caller.user_id is None:
-        raise Unauthorized
+        raise errors.Unauthorized
     if scope not in caller.scopes and "admin" not in caller.scopes:
-        raise InsufficientScope(
-            f"This needs a token with the scope '{scope}'.",
-            headers={"WWW-Authenticate": f'Bearer error="insufficient_scope", scope="{scope}"'},
-        )
+        challenge = {"WWW-Authenticate": f'Bearer error="insufficient_scope", scope="{scope}"'}
+        raise errors.InsufficientScope(f"This needs a token with the scope '{scope}'.", headers=challenge)
     return caller.user_id
 
 
 def require_administrator(caller: Caller, detail: str, *, remedy: str | None = None) -> None:
-    """Raise Forbidden with this message unless the caller rules the site; InsufficientScope where only the scope lacks."""
+    """Raise Forbidden with this message unless the caller is an administrator.
+
+    InsufficientScope if only the scope is missing.
+    """
     if caller.admin:
         require_scope(caller, "admin")
     if not caller.has_admin_rights:
-        raise Forbidden(detail, remedy=remedy)
+        raise errors.Forbidden(detail, remedy=remedy)
 
 
 def can_read(caller: Caller) -> bool:
-    """Whether the caller's token lets them read, as one of a team, more than a visitor may."""
+    """Whether the caller's token allows reading what only members of a challenge may read."""
     return bool(caller.scopes & {"read", "admin"})
 
 
 def can_read_or_submit(caller: Caller) -> bool:
-    """Whether the caller's token shows them the challenges that they have joined: to read them, or to submit."""
+    """Whether the caller's token allows seeing the challenges that they joined, to read them or to submit."""
     return can_read(caller) or "submit" in caller.scopes
 
 
 def organizer_role(session: ReadSession, caller: Caller, challenge: Challenge) -> str | None:
-    """The caller's role among the organizers, 'owner' for an administrator, None for everybody else."""
+    """The caller's role as an organizer, 'owner' for an administrator, None for everybody else."""
     if caller.user_id is None:
         return None
     return "owner" if caller.has_admin_rights else challenges.role_of(session, challenge.id, caller.user_id)
 
 
 def is_organizer(session: ReadSession, caller: Caller, challenge: Challenge) -> bool:
-    """Whether the caller sees the challenge as its organizers do; needs the scope as well as the role."""
+    """Whether the caller sees the challenge as an organizer; needs the scope as well as the role."""
     return can_organize(caller) and organizer_role(session, caller, challenge) is not None
 
 
 def can_edit(session: ReadSession, caller: Caller, challenge: Challenge) -> bool:
-    """Whether the caller may act as an organizer: a viewer among them only sees as one."""
-    return is_organizer(session, caller, challenge) and organizer_role(session, caller, challenge) != "viewer"
+    """Whether the caller may change the challenge; organizers with the role 'viewer' may only read."""
+    return can_organize(caller) and organizer_role(session, caller, challenge) in {"owner", "editor"}
 
 
 def can_organize(caller: Caller) -> bool:
-    """Whether the caller's token lets them act in the roles that they have."""
+    """Whether the caller's token allows acting as an organizer."""
     return bool(caller.scopes & {"organize", "admin"})
 
 
 def load_visible_challenge(session: ReadSession, caller: Caller, slug: str) -> Challenge:
-    """The challenge, if the caller may see it; raises NotFound, the same for absent and for hidden ones."""
+    """The challenge, if the caller may see it.
+
+    Raises the same NotFound for one that does not exist and one that is hidden.
+    """
     locks.challenge(session, slug)
     challenge = challenges.by_slug(session, slug)
     if challenge is None:
-        raise NotFound
+        raise errors.NotFound
     if is_public(challenge):
         return challenge
     joined = approved_registration(session, caller, challenge) is not None
     if not _can_see_private(caller, challenge, role=organizer_role(session, caller, challenge), joined=joined):
-        raise NotFound
+        raise errors.NotFound
     return challenge
 
 
@@ -112,11 +108,11 @@ def is_public(challenge: Challenge | PhaseContext) -> bool:
     return challenge.status == "published" and challenge.visibility == "public"
 
 
-def _can_see_private(caller: Caller, challenge: Challenge | PhaseContext, *, role: str | None, joined: bool) -> bool:
-    """Whether the caller may see a challenge that is not open to all."""
+def _can_see_private(caller: Caller, which: Challenge | PhaseContext, *, role: str | None, joined: bool) -> bool:
+    """Whether the caller may see a challenge that is not public."""
     if can_organize(caller) and role is not None:
         return True
-    return challenge.status == "published" and joined and can_read_or_submit(caller)
+    return which.status == "published" and joined and can_read_or_submit(caller)
 
 
 def load_visible_phase(session: ReadSession, caller: Caller, slug: str, phase_slug: str) -> Phase:
@@ -128,18 +124,15 @@ def load_visible_phase(session: ReadSession, caller: Caller, slug: str, phase_sl
     return phase
 
 
-def phase_not_found(session: ReadSession, challenge: Challenge, phase_slug: str) -> NotFound:
-    """The error for a phase that a challenge, which the caller may see, does not have."""
+def phase_not_found(session: ReadSession, challenge: Challenge, phase_slug: str) -> errors.NotFound:
+    """The error for a phase that does not exist, in a challenge that the caller may see."""
     known = [phase.slug for phase in challenges.phases_of(session, challenge.id)]
-    return NotFound(
-        f"The challenge '{challenge.slug}' has no phase '{phase_slug}'.",
-        remedy=f"Its phases are: {', '.join(known)}.",
-        known_phases=known,
-    )
+    detail = f"The challenge '{challenge.slug}' has no phase '{phase_slug}'."
+    return errors.NotFound(detail, remedy=f"Its phases are: {', '.join(known)}.", known_phases=known)
 
 
 def load_admission_facts(session: ReadSession, caller: Caller, slug: str, phase_slug: str) -> PhaseContext:
-    """What admission goes by, if the caller may see the phase; raises NotFound."""
+    """Everything that admission depends on, if the caller may see the phase; raises NotFound."""
     locks.challenge(session, slug)
     facts = phase_context.load_context(session, slug, phase_slug, caller.user_id)
     if facts is None:
@@ -147,19 +140,19 @@ def load_admission_facts(session: ReadSession, caller: Caller, slug: str, phase_
     if not is_public(facts):
         joined = facts.registration == "approved"
         if not _can_see_private(caller, facts, role=effective_role(caller, facts.role), joined=joined):
-            raise NotFound
+            raise errors.NotFound
     return facts
 
 
 def effective_role(caller: Caller, role: str | None) -> str | None:
-    """The caller's role among the organizers, where that of their account was read already."""
+    """The caller's role as an organizer, given the role of their account, which was read before."""
     return "owner" if caller.has_admin_rights else role
 
 
 def require_organizer(session: ReadSession, caller: Caller, challenge: Challenge, *, writes: bool = True) -> str:
-    """The caller's user id; raises Forbidden unless they organize the challenge (viewers may only read).
+    """The caller's user id; raises Forbidden unless they organize the challenge, and if a viewer writes.
 
-    Raises InsufficientScope for an administrator whose token lacks the scope to act as one.
+    Raises InsufficientScope for an administrator whose token lacks the scope `admin`.
     """
     user_id = require_scope(caller, "organize")
     role = organizer_role(session, caller, challenge)
@@ -170,8 +163,24 @@ def require_organizer(session: ReadSession, caller: Caller, challenge: Challenge
     return user_id
 
 
+def load_organized_challenge(session: ReadSession, caller: Caller, slug: str, *, writes: bool = True) -> Challenge:
+    """The challenge, for its organizers; raises NotFound and what require_organizer raises."""
+    challenge = load_visible_challenge(session, caller, slug)
+    require_organizer(session, caller, challenge, writes=writes)
+    return challenge
+
+
+def load_organized_phase(
+    session: ReadSession, caller: Caller, slug: str, phase_slug: str, *, writes: bool = True
+) -> Phase:
+    """The phase, for the organizers of its challenge; raises NotFound and what require_organizer raises."""
+    phase = load_visible_phase(session, caller, slug, phase_slug)
+    require_organizer(session, caller, phase.challenge, writes=writes)
+    return phase
+
+
 def require_owner(session: ReadSession, caller: Caller, challenge: Challenge) -> str:
-    """The caller's user id; raises Forbidden unless they own the challenge, InsufficientScope as above."""
+    """The caller's user id; raises Forbidden unless they own the challenge, InsufficientScope as require_organizer."""
     user_id = require_scope(caller, "organize")
     if organizer_role(session, caller, challenge) != "owner":
         require_administrator(caller, "Only an owner of this challenge may do this.")
@@ -179,7 +188,7 @@ def require_owner(session: ReadSession, caller: Caller, challenge: Challenge) ->
 
 
 def approved_registration(session: ReadSession, caller: Caller, challenge: Challenge) -> Registration | None:
-    """The caller's approved registration."""
+    """The caller's approved registration, if there is one."""
     if caller.user_id is None:
         return None
     registration = teams.registration_of(session, challenge.id, caller.user_id)
@@ -191,7 +200,7 @@ def require_approved_registration(session: ReadSession, caller: Caller, challeng
     user_id = require_scope(caller, "submit")
     registration = teams.registration_of(session, challenge.id, user_id)
     if registration is None:
-        raise NotRegistered
+        raise errors.NotRegistered
     require_approved_status(registration.status, registration.reason)
     return registration
 
@@ -199,18 +208,21 @@ def require_approved_registration(session: ReadSession, caller: Caller, challeng
 def require_approved_status(status: str | None, reason: str | None) -> None:
     """Raise NotRegistered, RegistrationPending or RegistrationBarred unless a registration has been approved."""
     if status is None:
-        raise NotRegistered
+        raise errors.NotRegistered
     if status == "pending":
-        raise RegistrationPending
+        raise errors.RegistrationPending
     if status == "barred":
-        raise RegistrationBarred(reason=reason)
+        raise errors.RegistrationBarred(reason=reason)
 
 
 def load_visible_submission(session: ReadSession, caller: Caller, submission_id: str) -> tuple[Submission, Phase, bool]:
-    """A submission, its phase, and whether the caller sees it as an organizer; raises NotFound for all others."""
+    """A submission, its phase, and whether the caller sees it as an organizer.
+
+    Raises NotFound if they may not see it.
+    """
     submission = session.get(Submission, submission_id)
     if submission is None or caller.user_id is None:
-        raise NotFound
+        raise errors.NotFound
     phase = session.get_one(Phase, submission.phase_id)
     role = organizer_role(session, caller, phase.challenge)
     registration = teams.registration_of(session, phase.challenge_id, caller.user_id)
@@ -219,9 +231,12 @@ def load_visible_submission(session: ReadSession, caller: Caller, submission_id:
 
 
 def can_read_as_organizer(caller: Caller, role: str | None, *, own: bool) -> bool:
-    """Whether the caller reads a submission as an organizer, or as one of its own team; raises NotFound for all others."""
+    """True if the caller reads a submission as an organizer, False as a member of its team.
+
+    Raises NotFound for all others.
+    """
     if can_organize(caller) and role is not None:
         return True
     if not own:
-        raise NotFound
+        raise errors.NotFound
     return False

@@ -8,18 +8,17 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from app import errors
-from app.actions.access import Caller
+from app.actions.access import Caller, load_organized_phase
 from app.actions.challenges.activate_gold import activate_gold
 from app.actions.challenges.inference_bounds import read_inference_bound
 from app.actions.challenges.upload_gold import (
-    changed_gold_payload,
-    check_gold_upload,
-    gold_payload,
+    changed_gold_file,
     inspect_gold,
     list_gold_versions,
     load_gold_version,
-    parse_accessory,
-    put_accessory,
+    new_gold_file,
+    parse_gold_metadata,
+    put_gold_metadata,
     store_gold,
 )
 from app.api.dependencies import AccountDep, AppState, AppStateDep, Cursor, Limit, OrganizerDep, paginate
@@ -131,24 +130,20 @@ async def post_gold(
 
 def _check_upload(parts: AppState, who: Caller, slug: str, phase: str) -> None:
     with parts.db.read() as session:
-        check_gold_upload(session, who, slug, phase)
+        load_organized_phase(session, who, slug, phase)
 
 
 def _store_gold(
     parts: AppState, who: Caller, slug: str, phase: str, stored: StoredFile, kind: FileKind, *, activate: bool
 ) -> GoldShape:
     with parts.db.read() as session:
-        challenge = check_gold_upload(session, who, slug, phase).challenge
+        challenge = load_organized_phase(session, who, slug, phase).challenge
     with parts.files.local_path(stored.key) as path:
-        inspected = inspect_gold(
-            parts.gold_readers.children,
-            gold_payload(path, kind, challenge, sha256=stored.sha256, classes=challenge.classes, accessories={}),
-        )
+        file = new_gold_file(path, kind, challenge, stored.sha256)
+        summary = inspect_gold(parts.gold_readers.children, file)
     with parts.db.write() as session:
         declared = challenge.classes is not None
-        version = store_gold(
-            session, who, slug, phase, stored=stored, kind=kind, inspected=inspected, declared=declared
-        )
+        version = store_gold(session, who, slug, phase, stored=stored, kind=kind, summary=summary, declared=declared)
         if not activate:
             return _gold_shape(version)
         return _activate(session, who, slug, phase, version.version)
@@ -216,16 +211,16 @@ async def _put_accessory(
 def _store_accessory(
     parts: AppState, who: Caller, slug: str, phase: str, version: int, *, name: str, value: Any
 ) -> GoldShape:
-    value = parse_accessory(name, value)
+    value = parse_gold_metadata(name, value)
     with parts.db.read() as session:
         key = load_gold_version(session, who, slug, phase, version, writes=True)[1].file_key
     with parts.files.local_path(key) as path:
         with parts.db.read() as session:
-            request = changed_gold_payload(session, who, slug, phase, version, path=path, name=name, value=value)
-        inspected = inspect_gold(parts.gold_readers.children, request)
+            file = changed_gold_file(session, who, slug, phase, version, path=path, name=name, value=value)
+        summary = inspect_gold(parts.gold_readers.children, file)
     with parts.db.write() as session:
         return _gold_shape(
-            put_accessory(session, who, slug, phase, version, name=name, value=value, inspected=inspected)
+            put_gold_metadata(session, who, slug, phase, version, name=name, value=value, summary=summary)
         )
 
 

@@ -35,6 +35,8 @@ from app.api.submissions import FINAL_STATUSES, TOTAL_AT_LEAST_DESCRIPTION, Subm
 from app.api.uploads import Filename, Layout, delete_unreferenced, file_request_body, receive_upload, request_file_kind
 from app.files import StoredFile
 from app.formats import FileKind, Limits
+from app.pipeline import SourceFile
+from app.scoring_processes.messages import FileResult
 
 router = api_router("submissions")
 log = structlog.get_logger()
@@ -208,8 +210,10 @@ async def _dry_run(sent: SubmissionRequest, slug: str, phase: str, *, organizer:
                 checking = dry_run(session, sent.who, slug, phase, sent.entry)
                 gold = gold_reference(checking.gold, checking.challenge)
             with parts.files.local_path(stored.key) as path:
-                request = checking.request(path, sent.kind)
-                return send_scoring_request(parts.db, parts.files, parts.readers.children, gold, request)
+                request = checking.request(gold.source, SourceFile(path, sent.kind))
+                reply = send_scoring_request(parts.db, parts.files, parts.readers.children, gold, request)
+                assert isinstance(reply, FileResult)
+                return reply.to_dict()
         finally:
             delete_unreferenced(parts.files, stored)
 

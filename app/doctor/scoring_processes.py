@@ -6,7 +6,11 @@ from pathlib import Path
 
 from app.doctor.check_declaration import CheckResult, check, ok, problem, skipped, warning
 from app.doctor.installation import Installation
+from app.formats import FileKind
+from app.pipeline import SourceFile
+from app.prepared.gold_source import GoldFile, GoldSource
 from app.scoring_processes import ScoringProcessError
+from app.scoring_processes.messages import CheckGold, GoldSummary
 from app.worker.worker import GOLD_PROCESSES, READER_PROCESSES, create_process_pool
 
 PROBE_GOLD = [{"id": "a", "label": "yes"}, {"id": "b", "label": "no"}]
@@ -28,20 +32,14 @@ def check_scoring_process(installation: Installation) -> CheckResult:
         with tempfile.TemporaryDirectory(prefix="assay-doctor-") as folder:
             path = Path(folder) / "gold.json"
             path.write_text(json.dumps(PROBE_GOLD), encoding="utf-8")
-            answer = pool.ask({"kind": "gold", "gold": _probe_gold_payload(path)})
+            reply = pool.ask(CheckGold(GoldSource(file=GoldFile(SourceFile(path, FileKind("json")), "multiclass"))))
     except ScoringProcessError as error:
         return problem(str(error) or str(error.__doc__))
     finally:
         pool.close()
-    if answer.get("instances") != len(PROBE_GOLD):
-        return problem(f"Unexpected answer: {json.dumps(answer)[:200]}.")
+    if not isinstance(reply, GoldSummary) or reply.instances != len(PROBE_GOLD):
+        return problem(f"Unexpected reply: {str(reply)[:200]}.")
     return ok("It started and answered.")
-
-
-def _probe_gold_payload(path: Path) -> dict[str, object]:
-    kind = {"format": "json", "encoding": "", "layout": ""}
-    task = {"task": "multiclass", "positive_label": None, "classes": None}
-    return {"path": str(path), **kind, **task, "beside": {}}
 
 
 @check("scoring.memory", remedy="Lower ASSAY_WORKERS or ASSAY_SCORING_MEMORY, or add memory.")

@@ -3,19 +3,19 @@
 import gc
 import json
 from collections import OrderedDict
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
-from app.formats import FileKind, Limits, Problems
-from app.pipeline import Gold, SourceFile, load_gold
+from app.formats import Limits, Problems
+from app.pipeline import Gold, load_gold
 from app.prepared.gold_folder import PreparedGoldFolder
+from app.prepared.gold_source import GoldFile, GoldSource
 from app.scoring.declaration.recipe import ScoringRecipe, parse_recipe
-from app.scoring.gold_content_hash import FILE_KIND_FIELDS, gold_content_hash
+from app.scoring.gold_content_hash import gold_content_hash
 
 MAX_CACHED_GOLDS = 4
 MAX_CACHED_RECIPES = 64
 
-Request = dict[str, Any]
 Key = TypeVar("Key")
 Value = TypeVar("Value")
 
@@ -25,10 +25,7 @@ class GoldNotPrepared(Exception):
 
 
 class GoldCache:
-    """The most recently used golds, ready for scoring.
-
-    A request for gold holds its `name` (see app.scoring.gold_content_hash), its file with all metadata, or both.
-    """
+    """The most recently used golds, ready for scoring: a submission pays only for itself."""
 
     def __init__(self, limits: Limits, memory: int, prepared: PreparedGoldFolder | None = None) -> None:
         self.limits = limits
@@ -37,22 +34,20 @@ class GoldCache:
         self._golds: OrderedDict[str, Gold] = OrderedDict()
         self._recipes: OrderedDict[tuple[str, str], ScoringRecipe] = OrderedDict()
 
-    def load(self, request: Request) -> tuple[Gold | None, Problems]:
-        """The gold of a request; None if it has problems. Raises GoldNotPrepared."""
-        name = request.get("name", "")
-        gold = self._load_prepared(name)
+    def load(self, source: GoldSource) -> tuple[Gold | None, Problems]:
+        """The gold of this source; None if it has problems. Raises GoldNotPrepared."""
+        gold = self._load_prepared(source.name)
         if gold is not None:
             return gold, Problems()
-        if "path" not in request:
+        file = source.file
+        if file is None:
             raise GoldNotPrepared
-        other_keys = {"path", "name", "sha256", *FILE_KIND_FIELDS}
-        fields = {key: value for key, value in request.items() if key not in other_keys}
-        gold, problems = load_gold(request_source(request), limits=self.limits, **fields)
-        return (None if gold is None else self._keep(name or _stored_gold_name(request, gold), gold)), problems
+        fields: dict[str, Any] = {"task": file.task, "positive_label": file.positive_label, "classes": file.classes}
+        gold, problems = load_gold(file.source, **fields, beside=file.metadata, limits=self.limits)
+        return (None if gold is None else self._keep(source.name or _stored_gold_name(file, gold), gold)), problems
 
-    def evict_others(self, request: Request) -> bool:
-        """Free the memory of all golds but that of this request; returns False if there were none."""
-        name = request.get("name", "")
+    def evict_others(self, name: str) -> bool:
+        """Free the memory of all golds but the one with this name; returns False if there were none."""
         own = self._golds.pop(name, None)
         evicted = bool(self._golds)
         self._golds.clear()
@@ -61,21 +56,21 @@ class GoldCache:
         gc.collect()
         return evicted
 
-    def load_valid(self, request: Request) -> Gold:
-        """The gold of a request, which was checked at its upload; raises GoldNotPrepared."""
-        gold, problems = self.load(request)
+    def load_valid(self, source: GoldSource) -> Gold:
+        """Gold that was checked at its upload; raises GoldNotPrepared."""
+        gold, problems = self.load(source)
         if gold is None:
             msg = f"stored gold is no longer readable: {problems.to_dict()['total']}"
             raise RuntimeError(msg)
         return gold
 
-    def recipe(self, request: Request, gold: Gold) -> ScoringRecipe:
-        """The stored recipe of a request, parsed for this gold."""
-        key = (request["gold"].get("name", ""), json.dumps(request["recipe"]))
+    def recipe(self, name: str, body: Mapping[str, Any], gold: Gold) -> ScoringRecipe:
+        """A stored recipe, parsed for the gold with this name."""
+        key = (name, json.dumps(body))
         known = self._recipes.get(key) if key[0] else None
         if known is None:
             rules: dict[str, Any] = {"positive_label": gold.spec.positive_label, "classes": gold.spec.classes}
-            known = parse_recipe(request["recipe"], gold.spec.task, **rules, stored=True)
+            known = parse_recipe(body, gold.spec.task, **rules, stored=True)
         return _put_entry(self._recipes, key, known, MAX_CACHED_RECIPES)
 
     def _load_prepared(self, name: str) -> Gold | None:
@@ -107,20 +102,15 @@ def _put_entry(cache: OrderedDict[Key, Value], key: Key, value: Value, max_entri
     return value
 
 
-def request_source(request: Request) -> SourceFile:
-    """The file that a request names."""
-    return SourceFile(Path(request["path"]), FileKind(**{name: request[name] for name in FILE_KIND_FIELDS}))
-
-
-def _stored_gold_name(request: Request, gold: Gold) -> str:
+def _stored_gold_name(file: GoldFile, gold: Gold) -> str:
     """The name that inspected gold will have once stored; empty for gold that is not to be stored."""
-    if "sha256" not in request:
+    if not file.sha256:
         return ""
     return gold_content_hash(
-        sha256=request["sha256"],
-        kind=request,
-        task=request["task"],
-        positive_label=request["positive_label"],
+        sha256=file.sha256,
+        kind=file.source.kind.to_dict(),
+        task=file.task,
+        positive_label=file.positive_label,
         classes=gold.spec.classes,
-        metadata=request["beside"],
+        metadata=file.metadata,
     )

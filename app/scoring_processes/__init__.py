@@ -1,68 +1,70 @@
-"""Scoring programs beside the service: the contract of asking one.
+"""Scoring processes: the interface to the programs that read and score files for the service.
 
-Participants' bytes are read and scored in child programs that have no database and no secrets, so that a hostile or
-huge file can end its reader but never the service.
+Files of participants are read in separate processes that have no database and no secrets, so that a hostile or huge
+file can end the process that reads it, but never the service.
 """
 
-from typing import Any, Protocol
+from typing import Protocol
+
+from app.scoring_processes.messages import Reply, Request
 
 
 class ScoringProcessError(Exception):
-    """A child did not answer; `code` is the machine-readable reason."""
+    """A scoring process gave no result; `code` is the machine-readable reason."""
 
     code = "child_error"
 
 
 class ScoringProcessCrashed(ScoringProcessError):
-    """The scoring program ended while it worked on this."""
+    """The scoring process ended while it worked on this file."""
 
     code = "crashed"
 
 
 class ScoringProcessAborted(ScoringProcessCrashed):
-    """The scoring program broke off by a fault of its own while it worked on this: it may again."""
+    """The scoring process aborted through a fault of its own while it worked on this file, and may do so again."""
 
     code = "aborted"
 
 
 class ScoringTimeout(ScoringProcessError):
-    """The scoring program exceeded its time limit."""
+    """The scoring process exceeded its time limit."""
 
     code = "time_limit"
 
 
 class CpuLimitExceeded(ScoringTimeout):
-    """The scoring program exceeded its limit of CPU time in scoring the file: it would again."""
+    """Scoring the file exceeded the limit of CPU time, and would exceed it again."""
 
     code = "cpu_limit"
 
 
 class GoldCpuLimitExceeded(ScoringTimeout):
-    """The scoring program exceeded its limit of CPU time, but not on the file that was sent."""
+    """The scoring process exceeded its limit of CPU time before it read the file that was sent."""
 
     code = "gold_cpu_limit"
 
 
 class ScoringProcessStalled(ScoringProcessError):
-    """The scoring program was stopped, or made no progress."""
+    """The scoring process was stopped, or made no progress."""
 
     code = "stalled"
 
 
 class MemoryLimitExceeded(ScoringProcessError):
-    """The scoring program exceeded its memory limit."""
+    """The scoring process exceeded its memory limit."""
 
     code = "memory_limit"
 
 
 class ScoringProcessNotStarted(ScoringProcessError):
-    """No scoring program can be started now."""
+    """No scoring process can be started now."""
 
     code = "not_started"
 
 
 class ScoringProcessesBusy(ScoringProcessError):
-    """Too many requests wait for a scoring program."""
+    """Too many requests wait for a scoring process."""
 
     code = "busy"
 
@@ -74,10 +76,10 @@ class ScoringProcessesClosed(ScoringProcessError):
 
 
 class ScoringProcesses(Protocol):
-    """Programs that answer one request at a time."""
+    """Programs that each reply to one request at a time."""
 
-    def ask(self, request: dict[str, Any]) -> dict[str, Any]:
-        """The answer of a free child, waiting for one; raises ChildError."""
+    def ask(self, request: Request) -> Reply:
+        """Send the request to a free process, waiting for one; raises ScoringProcessError and FileNotFoundError."""
 
     def close(self) -> None:
-        """End all children."""
+        """End all processes."""

@@ -1,6 +1,6 @@
-"""The CPU time that a program has for each stage of its work: the kernel ends it in one that takes more.
+"""Limits the CPU time of each stage of a program: the kernel ends the program in a stage that exceeds it.
 
-By a signal that ends the program at once, also within a library that never looks at anything else.
+The signal has its default action, so it ends the program at once, even within native code that runs no Python.
 """
 
 import signal
@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from app.formats.cpu_share import CpuShare
 
 _MIN_TIMER_SECONDS = 1e-4
-"""Seconds; a timer that is set to zero never ends anything."""
+"""Seconds; setting a timer to zero would switch it off."""
 
 
 class CpuTimer:
@@ -23,18 +23,19 @@ class CpuTimer:
         signal.signal(signal.SIGPROF, signal.SIG_DFL)
 
     def begin(self) -> None:
-        """A stage."""
+        """Begin a stage."""
         self._end = time.process_time() + self.seconds
         self.set()
 
     def end(self) -> None:
-        """The last stage has ended."""
+        """End the last stage."""
         signal.setitimer(signal.ITIMER_PROF, 0)
 
     def set(self, seconds: float = float("inf")) -> None:
-        """End the program after so much of the time that is left; at once where none is.
+        """End the program after this much CPU time, or when the stage has none left; at once if it has none now.
 
-        The kernel may not see steps that are shorter than a tick of its clock.
+        The remaining time is computed from the process clock each time, because the kernel's timer may not count steps
+        that are shorter than a tick of its own clock.
         """
         left = min(seconds, self._end - time.process_time())
         if left <= 0:
@@ -42,12 +43,12 @@ class CpuTimer:
         signal.setitimer(signal.ITIMER_PROF, max(_MIN_TIMER_SECONDS, left))
 
     def share(self, seconds: float) -> CpuShare:
-        """A share of the time of a stage for some of its steps."""
+        """A part of the CPU time of a stage, for some of its steps."""
         return _TimedCpuShare(seconds, self)
 
 
 class _TimedCpuShare(CpuShare):
-    """Steps that end the program when they have taken their share."""
+    """Steps that end the program when they exceed their share."""
 
     def __init__(self, seconds: float, timer: CpuTimer) -> None:
         super().__init__(seconds)
@@ -55,7 +56,7 @@ class _TimedCpuShare(CpuShare):
 
     @contextmanager
     def step(self) -> Iterator[None]:
-        """What is done within counts."""
+        """Count the CPU time of the block."""
         began = time.process_time()
         self._timer.set(self.seconds)
         try:

@@ -1,11 +1,10 @@
-"""Starts scoring children and talks to them over pipes: one JSON line to ask, one to answer.
+"""Starts scoring processes and talks to them over pipes: one line per request, one line per reply.
 
-Children are started, never forked: a fork of a process with threads and SQLite connections is unsafe. A child ends by
-itself when its pipe closes, so none outlives the service, however that ends; one that overstays its time is killed
-by its own pid.
+Processes are started anew, never forked: forking a process with threads and SQLite connections is unsafe. A scoring
+process exits when its pipe closes, so none outlives the service, however the service ends. One that exceeds its time is
+killed by its own process id.
 """
 
-import json
 import os
 import queue
 import selectors
@@ -16,22 +15,10 @@ import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import structlog
 
-from app.scoring_processes import (
-    CpuLimitExceeded,
-    GoldCpuLimitExceeded,
-    MemoryLimitExceeded,
-    ScoringProcessAborted,
-    ScoringProcessCrashed,
-    ScoringProcessError,
-    ScoringProcessesBusy,
-    ScoringProcessesClosed,
-    ScoringProcessNotStarted,
-    ScoringTimeout,
-)
+from app import scoring_processes
 from app.worker.stall_detection import StallDetector
 
 log = structlog.get_logger()
@@ -41,83 +28,79 @@ START_TIMEOUT_SECONDS = 60.0
 STALL_TIMEOUT_SECONDS = 10.0
 SCORING_PROCESS_MODULE = "app.worker.scoring_process"
 _ABORT_SIGNALS = frozenset({signal.SIGABRT, signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL})
-"""Signals by which a program ends that a library has led astray; nobody else sends them."""
+"""Signals that end a process after a fault in native code; no operator or kernel limit sends them."""
 INHERITED_VARIABLES = ("PATH", "LANG", "LC_ALL", "TZ", "HOME", "TMPDIR", "VIRTUAL_ENV", "PYTHONPATH", "SYSTEMROOT")
 
 
 class ScoringProcess:
-    """One scoring program, asked by one thread at a time; any thread may end it."""
+    """One scoring process. One thread at a time sends it requests; any thread may end it."""
 
     def __init__(self, arguments: Sequence[str], stall_seconds: float = STALL_TIMEOUT_SECONDS) -> None:
         self._arguments = list(arguments)
         self._stall_seconds = stall_seconds
         self._process: subprocess.Popen[bytes] | None = None
         self._lock = threading.Lock()
-        self._ready: subprocess.Popen[bytes] | None = None  # the program that has said so
+        self._ready: subprocess.Popen[bytes] | None = None  # the process whose Ready message has arrived
         self._ended = False
 
     def start(self) -> subprocess.Popen[bytes]:
-        """The running program, started if need be; raises ChildNotStarted, and ChildrenClosed after `end`."""
+        """The running process, started if necessary.
+
+        Raises ScoringProcessNotStarted, after `end` ScoringProcessesClosed.
+        """
         with self._lock:
             if self._ended:
-                raise ScoringProcessesClosed
+                raise scoring_processes.ScoringProcessesClosed
             if self._process is None or self._process.poll() is not None:
                 self.stop()
                 self._process = self._launch()
             return self._process
 
     def _launch(self) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-m", SCORING_PROCESS_MODULE, *self._arguments]
+        root, pipe = Path(__file__).resolve().parents[2], subprocess.PIPE
         try:
-            return subprocess.Popen(  # noqa: S603 - our own program
-                [sys.executable, "-m", SCORING_PROCESS_MODULE, *self._arguments],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                env=_environment(),
-                cwd=Path(__file__).resolve().parents[2],
-            )
-        except OSError as lack:
-            raise ScoringProcessNotStarted(f"no scoring program could be started: {lack}") from lack
+            return subprocess.Popen(command, stdin=pipe, stdout=pipe, env=_environment(), cwd=root)  # noqa: S603
+        except OSError as fault:
+            raise scoring_processes.ScoringProcessNotStarted(f"no scoring program could be started: {fault}") from fault
 
     @property
     def pid(self) -> int | None:
         """The process id, while it runs."""
         return self._process.pid if self._process else None
 
-    def ask(self, request: dict[str, Any], seconds: float) -> dict[str, Any]:
-        """Send one request and wait for its answer; a child that fails is gone afterwards."""
-        line = json.dumps(request).encode() + b"\n"
+    def ask(self, request: scoring_processes.messages.Request, seconds: float) -> scoring_processes.messages.Reply:
+        """Send a request and wait for its reply; a failure kills the process, and the next call starts a new one.
+
+        Raises ScoringProcessError, and FileNotFoundError for a file of the request that is missing.
+        """
+        line = scoring_processes.messages.encode(request)
         try:
             try:
                 process = self._send(line)
-            except OSError:
-                self.stop()  # it died idle: not the fault of this request
+            except OSError:  # it ended while it was idle, which is not the fault of this request: retry with a new one
+                self.stop()
                 process = self._send(line)
-            answer = self._receive(process, time.monotonic() + seconds, seconds)
-        except OSError as gone:
+            envelope = self._receive(process, time.monotonic() + seconds, seconds)
+        except OSError as fault:
             self.stop()
-            raise ScoringProcessCrashed("it was gone before it was asked") from gone
-        except ScoringProcessError:
+            raise scoring_processes.ScoringProcessCrashed("it ended before it received the request") from fault
+        except scoring_processes.ScoringProcessError:
             self.stop()
             raise
-        for remark in answer.pop("remarks", ()):
+        for remark in envelope.remarks:
             log.warning("child_remark", remark=remark)
-        if answer.pop("spent", False):
-            self.stop()  # its memory ran out once: a fresh one goes on
-        if answer.get("error") == "file":
-            raise FileNotFoundError(answer["file"])
-        if answer.get("error") == "memory":
+        reply = envelope.reply
+        if envelope.memory_exhausted:
             self.stop()
-            raise MemoryLimitExceeded
-        if answer.get("error") == "cpu":
-            self.stop()
-            raise CpuLimitExceeded
-        if "error" in answer:
-            self.stop()
-            raise ScoringProcessAborted(str(answer["error"]))
-        return answer
+        if isinstance(reply, scoring_processes.messages.ProcessFailure):
+            if reply.reason != "file":
+                self.stop()
+            raise _to_exception(reply)
+        return reply
 
     def _send(self, line: bytes) -> subprocess.Popen[bytes]:
-        """Write a line to the running program; raises OSError when it has gone."""
+        """Write a line to the running process; raises OSError if it has ended."""
         process = self.start()
         if process is not self._ready:
             self._await_ready(process)
@@ -127,52 +110,59 @@ class ScoringProcess:
         return process
 
     def _await_ready(self, process: subprocess.Popen[bytes]) -> None:
-        """Wait until a new program says that it is ready: one that cannot run is no fault of what it is asked."""
+        """Wait for Ready before the first request, so that a program that cannot run is never blamed on a request."""
         try:
             self._receive(process, time.monotonic() + START_TIMEOUT_SECONDS, START_TIMEOUT_SECONDS)
-        except ScoringProcessError as failed:
-            raise ScoringProcessNotStarted(f"the scoring program did not start: {failed}") from failed
+        except scoring_processes.ScoringProcessError as failed:
+            raise scoring_processes.ScoringProcessNotStarted(f"the scoring program did not start: {failed}") from failed
         self._ready = process
 
-    def _receive(self, process: subprocess.Popen[bytes], deadline: float, seconds: float) -> dict[str, Any]:
-        """The answer, or that of the stage in which the program exceeded its CPU time, if this stage has one."""
+    def _receive(
+        self, process: subprocess.Popen[bytes], deadline: float, seconds: float
+    ) -> scoring_processes.messages.ReplyEnvelope:
+        """The reply; if the kernel killed the process for its CPU time, the one announced for the stage it was in.
+
+        The wait ends at the deadline, and earlier if the process makes no progress (StallDetector).
+        """
         assert process.stdout is not None
-        received, beyond_cpu = bytearray(), None
+        received, announced = bytearray(), None
         progress = StallDetector(process.pid, self._stall_seconds)
-        with selectors.DefaultSelector() as ready:
-            ready.register(process.stdout, selectors.EVENT_READ)
+        with selectors.DefaultSelector() as selector:
+            selector.register(process.stdout, selectors.EVENT_READ)
             while True:
-                if not ready.select(max(0.0, min(progress.interval, deadline - time.monotonic()))):
+                if not selector.select(max(0.0, min(progress.interval, deadline - time.monotonic()))):
                     if time.monotonic() >= deadline:
-                        raise ScoringTimeout(f"no answer within {seconds:g} s")
+                        raise scoring_processes.ScoringTimeout(f"no answer within {seconds:g} s")
                     progress.look()
                     continue
                 chunk = os.read(process.stdout.fileno(), 1 << 16)
                 if not chunk:
-                    return self._interpret_exit(process.wait(), beyond_cpu)
+                    return self._interpret_exit(process.wait(), announced)
                 received += chunk
                 *lines, received = received.split(b"\n")
                 for line in lines:
-                    said: dict[str, Any] = json.loads(line)
-                    if "beyond_cpu" not in said:
-                        return said
-                    beyond_cpu = said["beyond_cpu"]
+                    message = scoring_processes.messages.decode_reply(line)
+                    if isinstance(message, scoring_processes.messages.ReplyEnvelope):
+                        return message
+                    announced = message
 
     @staticmethod
-    def _interpret_exit(status: int, beyond_cpu: dict[str, Any] | None) -> dict[str, Any]:
-        """What the end of the program means: what others end is not the fault of a file."""
+    def _interpret_exit(
+        status: int, announced: scoring_processes.messages.CpuLimitAnnouncement | None
+    ) -> scoring_processes.messages.ReplyEnvelope:
+        """What the exit status means: SIGPROF is the limit of CPU time, any other kill is not the fault of the file."""
         if -status in _ABORT_SIGNALS:
-            raise ScoringProcessAborted(f"it ended with {signal.Signals(-status).name}")
+            raise scoring_processes.ScoringProcessAborted(f"it ended with {signal.Signals(-status).name}")
         if status != -signal.SIGPROF:
-            raise ScoringProcessCrashed(f"it ended with status {status}")
-        if beyond_cpu is None:
-            raise GoldCpuLimitExceeded
-        return beyond_cpu
+            raise scoring_processes.ScoringProcessCrashed(f"it ended with status {status}")
+        if announced is None:
+            raise scoring_processes.GoldCpuLimitExceeded
+        return scoring_processes.messages.ReplyEnvelope(announced.reply)
 
     def end(self) -> None:
-        """Kill the program for good; a thread that asks it finds the pipe at its end, and collects it.
+        """Kill the process for good; a thread that waits for its reply reads the end of the pipe, and reaps it.
 
-        The pipe itself stays open here: one closed under a waiting thread would never wake that thread.
+        The pipe itself stays open here: closing it under a waiting thread would never wake that thread.
         """
         with self._lock:
             self._ended = True
@@ -180,7 +170,7 @@ class ScoringProcess:
                 self._process.kill()
 
     def stop(self) -> None:
-        """Kill the program by its own pid and collect it; only for the thread that asks, or when none does."""
+        """Kill the process by its own id and reap it; only for the thread that uses it, or when none does."""
         process, self._process = self._process, None
         if process is None:
             return
@@ -195,7 +185,7 @@ class ScoringProcess:
 
 
 class ScoringProcessPool:
-    """A fixed number of children; whoever asks takes a free one."""
+    """A fixed number of scoring processes; a request takes a free one."""
 
     def __init__(
         self, count: int, *, arguments: Sequence[str], seconds: float, stall_seconds: float = STALL_TIMEOUT_SECONDS
@@ -205,55 +195,63 @@ class ScoringProcessPool:
         self._free: queue.LifoQueue[ScoringProcess] = queue.LifoQueue()
         self._closed = threading.Event()
         self._waiting_slots = threading.BoundedSemaphore(count + MAX_WAITING_REQUESTS)
-        for child in self._all:
-            self._free.put(child)
+        for process in self._all:
+            self._free.put(process)
 
     def warm_up(self, count: int | None = None) -> None:
-        """Start all children now, or the `count` that are asked first, so that the first request does not pay for it."""
-        for child in self._all[::-1][:count]:
-            child.start()
+        """Start all processes now, or the `count` that are used first, so that no request has to wait for it."""
+        for process in self._all[::-1][:count]:
+            process.start()
 
-    def ask(self, request: dict[str, Any]) -> dict[str, Any]:
-        """The answer of a free child, waiting for one; raises ChildError."""
-        child = self._borrow()
+    def ask(self, request: scoring_processes.messages.Request) -> scoring_processes.messages.Reply:
+        """The reply of a free process, waiting for one; raises ScoringProcessError and FileNotFoundError."""
+        process = self._borrow()
         try:
             if self._closed.is_set():
-                raise ScoringProcessesClosed
-            return child.ask(request, self._seconds)
-        except ScoringProcessError as error:
-            if self._closed.is_set():
-                raise ScoringProcessesClosed from error
+                raise scoring_processes.ScoringProcessesClosed
+            return process.ask(request, self._seconds)
+        except scoring_processes.ScoringProcessError as error:
+            if self._closed.is_set():  # `close` killed the process
+                raise scoring_processes.ScoringProcessesClosed from error
             raise
         finally:
-            self._free.put(child)
+            self._free.put(process)
 
     def _borrow(self) -> ScoringProcess:
-        """A free child; those who wait hold a thread, so they are few and do not wait for ever."""
+        """A free process. Each waiting request occupies a thread, so their number and their time are limited."""
         if not self._waiting_slots.acquire(blocking=False):
-            raise ScoringProcessesBusy
+            raise scoring_processes.ScoringProcessesBusy
         try:
             return self._free.get(timeout=self._seconds)
         except queue.Empty:
-            raise ScoringProcessesBusy from None
+            raise scoring_processes.ScoringProcessesBusy from None
         finally:
             self._waiting_slots.release()
 
     def pids(self) -> list[int]:
-        """Process ids of the children that run."""
-        return [child.pid for child in self._all if child.pid is not None]
+        """Process ids of the processes that run."""
+        return [process.pid for process in self._all if process.pid is not None]
 
     def close(self) -> None:
-        """End all children; those at work stop at once, and who waits for one is told so."""
+        """End all processes; requests at work and requests that wait fail with ScoringProcessesClosed."""
         self._closed.set()
-        for child in self._all:
-            child.end()
-        collected = [self._free.get() for _ in self._all]  # each comes back from whoever asked it
-        for child in collected:
-            child.stop()
-            self._free.put(child)
+        for process in self._all:
+            process.end()
+        returned = [self._free.get() for _ in self._all]  # waits until each request has given its process back
+        for process in returned:
+            process.stop()
+            self._free.put(process)
+
+
+def _to_exception(failure: scoring_processes.messages.ProcessFailure) -> Exception:
+    if failure.reason == "file":
+        return FileNotFoundError(failure.detail)
+    limits = {"memory": scoring_processes.MemoryLimitExceeded, "cpu": scoring_processes.CpuLimitExceeded}
+    limit = limits.get(failure.reason)
+    return scoring_processes.ScoringProcessAborted(failure.detail) if limit is None else limit()
 
 
 def _environment() -> dict[str, str]:
-    """What a child may know of the environment: no secrets, one thread per child."""
-    kept = {name: value for name, value in os.environ.items() if name in INHERITED_VARIABLES}
-    return kept | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    """The environment of a scoring process: no secrets, and one thread for each numerical library."""
+    inherited = {name: value for name, value in os.environ.items() if name in INHERITED_VARIABLES}
+    return inherited | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}

@@ -1,7 +1,7 @@
-"""The program that reads and scores files for the service: asked on a pipe, with no database and no secrets.
+"""The program that reads and scores files for the service: requests come over a pipe, with no database and no secrets.
 
-One JSON object a line comes in on standard input, one goes out on standard output. The program ends at once when its
-standard input closes, whatever it is doing, so that it never outlives the service.
+Standard input carries one request per line, standard output one reply per line (app.scoring_processes.messages). The
+program exits at once when its standard input closes, whatever it is doing, so that it never outlives the service.
 """
 
 import argparse
@@ -26,228 +26,217 @@ from app.formats.reader import cpu_limit_problem, memory_limit_problem
 from app.formats.size_limits import PhaseSize
 from app.formats.template import build_template
 from app.pipeline import FileMemoryError, Gold, predicted_case, score_predictions, validate_predictions
-from app.prepared.gold_cache import GoldCache, GoldNotPrepared, request_source
+from app.prepared.gold_cache import GoldCache, GoldNotPrepared
 from app.prepared.gold_folder import PreparedGoldFolder
+from app.scoring.declaration.metric import Result
 from app.scoring.declaration.recipe import ScoringRecipe
 from app.scoring.evaluation_input import EvaluationInput
 from app.scoring.reports.detailed_report import PROBABILITY_PART, build_detailed_report, write_csv
+from app.scoring_processes import messages
 from app.worker.cpu_limit import CpuTimer
-
-ScoringReply = dict[str, Any]
 
 
 class StageCpuTimer(CpuTimer):
-    """The CPU time of each stage of a request; the service learns beforehand what to answer if it is exceeded."""
+    """Limits the CPU time of each stage of a request.
 
-    def __init__(self, seconds: float, say: Callable[[ScoringReply], None]) -> None:
+    The kernel kills a process that exceeds the limit, which can then no longer reply. So each stage begins with an
+    announcement of the reply that applies in this case.
+    """
+
+    def __init__(self, seconds: float, announce: Callable[[messages.CpuLimitAnnouncement], None]) -> None:
         super().__init__(seconds)
-        self._say = say
+        self._announce = announce
 
     def reading(self) -> None:
-        """From now on the time is the file's: what a request takes before one is read is no fault of the file."""
-        self._say({"beyond_cpu": _limit_reply(cpu_limit_problem(self.seconds))})
+        """Begin to read the file: from now on an exceeded limit is a problem of the file, not of the gold."""
+        self._announce(messages.CpuLimitAnnouncement(_limit_result(cpu_limit_problem(self.seconds))))
         self.begin()
 
     def scoring(self) -> None:
-        """The file has been read; what scoring it takes is no fault of its writing, but is the same at each try."""
-        self._say({"beyond_cpu": {"error": "cpu"}})
+        """Begin to score: the file is valid, but its scoring would exceed the limit at every retry."""
+        self._announce(messages.CpuLimitAnnouncement(messages.ProcessFailure("cpu")))
         self.begin()
 
 
-def handle_gold(golds: GoldCache, request: dict[str, Any], cpu: StageCpuTimer) -> ScoringReply:
-    """Check gold and say what it holds."""
+def handle_gold(golds: GoldCache, request: messages.CheckGold, cpu: StageCpuTimer) -> messages.Reply:
+    """Check gold and summarize it."""
     cpu.reading()
     try:
-        gold, problems = golds.load(request["gold"])
+        gold, problems = golds.load(request.gold)
     except InvalidContent as fault:
-        problems, gold = Problems(), None
-        return problems.to_dict() | {"valid": False, "detail": fault.detail, "remedy": fault.advice, **fault.extra}
+        return messages.Refusal(fault.detail, fault.advice, fault.extra.get("errors"))
     if gold is None:
-        return problems.to_dict()
-    return problems.to_dict() | {
-        "instances": len(gold.index),
-        "classes": list(gold.spec.classes),
-        "has_splits": gold.splits is not None,
-        "public_instances": None if gold.splits is None else int((gold.splits == 0).sum()),
-        "weighted": gold.weights is not None,
-        "void_instances": len(gold.void),
-        "longest_id": PhaseSize.of(gold.ids, (), void=gold.void).longest_id_bytes,
-        "notes": gold.notes,
-    }
+        return messages.FileResult.of(problems)
+    return messages.GoldSummary(
+        instances=len(gold.index),
+        classes=list(gold.spec.classes),
+        has_splits=gold.splits is not None,
+        public_instances=None if gold.splits is None else int((gold.splits == 0).sum()),
+        weighted=gold.weights is not None,
+        void_instances=len(gold.void),
+        longest_id=PhaseSize.of(gold.ids, (), void=gold.void).longest_id_bytes,
+        notes=gold.notes,
+    )
 
 
-def handle_validate(golds: GoldCache, request: dict[str, Any], cpu: StageCpuTimer) -> ScoringReply:
+def handle_validate(golds: GoldCache, request: messages.ValidatePredictions, cpu: StageCpuTimer) -> messages.Reply:
     """Check predictions without scoring them."""
-    gold = golds.load_valid(request["gold"])
-    recipe = golds.recipe(request, gold)
+    gold, recipe = _load_gold_and_recipe(golds, request)
     rules = ReadingRules.strictest(recipe.metrics, recipe.primary)
+    settings: dict[str, Any] = {"void": gold.void, "tables": gold.tables, "limits": golds.limits}
     cpu.reading()
-    _, problems, notes = validate_predictions(
-        gold.index,
-        gold.spec,
-        request_source(request["predictions"]),
-        rules=rules,
-        void=gold.void,
-        tables=gold.tables,
-        limits=golds.limits,
-    )
-    return problems.to_dict() | {"notes": notes}
+    _, problems, notes = validate_predictions(gold.index, gold.spec, request.predictions, rules=rules, **settings)
+    return messages.FileResult.of(problems, notes)
 
 
-def handle_score(golds: GoldCache, request: dict[str, Any], cpu: StageCpuTimer) -> ScoringReply:
-    """Check predictions and score them, per split."""
-    gold = golds.load_valid(request["gold"])
-    recipe = golds.recipe(request, gold)
+def handle_score(golds: GoldCache, request: messages.ScorePredictions, cpu: StageCpuTimer) -> messages.Reply:
+    """Check predictions and score them on each split."""
+    gold, recipe = _load_gold_and_recipe(golds, request)
     cpu.reading()
-    outcome = score_predictions(
-        gold,
-        request_source(request["predictions"]),
-        recipe.metrics,
-        primary=recipe.primary,
-        decision=recipe.decision,
-        options=recipe.options,
-        limits=golds.limits,
-        checked=cpu.scoring,
-    )
-    scores = {
-        split: {
-            name: {"value": result.value, "reason": result.reason, "notes": list(result.notes)}
-            for name, result in results.items()
-        }
-        for split, results in outcome.scores.items()
-    }
-    return outcome.problems.to_dict() | {"notes": outcome.notes, "scores": scores}
+    settings: dict[str, Any] = {"decision": recipe.decision, "options": recipe.options, "limits": golds.limits}
+    settings |= {"primary": recipe.primary, "checked": cpu.scoring}
+    outcome = score_predictions(gold, request.predictions, recipe.metrics, **settings)
+    scores = {split: _scores_to_dict(results) for split, results in outcome.scores.items()}
+    return messages.FileResult.of(outcome.problems, outcome.notes, scores)
 
 
-def handle_template(golds: GoldCache, request: dict[str, Any], _cpu: StageCpuTimer) -> ScoringReply:
-    """Write the file to fill in to the path given."""
-    gold = golds.load_valid(request["gold"])
+def _scores_to_dict(results: dict[str, Result]) -> dict[str, dict[str, Any]]:
+    return {name: {"value": of.value, "reason": of.reason, "notes": list(of.notes)} for name, of in results.items()}
+
+
+def handle_template(golds: GoldCache, request: messages.WriteTemplate, _cpu: StageCpuTimer) -> messages.Reply:
+    """Write the file that a participant fills in."""
+    gold = golds.load_valid(request.gold)
     try:
-        body = build_template(gold.template_ids, gold.spec, request["format"], scores=request["scores"])
+        body = build_template(gold.template_ids, gold.spec, request.format, scores=request.scores)
     except BadRequest as refused:
-        return {"valid": False, "detail": refused.detail, "remedy": refused.advice}
-    Path(request["target"]).write_bytes(body)
-    return {"valid": True}
+        return messages.Refusal(refused.detail, refused.advice)
+    request.target.write_bytes(body)
+    return messages.FileWritten()
 
 
-def handle_report(golds: GoldCache, request: dict[str, Any], _cpu: StageCpuTimer) -> ScoringReply:
-    """Write the detailed report of a submission to the path given."""
-    gold = golds.load_valid(request["gold"])
-    recipe = golds.recipe(request, gold)
+def handle_report(golds: GoldCache, request: messages.WriteReport, _cpu: StageCpuTimer) -> messages.Reply:
+    """Write the detailed report of a submission."""
+    gold, recipe = _load_gold_and_recipe(golds, request)
     case = _stored_case(golds, gold, recipe, request)
-    found = build_detailed_report(case, recipe.options, request["parts"], request["digits"], size=request["size"])
-    if request["csv"] and "left_out" in found:
-        (part,) = found["left_out"]
+    report = build_detailed_report(case, recipe.options, request.parts, request.digits, size=request.include_size)
+    if request.as_csv and "left_out" in report:
+        (part,) = report["left_out"]
         detail = f"There is no such table: {part['reason']}."
-        return {"valid": False, "detail": detail, "other_scores": part["part"] == PROBABILITY_PART}
-    with Path(request["target"]).open("w", encoding="utf-8", newline="") as target:
-        if request["csv"]:
-            write_csv(found, request["parts"][0], target)
-        else:
-            target.write(json.dumps(request["head"] | found, ensure_ascii=False, allow_nan=False))  # dump() is slow
-    return {"valid": True}
+        return messages.Refusal(detail, needs_probabilities=part["part"] == PROBABILITY_PART)
+    with request.target.open("w", encoding="utf-8", newline="") as target:
+        if request.as_csv:
+            write_csv(report, request.parts[0], target)
+        else:  # dumps() and write(), because dump() is much slower
+            target.write(json.dumps(dict(request.head) | report, ensure_ascii=False, allow_nan=False))
+    return messages.FileWritten()
 
 
-def _stored_case(golds: GoldCache, gold: Gold, recipe: ScoringRecipe, request: dict[str, Any]) -> EvaluationInput:
-    """The case of stored predictions, with their scores if these are in order: the recipe may not have looked at them."""
-    rules = ReadingRules.strictest(recipe.metrics, recipe.primary)
-    for tried in (replace(rules, scores="used"), rules):
+def _load_gold_and_recipe(
+    golds: GoldCache, request: messages.ValidatePredictions | messages.ScorePredictions | messages.WriteReport
+) -> tuple[Gold, ScoringRecipe]:
+    gold = golds.load_valid(request.gold)
+    return gold, golds.recipe(request.gold.name, request.recipe, gold)
+
+
+def _stored_case(golds: GoldCache, gold: Gold, recipe: ScoringRecipe, request: messages.WriteReport) -> EvaluationInput:
+    """The evaluation input of stored predictions.
+
+    A recipe of hard-label metrics never checked the scores of the file. They are used if they are valid; otherwise the
+    file is read by the rules under which it was accepted.
+    """
+    accepted = ReadingRules.strictest(recipe.metrics, recipe.primary)
+    settings: dict[str, Any] = {"decision": recipe.decision, "options": recipe.options, "limits": golds.limits}
+    for rules in (replace(accepted, scores="used"), accepted):
         with suppress(ValueError):
-            return predicted_case(
-                gold,
-                request_source(request["predictions"]),
-                tried,
-                split=request["split"],
-                decision=recipe.decision,
-                options=recipe.options,
-                limits=golds.limits,
-            )
+            return predicted_case(gold, request.predictions, rules, split=request.split, **settings)
     msg = "stored predictions no longer read"
     raise RuntimeError(msg)
 
 
-REQUEST_HANDLERS: dict[str, Callable[[GoldCache, dict[str, Any], StageCpuTimer], ScoringReply]] = {
-    "gold": handle_gold,
-    "validate": handle_validate,
-    "score": handle_score,
-    "template": handle_template,
-    "report": handle_report,
+REQUEST_HANDLERS: dict[type[messages.Request], Callable[[GoldCache, Any, StageCpuTimer], messages.Reply]] = {
+    messages.CheckGold: handle_gold,
+    messages.ValidatePredictions: handle_validate,
+    messages.ScorePredictions: handle_score,
+    messages.WriteTemplate: handle_template,
+    messages.WriteReport: handle_report,
 }
 
 
 def _read_requests(lines: IO[bytes], requests: "queue.SimpleQueue[bytes]") -> None:
-    """Pass requests on; when the pipe closes the service is gone, and so is the reason to go on."""
+    """Pass requests on; when the pipe closes, the service is gone, and the process exits even in the midst of work."""
     for line in lines:
         requests.put(line)
     os._exit(0)
 
 
 def main() -> None:
-    """Answer requests until the pipe closes."""
+    """Reply to requests until the pipe closes."""
     parser = argparse.ArgumentParser(description="Scores files for the service; not for use by hand.")
     parser.add_argument("--memory", type=int, required=True, help="bytes of data memory allowed")
-    parser.add_argument("--cpu", type=float, required=True, help="seconds of CPU time that one file may take")
+    parser.add_argument("--cpu", type=float, required=True, help="seconds of CPU time for each stage of a request")
     parser.add_argument("--limits", type=json.loads, required=True, help="JSON of how large a file may be")
-    parser.add_argument("--prepared", type=json.loads, help="JSON of where prepared gold is, and how much of it")
-    given = parser.parse_args()
-    resource.setrlimit(resource.RLIMIT_DATA, (given.memory, given.memory))
+    parser.add_argument("--prepared", type=json.loads, help="JSON of the folder for prepared gold and its limits")
+    options = parser.parse_args()
+    resource.setrlimit(resource.RLIMIT_DATA, (options.memory, options.memory))
+    # Replies go to a copy of standard output. What a library prints goes to standard error and cannot mix with them.
     replies = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # whatever a library prints must not mix with the answers
+    os.dup2(2, 1)
     requests: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=_read_requests, args=(sys.stdin.buffer, requests), daemon=True).start()
-    _send_reply(replies, {"ready": True})
+    send = partial(_send, replies)
+    send(messages.ReplyEnvelope(messages.Ready()))
     remarks: list[str] = []
-    cpu = StageCpuTimer(given.cpu, partial(_send_reply, replies))
-    limits = Limits(**given.limits, cpu_share=cpu.share)
-    golds = GoldCache(limits, given.memory, _open_prepared_gold(given.prepared, remarks.append))
+    cpu = StageCpuTimer(options.cpu, send)
+    limits = Limits(**options.limits, cpu_share=cpu.share)
+    golds = GoldCache(limits, options.memory, _open_prepared_gold(options.prepared, remarks.append))
     while True:
-        request = json.loads(requests.get())
+        request = messages.decode_request(requests.get())
         cpu.begin()
         try:
-            answer = _handle_request(golds, request, cpu)
+            envelope = _handle_request(golds, request, cpu)
         except OSError:
-            raise  # a fault of the disk is not brought about by what is read
-        except Exception as fault:  # noqa: BLE001 - whatever it is, it would come again
+            raise  # a fault of the disk, not of the file: the process exits, and the service retries
+        except Exception as fault:  # noqa: BLE001 - any fault of the code, which would occur again with this file
             traceback.print_exc()
-            answer = {"error": f"it met {type(fault).__name__}"}
+            envelope = messages.ReplyEnvelope(messages.ProcessFailure("internal", f"it met {type(fault).__name__}"))
         cpu.end()
-        _send_reply(replies, answer | {"remarks": remarks} if remarks else answer)
+        send(replace(envelope, remarks=remarks))
         remarks.clear()
 
 
-def _open_prepared_gold(told: dict[str, Any] | None, say: Callable[[str], None]) -> PreparedGoldFolder | None:
-    if told is None:
+def _open_prepared_gold(options: dict[str, Any] | None, warn: Callable[[str], None]) -> PreparedGoldFolder | None:
+    if options is None:
         return None
-    prepared = PreparedGoldFolder(Path(told["folder"]), told["limit"], told["free"], say)
+    prepared = PreparedGoldFolder(Path(options["folder"]), options["limit"], options["free"], warn)
     prepared.evict_unused()
     return prepared
 
 
-def _handle_request(golds: GoldCache, request: dict[str, Any], cpu: StageCpuTimer) -> ScoringReply:
+def _handle_request(golds: GoldCache, request: messages.Request, cpu: StageCpuTimer) -> messages.ReplyEnvelope:
     try:
-        return REQUEST_HANDLERS[request["kind"]](golds, request, cpu)
+        return messages.ReplyEnvelope(REQUEST_HANDLERS[type(request)](golds, request, cpu))
     except GoldNotPrepared:
-        return {"unprepared": True}
+        return messages.ReplyEnvelope(messages.GoldFileNeeded())
     except FileNotFoundError as lost:
-        return {"error": "file", "file": str(lost.filename)}
+        return messages.ReplyEnvelope(messages.ProcessFailure("file", str(lost.filename)))
     except MemoryError as lack:
-        if not golds.evict_others(request["gold"]):
-            if not isinstance(lack, FileMemoryError) and request["kind"] != "gold":
-                return {"error": "memory"}
-            # As memory ran out once, a fresh program had better go on.
-            return _limit_reply(memory_limit_problem(golds.memory)) | {"spent": True}
-    return _handle_request(golds, request, cpu)  # with the room that other golds took
+        if not golds.evict_others(request.gold.name):
+            if not isinstance(lack, FileMemoryError) and not isinstance(request, messages.CheckGold):
+                return messages.ReplyEnvelope(messages.ProcessFailure("memory"))
+            return messages.ReplyEnvelope(_limit_result(memory_limit_problem(golds.memory)), memory_exhausted=True)
+    return _handle_request(golds, request, cpu)  # again, with the memory that other golds occupied
 
 
-def _limit_reply(found: Problem) -> ScoringReply:
-    """A limit was met while a file was read: a problem of the file."""
+def _limit_result(problem: Problem) -> messages.FileResult:
+    """The result of a file that exceeded a limit while it was read."""
     problems = Problems()
-    problems.stop(found)
-    return problems.to_dict() | {"notes": [], "scores": {}}
+    problems.stop(problem)
+    return messages.FileResult.of(problems)
 
 
-def _send_reply(replies: IO[bytes], answer: ScoringReply) -> None:
-    replies.write(json.dumps(answer).encode() + b"\n")
+def _send(replies: IO[bytes], message: messages.ReplyEnvelope | messages.CpuLimitAnnouncement) -> None:
+    replies.write(messages.encode(message))
     replies.flush()
 
 

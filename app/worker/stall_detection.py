@@ -1,4 +1,4 @@
-"""Tells a child that makes no progress from one that works or waits for the disk, by what Linux says of it in /proc."""
+"""Detects scoring processes that make no progress, that is, neither compute nor wait for the disk (Linux /proc)."""
 
 import time
 from pathlib import Path
@@ -10,7 +10,7 @@ MAX_CHECK_SECONDS = 1.0
 
 
 class StallDetector:
-    """What a child with work has done since the last look; without /proc it always counts as progress."""
+    """The progress of a scoring process with a request; without /proc, it always counts as progress."""
 
     def __init__(self, pid: int, seconds: float) -> None:
         self._folder = PROC_FOLDER / str(pid)
@@ -21,10 +21,10 @@ class StallDetector:
         self._idle_seconds = 0.0
 
     def look(self) -> None:
-        """Raise ChildStalled where the child has gained no CPU time for so long and no thread of it waits for the disk.
+        """Raise ScoringProcessStalled if the process gained no CPU time for too long and none of its threads waits for disk.
 
-        A gap between two looks counts as one interval at most: this process was stopped then too, and the child perhaps
-        with it.
+        A gap between two checks counts as two intervals at most. A longer one means that this process was suspended
+        too, perhaps together with the scoring process.
         """
         now = time.monotonic()
         passed, self._last_check = min(now - self._last_check, 2 * self.interval), now
@@ -37,20 +37,20 @@ class StallDetector:
             raise ScoringProcessStalled(f"it gained no CPU time in {self._limit:g} s and did not wait for the disk")
 
     def _cpu_ticks(self) -> int | None:
-        """User and system time of all its threads; None where the system does not tell."""
-        fields = _stat_fields(self._folder)
-        return None if fields is None else int(fields[11]) + int(fields[12])
+        """User and system time of all threads; None where the system does not report it."""
+        stat = _stat_fields(self._folder)
+        return None if stat is None else int(stat[11]) + int(stat[12])
 
     def _waits_for_disk(self) -> bool:
         try:
             threads = list((self._folder / "task").iterdir())
         except OSError:
             return False
-        return any(fields[0] == "D" for fields in map(_stat_fields, threads) if fields)
+        return any(stat[0] == "D" for stat in map(_stat_fields, threads) if stat)
 
 
 def _stat_fields(folder: Path) -> list[str] | None:
-    """What follows the name in a `stat` file (proc(5)): the state first."""
+    """The fields of a `stat` file (proc(5)) after the name of the program; the first is the state."""
     try:
         return (folder / "stat").read_text().rpartition(")")[2].split()
     except OSError:

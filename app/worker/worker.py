@@ -1,4 +1,4 @@
-"""The scoring worker: claims tasks, has children score them, settles, repeats; in the service or alone."""
+"""The scoring worker, in the service or alone: claims tasks, has them scored, and stores the results."""
 
 import json
 import os
@@ -19,18 +19,7 @@ import structlog
 from app.actions.operations.read_backlog import BacklogCollector
 from app.actions.operations.sweep_files import OrphanFileSweeper
 from app.actions.operations.worker_heartbeats import Heartbeat, record_heartbeat, remove_silent_workers, remove_worker
-from app.actions.scoring_tasks.score_submission import (
-    RetryLimits,
-    WorkerContext,
-    claim_next_task,
-    claim_tasks,
-    is_scoring_due,
-    reconcile_queue,
-    release_task,
-    requeue_expired_leases,
-    requeue_interrupted_tasks,
-    score_submission,
-)
+from app.actions.scoring_tasks import score_submission
 from app.errors import AssayError
 from app.files import FileStore
 from app.formats import Limits
@@ -52,24 +41,24 @@ from app.worker.rescorer import Rescorer
 
 log = structlog.get_logger()
 
-READER_PROCESSES = 3  # of dry runs, templates and reports
-ORGANIZER_READERS = 1  # of these: for what organizers ask, so that participants never keep all of them busy
-GOLD_PROCESSES = 1  # of gold alone, so that no participant can keep an organizer waiting
+READER_PROCESSES = 3  # for dry runs, templates and reports
+ORGANIZER_READERS = 1  # of these, reserved for organizers, so that participants never occupy all of them
+GOLD_PROCESSES = 1  # for gold alone, so that no participant can delay an organizer
 REAP_SECONDS = 2.0
 RECONCILE_SECONDS = 5.0
 SWEEP_SECONDS = 3600.0
 MAX_CLAIM_TRIES = 20
-CLAIM_RETRY_SECONDS = 0.05  # seconds; a claim takes some milliseconds
-STUCK_TIMEOUT_SECONDS = 30.0  # without a claim while there is work and a free slot: then the engine is started again
-FORGET_WORKER_AFTER = timedelta(minutes=10)  # after which a silent worker leaves the list
+CLAIM_RETRY_SECONDS = 0.05  # a claim takes some milliseconds
+STUCK_TIMEOUT_SECONDS = 30.0  # without a claim, while a task is due and a slot is free; then the queue is restarted
+FORGET_WORKER_AFTER = timedelta(minutes=10)  # of silence, after which a worker is removed from the list
 
 BYTES_PER_LABEL = 96
-"""Memory that scoring may take for each label of a set: no file that was read may fail for want of it, which would tell
-of the gold."""
+"""Memory that scoring may take per label of a label set. It limits the labels of a file that is read, because a file
+that is read must never fail in scoring for lack of memory: such a failure would reveal something about the gold."""
 
 
 def file_limits(settings: Settings) -> Limits:
-    """How large a file may be."""
+    """The limits on the size of a file."""
     return Limits(
         sets=settings.scoring_memory // BYTES_PER_LABEL,
         expanded_bytes=settings.max_expanded,
@@ -84,105 +73,100 @@ def file_limits(settings: Settings) -> Limits:
 def create_process_pool(
     settings: Settings, count: int, work: Path | None = None, *, seconds: float | None = None
 ) -> ScoringProcessPool:
-    """Children under the limits of the settings; those of one `work` folder share prepared gold there.
+    """Scoring processes under the limits of the settings; those with the same `work` folder share prepared gold there.
 
-    What they are asked may take `seconds`, or as long as a scoring.
+    A request may take `seconds`, by default the time limit of scoring.
     """
     limits = asdict(file_limits(settings))
-    del limits["cpu_share"]  # which is the program's own
-    arguments = [
-        *("--memory", str(settings.scoring_memory)),
-        *("--cpu", str(settings.cpu_seconds)),
-        *("--limits", json.dumps(limits)),
-    ]
+    del limits["cpu_share"]  # each process has its own
+    arguments = ["--memory", str(settings.scoring_memory), "--cpu", str(settings.cpu_seconds)]
+    arguments += ["--limits", json.dumps(limits)]
     if work is not None:
-        folder = str((work / PREPARED_GOLD_FOLDER).resolve())  # children have a working folder of their own
-        told = {"folder": folder, "limit": settings.prepared_gold, "free": settings.min_free}
-        arguments += ["--prepared", json.dumps(told)]
-    limits = {"seconds": seconds or settings.scoring_seconds, "stall_seconds": settings.stall_seconds}
-    return ScoringProcessPool(count, arguments=arguments, **limits)
+        folder = str((work / PREPARED_GOLD_FOLDER).resolve())  # the processes have another working directory
+        prepared = {"folder": folder, "limit": settings.prepared_gold, "free": settings.min_free}
+        arguments += ["--prepared", json.dumps(prepared)]
+    timeout = seconds or settings.scoring_seconds
+    return ScoringProcessPool(count, arguments=arguments, seconds=timeout, stall_seconds=settings.stall_seconds)
 
 
 def reader_timeout(settings: Settings) -> float:
-    """How long one dry run, template or report may take."""
+    """Seconds that a dry run, a template or a report may take."""
     return min(settings.reading_seconds, settings.scoring_seconds)
 
 
 def postgresql_queue(settings: Settings, claim: Callable[[], TaskClaim | None], slots: int) -> Queue:
     """The queue on PostgreSQL."""
-    # A third of a second that SQLite is spared.
+    # Imported here because it takes a third of a second, which an installation on SQLite need not spend.
     from app.queue.procrastinate import ProcrastinateQueue, QueueConnection  # noqa: PLC0415
     from app.store.connection_timeouts import async_connection_with_timeout  # noqa: PLC0415
 
-    line = QueueConnection(connection_options(settings), async_connection_with_timeout(silence_timeout(settings)))
-    return ProcrastinateQueue(settings, line, claim, slots)
+    connect = async_connection_with_timeout(silence_timeout(settings))
+    return ProcrastinateQueue(settings, QueueConnection(connection_options(settings), connect), claim, slots)
 
 
 def enqueue_only_queue(settings: Settings) -> Queue:
-    """The queue of a process that only enqueues, on PostgreSQL."""
+    """The queue of a process that enqueues tasks and works on none, on PostgreSQL."""
     return postgresql_queue(settings, lambda: None, slots=1)
 
 
 def create_telemetry(settings: Settings, db: Database) -> Telemetry:
-    """Those of this process, and beside them those that all processes share."""
+    """The metrics of this process, and those that the database reports alike to all processes."""
     figures = Telemetry()
     figures.registry.register(BacklogCollector(db, timedelta(seconds=settings.lease_seconds)))
     return figures
 
 
+Settled = Callable[[str], None]
+
+
 class Worker:
-    """Lives in threads of its process, its scoring in child programs."""
+    """Runs in threads of its process; scoring runs in scoring processes."""
 
     def __init__(
-        self,
-        settings: Settings,
-        db: Database,
-        files: FileStore,
-        work: Path,
-        *,
-        settled: Callable[[str], None],
-        figures: Telemetry,
+        self, settings: Settings, db: Database, files: FileStore, work: Path, *, settled: Settled, figures: Telemetry
     ) -> None:
+        """`settled` is called with the id of each submission whose status became final."""
         self._settings = settings
         self._db = db
-        # A connection of its own: a sign must not wait in line with work that stands still, or others take that work.
+        # A connection of its own: a heartbeat that waited behind stalled work would let the leases of that work expire.
         self._heartbeat_db = db if db.sqlite else Database(settings.model_copy(update={"database_pool": 1}))
         self._settled = settled
         self._lease = timedelta(seconds=settings.lease_seconds)
         self._id = new_id()
         self._name = f"{socket.gethostname()}:{os.getpid()}"
         self._jobs = PeriodicJobs()
-        self._heartbeat_jobs = PeriodicJobs()  # go on while the work at hand is brought to its end
-        self._active_claims: dict[TaskClaim, float] = {}  # what it is at, since when by its own counter
+        self._heartbeat_jobs = PeriodicJobs()  # apart, because they go on while the current work is finished
+        self._active_claims: dict[TaskClaim, float] = {}  # with their start by the monotonic clock
         self._claimed = False
         self._last_claim = time.monotonic()
         self._engine_started = time.monotonic()
         self._last_heartbeat = time.monotonic()
         self._reap_from = 0.0
         self._unsettled: deque[TaskClaim] = deque()
-        self.children = create_process_pool(settings, settings.workers, work)
-        self.queue = (
-            LocalQueue(self._claim, slots=settings.workers)
-            if db.sqlite
-            else postgresql_queue(settings, self._claim_next, slots=settings.workers)
-        )
-        caps = RetryLimits(crashes=settings.crash_cap, interruptions=settings.interruption_cap)
-        self._bench = WorkerContext(db, files, self.children, self.queue, caps, figures)
-        lease = None if db.sqlite else self._lease
-        self._rescorer = Rescorer(self._bench, settings.workers, lease, self._unsettled.append)
+        slots = settings.workers
+        self.processes = create_process_pool(settings, slots, work)
+        self.queue: Queue = LocalQueue(self._claim, slots)
+        if not db.sqlite:
+            self.queue = postgresql_queue(settings, self._claim_next, slots)
+        caps = score_submission.RetryLimits(crashes=settings.crash_cap, interruptions=settings.interruption_cap)
+        self._context = score_submission.WorkerContext(db, files, self.processes, self.queue, caps, figures)
+        self._rescorer = Rescorer(self._context, slots, None if db.sqlite else self._lease, self._unsettled.append)
         self._sweeper = OrphanFileSweeper(db, files)
 
     def start(self) -> None:
-        """Work in the background; on SQLite what an earlier life left running is given back first."""
-        self.children.warm_up()
+        """Work in the background.
+
+        On SQLite, tasks that an earlier run of the service left running are requeued first.
+        """
+        self.processes.warm_up()
         if self._db.sqlite:
             with self._db.write() as session:
-                left = requeue_interrupted_tasks(session, self._bench)
-            if left:
-                log.warning("interrupted_tasks_requeued", count=left)
+                requeued = score_submission.requeue_interrupted_tasks(session, self._context)
+            if requeued:
+                log.warning("interrupted_tasks_requeued", count=requeued)
             self._sweeper.sweep_at_start()
         else:
-            self._heartbeat_jobs.every(self._settings.heartbeat_seconds, self._give_sign)
+            self._heartbeat_jobs.every(self._settings.heartbeat_seconds, self._send_heartbeat)
             self._jobs.every(REAP_SECONDS, self._reap)
             self._jobs.every(RECONCILE_SECONDS, self._reconcile)
             self._jobs.every(RECONCILE_SECONDS, self._watch)
@@ -192,71 +176,72 @@ class Worker:
         self._jobs.run(lambda: self._rescorer.run(self._jobs.stop), "rescorer")
 
     def stop(self) -> None:
-        """Claim nothing more, let the work at hand finish within its time, then end the children."""
+        """Claim nothing more, let the current work finish within the drain time, then end the scoring processes."""
         self._jobs.stop.set()
         self.queue.wake()
         self._rescorer.end()
         self._jobs.join(self._settings.drain_seconds)
-        self.children.close()
+        self.processes.close()
         self._jobs.join()
         self._heartbeat_jobs.stop.set()
         self._heartbeat_jobs.join()
         if not self._db.sqlite:
-            with suppress(AssayError), self._heartbeat_db.write() as session:  # the others would notice a little later
+            # Best effort: without it, other workers notice the silence a little later.
+            with suppress(AssayError), self._heartbeat_db.write() as session:
                 remove_worker(session, self._id)
             self._heartbeat_db.close()
 
     def fault(self) -> str | None:
-        """Why this worker does not live as it should, None if it does; the database is asked."""
+        """What is wrong with this worker, None if nothing is; reads the database."""
         if self._db.sqlite:
             return None
         silent = time.monotonic() - self._last_heartbeat
         if silent > self._settings.lease_seconds:
-            return f"It could not give a sign of life for {silent:.0f} s."
-        # Longer than the watch needs to start the engine again: only what that does not mend is a fault.
-        return (
-            "There is work, and it takes none." if self._is_stuck(self._last_claim, 2 * STUCK_TIMEOUT_SECONDS) else None
-        )
+            return f"It could not record a heartbeat for {silent:.0f} s."
+        # Twice the timeout of `_watch`, which restarts the queue: only what a restart does not fix is a fault.
+        stuck = self._is_stuck(self._last_claim, 2 * STUCK_TIMEOUT_SECONDS)
+        return "Tasks are due, but it claims none." if stuck else None
 
     def _is_stuck(self, since: float, seconds: float) -> bool:
-        """Whether tasks wait, a slot is free, and yet nothing was claimed for so long."""
+        """Whether tasks are due and a slot is free, and yet nothing was claimed for so many seconds."""
         if len(self._active_claims) >= self._settings.workers or time.monotonic() - since < seconds:
             return False
         with self._db.read() as session:
-            return is_scoring_due(session, longer=timedelta(seconds=seconds))
+            return score_submission.is_scoring_due(session, longer=timedelta(seconds=seconds))
 
     # ---- claiming and working, in the threads of the queue
 
     def _claim(self, count: int) -> list[TaskClaim]:
-        self._give_back_unsettled()
+        self._release_unsettled()
         with self._db.read() as session:
-            if not is_scoring_due(session):  # an idle service writes nothing
+            if not score_submission.is_scoring_due(session):  # an idle service writes nothing
                 return []
-        with self._db.write(promised=False) as session:  # one that a power cut undoes is claimed again
-            return claim_tasks(session, count)
+        with self._db.write(promised=False) as session:  # a claim that a power failure undoes is simply made again
+            return score_submission.claim_tasks(session, count)
 
     def _claim_next(self) -> TaskClaim | None:
         for _ in range(MAX_CLAIM_TRIES):
             with self._db.write() as session:
-                claim = claim_next_task(session, lease=self._lease)
-                passed_over = claim is None and is_scoring_due(session)
+                claim = score_submission.claim_next_task(session, lease=self._lease)
+                passed_over = claim is None and score_submission.is_scoring_due(session)
             if not passed_over:
                 break
-            # Another worker's claim holds two tasks while they exchange turns; this slot was woken for the other one.
+            # The claim of another worker locks two tasks while they exchange turns. The job that woke this slot may
+            # stand for the other task, and no further job would come for it, so retry until that claim has committed.
             time.sleep(CLAIM_RETRY_SECONDS)
         self._last_claim = time.monotonic()
         self._claimed = True
         return claim
 
     def _work(self, claim: TaskClaim) -> None:
-        structlog.contextvars.clear_contextvars()  # of what this thread worked on before
+        structlog.contextvars.clear_contextvars()  # of the task that this thread worked on before
         structlog.contextvars.bind_contextvars(task=claim.task_id, attempt=claim.attempt)
         self._active_claims[claim] = time.monotonic()
         try:
             with self._rescorer.slots.submission_slot():
-                submission_id = score_submission(self._bench, claim)
+                submission_id = score_submission.score_submission(self._context, claim)
         except Exception:
-            # The database or the disk went away: the task is given back by the first round that reaches them again.
+            # The database or the disk failed: the next periodic job that can reach them releases the task.
             self._unsettled.append(claim)
             raise
         finally:
@@ -265,53 +250,53 @@ class Worker:
         if submission_id is not None:
             self._settled(submission_id)
 
-    # ---- rounds
+    # ---- periodic jobs
 
-    def _give_back_unsettled(self) -> None:
+    def _release_unsettled(self) -> None:
         while self._unsettled:
             with self._db.write() as session:
-                failed = release_task(session, self._bench, self._unsettled[0])
-            self._unsettled.popleft()
+                failed = score_submission.release_task(session, self._context, self._unsettled[0])
+            self._unsettled.popleft()  # only after the commit: a claim is not lost if the database fails again
             if failed is not None:
                 self._settled(failed)
 
-    def _give_sign(self) -> None:
+    def _send_heartbeat(self) -> None:
+        """Record a heartbeat, which renews the leases of the claims held."""
         idle = time.monotonic() - self._last_claim if self._claimed else None
-        sign = Heartbeat(
-            self._id,
-            self._name,
-            self._settings.workers,
-            claims=[*self._active_claims, *self._rescorer.active_claims()],
-            idle_seconds=idle,
-        )
+        claims = [*self._active_claims, *self._rescorer.active_claims()]
         with self._heartbeat_db.write() as session:
-            record_heartbeat(session, sign, self._lease)
+            heartbeat = Heartbeat(self._id, self._name, self._settings.workers, claims=claims, idle_seconds=idle)
+            record_heartbeat(session, heartbeat, self._lease)
         if time.monotonic() - self._last_heartbeat > self._settings.lease_seconds:
             self._reap_from = time.monotonic() + 2 * self._settings.heartbeat_seconds
         self._last_heartbeat = time.monotonic()
 
     def _reap(self) -> None:
-        """Not where this worker was silent itself: the database was away for all, and they come back one by one."""
-        self._give_back_unsettled()
+        """Requeue tasks whose lease expired.
+
+        Not while this worker itself was silent, nor for two heartbeats after that: then the database was probably
+        unreachable for all workers, and the others need that time to renew their leases.
+        """
+        self._release_unsettled()
         now = time.monotonic()
         if now < self._reap_from or now - self._last_heartbeat > self._settings.lease_seconds:
             return
         with self._db.write() as session:
-            lost = requeue_expired_leases(session, self._bench) if try_maintenance(session) else []
+            lost = score_submission.requeue_expired_leases(session, self._context) if try_maintenance(session) else []
         if lost:
             log.warning("tasks_of_silent_workers_requeued", tasks=lost)
 
     def _reconcile(self) -> None:
         with self._db.write() as session:
-            if not try_maintenance(session):
+            if not try_maintenance(session):  # another worker is at it
                 return
-            count = reconcile_queue(session, self._bench)
+            count = score_submission.reconcile_queue(session, self._context)
             remove_silent_workers(session, FORGET_WORKER_AFTER)
         if count:
             log.warning("tasks_enqueued_again", count=count)
 
     def _watch(self) -> None:
-        """An engine on a line that died in silence hears of nothing; it does not find out by itself."""
+        """Restart a stuck queue: one whose connection died silently gets no notices, and cannot detect that itself."""
         if self._is_stuck(max(self._last_claim, self._engine_started), STUCK_TIMEOUT_SECONDS):
             log.error("queue_engine_stuck")
             self._engine_started = time.monotonic()
@@ -329,7 +314,10 @@ class PostgresqlRequired(AssayError):
 
 
 def serve(settings: Settings) -> None:
-    """Score until SIGINT or SIGTERM, beside any number of others; raises NotShared, FolderNotShared, AddressTaken, SchemaBehind."""
+    """Score until SIGINT or SIGTERM, alongside any number of other workers.
+
+    Raises PostgresqlRequired, AddressInUse, and what opening the data folder and checking the schema raise.
+    """
     os.umask(0o077)
     raise_limit()
     logging_setup.configure(settings, "worker")
@@ -354,19 +342,19 @@ def serve(settings: Settings) -> None:
 
 @contextmanager
 def _health_server(settings: Settings, worker: Worker, figures: Telemetry) -> Iterator[None]:
-    """Answer /healthz and /metrics for this worker while the block lasts, where a port is set for that."""
+    """Serve /healthz and /metrics for this worker while the block runs, if a port is configured for them."""
     if not settings.worker_port:
         yield
         return
 
     def healthy() -> tuple[bool, dict[str, Any]]:
         fault = worker.fault()
-        return fault is None, {"status": "ok" if fault is None else fault}
+        return fault is None, {"status": fault or "ok"}
 
     try:
         server = HealthServer(settings.host, settings.worker_port, figures.registry, healthy)
-    except OSError as refused:
-        raise AddressInUse(settings.host, settings.worker_port, refused) from refused
+    except OSError as fault:
+        raise AddressInUse(settings.host, settings.worker_port, fault) from fault
     try:
         yield
     finally:

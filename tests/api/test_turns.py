@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
@@ -17,6 +16,8 @@ from app.api.caching.generated_files import GeneratedFiles
 from app.api.dependencies import caller_key
 from app.api.limits.reader_queue import MAX_PER_CALLER, ReaderPool, ReaderQueue, TooManyWaiting
 from app.scoring_processes import ScoringProcesses
+from app.scoring_processes.messages import Reply, ValidatePredictions
+from app.scoring_processes.messages import Request as ScoringRequest
 from tests.api.conftest import GOLD
 from tests.api.in_process_app import ServedApp, app_settings, serve_app
 from tests.faults.inspection import freeze
@@ -200,17 +201,18 @@ class Gate:
     def __init__(self, children: ScoringProcesses) -> None:
         self._children = children
         self._lock = threading.Lock()
-        self._through: set[str] = set()
+        self._through: set[Path] = set()
         self.waiting: dict[str, threading.Event] = {}
 
-    def ask(self, request: dict[str, Any]) -> dict[str, Any]:
-        path = request["predictions"]["path"]
+    def ask(self, request: ScoringRequest) -> Reply:
+        assert isinstance(request, ValidatePredictions)
+        path = request.predictions.path
         with self._lock:
             known = path in self._through  # gold that is not ready yet is asked about twice
             self._through.add(path)
         if not known:
             held = threading.Event()
-            name = Path(path).read_text().split('"')[1]
+            name = path.read_text().split('"')[1]
             with self._lock:
                 self.waiting[name] = held
             assert held.wait(MAX_WAIT_SECONDS)

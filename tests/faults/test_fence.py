@@ -23,6 +23,7 @@ from app.queue import TaskClaim
 from app.queue.local import LocalQueue
 from app.scoring import SCORER_VERSION
 from app.scoring_processes import ScoringProcessCrashed, ScoringProcesses
+from app.scoring_processes.messages import GoldFileNeeded, Reply, Request, ScorePredictions
 from app.settings import Settings
 from app.store import clock
 from app.store.queries import tasks
@@ -69,7 +70,7 @@ class Store:
             return requeue_interrupted_tasks(session, self.bench(Dying()))
 
     def bench(self, children: ScoringProcesses, caps: RetryLimits = CAPS) -> WorkerContext:
-        return WorkerContext(db=self.db, files=self.files, children=children, queue=self.queue, retry_limits=caps)
+        return WorkerContext(db=self.db, files=self.files, processes=children, queue=self.queue, retry_limits=caps)
 
     def state(self) -> tuple[str, str, list[str], int]:
         """Status of task and submission, the ledger, and how many scores there are."""
@@ -92,9 +93,9 @@ class Interrupted:
         self._pool = pool
         self._meanwhile = meanwhile
 
-    def ask(self, request: dict[str, Any]) -> dict[str, Any]:
+    def ask(self, request: Request) -> Reply:
         answer = self._pool.ask(request)
-        if "unprepared" not in answer:
+        if not isinstance(answer, GoldFileNeeded):
             self._meanwhile()
         return answer
 
@@ -105,8 +106,8 @@ class Interrupted:
 class Dying:
     """Children that die of every request."""
 
-    def ask(self, request: dict[str, Any]) -> dict[str, Any]:
-        assert request["kind"] == "score"
+    def ask(self, request: Request) -> Reply:
+        assert isinstance(request, ScorePredictions)
         raise ScoringProcessCrashed("it ended with status -9")
 
     def close(self) -> None:

@@ -8,12 +8,24 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from app.formats import FileKind
+from app.pipeline import SourceFile
 from app.prepared.gold_folder import PreparedGoldFolder
+from app.prepared.gold_source import GoldFile, GoldSource
+from app.scoring_processes.messages import (
+    CheckGold,
+    FileResult,
+    GoldFileNeeded,
+    GoldSummary,
+    Reply,
+    ScorePredictions,
+)
 from app.worker.process_pool import ScoringProcessPool
 from tests.faults.inspection import freeze, is_alive
 from tests.faults.test_short_disk import filled, small_disk
@@ -21,7 +33,7 @@ from tests.live_service import MAX_WAIT_SECONDS, ROOT, eventually
 from tests.prepared.sample_golds import KINDS, load_kind
 
 MIB = 1 << 20
-KIND = {"format": "json", "encoding": "", "layout": ""}
+KIND = FileKind("json")
 RECORDS, FIELDS = KINDS["plain"]
 RIGHT = [{"id": row["id"], "label": row["label"]} for row in RECORDS]
 NAME = "a" * 64
@@ -49,23 +61,20 @@ class Files:
         self.gold.write_text(json.dumps(RECORDS))
         sent = folder / "sent"
         sent.write_text(json.dumps(RIGHT))
-        self._scored = {
-            "kind": "score",
-            "predictions": {"path": str(sent), **KIND},
-            "recipe": {"primary": "accuracy", "metrics": ["accuracy", "f1_macro"]},
-        }
+        self._sent = SourceFile(sent, KIND)
 
-    def whole(self, **more: Any) -> dict[str, Any]:
+    def whole(self, **more: Any) -> GoldFile:
         """All that is to be known about the gold."""
-        return {"path": str(self.gold), **KIND, "positive_label": None, "beside": {}, **FIELDS, "name": NAME, **more}
+        return GoldFile(SourceFile(self.gold, KIND), **FIELDS, **more)
 
-    def by_name(self) -> dict[str, Any]:
+    def by_name(self, name: str = NAME) -> ScorePredictions:
         """A score of gold that is asked for by its name."""
-        return self._scored | {"gold": {"name": NAME}}
+        recipe = {"primary": "accuracy", "metrics": ["accuracy", "f1_macro"]}
+        return ScorePredictions(GoldSource(name), self._sent, recipe)
 
-    def in_full(self) -> dict[str, Any]:
+    def in_full(self) -> ScorePredictions:
         """A score of gold that is given with its file."""
-        return self._scored | {"gold": self.whole()}
+        return replace(self.by_name(), gold=GoldSource(NAME, self.whole()))
 
 
 @pytest.fixture
@@ -75,16 +84,17 @@ def files(tmp_path: Path) -> Files:
     return Files(folder)
 
 
-def accuracy(answer: dict[str, Any]) -> float:
-    assert answer["valid"], answer
-    return float(answer["scores"]["all"]["accuracy"]["value"])
+def accuracy(answer: Reply) -> float:
+    assert isinstance(answer, FileResult)
+    assert answer.valid, answer
+    return float(answer.scores["all"]["accuracy"]["value"])
 
 
 def test_gold_asked_for_by_name_is_scored_with_once_some_child_has_made_it_ready(files: Files, tmp_path: Path) -> None:
     folder = tmp_path / "prepared"
     with pool(folder) as children, pool(folder) as others:
-        assert children.ask(files.by_name()) == {"unprepared": True}
-        assert others.ask(files.by_name()) == {"unprepared": True}
+        assert children.ask(files.by_name()) == GoldFileNeeded()
+        assert others.ask(files.by_name()) == GoldFileNeeded()
         assert accuracy(children.ask(files.in_full())) == 1
         files.gold.unlink()
         assert accuracy(children.ask(files.by_name())) == 1
@@ -98,22 +108,20 @@ def test_without_a_folder_each_child_keeps_gold_in_its_own_memory(files: Files) 
     with pool(None) as children, pool(None) as others:
         assert accuracy(children.ask(files.in_full())) == 1
         assert accuracy(children.ask(files.by_name())) == 1
-        assert others.ask(files.by_name()) == {"unprepared": True}
+        assert others.ask(files.by_name()) == GoldFileNeeded()
 
 
 def test_inspected_gold_is_ready_under_the_name_of_its_content(files: Files, tmp_path: Path) -> None:
     folder = tmp_path / "prepared"
     with pool(folder) as children:
         asked = files.whole(sha256="0" * 64)
-        del asked["name"]
-        assert children.ask({"kind": "gold", "gold": asked})["valid"]
+        assert isinstance(children.ask(CheckGold(GoldSource(file=asked))), GoldSummary)
         (made,) = folder.iterdir()
         # What is not to be stored is not prepared either.
-        del asked["sha256"]
-        assert children.ask({"kind": "gold", "gold": asked | {"classes": ["eel", "dog", "cat"]}})["valid"]
+        other = replace(asked, sha256="", classes=["eel", "dog", "cat"])
+        assert isinstance(children.ask(CheckGold(GoldSource(file=other))), GoldSummary)
         assert list(folder.iterdir()) == [made]
-        request = files.by_name() | {"gold": {"name": made.stem}}
-        assert accuracy(children.ask(request)) == 1
+        assert accuracy(children.ask(files.by_name(made.stem))) == 1
 
 
 @pytest.mark.parametrize(
@@ -135,7 +143,7 @@ def test_a_damaged_file_costs_one_more_reading_and_is_told_to_the_operator(
     (path,) = folder.iterdir()
     harm(path)
     with pool(folder) as children:
-        assert children.ask(files.by_name()) == {"unprepared": True}
+        assert children.ask(files.by_name()) == GoldFileNeeded()
         assert "damaged prepared gold" in capsys.readouterr().out
         assert accuracy(children.ask(files.in_full())) == 1
     with pool(folder) as children:

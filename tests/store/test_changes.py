@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from sqlalchemy.orm import Session
 from app.actions.scoring_tasks.score_submission import _settle_task, claim_tasks
 from app.actions.submissions.read_leaderboard import VISITOR_AUDIENCE, build_cacheable_board
 from app.scoring import SCORER_VERSION
+from app.scoring_processes.messages import FileResult
 from app.settings import Settings
 from app.store import board_invalidation, notifications
 from app.store.board_invalidation import ALL_BOARDS, CHANNEL, challenge_tag, phase_tag, scores_tag, waiting_tag
@@ -178,7 +180,7 @@ def test_every_column_that_a_board_reads_is_said(
     assert told == [{phase_tag(other.id if column == "phase_id" else filled.phase)}]
 
 
-ANSWER: dict[str, Any] = {"valid": True, "scores": {"all": {}}, "problems": [], "total": {}, "notes": []}
+ANSWER = FileResult(valid=True, total={}, problems=[], scores={"all": {}})
 
 
 @pytest.mark.parametrize("valid", [True, False])
@@ -191,7 +193,7 @@ def test_what_is_scored_by_statements_past_the_session_is_said(
         (claim,) = claim_tasks(session, 1)
     told.clear()
     with db.write() as session:
-        assert _settle_task(session, claim, ANSWER | {"valid": valid}) == filled.submission
+        assert _settle_task(session, claim, replace(ANSWER, valid=valid)) == filled.submission
         assert told == []
     scored = {phase_tag(filled.phase), scores_tag(filled.gold, SCORER_VERSION)}
     assert told == [scored if valid else {waiting_tag(filled.phase)}]

@@ -5,10 +5,13 @@ import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from app.formats import FileKind
+from app.pipeline import SourceFile
+from app.prepared.gold_source import GoldFile, GoldSource
+from app.scoring_processes.messages import FileResult, ValidatePredictions
 from app.worker.cpu_limit import CpuTimer
 from app.worker.process_pool import ScoringProcess
 from tests.fuzz.hostile import valid_file
@@ -26,19 +29,17 @@ def child() -> Iterator[ScoringProcess]:
     made.stop()
 
 
-def asked(child: ScoringProcess, folder: Path, body: bytes, kind: dict[str, str]) -> dict[str, Any]:
+def asked(child: ScoringProcess, folder: Path, body: bytes, kind: FileKind) -> FileResult:
     """What a child says of a file for the gold of PHASE."""
     gold = folder / "gold"
     gold.write_text(json.dumps([{"id": name, "label": PHASE.classes[0]} for name in PHASE.ids]))
     (folder / "file").write_bytes(body)
-    told = {"path": str(gold), "format": "json", "encoding": "", "layout": "", "task": "multiclass"}
-    request = {
-        "kind": "validate",
-        "gold": told | {"classes": PHASE.classes},
-        "recipe": {"primary": "accuracy", "metrics": ["accuracy"]},
-        "predictions": {"path": str(folder / "file"), **kind},
-    }
-    return child.ask(request, 600)
+    file = GoldFile(SourceFile(gold, FileKind("json")), "multiclass", classes=PHASE.classes)
+    recipe = {"primary": "accuracy", "metrics": ["accuracy"]}
+    request = ValidatePredictions(GoldSource(file=file), SourceFile(folder / "file", kind), recipe)
+    answer = child.ask(request, 600)
+    assert isinstance(answer, FileResult)
+    return answer
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -46,17 +47,15 @@ def test_what_a_library_decodes_is_ended_by_its_share_of_the_cpu_time(
     name: str, child: ScoringProcess, tmp_path: Path
 ) -> None:
     kind, body = FILES[name].kind, FILES[name].body(PHASE)
-    answer = asked(child, tmp_path, body, {"format": kind.format, "encoding": kind.encoding, "layout": ""})
-    assert answer["total"] == {"too_large": 1}, answer
-    assert "decoding its Parquet or Arrow" in answer["problems"][0]["message"]
+    answer = asked(child, tmp_path, body, FileKind(kind.format, kind.encoding))
+    assert answer.total == {"too_large": 1}, answer
+    assert "decoding its Parquet or Arrow" in answer.problems[0]["message"]
 
 
 @pytest.mark.parametrize("form", ["parquet", "arrow"])
 def test_a_file_of_all_scores_has_time_enough(form: str, child: ScoringProcess, tmp_path: Path) -> None:
-    answer = asked(
-        child, tmp_path, valid_file(PHASE, form, scores=True), {"format": form, "encoding": "", "layout": ""}
-    )
-    assert answer["valid"], answer
+    answer = asked(child, tmp_path, valid_file(PHASE, form, scores=True), FileKind(form))
+    assert answer.valid, answer
 
 
 @pytest.fixture

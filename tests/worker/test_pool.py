@@ -10,10 +10,12 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from app.formats import FileKind
+from app.pipeline import SourceFile
+from app.prepared.gold_source import GoldFile, GoldSource
 from app.scoring_processes import (
     ScoringProcessCrashed,
     ScoringProcessesBusy,
@@ -21,6 +23,7 @@ from app.scoring_processes import (
     ScoringProcessStalled,
     ScoringTimeout,
 )
+from app.scoring_processes.messages import CheckGold, FileResult, GoldSummary
 from app.worker.process_pool import ScoringProcess, ScoringProcessPool
 from tests.faults.inspection import asked, freeze, is_alive
 from tests.live_service import MAX_WAIT_SECONDS, ROOT, eventually
@@ -52,23 +55,22 @@ def pool(
 
 
 @pytest.fixture
-def request_of(tmp_path: Path) -> dict[str, Any]:
+def request_of(tmp_path: Path) -> CheckGold:
     """A request for gold that takes hardly any work."""
     path = tmp_path / "gold"
     path.write_text(json.dumps(GOLD))
     return asking(path)
 
 
-def asking(path: Path, *, encoding: str = "") -> dict[str, Any]:
-    gold = {"path": str(path), "format": "json", "encoding": encoding, "layout": "", "task": "multiclass"}
-    return {"kind": "gold", "gold": gold}
+def asking(path: Path) -> CheckGold:
+    return CheckGold(GoldSource(file=GoldFile(SourceFile(path, FileKind("json")), "multiclass")))
 
 
-def test_a_child_answers(request_of: dict[str, Any]) -> None:
+def test_a_child_answers(request_of: CheckGold) -> None:
     with pool() as children:
         answer = children.ask(request_of)
-        assert answer["valid"] is True
-        assert answer["classes"] == ["cat", "dog"]
+        assert isinstance(answer, GoldSummary)
+        assert answer.classes == ["cat", "dog"]
 
 
 def test_the_environment_of_a_child_holds_no_secret() -> None:
@@ -81,7 +83,7 @@ def test_the_environment_of_a_child_holds_no_secret() -> None:
     assert {"PATH", "LANG", "OPENBLAS_NUM_THREADS"} <= names
 
 
-def test_a_child_inherits_no_file_of_the_service(request_of: dict[str, Any], tmp_path: Path) -> None:
+def test_a_child_inherits_no_file_of_the_service(request_of: CheckGold, tmp_path: Path) -> None:
     with (tmp_path / "database").open("w") as ours, pool() as children:
         children.ask(request_of)
         (pid,) = children.pids()
@@ -89,7 +91,7 @@ def test_a_child_inherits_no_file_of_the_service(request_of: dict[str, Any], tmp
         assert ours.name not in held
 
 
-def test_the_memory_of_a_child_is_limited(request_of: dict[str, Any]) -> None:
+def test_the_memory_of_a_child_is_limited(request_of: CheckGold) -> None:
     with pool() as children:
         children.ask(request_of)
         (pid,) = children.pids()
@@ -98,7 +100,7 @@ def test_the_memory_of_a_child_is_limited(request_of: dict[str, Any]) -> None:
     assert line.split()[3:5] == [str(512 * MIB)] * 2
 
 
-def test_a_small_file_needs_little_memory_however_large_files_may_be(request_of: dict[str, Any]) -> None:
+def test_a_small_file_needs_little_memory_however_large_files_may_be(request_of: CheckGold) -> None:
     child = ScoringProcess(
         [
             "--cpu",
@@ -110,25 +112,24 @@ def test_a_small_file_needs_little_memory_however_large_files_may_be(request_of:
         ]
     )
     try:
-        assert child.ask(request_of, 30)["valid"] is True
+        assert isinstance(child.ask(request_of, 30), GoldSummary)
     finally:
         child.stop()
 
 
-def test_a_file_beyond_the_memory_is_refused_and_the_next_one_is_read(
-    request_of: dict[str, Any], tmp_path: Path
-) -> None:
+def test_a_file_beyond_the_memory_is_refused_and_the_next_one_is_read(request_of: CheckGold, tmp_path: Path) -> None:
     path = tmp_path / "large"
     with path.open("wb") as file:
         file.truncate(700 * MIB)  # a file with a hole: all zeros, hardly any disk
     with pool() as children:
         answer = children.ask(asking(path))
-        assert (answer["valid"], answer["total"]) == (False, {"too_large": 1})
-        assert "512 MiB of memory" in answer["problems"][0]["message"]
-        assert children.ask(request_of)["valid"] is True
+        assert isinstance(answer, FileResult)
+        assert (answer.valid, answer.total) == (False, {"too_large": 1})
+        assert "512 MiB of memory" in answer.problems[0]["message"]
+        assert isinstance(children.ask(request_of), GoldSummary)
 
 
-def test_a_child_that_does_not_answer_in_time_is_killed_and_replaced(request_of: dict[str, Any]) -> None:
+def test_a_child_that_does_not_answer_in_time_is_killed_and_replaced(request_of: CheckGold) -> None:
     with pool() as children:
         children.ask(request_of)
         (slow,) = children.pids()
@@ -139,12 +140,12 @@ def test_a_child_that_does_not_answer_in_time_is_killed_and_replaced(request_of:
         children._seconds = MAX_WAIT_SECONDS
         assert refused.value.code == "time_limit"
         assert not is_alive(slow)
-        assert children.ask(request_of)["valid"] is True
+        assert isinstance(children.ask(request_of), GoldSummary)
         assert children.pids() != [slow]
 
 
 def test_a_child_that_is_stopped_while_it_has_work_is_replaced_long_before_its_time_is_over(
-    request_of: dict[str, Any],
+    request_of: CheckGold,
 ) -> None:
     with pool(seconds=3600, stall_seconds=0.4) as children:
         children.ask(request_of)
@@ -154,18 +155,18 @@ def test_a_child_that_is_stopped_while_it_has_work_is_replaced_long_before_its_t
             children.ask(request_of)
         assert refused.value.code == "stalled"
         assert not is_alive(stopped)
-        assert children.ask(request_of)["valid"] is True
+        assert isinstance(children.ask(request_of), GoldSummary)
 
 
-def test_a_child_that_waits_without_work_is_left_alone(request_of: dict[str, Any]) -> None:
+def test_a_child_that_waits_without_work_is_left_alone(request_of: CheckGold) -> None:
     with pool(stall_seconds=1.0) as children:
         before = children.pids()
         threading.Event().wait(1.5)
-        assert children.ask(request_of)["valid"] is True
+        assert isinstance(children.ask(request_of), GoldSummary)
         assert children.pids() == before
 
 
-def test_a_child_that_dies_at_work_is_reported_and_replaced(request_of: dict[str, Any]) -> None:
+def test_a_child_that_dies_at_work_is_reported_and_replaced(request_of: CheckGold) -> None:
     with pool() as children, ThreadPoolExecutor(1) as asker:
         (victim,) = children.pids()
         freeze(victim)
@@ -175,27 +176,27 @@ def test_a_child_that_dies_at_work_is_reported_and_replaced(request_of: dict[str
         with pytest.raises(ScoringProcessCrashed) as refused:
             answer.result(timeout=MAX_WAIT_SECONDS)
         assert refused.value.code == "crashed"
-        assert children.ask(request_of)["valid"] is True
+        assert isinstance(children.ask(request_of), GoldSummary)
 
 
-def test_a_child_that_died_idle_costs_nobody_anything(request_of: dict[str, Any]) -> None:
+def test_a_child_that_died_idle_costs_nobody_anything(request_of: CheckGold) -> None:
     with pool() as children:
         children.ask(request_of)
         (victim,) = children.pids()
         os.kill(victim, signal.SIGKILL)
         eventually(lambda: not is_alive(victim), "the child is dead")
-        assert children.ask(request_of)["valid"] is True
+        assert isinstance(children.ask(request_of), GoldSummary)
 
 
-def test_more_askers_than_children_wait_for_their_turn(request_of: dict[str, Any]) -> None:
+def test_more_askers_than_children_wait_for_their_turn(request_of: CheckGold) -> None:
     with pool(2) as children, ThreadPoolExecutor(12) as askers:
         before = children.pids()
         answers = list(askers.map(lambda _: children.ask(request_of), range(64), timeout=MAX_WAIT_SECONDS))
-        assert all(answer["valid"] for answer in answers)
+        assert all(isinstance(answer, GoldSummary) for answer in answers)
         assert children.pids() == before
 
 
-def test_askers_beyond_the_line_are_turned_away_and_nobody_waits_for_ever(request_of: dict[str, Any]) -> None:
+def test_askers_beyond_the_line_are_turned_away_and_nobody_waits_for_ever(request_of: CheckGold) -> None:
     with pool(1) as children, ThreadPoolExecutor(30) as askers:
         freeze(children.pids()[0])
         children._seconds = 3.0
@@ -205,10 +206,10 @@ def test_askers_beyond_the_line_are_turned_away_and_nobody_waits_for_ever(reques
         assert len(busy) >= 15  # one was being served, at most thirteen stood in line
         assert any(isinstance(end, ScoringTimeout) for end in ends)
         children._seconds = MAX_WAIT_SECONDS
-        assert children.ask(request_of)["valid"] is True
+        assert isinstance(children.ask(request_of), GoldSummary)
 
 
-def test_closing_ends_the_work_at_hand_and_what_still_waits(request_of: dict[str, Any]) -> None:
+def test_closing_ends_the_work_at_hand_and_what_still_waits(request_of: CheckGold) -> None:
     with pool(2) as children, ThreadPoolExecutor(6) as askers:
         pids = children.pids()
         for pid in pids:
@@ -224,13 +225,13 @@ def test_closing_ends_the_work_at_hand_and_what_still_waits(request_of: dict[str
             children.ask(request_of)
 
 
-def test_closing_amid_work_leaves_no_child(request_of: dict[str, Any]) -> None:
+def test_closing_amid_work_leaves_no_child(request_of: CheckGold) -> None:
     for _ in range(6):
         with pool(2) as children, ThreadPoolExecutor(4) as askers:
             answered = threading.Semaphore(0)
 
             def ask(children: ScoringProcessPool = children, answered: threading.Semaphore = answered) -> None:
-                while children.ask(request_of)["valid"]:
+                while isinstance(children.ask(request_of), GoldSummary):
                     answered.release()
 
             asked = [askers.submit(ask) for _ in range(4)]
@@ -256,7 +257,7 @@ def test_a_child_ends_when_its_pipe_closes() -> None:
     child.stdout.close()
 
 
-def test_so_many_may_wait_and_no_more(request_of: dict[str, Any]) -> None:
+def test_so_many_may_wait_and_no_more(request_of: CheckGold) -> None:
     with pool(1) as children, ThreadPoolExecutor(40) as askers:
         for pid in children.pids():
             freeze(pid)

@@ -3,7 +3,7 @@
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from typing import Any, cast
+from typing import Any
 
 from sqlalchemy import select
 
@@ -12,7 +12,7 @@ from app.errors import DatabaseUnavailable
 from app.files.folder import FolderFileStore
 from app.queue import TaskClaim
 from app.queue.local import LocalQueue
-from app.scoring_processes import ScoringProcesses
+from app.scoring_processes.messages import FileResult, Reply, Request, ScorePredictions
 from app.settings import Settings
 from app.store.session import Database
 from app.store.tables import ScoreTask, Submission
@@ -56,10 +56,10 @@ class Away(Database):
 class Refusing:
     """Children that refuse every file."""
 
-    def ask(self, request: dict[str, Any]) -> dict[str, Any]:
+    def ask(self, request: Request) -> Reply:
         """The answer to whatever is to be scored."""
-        assert request["kind"] == "score"
-        return {"valid": False, "total": {"unknown_id": 1}, "problems": [], "notes": []}
+        assert isinstance(request, ScorePredictions)
+        return FileResult(valid=False, total={"unknown_id": 1}, problems=[])
 
     def close(self) -> None:
         """There is nothing to end."""
@@ -75,9 +75,7 @@ def test_what_was_claimed_before_the_database_went_away_is_worked_on(given: Sett
         with beside.write() as session:
             session.get_one(Submission, fill_tables(session).submission).file_key = key
             session.scalars(select(ScoreTask)).one().priority = RESCORING_PRIORITY
-        bench = WorkerContext(
-            db, files, cast("ScoringProcesses", Refusing()), LocalQueue(lambda _: [], 1), RetryLimits(2, 2)
-        )
+        bench = WorkerContext(db, files, Refusing(), LocalQueue(lambda _: [], 1), RetryLimits(2, 2))
         lost: list[TaskClaim] = []
         rescorer = Rescorer(bench, 2, None, lost.append)
 

@@ -1,1 +1,1 @@
-"""Accounts: sign up, log in, tokens and passwords."""
+"""Accounts: sign-up, login, tokens and passwords."""

@@ -1,8 +1,6 @@
-"""First start and repair: the built-in administrator, and accounts made beside the API."""
+"""First start and repair: the built-in administrator, and accounts created without the API."""
 
-import os
 import secrets
-from contextlib import suppress
 from pathlib import Path
 
 from app.actions.access import SCOPES, Caller
@@ -10,6 +8,7 @@ from app.actions.accounts import passwords
 from app.actions.accounts.issue_token import caller_for_user, issue_token
 from app.actions.accounts.sign_up import create_user as add_user
 from app.actions.accounts.sign_up import require_strong_password
+from app.actions.operations.backup_folder import create_file_once
 from app.errors import NotFound
 from app.settings import Settings
 from app.store import locks
@@ -25,25 +24,19 @@ class WeakAdminToken(ValueError):
 
 
 def get_or_create_administrator(session: WriteSession) -> Caller:
-    """The built-in administrator, made on first use."""
+    """The built-in administrator, created on first use."""
     locks.first_start(session)
     user = users.administrator(session)
     if user is None:
-        user = add_user(
-            session,
-            email=users.ADMINISTRATOR_EMAIL,
-            name="Administrator",
-            password_hash=None,
-            admin=True,
-            approved=True,
-        )
+        email = users.ADMINISTRATOR_EMAIL
+        user = add_user(session, email=email, name="Administrator", password_hash=None, admin=True, approved=True)
     return caller_for_user(user, list(SCOPES))
 
 
 def read_or_create_admin_token(settings: Settings) -> tuple[str, Path | None]:
-    """The administrator's token and the file that keeps it: given by the settings, or made once in the data folder.
+    """The administrator's token and its file: from the settings, or generated once in the data folder.
 
-    Raises WeakAdminToken when a given token has fewer than 32 characters.
+    Raises WeakAdminToken if a configured token has fewer than 32 characters.
     """
     if settings.admin_token is not None:
         return _require_token_length(settings.admin_token.get_secret_value()), None
@@ -51,28 +44,16 @@ def read_or_create_admin_token(settings: Settings) -> tuple[str, Path | None]:
     if path is None:
         path = settings.data_dir / "admin-token"
         if not path.exists():
-            _make_token(path)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            # Atomically, as an empty file would prevent every later start; a concurrent process writes only one token.
+            create_file_once(path, f"{secrets.token_urlsafe(48)}\n".encode())
     return _require_token_length(path.read_text().strip(), f" in {path}"), path
-
-
-def _make_token(path: Path) -> None:
-    """A new token in a file that is whole or not there: an empty one would shut the service for good."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_suffix(f".{secrets.token_hex(8)}.part")
-    with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        file.write(secrets.token_urlsafe(48) + "\n")
-        file.flush()
-        os.fsync(file.fileno())
-    with suppress(FileExistsError):  # another process of this machine starts at this moment: its token stands
-        os.link(part, path)
-    part.unlink()
 
 
 def _require_token_length(token: str, where: str = "") -> str:
     if len(token) < MIN_ADMIN_TOKEN_LENGTH:
-        msg = (
-            f"the administrator's token{where} has {len(token)} characters; it needs at least {MIN_ADMIN_TOKEN_LENGTH}"
-        )
+        lengths = f"has {len(token)} characters; it needs at least {MIN_ADMIN_TOKEN_LENGTH}"
+        msg = f"the administrator's token{where} {lengths}"
         raise WeakAdminToken(msg)
     return token
 
@@ -80,7 +61,7 @@ def _require_token_length(token: str, where: str = "") -> str:
 def create_user(
     session: WriteSession, *, email: str, name: str, password: str | None, admin: bool = False, approved: bool = False
 ) -> User:
-    """An account made by whoever has the database; raises errors.EmailTaken, errors.InvalidRequest."""
+    """An account created with direct access to the database; raises EmailTaken, InvalidRequest."""
     if password:
         require_strong_password(password, email=email, name=name)
     stored = passwords.hash_password(password) if password else None
@@ -90,7 +71,7 @@ def create_user(
 def create_token(
     session: WriteSession, *, email: str, scopes: list[str] | None = None, days: int | None = None
 ) -> tuple[Token, str]:
-    """A token for an account; gives the row and the token's text; raises errors.NotFound."""
+    """A token for an account, as its row and its text; raises NotFound."""
     user = users.by_email(session, email)
     if user is None:
         raise NotFound(f"There is no account with the address {email}.", remedy="Create it: assay user create.")

@@ -1,4 +1,4 @@
-"""Make, check, list and revoke bearer tokens."""
+"""Issue, check, list and revoke bearer tokens."""
 
 import hashlib
 import hmac
@@ -16,29 +16,31 @@ from app.store.types import new_id
 
 TOKEN_PREFIX = "assay"  # noqa: S105 (the public beginning of every token)
 DEFAULT_TOKEN_LIFETIME = timedelta(days=90)
+Scopes = Sequence[str] | None
+"""The scopes requested for a token; None requests the default ones."""
 
 
 def hash_token_secret(secret: str) -> str:
-    """What is kept of a token's secret: it has 256 bits of chance, so a plain hash is enough."""
+    """The stored form of a token's secret, which has 256 random bits, so that a fast hash is safe."""
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
 def default_scopes(session: ReadSession, user: User, *, creation: str) -> list[str]:
-    """Read and submit, and organize for those who may."""
+    """`read` and `submit`, and `organize` for users who organize or may create challenges."""
     may_create = creation == "any" or (creation == "approved" and user.approved) or user.admin
     organizes = challenges.organizes_any(session, user.id)
     return ["read", "submit"] + (["organize"] if may_create or user.approved or organizes else [])
 
 
 def issue_token(
-    session: WriteSession, user: User, *, scopes: Sequence[str] | None, creation: str, days: int | None = None
+    session: WriteSession, user: User, *, scopes: Scopes, creation: str, days: int | None = None
 ) -> tuple[Token, str]:
-    """A new token and its text, shown this once; raises Forbidden for scopes that the user may not have."""
+    """A new token and its text, which is not stored; raises Forbidden for scopes that the user may not have."""
     wanted = scopes if scopes is not None else default_scopes(session, user, creation=creation)
     if "admin" in wanted and not user.admin:
         raise Forbidden("Only an administrator may have a token with the scope 'admin'.")
     secret = secrets.token_urlsafe(32)
-    now = clock.steady(session)  # by which it will expire
+    now = clock.steady(session)  # the clock that decides its expiry
     token = Token(
         id=new_id(),
         user_id=user.id,
@@ -53,34 +55,19 @@ def issue_token(
 
 
 def authenticate_token(session: ReadSession, text: str) -> Caller:
-    """Who bears this token; raises Unauthorized."""
+    """The caller that this token identifies; raises Unauthorized."""
     head, _, secret = text.partition(".")
     prefix, _, token_id = head.partition("_")
     token = users.live_token(session, token_id, clock.steady(session)) if prefix == TOKEN_PREFIX and secret else None
     if token is None or not hmac.compare_digest(hash_token_secret(secret), token.secret_hash):
         raise Unauthorized("This token is unknown, expired or revoked.")
-    return Caller(
-        user_id=token.user_id,
-        email=token.email,
-        name=token.name,
-        admin=token.admin,
-        approved=token.approved,
-        scopes=frozenset(token.scopes),
-        token_id=token_id,
-    )
+    scopes = frozenset(token.scopes)
+    return Caller(token.user_id, token.email, token.name, token.admin, token.approved, scopes, token_id)
 
 
-def caller_for_user(user: User, scopes: list[str], token_id: str | None = None) -> Caller:
+def caller_for_user(user: User, scopes: list[str]) -> Caller:
     """A user with the given scopes."""
-    return Caller(
-        user_id=user.id,
-        email=user.email,
-        name=user.name,
-        admin=user.admin,
-        approved=user.approved,
-        scopes=frozenset(scopes),
-        token_id=token_id,
-    )
+    return Caller(user.id, user.email, user.name, user.admin, user.approved, frozenset(scopes))
 
 
 def list_tokens(
@@ -92,12 +79,12 @@ def list_tokens(
 
 
 def revoke_token(session: WriteSession, caller: Caller, token_id: str) -> None:
-    """End a token of the caller's own, any token for an administrator; raises NotFound."""
+    """Revoke one of the caller's own tokens, or any token for an administrator; raises NotFound."""
     token = session.get(Token, token_id)
     if caller.user_id is None:
         raise Unauthorized
     if token is None or (token.user_id != caller.user_id and not caller.has_admin_rights):
         raise NotFound
     if token.id != caller.token_id and caller.scopes == {"read"}:
-        raise InsufficientScope("A token that may only read may revoke itself, no other.")
+        raise InsufficientScope("A token that may only read may revoke itself, but no other token.")
     token.revoked_at = token.revoked_at or clock.now(session)

@@ -1,9 +1,8 @@
-"""Trade e-mail address and password for a token."""
+"""Log in: exchange an e-mail address and a password for a token."""
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
-from app.actions.accounts.issue_token import issue_token
+from app.actions.accounts.issue_token import Scopes, issue_token
 from app.errors import WrongPassword
 from app.store import clock
 from app.store.queries import known_addresses, users
@@ -12,7 +11,7 @@ from app.store.tables import Token, User
 
 
 class LoginAccount(NamedTuple):
-    """What a password is checked against; `known` where this address block logged in to the account before."""
+    """The account to check a password against; `known` if this address block logged in to it before."""
 
     user_id: str
     password_hash: str
@@ -20,7 +19,7 @@ class LoginAccount(NamedTuple):
 
 
 def find_login_account(session: ReadSession, email: str, block: str) -> LoginAccount | None:
-    """The account that somebody tries to log in to; one without a password cannot be."""
+    """The account with this address; None if there is none, or if it has no password."""
     user = users.by_email(session, email)
     if user is None or user.password_hash is None:
         return None
@@ -29,17 +28,12 @@ def find_login_account(session: ReadSession, email: str, block: str) -> LoginAcc
 
 
 def log_in(
-    session: WriteSession,
-    account: LoginAccount,
-    block: str,
-    *,
-    renewed_hash: str | None,
-    scopes: Sequence[str] | None,
-    creation: str,
+    session: WriteSession, account: LoginAccount, block: str, *, renewed_hash: str | None, scopes: Scopes, creation: str
 ) -> tuple[Token, str]:
-    """A token and its text for who gave the right password; the next login from the same block will be let in.
+    """A token and its text, once the password was verified; remembers the address block for rate limits on logins.
 
-    Raises WrongPassword if the account is gone, Forbidden for scopes that the user may not have.
+    `renewed_hash` replaces the stored hash unless the password was changed meanwhile. Raises WrongPassword if the
+    account no longer exists, Forbidden for scopes that the user may not have.
     """
     user = session.get(User, account.user_id, with_for_update={"key_share": True})
     if user is None:

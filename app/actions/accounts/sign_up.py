@@ -12,9 +12,9 @@ from app.text.email_addresses import normalize_email
 def check_sign_up(
     session: ReadSession, caller: Caller, *, email: str, signup: str, admin: bool = False, approved: bool = False
 ) -> None:
-    """Whether such an account may be created; asked before the password is hashed, for that costs much.
+    """Check that such an account may be created, before its password is hashed, which is expensive.
 
-    Raises EmailTaken, SignupClosed, and Forbidden for rights that only administrators give.
+    Raises EmailTaken, SignupClosed, and Forbidden for rights that only administrators can grant.
     """
     if not caller.has_admin_rights:
         if signup != "open":
@@ -28,12 +28,11 @@ def check_sign_up(
 
 
 def require_strong_password(password: str, *, email: str, name: str) -> None:
-    """Refuse a new password that is too easy to guess; raises InvalidRequest."""
+    """Raise InvalidRequest for a new password that is too weak."""
     weak = password_weakness(password, email=email, name=name)
     if weak is not None:
-        raise _invalid_field(
-            "/password", f"The password {weak}.", weak, "Choose another one, of several words for instance."
-        )
+        remedy = "Choose another one, of several words for instance."
+        raise _invalid_field("/password", f"The password {weak}.", weak, remedy)
 
 
 def sign_up(
@@ -55,7 +54,10 @@ def sign_up(
 def create_user(
     session: WriteSession, *, email: str, name: str, password_hash: str | None, admin: bool, approved: bool
 ) -> User:
-    """A new user, whoever asks; raises EmailTaken, InvalidRequest."""
+    """A new user, without a check of rights; administrators are approved users too.
+
+    Raises EmailTaken, InvalidRequest.
+    """
     try:
         address = normalize_email(email)
     except ValueError as fault:

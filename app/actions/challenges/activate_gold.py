@@ -1,4 +1,4 @@
-"""Put gold labels in force: the first version of a phase at once."""
+"""Activate gold labels, the first version of a phase."""
 
 from collections.abc import Mapping, Sequence
 
@@ -17,10 +17,10 @@ from app.store.tables import GoldVersion, Phase
 def activate_gold(
     session: WriteSession, caller: Caller, slug: str, phase_slug: str, number: int
 ) -> tuple[GoldVersion, list[str]]:
-    """The version now in force, and what the organizer should know.
+    """Activate a draft; returns it with remarks for the organizer.
 
-    Raises GoldActive, GoldNotDraft,
-    InvalidGold, and InvalidRecipe when the recipe names labels that are not among the classes.
+    Raises GoldAlreadyActive, GoldNotDraft, InvalidGold, and InvalidRecipe if the recipe names labels that are not among
+    the classes.
     """
     phase, version = load_gold_version(session, caller, slug, phase_slug, number, writes=True)
     if version.status == "active":
@@ -40,50 +40,49 @@ def activate_gold(
 
 
 def _fix_challenge_classes(phase: Phase, version: GoldVersion) -> None:
-    """The first gold in force fixes the classes of the challenge; a draft read before that must keep to them."""
+    """Take the classes of the challenge from its first active gold; later gold must not have others.
+
+    A draft may have been read before other gold fixed the classes: then it takes them over.
+    """
     challenge = phase.challenge
     if challenge.classes is None:
         challenge.classes = version.classes
         return
     known = set(challenge.classes)
-    strange = [label for label in version.classes if label not in known]
-    if strange:
-        raise InvalidGold(
-            f"{pluralize(len(strange), 'label of this gold is', 'labels of this gold are')} not among the classes of the challenge, which earlier gold fixed: "
-            f"{', '.join(map(repr, strange[:5]))}."
-        )
+    unknown = [label for label in version.classes if label not in known]
+    if unknown:
+        count = pluralize(len(unknown), "label of this gold is", "labels of this gold are")
+        labels = ", ".join(map(repr, unknown[:5]))
+        raise InvalidGold(f"{count} not among the classes of the challenge, which earlier gold fixed: {labels}.")
     if not version.classes_declared:
         version.classes = challenge.classes
 
 
 def _require_known_labels(session: WriteSession, phase: Phase, version: GoldVersion) -> None:
-    """The positive label, and the labels that the recipe names, must be among the classes."""
+    """Require that the positive label and the labels that the recipe names are among the classes."""
     positive = phase.challenge.positive_label
     if positive is not None and positive not in version.classes:
         raise InvalidGold(f"The positive label '{positive}' is not among the classes {version.classes[:10]}.")
-    recipe = challenges.active_recipe(session, phase.challenge_id)
-    normalize_recipe(
-        recipe.body, task=phase.challenge.task, positive_label=positive, classes=version.classes, stored=True
-    )
+    body, task = challenges.active_recipe(session, phase.challenge_id).body, phase.challenge.task
+    normalize_recipe(body, task=task, positive_label=positive, classes=version.classes, stored=True)
 
 
 def _remarks(session: WriteSession, phase: Phase, version: GoldVersion, *, first: bool) -> list[str]:
-    """What the organizer should know; `first` gold of the challenge fixed the classes unless they were declared."""
+    """Remarks for the organizer; the `first` gold of a challenge fixed its classes, unless they were declared."""
     remarks = []
     if first and not version.classes_declared:
         remarks.append(
             f"No classes were declared, so the {pluralize(len(version.classes), 'label')} of this gold, sorted, "
-            "are the vocabulary from now on, and everybody may read them once a phase with gold has opened."
+            "are the vocabulary from now on, and everybody can read them once a phase with gold has opened."
         )
     recipe = parse_stored_recipe(phase.challenge, challenges.active_recipe(session, phase.challenge_id))
-    for accessory in GOLD_METADATA_KINDS.values():
-        lacking = [call.text for call in recipe.metrics if accessory.field in call.metric.needs]
-        if lacking and not version.accessories.get(accessory.field):
-            what = accessory.name.replace("-", " ").replace("train ", "training ")
-            remarks.append(f"{', '.join(lacking)} will be null: this gold has no {what}.")
-    remarks += _missing_cost_remarks(
-        version, [call.text for call in recipe.metrics if call.metric.key == "expected_cost"]
-    )
+    for kind in GOLD_METADATA_KINDS.values():
+        lacking = [call.text for call in recipe.metrics if kind.field in call.metric.needs]
+        if lacking and not version.accessories.get(kind.field):
+            name = kind.name.replace("-", " ").replace("train ", "training ")
+            remarks.append(f"{', '.join(lacking)} will be null: this gold has no {name}.")
+    costed = [call.text for call in recipe.metrics if call.metric.key == "expected_cost"]
+    remarks += _missing_cost_remarks(version, costed)
     weights = version.accessories.get("class_weights")
     weightless = [name for name in version.classes if name not in (weights or {})]
     weighted = [call.text for call in recipe.metrics if call.metric.key == "weighted_accuracy"]
@@ -94,23 +93,21 @@ def _remarks(session: WriteSession, phase: Phase, version: GoldVersion, *, first
 
 
 def _missing_cost_remarks(version: GoldVersion, metrics: list[str]) -> list[str]:
-    """A remark where the cost matrix leaves errors without a cost."""
+    """A remark if the cost matrix leaves errors without a cost."""
     costs = version.accessories.get("cost_matrix")
     if not metrics or not costs:
         return []
-    lacking = next(
-        filter(None, (_first_missing_cost(gold, costs.get(gold, {}), version.classes) for gold in version.classes)),
-        None,
-    )
-    if lacking is None:
-        return []
-    return [
-        f"{', '.join(metrics)} will be null: the cost matrix does not say what some errors cost, such as {lacking}."
-    ]
+    classes = version.classes
+    lacking = next(filter(None, (_first_missing_cost(label, costs.get(label, {}), classes) for label in classes)), None)
+    reason = f"the cost matrix does not say what some errors cost, such as {lacking}"
+    return [] if lacking is None else [f"{', '.join(metrics)} will be null: {reason}."]
 
 
 def _first_missing_cost(gold: str, row: Mapping[str, float], classes: Sequence[str]) -> str | None:
-    """An error on this class that its row gives no cost; a row of full length, which names classes only, has them all."""
+    """An error on this class without a cost in its row, if any.
+
+    A row of full length has them all, as it names only classes.
+    """
     if len(row) - (gold in row) >= len(classes) - 1:
         return None
     return next((f"{gold} taken for {label}" for label in classes if label != gold and label not in row), None)

@@ -1,11 +1,11 @@
-"""Check a recipe, and put a new version of it in force."""
+"""Check a recipe, and activate a new version of it."""
 
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from app.actions.access import Caller, load_visible_challenge, require_organizer
+from app.actions.access import Caller, load_organized_challenge, load_visible_challenge
 from app.errors import RecipeInUse
 from app.scoring.declaration.recipe import ScoringRecipe, parse_recipe
 from app.scoring.declaration.task import TaskKind
@@ -16,59 +16,59 @@ from app.store.tables import Challenge, Recipe
 RECIPE_DEFAULTS: dict[str, Any] = {"tie_breakers": [], "options": {}, "selection": "best", "disclosure": {"digits": 6}}
 
 
-def normalize_recipe(
-    recipe: Mapping[str, Any],
-    *,
-    task: str,
-    positive_label: str | None,
-    classes: Sequence[str] | None,
-    stored: bool = False,
-) -> tuple[dict[str, Any], ScoringRecipe]:
-    """The recipe as stored, defaults filled in and metrics by canonical strings, and as scoring reads it.
+NormalizedRecipe = tuple[dict[str, Any], ScoringRecipe]
+Classes = Sequence[str] | None
 
-    Raises InvalidRecipe with every fault.
+
+def normalize_recipe(
+    recipe: Mapping[str, Any], *, task: str, positive_label: str | None, classes: Classes, stored: bool = False
+) -> NormalizedRecipe:
+    """The recipe in its stored form, with defaults and canonical metric strings, and in the form that scoring uses.
+
+    Raises InvalidRecipe with all faults.
     """
     body = RECIPE_DEFAULTS | dict(recipe)
     scoring = parse_recipe(body, cast("TaskKind", task), positive_label=positive_label, classes=classes, stored=stored)
     body["primary"] = _canonical_metric(body["primary"], scoring.primary)
     body["tie_breakers"] = list(scoring.tie_breakers)
     pairs = zip(body.get("metrics") or [], scoring.listed, strict=True)
-    body["metrics"] = [_canonical_metric(asked, call.text) for asked, call in pairs] or [
-        call.text for call in scoring.metrics
-    ]
+    listed = [_canonical_metric(metric, call.text) for metric, call in pairs]
+    body["metrics"] = listed or [call.text for call in scoring.metrics]
     return body, scoring
 
 
-def _canonical_metric(asked: Any, text: str) -> Any:
-    """A metric as it is kept: by its canonical string, which the scores are keyed by, unless it has a name to show."""
-    return asked if isinstance(asked, Mapping) and asked.get("name") else text
+def _canonical_metric(metric: Any, text: str) -> Any:
+    """The stored form of a metric: its canonical string, the key of its scores, unless it has a display name."""
+    return metric if isinstance(metric, Mapping) and metric.get("name") else text
 
 
 def recipe_fingerprint(recipe: ScoringRecipe) -> str:
-    """What two recipes share when they compute the same values: the metrics with all their options."""
+    """A hash that is equal for recipes that compute the same values: of the metrics with all their options."""
     parts = sorted(f"{call.text} {sorted({**call.params, **call.options}.items())}" for call in recipe.metrics)
     decision = json.dumps(recipe.decision, sort_keys=True)
     return hashlib.sha256("\n".join([*parts, decision]).encode()).hexdigest()
 
 
 def equivalent_recipe_ids(session: ReadSession, recipe: Recipe) -> list[str]:
-    """Ids of the recipes that compute what this one does: their scores stand for each other."""
-    every = challenges.recipes_of(session, recipe.challenge_id)
-    return [row.id for row in every if row.fingerprint == recipe.fingerprint]
+    """Ids of the recipes that compute the same values as this one, so that their scores can replace each other."""
+    rows = challenges.recipes_of(session, recipe.challenge_id)
+    return [row.id for row in rows if row.fingerprint == recipe.fingerprint]
 
 
 def parse_stored_recipe(challenge: Challenge, recipe: Recipe) -> ScoringRecipe:
-    """A stored recipe as scoring reads it."""
-    rules: dict[str, Any] = {
-        "task": challenge.task,
-        "positive_label": challenge.positive_label,
-        "classes": challenge.classes,
-    }
-    return normalize_recipe(recipe.body, **rules, stored=True)[1]
+    """A stored recipe in the form that scoring uses."""
+    return _normalize_for(challenge, recipe.body, challenge.classes, stored=True)[1]
+
+
+def _normalize_for(
+    challenge: Challenge, recipe: Mapping[str, Any], classes: Classes, *, stored: bool = False
+) -> NormalizedRecipe:
+    task, positive_label = challenge.task, challenge.positive_label
+    return normalize_recipe(recipe, task=task, positive_label=positive_label, classes=classes, stored=stored)
 
 
 def read_recipe(session: ReadSession, caller: Caller, slug: str) -> tuple[Challenge, Recipe]:
-    """The recipe in force."""
+    """The active recipe."""
     challenge = load_visible_challenge(session, caller, slug)
     return challenge, challenges.active_recipe(session, challenge.id)
 
@@ -76,27 +76,22 @@ def read_recipe(session: ReadSession, caller: Caller, slug: str) -> tuple[Challe
 def change_recipe(
     session: WriteSession, caller: Caller, slug: str, body: Mapping[str, Any]
 ) -> tuple[Challenge, Recipe]:
-    """A new version in force at once; raises RecipeInUse when submissions exist and other values would be computed."""
-    challenge = load_visible_challenge(session, caller, slug)
-    require_organizer(session, caller, challenge)
+    """Activate a new version; raises RecipeInUse if submissions exist and the recipe would compute other values."""
+    challenge = load_organized_challenge(session, caller, slug)
     before = challenges.active_recipe(session, challenge.id)
-    stored, scoring = normalize_recipe(
-        body, task=challenge.task, positive_label=challenge.positive_label, classes=challenge.classes
-    )
+    stored, scoring = _normalize_for(challenge, body, challenge.classes)
     for phase in challenges.phases_of(session, challenge.id):
         active = gold.active(session, phase.id)
         if active is not None:
-            normalize_recipe(body, task=challenge.task, positive_label=challenge.positive_label, classes=active.classes)
+            _normalize_for(challenge, body, active.classes)  # raises if the recipe names labels that this gold lacks
     if stored == before.body:
         return challenge, before
-    mark = recipe_fingerprint(scoring)
     if challenges.has_submissions(session, challenge.id):
         _require_equivalent(parse_stored_recipe(challenge, before), scoring)
     before.status = "retired"
     session.flush()
-    after = Recipe(
-        challenge_id=challenge.id, version=before.version + 1, status="active", body=stored, fingerprint=mark
-    )
+    after = Recipe(challenge_id=challenge.id, version=before.version + 1, status="active", body=stored)
+    after.fingerprint = recipe_fingerprint(scoring)
     session.add(after)
     session.flush()
     return challenge, after

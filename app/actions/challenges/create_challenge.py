@@ -20,23 +20,18 @@ from app.store.session import ReadSession, WriteSession
 from app.store.tables import Challenge, Organizer, Phase, Recipe
 from app.store.types import format_timestamp
 
+Fields = Mapping[str, Any]
+Plans = Sequence[Fields]
 FieldFaults = list[dict[str, str]]
-EMPTY_SLUG_DETAIL = "an address is made of the name, so it needs at least one of a-z, 0-9"
+EMPTY_SLUG_DETAIL = "the address is derived from the name, which needs at least one of a-z, 0-9"
 
 
 def create_challenge(
-    session: WriteSession,
-    caller: Caller,
-    *,
-    creation: str,
-    fields: Mapping[str, Any],
-    recipe: Mapping[str, Any],
-    phases: Sequence[Mapping[str, Any]],
-    draft: bool,
+    session: WriteSession, caller: Caller, *, creation: str, fields: Fields, recipe: Fields, phases: Plans, draft: bool
 ) -> tuple[Challenge, list[str]]:
     """A new challenge owned by the caller, and warnings about its rules.
 
-    Raises Forbidden, SlugTaken, and InvalidRequest or InvalidRecipe with every fault at once.
+    Raises Forbidden, SlugTaken, and InvalidRequest or InvalidRecipe with all faults.
     """
     user_id = require_can_create_challenge(caller, creation)
     planned = list(phases) or [{"name": "main"}]
@@ -48,17 +43,14 @@ def create_challenge(
     session.add(challenge)
     session.flush()
     session.add(Organizer(challenge_id=challenge.id, user_id=user_id, role="owner"))
-    session.add(
-        Recipe(
-            challenge_id=challenge.id, version=1, status="active", body=body, fingerprint=recipe_fingerprint(scoring)
-        )
-    )
-    made = [add_phase(session, challenge, plan, now) for plan in planned]
-    return challenge, rule_warnings(session, scoring, made)
+    fingerprint = recipe_fingerprint(scoring)
+    session.add(Recipe(challenge_id=challenge.id, version=1, status="active", body=body, fingerprint=fingerprint))
+    created = [add_phase(session, challenge, plan, now) for plan in planned]
+    return challenge, rule_warnings(session, scoring, created)
 
 
-def add_phase(session: WriteSession, challenge: Challenge, plan: Mapping[str, Any], now: datetime) -> Phase:
-    """A phase at the end of the challenge; raises PhaseNameTaken and InvalidRequest."""
+def add_phase(session: WriteSession, challenge: Challenge, plan: Fields, now: datetime) -> Phase:
+    """Add a phase after the others of the challenge; raises PhaseNameTaken and InvalidRequest."""
     slug = require_slug(plan["name"])
     if challenges.phase_by_slug(session, challenge.id, slug) is not None:
         raise PhaseNameTaken(f"A phase '{slug}' exists already in this challenge.")
@@ -110,7 +102,7 @@ def _summarize_faults(faults: FieldFaults) -> str:
 
 
 def require_slug(name: str) -> str:
-    """The part of the address that a phase's name gives; raises InvalidRequest when nothing is left of it."""
+    """The slug derived from the name of a phase; raises InvalidRequest if it is empty."""
     slug = _slugify(name)
     _raise_if_any([] if slug else [{"pointer": "/name", "detail": EMPTY_SLUG_DETAIL}])
     return slug
@@ -122,27 +114,24 @@ def _slugify(name: str) -> str:
 
 
 def rule_warnings(session: ReadSession, recipe: ScoringRecipe, phases: Sequence[Phase]) -> list[str]:
-    """What an organizer should know about these rules before the first submission."""
-    found = [
-        f"Phase '{phase.slug}' has no quota: anybody may submit without end, and probe the gold labels by doing so."
+    """Warnings about these rules, for the organizer to read before the first submission."""
+    warnings = [
+        f"Phase '{phase.slug}' has no quota: anybody can submit without limit, and so probe the gold labels."
         for phase in phases
         if not phase.quota
     ]
-    alarms = (
-        (one.phase, inference_warning(one.bound))
-        for one in compute_inference_bounds(session, recipe, phases, organizer=True)
-    )
-    found += [f"Phase '{slug}' {said}" for slug, said in alarms if said is not None]
-    found += [
-        f"Phase '{phase.name}' shows its participants curves; with their own scores they can read the gold labels off them."
-        for phase in phases
-        if "curves" in phase.reports
-    ]
-    return found
+    for item in compute_inference_bounds(session, recipe, phases, organizer=True):
+        warning = inference_warning(item.bound)
+        warnings += [] if warning is None else [f"Phase '{item.phase}' {warning}"]
+    for phase in phases:
+        if "curves" in phase.reports:
+            reason = "with their own scores they can infer the gold labels from them"
+            warnings.append(f"Phase '{phase.name}' shows its participants curves; {reason}.")
+    return warnings
 
 
 def timezone_faults(name: str) -> list[dict[str, str]]:
-    """What is wrong with the name of a time zone, as faults of a request."""
+    """The fault of the name of a time zone, as a list of field faults; empty if it is valid."""
     try:
         ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
@@ -151,58 +140,55 @@ def timezone_faults(name: str) -> list[dict[str, str]]:
 
 
 def require_can_create_challenge(caller: Caller, creation: str) -> str:
-    """The caller's user id; raises Forbidden unless the site lets them create challenges."""
+    """The caller's user id; raises Forbidden unless the settings let them create challenges."""
     user_id = require_scope(caller, "organize")
-    allowed = (
-        caller.has_admin_rights or creation == "any" or (creation == "approved" and (caller.approved or caller.admin))
-    )
-    if not allowed:
-        who = "administrators" if creation == "admin" else "approved users"
-        require_administrator(
-            caller,
-            f"On this site only {who} may create challenges.",
-            remedy="Ask the administrator to create it and to name you as its organizer.",
-        )
+    approved = creation == "approved" and (caller.approved or caller.admin)
+    if not (caller.has_admin_rights or creation == "any" or approved):
+        group = "administrators" if creation == "admin" else "approved users"
+        remedy = "Ask the administrator to create it and to name you as its organizer."
+        require_administrator(caller, f"On this site only {group} may create challenges.", remedy=remedy)
     return user_id
 
 
 def _validate_challenge(
-    fields: Mapping[str, Any], recipe: Mapping[str, Any], phases: Sequence[Mapping[str, Any]], now: datetime
+    fields: Fields, recipe: Fields, phases: Plans, now: datetime
 ) -> tuple[dict[str, Any], ScoringRecipe]:
-    """The recipe, stored and read, of a description without fault; raises InvalidRequest or InvalidRecipe with all."""
+    """The recipe in both forms, if the whole description is valid.
+
+    Raises InvalidRequest or InvalidRecipe with all faults.
+    """
     faults = [*_field_faults(fields), *_phase_faults(phases, now)]
     try:
-        found = normalize_recipe(
-            recipe, task=fields["task"], positive_label=fields["positive_label"], classes=fields["classes"]
-        )
+        rules = {name: fields[name] for name in ("task", "positive_label", "classes")}
+        normalized = normalize_recipe(recipe, **rules)
     except InvalidRecipe as bad:
         own = [{**fault, "pointer": "/recipe" + fault["pointer"]} for fault in bad.extra["errors"]]
         if not faults:
             raise InvalidRecipe(bad.detail, errors=own) from bad
-        # a lack that concerns the fields was named there already
+        # a fault of the recipe as a whole concerns the fields, whose faults are listed already
         faults += [fault for fault in own if fault["pointer"] != "/recipe"]
         raise InvalidRequest(_summarize_faults(faults), errors=faults) from bad
     _raise_if_any(faults)
-    return found
+    return normalized
 
 
-def _phase_faults(phases: Sequence[Mapping[str, Any]], now: datetime) -> FieldFaults:
+def _phase_faults(phases: Plans, now: datetime) -> FieldFaults:
     faults: FieldFaults = []
-    seen: set[str] = set()
+    slugs: set[str] = set()
     for number, plan in enumerate(phases):
         own = _window_faults(plan.get("opens_at") or now, plan.get("closes_at"))
         slug = _slugify(plan["name"])
         if not slug:
             own.append({"pointer": "/name", "detail": EMPTY_SLUG_DETAIL})
-        elif slug in seen:
+        elif slug in slugs:
             own.append({"pointer": "/name", "detail": f"another phase has the address '{slug}' already"})
-        seen.add(slug)
+        slugs.add(slug)
         faults += [{**fault, "pointer": f"/phases/{number}{fault['pointer']}"} for fault in own]
     return faults
 
 
-def _field_faults(fields: Mapping[str, Any]) -> FieldFaults:
-    """What is wrong with what the fields say together."""
+def _field_faults(fields: Fields) -> FieldFaults:
+    """Faults of fields that contradict each other."""
     faults: FieldFaults = []
     task, classes, positive = fields["task"], fields["classes"], fields["positive_label"]
     if task == "binary" and not positive:

@@ -1,4 +1,4 @@
-"""Bound how much of its gold a phase gives away by the scores that participants are shown; no label is looked at."""
+"""Upper bounds on the gold labels that participants can infer from the scores they see; computed without the labels."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -10,36 +10,34 @@ from app.actions.challenges.change_recipe import parse_stored_recipe
 from app.actions.submissions.check_quota import quota_day
 from app.scoring.declaration.granularity import GoldSize
 from app.scoring.declaration.recipe import ScoringRecipe
-from app.scoring.disclosure.inference_bound import (
-    MIN_RIVALS,
-    BoardVisibility,
-    DisclosureRules,
-    InferenceBound,
-    compute_inference_bound,
-)
+from app.scoring.disclosure import inference_bound
+from app.scoring.disclosure.inference_bound import BoardVisibility, DisclosureRules
 from app.store import clock
 from app.store.queries import challenges, gold, submissions, teams
 from app.store.session import ReadSession
 from app.store.tables import Challenge, GoldVersion, Phase, Recipe
 
-PARTITION_ACCESSORIES = ("folds", "groups")
+PARTITION_FIELDS = ("folds", "groups")
 
 
 @dataclass(frozen=True, slots=True)
 class PhaseInferenceBound:
-    """The bound of one phase, and the split that it speaks of; None while the reader does not see the gold's ids."""
+    """The bound of one phase, and the split that it applies to.
+
+    None while the reader cannot see the ids of the gold.
+    """
 
     phase: str
     split: str | None
-    bound: InferenceBound
+    bound: inference_bound.InferenceBound
 
 
 def read_inference_bounds(
     session: ReadSession, caller: Caller, challenge: Challenge, recipe: Recipe
 ) -> list[PhaseInferenceBound]:
-    """The bounds of all phases, as far as this reader knows the gold.
+    """The bounds of all phases, computed from what this reader knows about the gold.
 
-    Participants count with all ids that they are to predict: which of these are public is for organizers.
+    For participants, the size of the gold is all ids to predict: only organizers know which of these are public.
     """
     phases = challenges.phases_of(session, challenge.id)
     organizer = is_organizer(session, caller, challenge)
@@ -47,18 +45,17 @@ def read_inference_bounds(
 
 
 def read_inference_bound(session: ReadSession, caller: Caller, slug: str, phase_slug: str) -> PhaseInferenceBound:
-    """The bound of one phase, as far as this reader knows its gold; raises NotFound."""
+    """The bound of one phase, computed from what this reader knows about its gold; raises NotFound."""
     phase = load_visible_phase(session, caller, slug, phase_slug)
     recipe = parse_stored_recipe(phase.challenge, challenges.active_recipe(session, phase.challenge_id))
-    return compute_inference_bounds(session, recipe, [phase], organizer=is_organizer(session, caller, phase.challenge))[
-        0
-    ]
+    organizer = is_organizer(session, caller, phase.challenge)
+    return compute_inference_bounds(session, recipe, [phase], organizer=organizer)[0]
 
 
 def compute_inference_bounds(
     session: ReadSession, recipe: ScoringRecipe, phases: Sequence[Phase], *, organizer: bool
 ) -> list[PhaseInferenceBound]:
-    """The bounds of these phases of one challenge, as an organizer or as a participant knows them."""
+    """The bounds of these phases of one challenge, for an organizer or for participants."""
     if not phases:
         return []
     rules = _challenge_rules(session, phases[0].challenge)
@@ -66,11 +63,11 @@ def compute_inference_bounds(
 
 
 def _challenge_rules(session: ReadSession, challenge: Challenge) -> DisclosureRules:
-    """What holds for all phases of a challenge."""
+    """The rules that all phases of a challenge share."""
     rows = teams.count_teams(session, challenge.id)
-    rows += submissions.count_baseline_entries(session, challenge.id)  # each has a row of its own
-    rivals = MIN_RIVALS
-    while rivals < rows:  # doubled, as how many there are may be for organizers to know
+    rows += submissions.count_baseline_entries(session, challenge.id)  # each has its own row on the board
+    rivals = inference_bound.MIN_RIVALS
+    while rivals < rows:  # rounded up to a power of two times the minimum, as the exact number may be confidential
         rivals *= 2
     return DisclosureRules(
         submissions=None,
@@ -94,15 +91,14 @@ def _phase_bound(
         submissions=max_submissions_per_team(phase),
         board=cast("BoardVisibility", phase.leaderboard),
         reports=tuple(phase.reports),
-        has_partitions=version is not None and any(version.accessories.get(name) for name in PARTITION_ACCESSORIES),
+        has_partitions=version is not None and any(version.accessories.get(name) for name in PARTITION_FIELDS),
     )
     if version is None:
-        return PhaseInferenceBound(phase.slug, None, compute_inference_bound(recipe, rules))
+        return PhaseInferenceBound(phase.slug, None, inference_bound.compute_inference_bound(recipe, rules))
     sizes = _gold_sizes(phase, version, organizer=organizer)
     split = "public" if version.has_splits else "all"
-    return PhaseInferenceBound(
-        phase.slug, split, compute_inference_bound(recipe, rules, sizes, weighted=bool(version.weighted))
-    )
+    bound = inference_bound.compute_inference_bound(recipe, rules, sizes, weighted=bool(version.weighted))
+    return PhaseInferenceBound(phase.slug, split, bound)
 
 
 def _gold_sizes(phase: Phase, version: GoldVersion, *, organizer: bool) -> GoldSize:
@@ -112,12 +108,12 @@ def _gold_sizes(phase: Phase, version: GoldVersion, *, organizer: bool) -> GoldS
 
 
 def max_submissions_per_team(phase: Phase) -> int | None:
-    """How many submissions a team can have scored in the window of a phase by its quota; None where nothing ends them."""
+    """Submissions that the quota of a phase allows a team in its window; None if their number is unlimited."""
     limits: dict[str, Any] = phase.quota
-    found = [limits["total"]] if limits.get("total") else []
+    bounds = [limits["total"]] if limits.get("total") else []
     if limits.get("per_day") and phase.closes_at is not None:
         first, _ = quota_day(phase.challenge.timezone, phase.opens_at)
         _, end = quota_day(phase.challenge.timezone, phase.closes_at - timedelta(microseconds=1))
         days = (end.date() - date.fromisoformat(first)).days
-        found.append(limits["per_day"] * days)
-    return min(found, default=None)
+        bounds.append(limits["per_day"] * days)
+    return min(bounds, default=None)

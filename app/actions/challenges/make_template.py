@@ -1,7 +1,7 @@
-"""Make the file that a participant fills in: ids sorted by code point, no labels, no split."""
+"""Build the file that a participant fills in: ids sorted by code point, without labels and splits."""
 
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 from app.actions.access import Caller, is_organizer, load_visible_phase
 from app.actions.scoring_tasks.scoring_request import GoldReference, gold_reference, send_scoring_request
@@ -11,6 +11,7 @@ from app.scoring.declaration.metric import SCORES
 from app.scoring.declaration.recipe import parse_recipe
 from app.scoring.declaration.task import TaskKind
 from app.scoring_processes import ScoringProcesses
+from app.scoring_processes.messages import Refusal, WriteTemplate
 from app.store import clock
 from app.store.queries import challenges, gold
 from app.store.session import Database, ReadSession
@@ -20,41 +21,38 @@ from app.store.types import format_timestamp
 def template_source(
     session: ReadSession, caller: Caller, slug: str, phase_slug: str
 ) -> tuple[GoldReference, bool, bool]:
-    """The gold whose ids the template lists, whether a metric of the recipe needs scores, and whether an organizer asks.
+    """The gold whose ids the template lists, whether a metric needs scores, and whether the caller is an organizer.
 
-    Raises NoGold, and NoOpenPhase for who does not organize the challenge, until the phase opens.
+    Raises NoGold, and NoOpenPhase until the phase opens, unless the caller organizes the challenge.
     """
     phase = load_visible_phase(session, caller, slug, phase_slug)
     organizer = is_organizer(session, caller, phase.challenge)
     if clock.now(session) < phase.opens_at and not organizer:
         opens_at = format_timestamp(phase.opens_at)
-        raise NoOpenPhase(
-            f"The phase '{phase.slug}' opens at {opens_at}; until then its ids are for the organizers alone.",
-            remedy="Ask again once it has opened.",
-            opens_at=opens_at,
-        )
+        detail = f"The phase '{phase.slug}' opens at {opens_at}; until then only organizers may see its ids."
+        raise NoOpenPhase(detail, remedy="Try again once it has opened.", opens_at=opens_at)
     version = gold.active(session, phase.id)
     if version is None:
         raise NoGold
     recipe = challenges.active_recipe(session, phase.challenge_id)
     challenge = phase.challenge
-    rules: dict[str, Any] = {"positive_label": challenge.positive_label, "classes": version.classes}
-    metrics = parse_recipe(recipe.body, cast("TaskKind", challenge.task), **rules, stored=True).metrics
-    return gold_reference(version, challenge), any(SCORES in call.metric.needs for call in metrics), organizer
+    task, positive = cast("TaskKind", challenge.task), challenge.positive_label
+    parsed = parse_recipe(recipe.body, task, positive_label=positive, classes=version.classes, stored=True)
+    return gold_reference(version, challenge), any(SCORES in call.metric.needs for call in parsed.metrics), organizer
 
 
 def make_template(
     db: Database,
     files: FileStore,
-    children: ScoringProcesses,
+    processes: ScoringProcesses,
     gold: GoldReference,
     *,
     format_name: str,
     scores: bool,
     target: Path,
 ) -> None:
-    """Have a child write the template to `target`; raises BadRequest where it cannot be made."""
-    request = {"kind": "template", "format": format_name, "scores": scores, "target": str(target)}
-    answer = send_scoring_request(db, files, children, gold, request)
-    if not answer["valid"]:
-        raise BadRequest(answer["detail"], remedy=answer["remedy"])
+    """Have a scoring process write the template to `target`; raises BadRequest if the format cannot hold it."""
+    request = WriteTemplate(gold.source, format_name, scores, target)
+    reply = send_scoring_request(db, files, processes, gold, request)
+    if isinstance(reply, Refusal):
+        raise BadRequest(reply.detail, remedy=reply.remedy)

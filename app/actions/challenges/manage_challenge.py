@@ -1,16 +1,10 @@
-"""Read, edit and delete challenges, and manage who organizes them."""
+"""List, edit and delete challenges, and manage their organizers."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from app.actions.access import (
-    Caller,
-    can_organize,
-    can_read_or_submit,
-    load_visible_challenge,
-    require_organizer,
-    require_owner,
-)
+from app.actions import access
+from app.actions.access import Caller, load_organized_challenge, load_visible_challenge, require_owner
 from app.actions.challenges.create_challenge import timezone_faults
 from app.errors import ChallengeNotDraft, InvalidRequest, LastOwner, NotFound
 from app.store.queries import challenges, gold, paging, submissions, tasks, users
@@ -22,15 +16,14 @@ def list_challenges(
     session: ReadSession, caller: Caller, *, limit: int, cursor: str | None
 ) -> tuple[list[Challenge], str | None]:
     """The challenges that the caller may see, newest first."""
-    mine = {"organizes": can_organize(caller), "joins": can_read_or_submit(caller)}
-    query = challenges.visible_to(caller.user_id, admin=caller.has_admin_rights, **mine)
+    roles = {"organizes": access.can_organize(caller), "joins": access.can_read_or_submit(caller)}
+    query = challenges.visible_to(caller.user_id, admin=caller.has_admin_rights, **roles)
     return paging.page(session, query, Challenge, limit=limit, cursor=cursor)
 
 
 def edit_challenge(session: WriteSession, caller: Caller, slug: str, changes: Mapping[str, Any]) -> Challenge:
     """Change title, description, visibility, registration or time zone, or publish a draft."""
-    challenge = load_visible_challenge(session, caller, slug)
-    require_organizer(session, caller, challenge)
+    challenge = load_organized_challenge(session, caller, slug)
     faults = timezone_faults(changes.get("timezone", challenge.timezone))
     if faults:
         raise InvalidRequest(f"timezone {faults[0]['detail']}.", errors=faults)
@@ -45,16 +38,17 @@ def edit_challenge(session: WriteSession, caller: Caller, slug: str, changes: Ma
 
 def _publish(challenge: Challenge, *, draft: bool) -> None:
     if draft and challenge.status == "published":
-        raise InvalidRequest(
-            "A published challenge does not become a draft again.",
-            remedy="Set visibility to 'private' to hide it.",
-            errors=[{"pointer": "/draft", "detail": "the challenge is published already"}],
-        )
+        errors = [{"pointer": "/draft", "detail": "the challenge is published already"}]
+        remedy = "Set visibility to 'private' to hide it."
+        raise InvalidRequest("A published challenge cannot become a draft again.", remedy=remedy, errors=errors)
     challenge.status = "draft" if draft else "published"
 
 
 def delete_challenge(session: WriteSession, caller: Caller, slug: str) -> list[str]:
-    """Delete a draft; gives the keys of its files; raises NotDraft."""
+    """Delete a draft and return the keys of its files, which the caller deletes; raises ChallengeNotDraft.
+
+    Tasks are locked first, in the order that workers lock them: a task before its submission.
+    """
     challenge = load_visible_challenge(session, caller, slug)
     require_owner(session, caller, challenge)
     if challenge.status != "draft":
@@ -70,14 +64,12 @@ def delete_challenge(session: WriteSession, caller: Caller, slug: str) -> list[s
 
 
 def list_organizers(session: ReadSession, caller: Caller, slug: str) -> list[Organizer]:
-    """Who organizes the challenge; for its organizers."""
-    challenge = load_visible_challenge(session, caller, slug)
-    require_organizer(session, caller, challenge, writes=False)
-    return challenges.organizers_of(session, challenge.id)
+    """The organizers of the challenge; for its organizers."""
+    return challenges.organizers_of(session, load_organized_challenge(session, caller, slug, writes=False).id)
 
 
 def set_organizer_role(session: WriteSession, caller: Caller, slug: str, *, email: str, role: str) -> Organizer:
-    """Give a user a role, or another role; raises NotFound for an unknown address, LastOwner."""
+    """Give a user a role or change it; raises NotFound for an unknown address, LastOwner."""
     challenge = load_visible_challenge(session, caller, slug)
     require_owner(session, caller, challenge)
     user = users.by_email(session, email)
@@ -95,7 +87,7 @@ def set_organizer_role(session: WriteSession, caller: Caller, slug: str, *, emai
 
 
 def remove_organizer(session: WriteSession, caller: Caller, slug: str, email: str) -> None:
-    """Take a user's role away; raises NotFound, LastOwner."""
+    """Remove the role of a user; raises NotFound, LastOwner."""
     challenge = load_visible_challenge(session, caller, slug)
     require_owner(session, caller, challenge)
     user = users.by_email(session, email)

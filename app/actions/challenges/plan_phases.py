@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from app.actions.access import Caller, is_organizer, load_visible_challenge, load_visible_phase, require_organizer
+from app.actions import access
 from app.actions.challenges.create_challenge import add_phase, require_valid_window
 from app.store import clock
 from app.store.queries import challenges, gold
@@ -11,22 +11,24 @@ from app.store.session import ReadSession, WriteSession
 from app.store.tables import Challenge, Phase
 
 
-def list_phases(session: ReadSession, caller: Caller, slug: str) -> list[Phase]:
-    """All phases in their order."""
-    return challenges.phases_of(session, load_visible_challenge(session, caller, slug).id)
+def list_phases(session: ReadSession, caller: access.Caller, slug: str) -> list[Phase]:
+    """All phases in order."""
+    return challenges.phases_of(session, access.load_visible_challenge(session, caller, slug).id)
 
 
-def create_phase(session: WriteSession, caller: Caller, slug: str, plan: Mapping[str, Any]) -> Phase:
-    """A phase at the end."""
-    challenge = load_visible_challenge(session, caller, slug)
-    require_organizer(session, caller, challenge)
-    return add_phase(session, challenge, plan, clock.now(session))
+def create_phase(session: WriteSession, caller: access.Caller, slug: str, plan: Mapping[str, Any]) -> Phase:
+    """Add a phase after the others."""
+    return add_phase(session, access.load_organized_challenge(session, caller, slug), plan, clock.now(session))
 
 
-def edit_phase(session: WriteSession, caller: Caller, slug: str, phase_slug: str, changes: Mapping[str, Any]) -> Phase:
-    """Change the window, quota, visibility, reports or anonymity; the name, and so the address, stays."""
-    phase = load_visible_phase(session, caller, slug, phase_slug)
-    require_organizer(session, caller, phase.challenge)
+def edit_phase(
+    session: WriteSession, caller: access.Caller, slug: str, phase_slug: str, changes: Mapping[str, Any]
+) -> Phase:
+    """Change the window, quota, visibility, reports or anonymity.
+
+    The name cannot change, as the address contains it.
+    """
+    phase = access.load_organized_phase(session, caller, slug, phase_slug)
     for name, value in changes.items():
         setattr(phase, name, clock.now(session) if name == "opens_at" and value is None else value)
     require_valid_window(phase.opens_at, phase.closes_at)
@@ -35,33 +37,27 @@ def edit_phase(session: WriteSession, caller: Caller, slug: str, phase_slug: str
 
 
 def is_open_now(session: ReadSession, phase: Phase) -> bool:
-    """Whether submissions are admitted at this moment."""
+    """Whether the phase accepts submissions now."""
     return challenges.is_open(phase, clock.now(session))
 
 
-def visible_phase_classes(session: ReadSession, caller: Caller, phase: Phase) -> list[str] | None:
+def visible_phase_classes(session: ReadSession, caller: access.Caller, phase: Phase) -> list[str] | None:
     """The classes of a phase: those of its active gold, else those of the challenge.
 
-    Classes that nobody declared are labels of the gold: until the phase opens, they are for organizers.
+    Undeclared classes are labels of the gold. Until the phase opens, only organizers see them.
     """
     active = gold.active(session, phase.id)
     if active is None:
         return visible_challenge_classes(session, caller, phase.challenge)
-    opened = phase.opens_at <= clock.now(session)
-    shown = (
-        opened
-        or not gold.has_inferred_classes(session, phase.challenge_id)
-        or is_organizer(session, caller, phase.challenge)
-    )
-    return active.classes if shown else None
+    public = phase.opens_at <= clock.now(session) or not gold.has_inferred_classes(session, phase.challenge_id)
+    return active.classes if public or access.is_organizer(session, caller, phase.challenge) else None
 
 
-def visible_challenge_classes(session: ReadSession, caller: Caller, challenge: Challenge) -> list[str] | None:
-    """The classes of a challenge; those that its gold named are for organizers until a phase with gold has opened."""
-    shown = (
-        challenge.classes is None
-        or not gold.has_inferred_classes(session, challenge.id)
-        or gold.has_opened(session, challenge.id, clock.now(session))
-        or is_organizer(session, caller, challenge)
-    )
-    return challenge.classes if shown else None
+def visible_challenge_classes(session: ReadSession, caller: access.Caller, challenge: Challenge) -> list[str] | None:
+    """The classes of a challenge.
+
+    Only organizers see those that its gold determined, until a phase with gold has opened.
+    """
+    declared = challenge.classes is None or not gold.has_inferred_classes(session, challenge.id)
+    public = declared or gold.has_opened(session, challenge.id, clock.now(session))
+    return challenge.classes if public or access.is_organizer(session, caller, challenge) else None

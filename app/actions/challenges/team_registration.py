@@ -1,6 +1,6 @@
-"""Register for a challenge by founding a team, and decide on registrations."""
+"""Register a new team for a challenge, and decide on registrations."""
 
-from app.actions.access import Caller, is_organizer, load_visible_challenge, require_organizer, require_scope
+from app.actions.access import Caller, is_organizer, load_organized_challenge, load_visible_challenge, require_scope
 from app.actions.submissions.cancel_submission import cancel_member_submissions
 from app.errors import AlreadyRegistered, Forbidden, InvalidRequest, NotFound, TeamNameTaken
 from app.store import locks
@@ -9,7 +9,7 @@ from app.store.session import ReadSession, WriteSession
 from app.store.tables import Challenge, Registration, Team
 from app.text.confusable_names import is_reserved, look_key, name_key, script_problem
 
-MAX_NAME_KEY_LENGTH = 200  # one letter of a name may stand for many, written out
+MAX_NAME_KEY_LENGTH = 200  # normalization may turn one character of a name into many
 MAX_LOOK_KEY_LENGTH = 400
 
 
@@ -23,13 +23,8 @@ def register_team(session: WriteSession, caller: Caller, slug: str, name: str) -
     if challenge.registration == "invitation":
         raise Forbidden("This challenge admits invited teams only.", remedy="Ask the organizers for an invitation.")
     team = add_team(session, challenge, name, reserved=is_organizer(session, caller, challenge))
-    registration = Registration(
-        challenge_id=challenge.id,
-        user_id=user_id,
-        team_id=team.id,
-        team=team,
-        status="pending" if challenge.registration == "approval" else "approved",
-    )
+    registration = Registration(challenge_id=challenge.id, user_id=user_id, team_id=team.id, team=team)
+    registration.status = "pending" if challenge.registration == "approval" else "approved"
     session.add(registration)
     session.flush()
     session.refresh(registration)
@@ -41,8 +36,8 @@ def add_team(
 ) -> Team:
     """A team without members; raises TeamNameTaken and InvalidRequest.
 
-    `reserved`: the name may be one that only organizers give. A baseline is no team that anybody could be taken for, so
-    that its name is free, and nobody learns from a name that is refused that there is one.
+    `reserved` allows names that only organizers may give. The name of a baseline may equal that of a team, as nobody
+    could pose as a baseline; so the refusal of a name never reveals that a hidden baseline exists.
     """
     clean, key, look = " ".join(name.split()), name_key(name), None if baseline else look_key(name)
     if not 0 < len(key) <= MAX_NAME_KEY_LENGTH or len(look or "") > MAX_LOOK_KEY_LENGTH:
@@ -57,23 +52,22 @@ def add_team(
 
 
 def _require_distinct_name(session: ReadSession, challenge: Challenge, name: str, *, reserved: bool) -> None:
-    """Raise TeamNameTaken or InvalidRequest for a name with which a team could be taken for somebody else."""
+    """Raise TeamNameTaken or InvalidRequest for a name that could be confused with another team or the organizers."""
     other = teams.find_confusable(session, challenge.id, name)
     if other is not None:
         same = name_key(other.name) == name_key(name)
         if not reserved and any(phase.anonymous for phase in challenges.phases_of(session, challenge.id)):
-            raise TeamNameTaken(f"'{name}' is the name of a team of this challenge, or hard to tell from one.")
+            raise TeamNameTaken(f"'{name}' is the name of a team of this challenge, or hard to distinguish from one.")
         raise TeamNameTaken(
             f"A team named '{other.name}' exists already in this challenge"
-            + ("." if same else f", and '{name}' is hard to tell from it.")
+            + ("." if same else f", and '{name}' is hard to distinguish from it.")
         )
-    fault = script_problem(name) or (None if look_key(name) else "shows no letter, digit or sign of its own")
+    fault = script_problem(name) or (None if look_key(name) else "has no visible letter, digit or symbol")
     if fault is not None:
         raise _invalid_team_name(fault, f"This cannot be the name of a team: it {fault}.")
     if not reserved and is_reserved(name):
-        raise _invalid_team_name(
-            "is reserved", "This name sounds like the organizers or the service; choose another one."
-        )
+        sentence = "This name suggests the organizers or the service; choose another one."
+        raise _invalid_team_name("is reserved", sentence)
 
 
 def _invalid_team_name(detail: str, sentence: str) -> InvalidRequest:
@@ -83,25 +77,27 @@ def _invalid_team_name(detail: str, sentence: str) -> InvalidRequest:
 def list_registrations(
     session: ReadSession, caller: Caller, slug: str, *, limit: int, cursor: str | None
 ) -> tuple[list[Registration], str | None]:
-    """All registrations for organizers, one's own for everybody else."""
+    """All registrations for organizers, the caller's own for everybody else."""
     challenge = load_visible_challenge(session, caller, slug)
     user_id = require_scope(caller, "read")
-    mine = None if is_organizer(session, caller, challenge) else user_id
-    query = teams.registrations_of(challenge.id, mine)
+    only = None if is_organizer(session, caller, challenge) else user_id
+    query = teams.registrations_of(challenge.id, only)
     return paging.page(session, query, Registration, limit=limit, cursor=cursor)
 
 
 def decide_registration(
     session: WriteSession, caller: Caller, slug: str, registration_id: str, *, status: str, reason: str | None
 ) -> tuple[Registration, list[str]]:
-    """Approve or bar; for organizers. What a barred member has in the queue is cancelled: gives the ids of that."""
+    """Approve or bar a registration, as an organizer; cancels the queued submissions of a barred member.
+
+    Returns the ids of the cancelled submissions. The lock on the challenge keeps out new ones of that member meanwhile.
+    """
     locks.challenge(session, slug)
-    challenge = load_visible_challenge(session, caller, slug)
-    require_organizer(session, caller, challenge)
+    challenge = load_organized_challenge(session, caller, slug)
     registration = session.get(Registration, registration_id)
     if registration is None or registration.challenge_id != challenge.id:
         raise NotFound
-    if reason is not None or status != registration.status:  # said again without a reason, it keeps the one it had
+    if reason is not None or status != registration.status:  # the same status without a reason keeps the earlier reason
         registration.reason = reason
     registration.status = status
     session.flush()
@@ -112,6 +108,5 @@ def list_teams(
     session: ReadSession, caller: Caller, slug: str, *, limit: int, cursor: str | None
 ) -> tuple[list[Team], str | None]:
     """The teams of a challenge, for its organizers."""
-    challenge = load_visible_challenge(session, caller, slug)
-    require_organizer(session, caller, challenge, writes=False)
+    challenge = load_organized_challenge(session, caller, slug, writes=False)
     return paging.page(session, teams.teams_of(challenge.id), Team, limit=limit, cursor=cursor)

@@ -1,74 +1,54 @@
-"""Store a draft of the gold labels of a phase, with what scoring them needs, and read it back."""
+"""Store drafts of the gold labels of a phase and their metadata, and read them."""
 
-from collections.abc import Mapping
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-from app.actions.access import Caller, load_visible_phase, require_organizer
+from app.actions.access import Caller, load_organized_phase
 from app.errors import GoldNotDraft, InvalidGold, InvalidRequest, NotFound
 from app.files import StoredFile
 from app.formats import FileKind
+from app.pipeline import SourceFile
+from app.prepared.gold_source import GoldFile, GoldSource
 from app.scoring.declaration.gold_metadata import GOLD_METADATA_KINDS, check_metadata_labels
+from app.scoring.declaration.task import TaskKind
 from app.scoring_processes import ScoringProcesses
+from app.scoring_processes.messages import CheckGold, FileResult, GoldSummary, Refusal
 from app.store.queries import gold
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import Challenge, GoldVersion, Phase, Submission
 
-CLASSES_ACCESSORY = "classes"
+CLASSES_NAME = "classes"
 
 
-def check_gold_upload(session: ReadSession, caller: Caller, slug: str, phase_slug: str) -> Phase:
-    """The phase, if the caller may upload its gold; asked before the body is read."""
-    phase = load_visible_phase(session, caller, slug, phase_slug)
-    require_organizer(session, caller, phase.challenge)
-    return phase
-
-
-def gold_payload(
-    path: Path,
-    kind: FileKind,
-    challenge: Challenge,
-    *,
-    sha256: str,
-    classes: list[str] | None,
-    accessories: Mapping[str, Any],
-) -> dict[str, Any]:
-    """What a child needs to know to read gold; with the SHA-256 of its file it can make it ready for the time to come."""
-    return {
-        "path": str(path),
-        "sha256": sha256,
-        **kind.to_dict(),
-        "task": challenge.task,
-        "positive_label": challenge.positive_label,
-        "classes": classes,
-        "beside": dict(accessories),
-    }
+def new_gold_file(path: Path, kind: FileKind, challenge: Challenge, sha256: str) -> GoldFile:
+    """An uploaded file that is to become a draft; its SHA-256 lets the scoring process prepare the gold at once."""
+    task = cast("TaskKind", challenge.task)
+    return GoldFile(SourceFile(path, kind), task, challenge.positive_label, challenge.classes, sha256=sha256)
 
 
 def stored_file_kind(row: GoldVersion | Submission) -> FileKind:
-    """How the file of a row is read."""
+    """The format, encoding and layout of the stored file of a row."""
     return FileKind(row.format, row.encoding, row.layout)
 
 
-def stored_gold_payload(path: Path, version: GoldVersion, challenge: Challenge) -> dict[str, Any]:
-    """What a child needs to know to read a stored version."""
-    return gold_payload(
-        path,
-        stored_file_kind(version),
-        challenge,
-        sha256=version.sha256,
-        classes=version.classes,
-        accessories=version.accessories,
-    )
+def stored_gold_file(path: Path, version: GoldVersion, challenge: Challenge) -> GoldFile:
+    """The file of a stored version."""
+    file = new_gold_file(path, stored_file_kind(version), challenge, version.sha256)
+    return replace(file, classes=version.classes, metadata=version.accessories)
 
 
-def inspect_gold(children: ScoringProcesses, request: Mapping[str, Any]) -> dict[str, Any]:
-    """Have a child read the gold; raises InvalidGold with everything that is wrong with it."""
-    answer = children.ask({"kind": "gold", "gold": dict(request)})
-    if not answer["valid"]:
-        told = {name: answer[name] for name in ("total", "total_at_least", "problems", "errors") if name in answer}
-        raise InvalidGold(answer.get("detail"), remedy=answer.get("remedy"), **told)
-    return answer
+def inspect_gold(processes: ScoringProcesses, file: GoldFile) -> GoldSummary:
+    """Have a scoring process read the gold; raises InvalidGold with all of its problems."""
+    reply = processes.ask(CheckGold(GoldSource(file=file)))
+    if isinstance(reply, GoldSummary):
+        return reply
+    if isinstance(reply, Refusal):
+        errors: dict[str, Any] = {} if reply.errors is None else {"errors": reply.errors}
+        raise InvalidGold(reply.detail, remedy=reply.remedy, total={}, problems=[], **errors)
+    assert isinstance(reply, FileResult)
+    found = reply.to_dict()
+    raise InvalidGold(**{name: found[name] for name in ("total", "total_at_least", "problems") if name in found})
 
 
 def store_gold(
@@ -79,14 +59,14 @@ def store_gold(
     *,
     stored: StoredFile,
     kind: FileKind,
-    inspected: Mapping[str, Any],
+    summary: GoldSummary,
     declared: bool,
 ) -> GoldVersion:
-    """A draft, the next version of the phase's gold.
+    """Store a draft, the next version of the gold of the phase.
 
-    `declared` says whether the challenge had classes when the file was inspected: other gold may have fixed them since.
+    `declared` is whether the challenge had classes when the file was inspected; other gold may have fixed them since.
     """
-    phase = check_gold_upload(session, caller, slug, phase_slug)
+    phase = load_organized_phase(session, caller, slug, phase_slug)
     version = GoldVersion(
         phase_id=phase.id,
         version=gold.next_version(session, phase.id),
@@ -95,15 +75,8 @@ def store_gold(
         sha256=stored.sha256,
         size=stored.size,
         **kind.to_dict(),
-        instances=inspected["instances"],
-        classes=inspected["classes"],
         classes_declared=declared,
-        has_splits=inspected["has_splits"],
-        public_instances=inspected["public_instances"],
-        weighted=inspected["weighted"],
-        void_instances=inspected["void_instances"],
-        longest_id=inspected["longest_id"],
-        notes=inspected["notes"],
+        **asdict(summary),
         created_by=caller.user_id,
     )
     session.add(version)
@@ -115,8 +88,7 @@ def load_gold_version(
     session: ReadSession, caller: Caller, slug: str, phase_slug: str, version: int, *, writes: bool = False
 ) -> tuple[Phase, GoldVersion]:
     """One version, for organizers; raises NotFound."""
-    phase = load_visible_phase(session, caller, slug, phase_slug)
-    require_organizer(session, caller, phase.challenge, writes=writes)
+    phase = load_organized_phase(session, caller, slug, phase_slug, writes=writes)
     row = gold.by_version(session, phase.id, version)
     if row is None:
         raise NotFound(f"The phase has no gold version {version}.")
@@ -125,45 +97,43 @@ def load_gold_version(
 
 def list_gold_versions(session: ReadSession, caller: Caller, slug: str, phase_slug: str) -> list[GoldVersion]:
     """All versions, newest first, for organizers."""
-    phase = load_visible_phase(session, caller, slug, phase_slug)
-    require_organizer(session, caller, phase.challenge, writes=False)
-    return gold.versions(session, phase.id)
+    return gold.versions(session, load_organized_phase(session, caller, slug, phase_slug, writes=False).id)
 
 
-def changed_gold_payload(
+def changed_gold_file(
     session: ReadSession, caller: Caller, slug: str, phase_slug: str, number: int, *, path: Path, name: str, value: Any
-) -> dict[str, Any]:
-    """What a child has to check before an accessory of a draft changes; raises GoldNotDraft."""
+) -> GoldFile:
+    """The gold of a draft with changed metadata, to be checked before the change is stored; raises GoldNotDraft."""
     phase, version = load_gold_version(session, caller, slug, phase_slug, number, writes=True)
     if version.status != "draft":
         raise GoldNotDraft
-    request = stored_gold_payload(path, version, phase.challenge)
+    file = stored_gold_file(path, version, phase.challenge)
     if not version.classes_declared:
-        request["classes"] = None
-    check_accessory(name, value, version)
-    if name == CLASSES_ACCESSORY:
-        return request | {"classes": value}
-    return request | {"beside": version.accessories | {GOLD_METADATA_KINDS[name].field: value}}
+        file = replace(file, classes=None)
+    _check_gold_metadata(name, value, version)
+    if name == CLASSES_NAME:
+        return replace(file, classes=value)
+    return replace(file, metadata=version.accessories | {GOLD_METADATA_KINDS[name].field: value})
 
 
-def parse_accessory(name: str, value: Any) -> Any:
-    """An accessory as it is kept; raises InvalidRequest with every fault."""
-    return value if name == CLASSES_ACCESSORY else GOLD_METADATA_KINDS[name].parse(value)
+def parse_gold_metadata(name: str, value: Any) -> Any:
+    """The stored form of gold metadata; raises InvalidRequest with all faults."""
+    return value if name == CLASSES_NAME else GOLD_METADATA_KINDS[name].parse(value)
 
 
-def check_accessory(name: str, value: Any, version: GoldVersion) -> None:
-    """Raise InvalidRequest for labels outside the vocabulary, and for classes that leave out labels in use."""
-    if name != CLASSES_ACCESSORY:
+def _check_gold_metadata(name: str, value: Any, version: GoldVersion) -> None:
+    """Raise InvalidRequest for labels outside the vocabulary, and for classes that omit labels in use."""
+    if name != CLASSES_NAME:
         check_metadata_labels(GOLD_METADATA_KINDS[name], value, version.classes)
         return
     if len(set(value)) != len(value) or not value:
-        raise InvalidRequest("The classes must be different labels, at least one.")
-    for accessory in GOLD_METADATA_KINDS.values():
-        if accessory.field in version.accessories:
-            check_metadata_labels(accessory, version.accessories[accessory.field], value)
+        raise InvalidRequest("The classes must be distinct labels, at least one.")
+    for kind in GOLD_METADATA_KINDS.values():
+        if kind.field in version.accessories:
+            check_metadata_labels(kind, version.accessories[kind.field], value)
 
 
-def put_accessory(
+def put_gold_metadata(
     session: WriteSession,
     caller: Caller,
     slug: str,
@@ -172,17 +142,17 @@ def put_accessory(
     *,
     name: str,
     value: Any,
-    inspected: Mapping[str, Any],
+    summary: GoldSummary,
 ) -> GoldVersion:
-    """Set the classes or an accessory of a draft; raises GoldNotDraft."""
+    """Set the classes or other metadata of a draft; raises GoldNotDraft."""
     _, version = load_gold_version(session, caller, slug, phase_slug, number, writes=True)
     if version.status != "draft":
         raise GoldNotDraft
-    check_accessory(name, value, version)  # again: another accessory may have changed meanwhile
-    if name == CLASSES_ACCESSORY:
-        version.classes = inspected["classes"]
+    _check_gold_metadata(name, value, version)  # again: other metadata may have changed since the first check
+    if name == CLASSES_NAME:
+        version.classes = summary.classes
         version.classes_declared = True
-        version.notes = inspected["notes"]
+        version.notes = summary.notes
     else:
         version.accessories = version.accessories | {GOLD_METADATA_KINDS[name].field: value}
     session.flush()

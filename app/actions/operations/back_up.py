@@ -1,6 +1,6 @@
-"""Back up a service at work: the database as it is at one moment, then every file that this copy of it names.
+"""Back up a running service: a snapshot of the database, then every file that the snapshot refers to.
 
-A file is durable before its row is, and no sweeper removes one meanwhile: whatever the copy names is there.
+A file is durable before its row is committed, and the sweeper is blocked meanwhile, so every such file still exists.
 """
 
 import hashlib
@@ -9,22 +9,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from app import __version__
-from app.actions.operations.backup_folder import (
-    BACKUP_FORMAT,
-    CHECKSUMS_FILENAME,
-    CHUNK_BYTES,
-    DATABASE_FILENAME,
-    FILES_FOLDER,
-    LostFile,
-    Manifest,
-    ProgressCallback,
-    create_backup_folder,
-    create_private_file,
-    file_sha256,
-    fsync_file,
-    fsync_folder,
-    write_manifest,
-)
+from app.actions.operations import backup_folder
+from app.actions.operations.backup_folder import LostFile, Manifest, Progress
 from app.files import FileStore
 from app.settings import Settings
 from app.store import snapshot
@@ -35,31 +21,31 @@ from app.store.types import utcnow
 
 
 class UnreadableFile(Exception):
-    """A stored file is there, and its disk does not give it."""
+    """A stored file exists, but its disk cannot read it."""
 
 
 def back_up(
-    settings: Settings, db: Database, files: FileStore, folder: Path, progress: ProgressCallback | None = None
+    settings: Settings, db: Database, files: FileStore, folder: Path, progress: Progress | None = None
 ) -> Manifest:
-    """Make a backup in a new folder; files that the installation has lost are named in the manifest it returns.
+    """Back up to a new folder. The returned manifest lists files that the installation itself has lost.
 
-    Raises FolderTaken, SchemaBehind, DatabaseAway, FilesAway, NotCopied, Unavailable, OSError: then nothing is left of it.
+    Raises FolderTaken, OSError, and errors of the database and the file store; then nothing is left in the folder.
     """
-    create_backup_folder(folder)
+    backup_folder.create_backup_folder(folder)
     try:
         with translate_database_errors(), prevent_sweeping(db):
-            made_at = utcnow()
-            snapshot.take(settings, db, folder / DATABASE_FILENAME)
-            with snapshot.open_snapshot(folder / DATABASE_FILENAME) as copy:
+            created_at = utcnow()
+            snapshot.take(settings, db, folder / backup_folder.DATABASE_FILENAME)
+            with snapshot.open_snapshot(folder / backup_folder.DATABASE_FILENAME) as copy:
                 counts, revision = snapshot.row_counts(copy), current_revision(copy)
                 number, size, lost = _FileCopier(files, folder, progress).all(copy)
         manifest = Manifest(
-            format=BACKUP_FORMAT,
+            format=backup_folder.BACKUP_FORMAT,
             assay=__version__,
             revision=revision or "",
             source="sqlite" if db.sqlite else "postgresql",
-            made_at=made_at,
-            database_sha256=file_sha256(folder / DATABASE_FILENAME),
+            made_at=created_at,
+            database_sha256=backup_folder.file_sha256(folder / backup_folder.DATABASE_FILENAME),
             counts=counts,
             files=number,
             bytes=size,
@@ -73,19 +59,20 @@ def back_up(
 
 
 def _make_durable(folder: Path, manifest: Manifest) -> None:
-    database = folder / DATABASE_FILENAME
-    with (folder / CHECKSUMS_FILENAME).open("ab") as sums:
-        sums.write(f"{manifest.database_sha256}  {DATABASE_FILENAME}\n".encode())
-        fsync_file(sums)
+    database = folder / backup_folder.DATABASE_FILENAME
+    with (folder / backup_folder.CHECKSUMS_FILENAME).open("ab") as sums:
+        sums.write(f"{manifest.database_sha256}  {backup_folder.DATABASE_FILENAME}\n".encode())
+        backup_folder.fsync_file(sums)
     with database.open("rb+") as file:
-        fsync_file(file)
-    for each in (folder / FILES_FOLDER / "uploads", folder / FILES_FOLDER, folder, folder.resolve().parent):
-        fsync_folder(each)
-    write_manifest(folder, manifest)
+        backup_folder.fsync_file(file)
+    files = folder / backup_folder.FILES_FOLDER
+    for path in (files / "uploads", files, folder, folder.resolve().parent):
+        backup_folder.fsync_folder(path)
+    backup_folder.write_manifest(folder, manifest)
 
 
 def _remove_partial_backup(folder: Path) -> None:
-    """Remove what was made; the folder was empty before."""
+    """Empty the folder, which was empty before the backup."""
     for path in folder.iterdir():
         if path.is_dir():
             shutil.rmtree(path, ignore_errors=True)
@@ -94,40 +81,40 @@ def _remove_partial_backup(folder: Path) -> None:
 
 
 class _FileCopier:
-    """Copies file after file, and says what was lost."""
+    """Copies files one after the other, and lists those that are lost."""
 
-    def __init__(self, files: FileStore, folder: Path, progress: ProgressCallback | None) -> None:
+    def __init__(self, files: FileStore, folder: Path, progress: Progress | None) -> None:
         self._files = files
-        self._root = folder / FILES_FOLDER
-        self._sums = folder / CHECKSUMS_FILENAME
+        self._root = folder / backup_folder.FILES_FOLDER
+        self._sums = folder / backup_folder.CHECKSUMS_FILENAME
         self._progress = progress
 
     def all(self, copy: snapshot.SnapshotConnection) -> tuple[int, int, list[LostFile]]:
-        """Every file that the copy names: how many were copied, their bytes, and those that could not be."""
-        for each in (self._root, self._root / "uploads"):
-            each.mkdir(mode=0o700)
-        total, seen, number, size = snapshot.total_file_bytes(copy), 0, 0, 0
+        """Copy every file that the snapshot refers to: their number, their bytes, and those that are lost."""
+        for path in (self._root, self._root / "uploads"):
+            path.mkdir(mode=0o700)
+        total, processed, number, size = snapshot.total_file_bytes(copy), 0, 0, 0
         lost: list[LostFile] = []
-        with create_private_file(self._sums) as sums:
+        with backup_folder.create_private_file(self._sums) as sums:
             for row in snapshot.stored_files(copy):
                 fault = self._copy_one(row)
                 if fault is None:
-                    sums.write(f"{row.sha256}  {FILES_FOLDER}/{row.key}\n".encode())
+                    sums.write(f"{row.sha256}  {backup_folder.FILES_FOLDER}/{row.key}\n".encode())
                     number, size = number + 1, size + row.size
                 else:
                     lost.append(LostFile(key=row.key, owner=row.owner, fault=fault))
-                seen += row.size
+                processed += row.size
                 if self._progress is not None:
-                    self._progress(seen, total)
+                    self._progress(processed, total)
         return number, size, lost
 
     def _copy_one(self, row: snapshot.SnapshotFile) -> str | None:
-        """Copy a file; gives what is wrong with it, if anything is."""
+        """Copy a file; returns what is wrong with it, None if nothing is."""
         target = self._root / row.key
         try:
-            with self._files.local_path(row.key) as path, create_private_file(target) as out:
+            with self._files.local_path(row.key) as path, backup_folder.create_private_file(target) as out:
                 digest = _copy_and_hash(path, out)
-                fsync_file(out)
+                backup_folder.fsync_file(out)
         except FileNotFoundError:
             return "missing"
         except UnreadableFile as fault:
@@ -140,17 +127,17 @@ class _FileCopier:
 
 
 def _copy_and_hash(path: Path, out: BinaryIO) -> str:
-    """Copy a file; gives the SHA-256 of what was copied; raises Unreadable, and OSError where the copy cannot be kept."""
+    """Copy a file and return its SHA-256; raises UnreadableFile, and OSError if the copy cannot be written."""
     digest = hashlib.sha256()
-    with path.open("rb") as given:
-        while chunk := _read_chunk(given):
+    with path.open("rb") as source:
+        while chunk := _read_chunk(source):
             digest.update(chunk)
             out.write(chunk)
     return digest.hexdigest()
 
 
-def _read_chunk(given: BinaryIO) -> bytes:
+def _read_chunk(source: BinaryIO) -> bytes:
     try:
-        return given.read(CHUNK_BYTES)
+        return source.read(backup_folder.CHUNK_BYTES)
     except OSError as fault:
         raise UnreadableFile(fault.strerror or str(fault)) from fault

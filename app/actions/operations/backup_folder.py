@@ -1,8 +1,9 @@
-"""What a backup is: a folder with one SQLite file, the uploads that it names, and a manifest written last."""
+"""The layout of a backup: a folder with one SQLite file, the uploads it refers to, and a manifest, written last."""
 
 import hashlib
 import json
 import os
+import secrets
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime
@@ -20,40 +21,40 @@ CHECKSUMS_FILENAME = "SHA256SUMS"
 MANIFEST_FILENAME = "manifest.json"
 CHUNK_BYTES = 1024 * 1024
 
-ProgressCallback = Callable[[int, int], None]
-"""Told of bytes done and bytes in all."""
+Progress = Callable[[int, int], None]
+"""Receives the bytes processed so far and the bytes in total."""
 
 
 class FolderTaken(AssayError):
     """The folder for the backup is not empty."""
 
     code = "folder_taken"
-    remedy = "Name a folder that is not there yet; every backup has one of its own."
+    remedy = "Name a folder that does not exist yet; every backup needs its own."
 
 
 class NotABackup(AssayError):
-    """This folder holds no whole backup."""
+    """This folder contains no complete backup."""
 
     code = "not_a_backup"
-    remedy = "Name the folder that 'assay backup' made; if its making was cut short, take an earlier one."
+    remedy = "Name the folder that 'assay backup' created; if it was interrupted, use an earlier backup."
 
 
 class BackupBroken(AssayError):
-    """The backup is not as it was made; nothing was restored."""
+    """The backup was changed or damaged after it was created; nothing was restored."""
 
     code = "backup_broken"
-    remedy = "Take another copy of this backup, or an earlier one. 'sha256sum -c SHA256SUMS' in its folder checks it."
+    remedy = "Use another copy of this backup, or an earlier one. 'sha256sum -c SHA256SUMS' in its folder checks it."
 
 
 class BackupAhead(AssayError):
-    """The backup was made by a newer version of Assay."""
+    """The backup was created by a newer version of Assay."""
 
     code = "backup_ahead"
-    remedy = "Restore it with that version, or a newer one."
+    remedy = "Restore it with that version or a newer one."
 
 
 class LostFile(BaseModel):
-    """A file that the installation itself could not give when the backup was made."""
+    """A file that the installation itself had lost when the backup was created."""
 
     key: str
     owner: str
@@ -61,7 +62,7 @@ class LostFile(BaseModel):
 
 
 class Manifest(BaseModel):
-    """What a whole backup says of itself."""
+    """The description of a complete backup."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -78,23 +79,23 @@ class Manifest(BaseModel):
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """The manifest of a whole backup; raises NotABackup, BackupAhead, BackupBroken."""
+    """The manifest of a complete backup; raises NotABackup, BackupAhead, BackupBroken."""
     path = folder / MANIFEST_FILENAME
     if not path.is_file():
-        raise NotABackup(
-            f"The folder {folder} holds no whole backup: it has no {MANIFEST_FILENAME}, which is written last."
-        )
+        detail = f"The folder {folder} contains no complete backup: it has no {MANIFEST_FILENAME}"
+        raise NotABackup(f"{detail}, which is written last.")
     try:
-        given = json.loads(path.read_bytes())
-        if isinstance(given, dict) and isinstance(given.get("format"), int) and given["format"] > BACKUP_FORMAT:
+        content = json.loads(path.read_bytes())
+        version = content.get("format") if isinstance(content, dict) else None
+        if isinstance(version, int) and version > BACKUP_FORMAT:
             raise BackupAhead
-        return Manifest.model_validate(given)
+        return Manifest.model_validate(content)
     except (ValueError, ValidationError) as fault:
         raise BackupBroken(f"{path} is not the manifest of a backup.") from fault
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
-    """The last step: with it the backup is whole."""
+    """Write the manifest atomically, as the last step: a folder with a manifest is a complete backup."""
     part = folder / f"{MANIFEST_FILENAME}.part"
     with create_private_file(part) as file:
         file.write(manifest.model_dump_json(indent=2).encode() + b"\n")
@@ -104,16 +105,27 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
 
 
 def create_private_file(path: Path) -> BinaryIO:
-    """A new file that its owner alone may read, whatever the umask."""
+    """A new file that only its owner can read, whatever the umask."""
     return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
 
 
+def create_file_once(path: Path, content: bytes) -> None:
+    """Create a private file atomically; if it exists already, or another process creates it now, that one stays."""
+    part = path.with_name(f"{path.name}.{secrets.token_hex(8)}.part")
+    with create_private_file(part) as file:
+        file.write(content)
+        fsync_file(file)
+    with suppress(FileExistsError):
+        os.link(part, path)
+    part.unlink()
+
+
 def create_backup_folder(folder: Path) -> None:
-    """An empty folder that its owner alone may enter; raises FolderTaken."""
+    """Create an empty folder that only its owner can enter; raises FolderTaken."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise FolderTaken(f"{folder} exists and is not an empty folder.")
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with suppress(PermissionError):  # a mounted folder may be somebody else's
+    with suppress(PermissionError):  # a mounted folder may belong to another user
         folder.chmod(0o700)
 
 
@@ -124,13 +136,13 @@ def file_sha256(path: Path) -> str:
 
 
 def fsync_file(file: BinaryIO) -> None:
-    """What was written, to disk."""
+    """Write the buffered content of a file to disk."""
     file.flush()
     os.fsync(file.fileno())
 
 
 def fsync_folder(folder: Path) -> None:
-    """The names in a folder, to disk."""
+    """Write the directory entries of a folder to disk."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -1,9 +1,10 @@
-"""Can this process serve: asked every few seconds, so each part is cheap, and none is waited for long."""
+"""Readiness of this process. It is checked every few seconds, so each check is cheap and has a time limit."""
 
 import shutil
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 
 from app.errors import AssayError, StorageAlmostFull, StoredFileUnavailable
 from app.files import FileStore
@@ -12,53 +13,53 @@ from app.settings import Settings
 from app.store import migrate
 from app.store.session import Database
 
-READINESS_TIMEOUT_SECONDS = 3.0  # seconds for all parts together
+READINESS_TIMEOUT_SECONDS = 3.0  # for all checks together
 OK = "ok"
 TIMEOUT_MESSAGE = f"It did not answer within {READINESS_TIMEOUT_SECONDS:.0f} s."
 
 
 class ReadinessChecker:
-    """Database, schema, files and space; never the backlog, for a long queue is no reason to be taken out of service."""
+    """Checks database, schema, files and space.
+
+    Never the backlog: a long queue is no reason to take a replica out of service.
+    """
 
     def __init__(self, settings: Settings, db: Database, files: FileStore) -> None:
         self._settings = settings
         self._db = db
         self._files = files
         self._head = migrate.head_revision()
-        self._parts = {
-            "database": SingleFlight(lambda: _run_check(db.ping)),
-            "schema": SingleFlight(lambda: _run_check(self._check_schema)),
-            "files": SingleFlight(lambda: _run_check(self._check_file_store)),
-            "space": SingleFlight(lambda: _run_check(self._check_free_space)),
-        }
+        checks = {"database": db.ping, "schema": self._check_schema}
+        checks |= {"files": self._check_file_store, "space": self._check_free_space}
+        self._checks = {name: SingleFlight(partial(_run_check, check)) for name, check in checks.items()}
 
     def checks(self) -> dict[str, str]:
-        """Each part with 'ok' or with what is wrong; who asks while another asks shares the answer."""
+        """'ok' or a description of the fault, by check; concurrent calls share their results."""
         deadline = time.monotonic() + READINESS_TIMEOUT_SECONDS
-        answers = {name: part.begin() for name, part in self._parts.items()}
-        found = {}
-        for name, answer in answers.items():
+        pending = {name: check.begin() for name, check in self._checks.items()}
+        results = {}
+        for name, result in pending.items():
             try:
-                found[name] = answer.result(max(0.0, deadline - time.monotonic()))
+                results[name] = result.result(max(0.0, deadline - time.monotonic()))
             except TimeoutError:
-                found[name] = TIMEOUT_MESSAGE
-        return found
+                results[name] = TIMEOUT_MESSAGE
+        return results
 
     def _check_schema(self) -> None:
         with self._db.read() as session:
             if migrate.current_revision(session.connection()) != self._head:
-                with suppress(migrate.SchemaAhead):  # an upgrade is under way: who runs goes on until it is replaced
-                    migrate.require_head(session.connection())  # it knows what is wrong
+                # A newer schema is accepted: during an upgrade, running processes go on until they are replaced.
+                with suppress(migrate.SchemaAhead):
+                    migrate.require_head(session.connection())  # raises an error that says what is wrong
 
     def _check_file_store(self) -> None:
         try:
             self._files.check()
         except StorageAlmostFull:
-            return  # that is said of the space
+            return  # reported by the check of the space
         except OSError as fault:
-            raise StoredFileUnavailable(
-                f"The folder of the uploads cannot be reached: {fault.strerror or fault}."
-            ) from fault
+            detail = f"The folder of the uploads cannot be reached: {fault.strerror or fault}."
+            raise StoredFileUnavailable(detail) from fault
 
     def _check_free_space(self) -> None:
         try:

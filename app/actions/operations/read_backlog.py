@@ -1,7 +1,6 @@
-"""How much work waits, for whoever watches the service: read from the database, so that all replicas say the same."""
+"""Metrics of the backlog, read from the database, so that all replicas report the same values."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import timedelta
 
 from prometheus_client import Metric
@@ -10,67 +9,41 @@ from prometheus_client.core import GaugeMetricFamily
 from app.actions.scoring_tasks.upgrade_scorer import outdated_phases, upgrade_blocker_count
 from app.errors import DatabaseUnavailable
 from app.store.queries import rescoring_tasks, tasks, workers
-from app.store.queries.tasks import Backlog
-from app.store.session import Database, ReadSession
+from app.store.session import Database
 
-
-@dataclass(frozen=True, slots=True)
-class RescoringBacklog:
-    """What is known of scoring again."""
-
-    behind: int
-    upgrade_blocker_count: int
-    different: int
-
-
-def read_backlog(session: ReadSession) -> Backlog:
-    """Tasks at work and waiting at this moment."""
-    return tasks.backlog(session)
+DATABASE_UP_HELP = "Whether the database answers."
 
 
 class BacklogCollector:
-    """What the database says at the moment of a scrape; registered beside a process's own figures."""
+    """Collects metrics from the database at each scrape; registered in addition to the metrics of the process."""
 
     def __init__(self, db: Database, silent: timedelta) -> None:
-        """A worker that was not heard of for `silent` does not count as alive."""
+        """A worker counts as alive if its last heartbeat is no older than `silent`."""
         self._db = db
         self._silent = silent
 
     def collect(self) -> Iterator[Metric]:
-        """The figures; only `assay_database_up 0` while the database is away."""
-        read = self._read()
-        yield GaugeMetricFamily("assay_database_up", "Whether the database answers.", float(read is not None))
-        if read is None:
-            return
-        found, living, again = read
-        depth = GaugeMetricFamily("assay_queue_depth", "Tasks at this moment, by status.", labels=("status",))
-        depth.add_metric(("queued",), found.queued)
-        depth.add_metric(("running",), found.running)
-        yield depth
-        yield GaugeMetricFamily(
-            "assay_queue_oldest_seconds", "Age of the oldest task that could start now.", found.oldest_seconds
-        )
-        yield GaugeMetricFamily(
-            "assay_phases_behind", "Phases that still show the scores of an older scorer version.", again.behind
-        )
-        yield GaugeMetricFamily(
-            "assay_switch_withheld",
-            "Submissions that keep them from a newer one, for scoring them failed.",
-            again.upgrade_blocker_count,
-        )
-        yield GaugeMetricFamily(
-            "assay_scores_different", "Submissions that gave other values when last scored again.", again.different
-        )
-        if not self._db.sqlite:  # there the service scores by itself
-            yield GaugeMetricFamily("assay_workers", "Workers that gave a sign of life of late.", living)
-
-    def _read(self) -> tuple[Backlog, int, RescoringBacklog] | None:
+        """The metrics; only `assay_database_up 0` while the database is unavailable."""
         try:
             with self._db.read() as session:
-                behind = len(outdated_phases(session))
-                again = RescoringBacklog(
-                    behind, upgrade_blocker_count(session) if behind else 0, rescoring_tasks.count_differing(session)
-                )
-                return read_backlog(session), workers.count_alive(session, self._silent), again
+                backlog, living = tasks.backlog(session), workers.count_alive(session, self._silent)
+                behind, different = len(outdated_phases(session)), rescoring_tasks.count_differing(session)
+                blockers = upgrade_blocker_count(session) if behind else 0
         except DatabaseUnavailable:
-            return None
+            yield GaugeMetricFamily("assay_database_up", DATABASE_UP_HELP, 0.0)
+            return
+        yield GaugeMetricFamily("assay_database_up", DATABASE_UP_HELP, 1.0)
+        depth = GaugeMetricFamily("assay_queue_depth", "Tasks at this moment, by status.", labels=("status",))
+        depth.add_metric(("queued",), backlog.queued)
+        depth.add_metric(("running",), backlog.running)
+        yield depth
+        gauges = {
+            "assay_queue_oldest_seconds": ("Age of the oldest task that could start now.", backlog.oldest_seconds),
+            "assay_phases_behind": ("Phases that still show the scores of an older scorer version.", behind),
+            "assay_switch_withheld": ("Failed submissions that block the upgrade of a phase.", blockers),
+            "assay_scores_different": ("Submissions whose last rescoring gave other values.", different),
+        }
+        if not self._db.sqlite:  # on SQLite, the service scores by itself
+            gauges["assay_workers"] = ("Workers with a recent heartbeat.", living)
+        for name, (text, value) in gauges.items():
+            yield GaugeMetricFamily(name, text, value)

@@ -1,4 +1,4 @@
-"""Remove stored files that no row points to: what is left of uploads whose transaction did not come to be."""
+"""Remove stored files that no row refers to: the remains of uploads whose transaction did not commit."""
 
 import time
 from collections.abc import Collection
@@ -14,15 +14,15 @@ from app.store.sweep_lock import try_sweep_lock
 log = structlog.get_logger()
 
 SWEEP_BATCH_SIZE = 200
-MIN_ORPHAN_AGE_SECONDS = 24 * 3600.0  # seconds
-RECHECK_SECONDS = 600.0  # far longer than an upload takes from its file to its row
+MIN_ORPHAN_AGE_SECONDS = 24 * 3600.0
+RECHECK_SECONDS = 600.0  # far longer than an upload takes from the end of its file to its commit
 
 
 class OrphanFileSweeper:
-    """Sweeps again and again.
+    """Removes orphan files, each time it is called.
 
-    Young files stay, for an upload is a file before it is a row. As the age goes by clocks that somebody may set, a
-    file is removed only when it had no row on two looks that lie apart by the counter of this process.
+    Young files are left alone, because an upload is a file before it is a row. As clocks that determine the age may be
+    adjusted, a file is removed only if it had no row at two checks that are far apart by the monotonic clock.
     """
 
     def __init__(self, db: Database, files: FileStore) -> None:
@@ -31,30 +31,30 @@ class OrphanFileSweeper:
         self._suspects: dict[str, float] = {}
 
     def sweep(self) -> int:
-        """How many files were removed."""
-        found = self._find_orphans()
+        """Remove files that were orphans at an earlier call too; returns their number."""
+        orphans = self._find_orphans()
         now = time.monotonic()
-        self._suspects = {key: self._suspects.get(key, now) for key in found}
+        self._suspects = {key: self._suspects.get(key, now) for key in orphans}
         return self._remove([key for key, since in self._suspects.items() if now - since >= RECHECK_SECONDS])
 
     def sweep_at_start(self) -> int:
-        """The same for a service that is alone and has not begun to take uploads: one look is enough."""
+        """Remove all orphans at once; safe while no process accepts uploads."""
         return self._remove(self._find_orphans())
 
     def _find_orphans(self) -> list[str]:
         keys = iter(list(self._files.keys(older=MIN_ORPHAN_AGE_SECONDS)))
-        found: list[str] = []
+        orphans: list[str] = []
         while batch := list(islice(keys, SWEEP_BATCH_SIZE)):
-            found += self._filter_orphans(batch)
-        return found
+            orphans += self._filter_orphans(batch)
+        return orphans
 
     def _filter_orphans(self, keys: Collection[str]) -> list[str]:
         with self._db.read() as session:
             known = referenced_keys(session, keys)
         return [key for key in keys if key not in known]
 
-    def _remove(self, doubtful: Collection[str]) -> int:
-        keys, removed = iter(doubtful), 0
+    def _remove(self, orphans: Collection[str]) -> int:
+        keys, removed = iter(orphans), 0
         while batch := list(islice(keys, SWEEP_BATCH_SIZE)):
             with try_sweep_lock(self._db) as allowed:
                 if not allowed:

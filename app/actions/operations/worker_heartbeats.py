@@ -1,4 +1,4 @@
-"""Keep the list of workers: who shares the work list, and when each last gave a sign of life."""
+"""The list of workers that share the tasks of a database, with the last heartbeat of each."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -12,30 +12,35 @@ from app.store.session import WriteSession
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
-    """What a worker says of itself."""
+    """The state of a worker at a heartbeat."""
 
     worker_id: str
     name: str
     slots: int
     claims: Collection[TaskClaim]
-    """What it is at."""
+    """The claims that it holds."""
     idle_seconds: float | None
-    """Seconds since it took a task; None before its first."""
+    """Seconds since its last claim; None before its first."""
 
 
-def record_heartbeat(session: WriteSession, sign: Heartbeat, lease: timedelta) -> None:
-    """Note that this worker lives, and prolong the leases of what it is at."""
-    tasks.renew_leases(session, [(claim.task_id, claim.attempt) for claim in sign.claims], lease)
+def record_heartbeat(session: WriteSession, heartbeat: Heartbeat, lease: timedelta) -> None:
+    """Store the heartbeat, and renew the leases of the claims held.
+
+    Renewal is fenced by the attempt number, so a lease that expired and was claimed by another worker is left alone.
+    """
+    tasks.renew_leases(session, [(claim.task_id, claim.attempt) for claim in heartbeat.claims], lease)
     now = clock.steady(session)
-    claimed_at = None if sign.idle_seconds is None else now - timedelta(seconds=sign.idle_seconds)
-    workers.record_heartbeat(session, sign.worker_id, name=sign.name, slots=sign.slots, now=now, claimed_at=claimed_at)
+    claimed_at = None if heartbeat.idle_seconds is None else now - timedelta(seconds=heartbeat.idle_seconds)
+    workers.record_heartbeat(
+        session, heartbeat.worker_id, name=heartbeat.name, slots=heartbeat.slots, now=now, claimed_at=claimed_at
+    )
 
 
 def remove_worker(session: WriteSession, worker_id: str) -> None:
-    """A worker that ends in order leaves the list."""
+    """Remove a worker that shuts down from the list."""
     workers.remove(session, worker_id)
 
 
 def remove_silent_workers(session: WriteSession, silent: timedelta) -> None:
-    """Remove those that were not heard of for so long."""
+    """Remove workers without a heartbeat for so long."""
     workers.remove_expired(session, clock.steady(session) - silent)

@@ -1,1 +1,1 @@
-"""Score tasks: score, score again, and move to a newer scorer version."""
+"""Score tasks: scoring, rescoring, and upgrades to a newer scorer version."""

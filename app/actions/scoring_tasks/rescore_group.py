@@ -1,7 +1,7 @@
-"""Score finished submissions again, several at a time: what is stored stays, and what differs from it raises an alarm.
+"""Rescore finished submissions in groups: stored scores are never changed, and a difference is logged as an error.
 
-Tasks of one gold and one recipe are claimed together and settled together, each still fenced by its own attempt: a
-worker that dies loses the time it spent, and what another one settled meanwhile is not settled twice.
+Tasks of one gold and one recipe are claimed together and settled together. Each task is still fenced by its own attempt
+number: if a worker dies, only its time is lost, and a task that another worker settled meanwhile is not settled twice.
 """
 
 import time
@@ -13,18 +13,11 @@ from typing import Any
 
 import structlog
 
-from app.actions.scoring_tasks.score_submission import (
-    LoadedTask,
-    TaskOutcome,
-    WorkerContext,
-    after_commit,
-    compute_task_outcome,
-    refused_again_failure,
-    retry_task,
-)
+from app.actions.scoring_tasks import score_submission
 from app.actions.scoring_tasks.scoring_request import gold_reference
 from app.queue import TaskClaim
 from app.scoring import SCORER_VERSION
+from app.scoring_processes.messages import FileResult
 from app.store import clock
 from app.store.queries import rescoring_tasks
 from app.store.queries.rescoring_tasks import RescoringResult
@@ -34,131 +27,135 @@ from app.store.tables import GoldVersion, Phase, Recipe, Score, ScoreTask
 log = structlog.get_logger()
 
 MAX_GROUP_TASKS = 32  # tasks of one group
-MAX_GROUP_BYTES = 4 * 1024 * 1024  # of their files together, as stored: a group is to take a moment, not minutes
-SETTLE_INTERVAL_SECONDS = 1.0  # after which what is done of a group is settled, and the rest goes on
-MAX_STORED_DIFFERENCES = 20  # differing values of one submission that are kept
+MAX_GROUP_BYTES = 4 * 1024 * 1024  # of stored files together, so that a group takes moments, not minutes
+SETTLE_INTERVAL_SECONDS = 1.0  # after which the finished tasks of a group are settled, before the others go on
+MAX_STORED_DIFFERENCES = 20  # differing values stored for one submission
+
+
+Outcomes = Mapping[TaskClaim, score_submission.TaskOutcome]
 
 
 @dataclass(frozen=True, slots=True)
 class RescoringGroup:
-    """Claimed tasks of one gold and one recipe, with all that scoring them needs."""
+    """Claimed tasks of one gold and one recipe, with everything that scoring them needs."""
 
-    jobs: Mapping[TaskClaim, LoadedTask]
+    jobs: Mapping[TaskClaim, score_submission.LoadedTask]
 
     @property
     def name(self) -> TaskClaim:
-        """The claim by which a queue knows the group."""
+        """The claim that identifies the group in a queue."""
         return next(iter(self.jobs))
 
 
 def is_rescoring_due(session: ReadSession) -> bool:
-    """Whether something is to be scored again now."""
+    """Whether any rescoring task is due."""
     return rescoring_tasks.has_due(session, SCORER_VERSION)
 
 
 def claim_rescoring_group(session: WriteSession, lease: timedelta | None) -> RescoringGroup | None:
-    """Take the next tasks that belong together; None when there are none."""
-    taken = rescoring_tasks.claim(
-        session, SCORER_VERSION, max_tasks=MAX_GROUP_TASKS, max_bytes=MAX_GROUP_BYTES, lease=lease
-    )
-    if not taken:
+    """Claim the next tasks of one gold and one recipe; None if none is due."""
+    caps = {"max_tasks": MAX_GROUP_TASKS, "max_bytes": MAX_GROUP_BYTES}
+    claimed = rescoring_tasks.claim(session, SCORER_VERSION, **caps, lease=lease)
+    if not claimed:
         return None
-    first, submission = taken[0]
+    first, submission = claimed[0]
     gold, recipe = session.get_one(GoldVersion, first.gold_id), session.get_one(Recipe, first.recipe_id)
-    named = gold_reference(gold, session.get_one(Phase, submission.phase_id).challenge)
-    return RescoringGroup({TaskClaim(task.id, task.attempt): LoadedTask(row, named, recipe) for task, row in taken})
+    reference = gold_reference(gold, session.get_one(Phase, submission.phase_id).challenge)
+    load = score_submission.LoadedTask
+    return RescoringGroup({TaskClaim(task.id, task.attempt): load(row, reference, recipe) for task, row in claimed})
+
+
+Settled = Callable[[Iterable[TaskClaim]], None]
 
 
 def rescore_group(
-    bench: WorkerContext,
-    group: RescoringGroup,
-    turn: Callable[[], bool],
-    settled: Callable[[Iterable[TaskClaim]], None],
+    context: score_submission.WorkerContext, group: RescoringGroup, turn: Callable[[], bool], settled: Settled
 ) -> None:
-    """Score a group; `turn` waits until the next may be scored, and says whether it shall be.
+    """Rescore a group, one file at a time.
 
-    `settled` is told what is no longer held. What is left when the turns end is given back.
+    `turn` waits until the next file may be scored, and returns False once rescoring is to end; the tasks that are left
+    are then released. `settled` is called with the claims that have been settled, so that their leases end.
     """
-    left, ready, since = dict(group.jobs), {}, time.monotonic()
+    left, outcomes, since = dict(group.jobs), {}, time.monotonic()
     for claim, job in group.jobs.items():
         if not turn():
             break
-        ready[claim] = compute_task_outcome(bench, job)
+        outcomes[claim] = score_submission.compute_task_outcome(context, job)
         del left[claim]
         if time.monotonic() - since > SETTLE_INTERVAL_SECONDS:
-            _settle_ready(bench, ready)
-            settled(ready)
-            ready, since = {}, time.monotonic()
-    _settle_ready(bench, ready)
+            _settle(context, outcomes)
+            settled(outcomes)
+            outcomes, since = {}, time.monotonic()
+    _settle(context, outcomes)
     if left:
-        with bench.db.write() as session:
+        with context.db.write() as session:
             rescoring_tasks.release(session, [(claim.task_id, claim.attempt) for claim in left])
 
 
-def _settle_ready(bench: WorkerContext, ready: Mapping[TaskClaim, TaskOutcome]) -> None:
-    if ready:
-        with bench.db.write() as session:
-            settle_rescored_tasks(session, bench, ready)
+def _settle(context: score_submission.WorkerContext, outcomes: Outcomes) -> None:
+    if outcomes:
+        with context.db.write() as session:
+            settle_rescored_tasks(session, context, outcomes)
 
 
-def settle_rescored_tasks(session: WriteSession, bench: WorkerContext, ready: Mapping[TaskClaim, TaskOutcome]) -> None:
-    """What came of these tasks of one gold and recipe, in this one transaction."""
-    held = rescoring_tasks.lock_owned(session, [(claim.task_id, claim.attempt) for claim in ready])
-    mine = {held[claim.task_id]: outcome for claim, outcome in ready.items() if claim.task_id in held}
-    answers = {task: outcome.answer for task, outcome in mine.items() if outcome.answer is not None}
-    stored = rescoring_tasks.stored_scores(session, answers.keys())
+def settle_rescored_tasks(session: WriteSession, context: score_submission.WorkerContext, outcomes: Outcomes) -> None:
+    """Settle these tasks of one gold and recipe in this transaction.
+
+    Tasks whose attempt is no longer current are skipped: another worker has claimed them. Tasks without a result are
+    requeued or failed, like those of new submissions.
+    """
+    owned = rescoring_tasks.lock_owned(session, [(claim.task_id, claim.attempt) for claim in outcomes])
+    mine = {owned[claim.task_id]: outcome for claim, outcome in outcomes.items() if claim.task_id in owned}
+    results = {task: outcome.result for task, outcome in mine.items() if outcome.result is not None}
+    stored = rescoring_tasks.stored_scores(session, results.keys())
     now = clock.now(session)
     ends = [
-        _settle_rescored_task(session, task, answer, stored.get(task.submission_id, []), now)
-        for task, answer in answers.items()
+        _settle_rescored_task(session, task, result, stored.get(task.submission_id, []), now)
+        for task, result in results.items()
     ]
-    same = [task.id for task, end in zip(answers, ends, strict=True) if not (end.failed or end.different)]
+    same = [task.id for task, end in zip(results, ends, strict=True) if not (end.failed or end.different)]
     session.flush()
     rescoring_tasks.mark_done(session, same, now)
-    for claim, outcome in ready.items():
-        if outcome.answer is None:
-            retry_task(session, bench, claim, outcome)
+    for claim, outcome in outcomes.items():
+        if outcome.result is None:
+            score_submission.retry_task(session, context, claim, outcome)
     rescoring_tasks.add_to_progress(session, ends, now)
-    after_commit(session, partial(bench.figures.count_rescored, len(ends), sum(end.different for end in ends)))
+    count = partial(context.figures.count_rescored, len(ends), sum(end.different for end in ends))
+    score_submission.after_commit(session, count)
     log.info("rescored", count=len(ends))
 
 
 def _settle_rescored_task(
-    session: WriteSession, task: ScoreTask, answer: Mapping[str, Any], stored: Sequence[Score], now: datetime
+    session: WriteSession, task: ScoreTask, result: FileResult, stored: Sequence[Score], now: datetime
 ) -> RescoringResult:
-    """Compare with what is stored, or store what is new; only a task that is not simply done is changed here."""
-    if not stored and answer["valid"]:
+    """Compare with the stored scores, or store the first ones; tasks that are simply done are updated by the caller."""
+    if not stored and result.valid:
         names = ("submission_id", "gold_id", "recipe_id", "scorer_version")
         key = {name: getattr(task, name) for name in names}
-        session.add_all(Score(split=split, metrics=values, **key) for split, values in answer["scores"].items())
+        session.add_all(Score(split=split, metrics=values, **key) for split, values in result.scores.items())
         return RescoringResult(task.rerun_id)
     if not stored:
-        task.status, task.finished_at, task.lease_until, task.failure = (
-            "failed",
-            now,
-            None,
-            refused_again_failure(answer),
-        )
-        after_commit(
-            session, partial(log.error, "rescoring_failed", submission=task.submission_id, failure=task.failure)
-        )
+        task.status, task.finished_at, task.lease_until = "failed", now, None
+        task.failure = score_submission.refused_again_failure(result)
+        event = partial(log.error, "rescoring_failed", submission=task.submission_id, failure=task.failure)
+        score_submission.after_commit(session, event)
         return RescoringResult(task.rerun_id, failed=True)
-    found = score_difference(stored, answer)
-    if found is None:
+    difference = score_difference(stored, result)
+    if difference is None:
         return RescoringResult(task.rerun_id)
     task.status, task.finished_at, task.compared_at, task.lease_until = "done", now, now, None
-    task.failure, task.difference = None, found
-    said = {"submission": task.submission_id, "scorer_version": task.scorer_version}
-    after_commit(session, partial(log.error, "score_differs", **said, **found))
+    task.failure, task.difference = None, difference
+    scored = {"submission": task.submission_id, "scorer_version": task.scorer_version}
+    score_submission.after_commit(session, partial(log.error, "score_differs", **scored, **difference))
     return RescoringResult(task.rerun_id, different=True)
 
 
-def score_difference(stored: Sequence[Score], answer: Mapping[str, Any]) -> dict[str, Any] | None:
-    """How computed values differ from those stored, to the last bit; None where they do not."""
-    if not answer["valid"]:
-        return {"count": len(stored), "values": [], "refused": answer["total"]}
+def score_difference(stored: Sequence[Score], result: FileResult) -> dict[str, Any] | None:
+    """How computed values differ from the stored ones, compared to the last bit; None if they do not."""
+    if not result.valid:
+        return {"count": len(stored), "values": [], "refused": result.total}
     before = {(row.split, name): value for row in stored for name, value in row.metrics.items()}
-    after = {(split, name): value for split, values in answer["scores"].items() for name, value in values.items()}
+    after = {(split, name): value for split, values in result.scores.items() for name, value in values.items()}
     values = [
         {"split": split, "metric": name, "stored": was, "computed": is_now}
         for split, name in sorted(before.keys() | after.keys())

@@ -1,10 +1,10 @@
-"""Score submissions again on an organizer's order: one that failed anew, finished ones to compare with what is stored."""
+"""Rescoring ordered by an organizer: retry a failed submission, or compare finished ones with their stored scores."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from app.actions.access import Caller, load_visible_phase, load_visible_submission, require_organizer
+from app.actions.access import Caller, load_organized_phase, load_visible_submission, require_organizer
 from app.actions.scoring_tasks.upgrade_scorer import required_provenance
 from app.actions.submissions.read_submissions import SubmissionView, current_submission_view
 from app.errors import Conflict, NoGold, NotFound
@@ -21,15 +21,15 @@ MAX_LISTED_DIFFERENCES = 100
 
 
 class NotRescorable(Conflict):
-    """Only a submission that is finished, or failed and within the quota, can be scored again."""
+    """Only a submission that is finished, or failed and within the quota, can be rescored."""
 
     code = "not_rescorable"
-    remedy = "Look at its status; a rejected file has to be mended and sent again."
+    remedy = "Check its status; a rejected file has to be corrected and submitted again."
 
 
 @dataclass(frozen=True, slots=True)
 class RescoringEstimate:
-    """What scoring the phase again now would be: how many submissions, and seconds if that can be told."""
+    """The cost of rescoring the phase now: the number of submissions, and the seconds if there is a measured rate."""
 
     total: int
     seconds: float | None
@@ -37,7 +37,7 @@ class RescoringEstimate:
 
 @dataclass(frozen=True, slots=True)
 class RescoringOrderProgress:
-    """An order to score a phase again, or that there has been none, and what the next one would be."""
+    """The last order to rescore a phase, if there was one, and an estimate for the next."""
 
     phase: Phase
     rerun: Rerun | None
@@ -56,12 +56,12 @@ class RescoringOrderProgress:
 
     @property
     def rate(self) -> float | None:
-        """Submissions a second; None before the first."""
+        """Submissions per second; None before the first."""
         return None if self.rerun is None else _submissions_per_second(self.rerun, self.now)
 
     @property
     def eta(self) -> datetime | None:
-        """When it will be finished at this rate."""
+        """When the order will be finished at this rate."""
         rate = self.rate
         if self.rerun is None or self.status != "running" or not rate:
             return None
@@ -78,15 +78,15 @@ def _submissions_per_second(row: Rerun, now: datetime) -> float | None:
 def order_submission_rescoring(
     session: WriteSession, queue: Queue, caller: Caller, submission_id: str
 ) -> SubmissionView:
-    """Queue a failed submission again, or compute a finished one again, if that is not under way; raises NotRescorable.
+    """Queue a failed or finished submission for rescoring, unless it is queued already; raises NotRescorable.
 
-    A failed one was given back to the quota; scored after all it counts again, for it tells its team as much as any other.
+    A failed submission was refunded to the quota. It is charged again, because its scores inform the team like others.
     """
     submission, phase, organizer = load_visible_submission(session, caller, submission_id)
     locks.challenge(session, phase.challenge.slug, shared=True)
     locks.team(session, phase.id, submission.team_id)
     if session.get(Phase, phase.id, populate_existing=True) is None:
-        raise NotFound  # deleted while this waited
+        raise NotFound  # deleted while this transaction waited for the lock
     user_id = require_organizer(session, caller, phase.challenge)
     wanted = required_provenance(session, phase)
     if wanted is None:
@@ -103,7 +103,7 @@ def order_submission_rescoring(
 
 
 def _cancel_refund(session: WriteSession, submission: Submission, phase: Phase) -> None:
-    """Reserve again what was given back; raises NotRescorable where its team has used the quota for others since."""
+    """Reserve the refunded quota again; raises NotRescorable if the team has used it for other submissions since."""
     day = quota.refunded_day(session, submission.id)
     if day is None:
         return
@@ -111,17 +111,19 @@ def _cancel_refund(session: WriteSession, submission: Submission, phase: Phase) 
     for name, count in (("total", used.total), ("per_day", used.per_day)):
         limit = phase.quota.get(name)
         if limit is not None and count >= limit:
-            raise NotRescorable(
-                f"It was given back when it failed, and its team has used {count} of {limit} ({name}) by others.",
-                remedy="Raise the quota of the phase, if it is to be scored beside them.",
-            )
+            usage = f"its team has used {count} of {limit} ({name}) for others since"
+            remedy = "Raise the quota of the phase, if it is to be scored too."
+            raise NotRescorable(f"It was refunded when it failed, and {usage}.", remedy=remedy)
     quota.cancel_refund(session, submission.id)
 
 
 def _reset_and_queue_task(
     session: WriteSession, queue: Queue, submission: Submission, task: ScoreTask, lane: fair_scheduling.Lane
 ) -> None:
-    """With all its tries before it; the attempt, which is the fence, goes on counting. It delays no participant."""
+    """Queue the task with fresh retry counters, in the organizers' lane, so that it delays no participant.
+
+    The attempt number is not reset: it is the fence against late writes of earlier attempts.
+    """
     task.status, task.crashes, task.interruptions, task.rerun_id = "queued", 0, 0, None
     task.not_before = task.finished_at = task.lease_until = None
     task.priority = RESCORING_PRIORITY
@@ -140,28 +142,24 @@ def _reset_and_queue_task(
 def _get_or_create_task(
     session: WriteSession, submission: Submission, origin: ScoreProvenance, recipe_id: str
 ) -> ScoreTask:
-    """The submission's task of this origin, locked; one is made where there is none yet."""
-    found = submissions.lock_task(session, submission.id, origin)
-    if found is None:
-        tasks.add(
-            session,
-            submission_id=submission.id,
-            gold_id=origin.gold_id,
-            recipe_id=recipe_id,
-            scorer_version=origin.scorer_version,
-            status="done",
-        )
-        found = submissions.lock_task(session, submission.id, origin)
-    assert found is not None
-    return found
+    """The submission's task of this origin, locked; created if there is none yet."""
+    task = submissions.lock_task(session, submission.id, origin)
+    if task is None:
+        keys: dict[str, Any] = {"gold_id": origin.gold_id, "scorer_version": origin.scorer_version}
+        tasks.add(session, submission_id=submission.id, recipe_id=recipe_id, status="done", **keys)
+        task = submissions.lock_task(session, submission.id, origin)
+    assert task is not None
+    return task
 
 
 def order_phase_rescoring(
     session: WriteSession, caller: Caller, slug: str, phase_slug: str, *, slots: int
 ) -> RescoringOrderProgress:
-    """Score all finished submissions of the phase again; the order that runs already, if one does. Raises NoGold."""
-    phase = load_visible_phase(session, caller, slug, phase_slug)
-    user_id = require_organizer(session, caller, phase.challenge)
+    """Order all finished submissions of the phase to be rescored; returns the running order, if there is one.
+
+    Raises NoGold.
+    """
+    phase = load_organized_phase(session, caller, slug, phase_slug)
     newest = rescoring_tasks.newest_order(session, phase.id)
     if newest is not None and newest.finished_at is None:
         return _order_progress(session, phase, slots)
@@ -170,8 +168,8 @@ def order_phase_rescoring(
         raise NoGold
     origin = wanted[0]
     now = clock.now(session)
-    row = Rerun(phase_id=phase.id, user_id=user_id, scorer_version=origin.scorer_version, total=0, started_at=now)
-    row.done = row.failed = row.different = 0
+    row = Rerun(phase_id=phase.id, user_id=caller.user_id, scorer_version=origin.scorer_version, started_at=now)
+    row.total = row.done = row.failed = row.different = 0
     session.add(row)
     session.flush()
     row.total = rescoring_tasks.queue_order(session, row, origin)
@@ -183,18 +181,16 @@ def order_phase_rescoring(
 def read_rescoring_order(
     session: ReadSession, caller: Caller, slug: str, phase_slug: str, *, slots: int
 ) -> RescoringOrderProgress:
-    """The last order of the phase, and what another one would be."""
-    phase = load_visible_phase(session, caller, slug, phase_slug)
-    require_organizer(session, caller, phase.challenge, writes=False)
+    """The last order of the phase, and an estimate for another one."""
+    phase = load_organized_phase(session, caller, slug, phase_slug, writes=False)
     return _order_progress(session, phase, slots)
 
 
 def cancel_rescoring_order(
     session: WriteSession, caller: Caller, slug: str, phase_slug: str, *, slots: int
 ) -> RescoringOrderProgress:
-    """Take back what of the running order has not begun; what is done stays done."""
-    phase = load_visible_phase(session, caller, slug, phase_slug)
-    require_organizer(session, caller, phase.challenge)
+    """Cancel the tasks of the running order that have not begun; finished ones stay as they are."""
+    phase = load_organized_phase(session, caller, slug, phase_slug)
     newest = rescoring_tasks.newest_order(session, phase.id)
     if newest is not None and newest.finished_at is None:
         now = clock.now(session)
@@ -213,24 +209,22 @@ def _order_progress(session: ReadSession, phase: Phase, slots: int) -> Rescoring
 
 
 def _estimate_rescoring(session: ReadSession, phase: Phase, slots: int) -> RescoringEstimate:
-    """By the rate of the last order, else by what the first scorings took; `slots` where no worker is on a list."""
+    """Estimate by the rate of the last order, else by the mean time of first scorings.
+
+    `slots` is the number of files scored at once where workers are not registered in the database.
+    """
     wanted = required_provenance(session, phase)
     total = 0 if wanted is None else rescoring_tasks.count_rescorable(session, phase.id, wanted[0])
     last = rescoring_tasks.last_finished_order(session, phase.id)
     rate = None if last is None else _submissions_per_second(last, clock.now(session))
     if rate:
         return RescoringEstimate(total, total / rate)
-    each = rescoring_tasks.mean_scoring_seconds(session, phase.id)
-    at_once = workers.slots(session) or slots
-    return RescoringEstimate(total, None if each is None else total * each / at_once)
+    seconds = rescoring_tasks.mean_scoring_seconds(session, phase.id)
+    return RescoringEstimate(total, None if seconds is None else total * seconds / (workers.slots(session) or slots))
 
 
 def describe_difference(task: ScoreTask, submission: Submission) -> dict[str, Any]:
-    """A submission whose values differ, as the answer lists it."""
-    found = task.difference or {}
-    return {
-        "submission": submission.id,
-        "method": submission.method,
-        "compared_at": None if task.compared_at is None else format_timestamp(task.compared_at),
-        **found,
-    }
+    """A submission whose values differ, as a member of the reply."""
+    compared_at = None if task.compared_at is None else format_timestamp(task.compared_at)
+    head = {"submission": submission.id, "method": submission.method, "compared_at": compared_at}
+    return head | (task.difference or {})

@@ -1,17 +1,16 @@
-"""Ask a scoring child something for which it needs stored gold: by name alone, and with the file where none has it ready."""
+"""Send a request about stored gold to a scoring process: by the name of the gold and, if needed, with its file."""
 
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass, replace
 
-from app.actions.challenges.upload_gold import stored_gold_payload
+from app.actions.challenges.upload_gold import stored_file_kind, stored_gold_file
 from app.files import FileStore
+from app.prepared.gold_source import GoldSource
 from app.scoring.gold_content_hash import gold_content_hash
 from app.scoring_processes import ScoringProcesses
-from app.store.session import Database, ReadSession
+from app.scoring_processes.messages import GoldFileNeeded, Reply, Request
+from app.store.session import Database
 from app.store.tables import Challenge, GoldVersion, Phase
 
 MAX_CACHED_GOLD_NAMES = 4096
@@ -19,32 +18,37 @@ MAX_CACHED_GOLD_NAMES = 4096
 
 @dataclass(frozen=True, slots=True)
 class GoldReference:
-    """A stored version as children know it: `name` tells its content."""
+    """A stored version of gold; `name` is a hash of its content, by which scoring processes know it."""
 
     id: str
     name: str
 
+    @property
+    def source(self) -> GoldSource:
+        """The gold by its name alone."""
+        return GoldSource(self.name)
+
 
 class _GoldNameCache:
-    """The names of versions that no longer change: their classes and accessories may be large, and are read once."""
+    """The names of versions that no longer change: computing one reads their classes and metadata, often large."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[tuple[object, ...], str] = OrderedDict()
+        self._names: OrderedDict[tuple[object, ...], str] = OrderedDict()
         self._lock = threading.Lock()
 
     def of(self, version: GoldVersion, challenge: Challenge) -> str:
         if version.status == "draft":
             return _compute_gold_name(version, challenge)
-        # A backup that was put back may let the same draft be put in force once more, with other accessories.
+        # With the time of activation: after a restore, the same draft may be activated again with other metadata.
         key = (version.id, version.status, version.activated_at)
         with self._lock:
-            name = self._known.get(key)
+            name = self._names.get(key)
         name = name or _compute_gold_name(version, challenge)
         with self._lock:
-            self._known[key] = name
-            self._known.move_to_end(key)
-            if len(self._known) > MAX_CACHED_GOLD_NAMES:
-                self._known.popitem(last=False)
+            self._names[key] = name
+            self._names.move_to_end(key)
+            if len(self._names) > MAX_CACHED_GOLD_NAMES:
+                self._names.popitem(last=False)
         return name
 
 
@@ -52,41 +56,35 @@ _GOLD_NAME_CACHE = _GoldNameCache()
 
 
 def gold_reference(version: GoldVersion, challenge: Challenge) -> GoldReference:
-    """What children know a version by; asked within its session."""
+    """The reference to a version; called within the session of the version, as it may read further columns."""
     return GoldReference(version.id, _GOLD_NAME_CACHE.of(version, challenge))
 
 
 def send_scoring_request(
-    db: Database, files: FileStore, children: ScoringProcesses, gold: GoldReference, request: Mapping[str, Any]
-) -> dict[str, Any]:
-    """The answer of a child that has this gold ready, or makes it ready; raises ChildError, FileNotFoundError.
+    db: Database, files: FileStore, processes: ScoringProcesses, gold: GoldReference, request: Request
+) -> Reply:
+    """The reply of a process that has this gold prepared, or prepares it.
 
-    The gold's file, which may be far away, and what stands beside it are fetched only where they are needed.
+    The file of the gold, which may be on another machine, and its metadata are read only if the process lacks them.
+    Raises ScoringProcessError and FileNotFoundError.
     """
-    answer = children.ask({**request, "gold": {"name": gold.name}})
-    if not answer.get("unprepared"):
-        return answer
+    reply = processes.ask(request)
+    if not isinstance(reply, GoldFileNeeded):
+        return reply
     with db.read() as session:
-        key, whole = _full_gold_payload(session, gold)
-    with files.local_path(key) as path:
-        return children.ask({**request, "gold": whole | {"path": str(path)}})
-
-
-def _full_gold_payload(session: ReadSession, gold: GoldReference) -> tuple[str, dict[str, Any]]:
-    """The key of the gold's file, and all else that reading it takes."""
-    version = session.get(GoldVersion, gold.id)
-    if version is None:
-        raise FileNotFoundError(f"gold {gold.id}")  # deleted since it was named
-    challenge = session.get_one(Phase, version.phase_id).challenge
-    return version.file_key, stored_gold_payload(Path(), version, challenge) | {
-        "name": _compute_gold_name(version, challenge)
-    }
+        version = session.get(GoldVersion, gold.id)
+        if version is None:
+            raise FileNotFoundError(f"gold {gold.id}")  # deleted after the reference was read
+        challenge = session.get_one(Phase, version.phase_id).challenge
+        name = _compute_gold_name(version, challenge)
+    with files.local_path(version.file_key) as path:
+        return processes.ask(replace(request, gold=GoldSource(name, stored_gold_file(path, version, challenge))))
 
 
 def _compute_gold_name(version: GoldVersion, challenge: Challenge) -> str:
     return gold_content_hash(
         sha256=version.sha256,
-        kind={"format": version.format, "encoding": version.encoding, "layout": version.layout},
+        kind=stored_file_kind(version).to_dict(),
         task=challenge.task,
         positive_label=challenge.positive_label,
         classes=version.classes,

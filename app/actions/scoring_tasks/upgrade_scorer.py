@@ -1,6 +1,6 @@
-"""After the scorer version was raised: score everything by it, then put it in force in each phase at once."""
+"""Upgrade to a newer scorer version: score everything with it, then activate it for each phase in one transaction."""
 
-from typing import Literal
+from typing import Any, Literal
 
 import structlog
 
@@ -16,45 +16,44 @@ from app.store.tables import Phase, Recipe
 log = structlog.get_logger()
 
 ScorerUpgradeState = Literal["tasks are missing", "waiting", "ready"]
-MAX_TASKS_PER_TRANSACTION = 500  # tasks added in one transaction: others wait for no more than that
+MAX_TASKS_PER_TRANSACTION = 500  # so that other transactions need not wait long for the lock
 
 
-def target_scorer_version(in_force: int) -> int:
-    """The scorer version for what comes in now: during a change the new one, whoever takes it in."""
-    return max(in_force, SCORER_VERSION)
+def target_scorer_version(active: int) -> int:
+    """The scorer version of new tasks: during an upgrade the new one, even in a process that runs the old one."""
+    return max(active, SCORER_VERSION)
 
 
 def required_provenance(session: ReadSession, phase: Phase) -> tuple[ScoreProvenance, Recipe] | None:
-    """What the scores of this phase have to come from, and the recipe in force; None while there is no gold."""
+    """The required provenance of the scores of this phase, and its active recipe; None while there is no gold."""
     version = gold.active(session, phase.id)
     if version is None:
         return None
     recipe = challenges.active_recipe(session, phase.challenge_id)
-    return ScoreProvenance(
-        version.id, equivalent_recipe_ids(session, recipe), target_scorer_version(phase.scorer_version)
-    ), recipe
+    recipe_ids, scorer_version = equivalent_recipe_ids(session, recipe), target_scorer_version(phase.scorer_version)
+    return ScoreProvenance(version.id, recipe_ids, scorer_version), recipe
 
 
 def outdated_phases(session: ReadSession) -> list[tuple[str, str]]:
-    """Phases in force at an older scorer version, each with the slug of its challenge."""
+    """Phases whose active scorer version is older, each with the slug of its challenge."""
     return [(phase.id, phase.challenge.slug) for phase in scorer_upgrade.outdated_phases(session, SCORER_VERSION)]
 
 
 def has_superseded_tasks(session: ReadSession) -> bool:
-    """Whether tasks of an older version wait that a newer one has taken over."""
+    """Whether tasks of an older version wait that a task of a newer version has superseded."""
     return scorer_upgrade.has_superseded(session, SCORER_VERSION)
 
 
 def cancel_superseded_tasks(session: WriteSession) -> None:
-    """Cancel them."""
+    """Cancel the tasks that newer ones have superseded."""
     scorer_upgrade.cancel_superseded(session, SCORER_VERSION, clock.now(session))
 
 
 def upgrade_state(session: ReadSession, phase_id: str) -> ScorerUpgradeState:
-    """How far a phase is, without keeping anybody waiting."""
+    """The state of the upgrade of a phase, read without a lock."""
     phase = session.get(Phase, phase_id)
     if phase is None or phase.scorer_version >= SCORER_VERSION:
-        return "waiting"  # another worker was quicker
+        return "waiting"  # deleted, or another worker has switched it
     wanted = required_provenance(session, phase)
     if wanted is None:
         return "ready"
@@ -65,39 +64,36 @@ def upgrade_state(session: ReadSession, phase_id: str) -> ScorerUpgradeState:
 
 
 def add_upgrade_tasks(session: WriteSession, queue: Queue, phase_id: str, slug: str) -> int:
-    """Some of the tasks that a phase still needs; gives how many, 0 once it has them all.
+    """Add some of the tasks that a phase still needs; returns how many, 0 once it has them all.
 
-    What has not been scored yet is scored by the new version alone and at once, the rest when there is time.
+    Submissions without a score are scored by the new version only, with the priority of submissions. Finished ones are
+    rescored with low priority.
     """
     phase = _lock_phase(session, phase_id, slug)
     wanted = None if phase is None else required_provenance(session, phase)
     if wanted is None:
         return 0
     origin, recipe = wanted
-    found = scorer_upgrade.submissions_without_task(session, phase_id, origin, MAX_TASKS_PER_TRANSACTION)
-    scorer_upgrade.add_tasks(session, [each for each, status in found if status == "finished"], origin, recipe.id)
-    for submission_id in [each for each, status in found if status != "finished"]:
-        task_id = tasks.add(
-            session,
-            submission_id=submission_id,
-            gold_id=origin.gold_id,
-            recipe_id=recipe.id,
-            scorer_version=origin.scorer_version,
-        )
+    missing = scorer_upgrade.submissions_without_task(session, phase_id, origin, MAX_TASKS_PER_TRANSACTION)
+    finished = [submission_id for submission_id, status in missing if status == "finished"]
+    scorer_upgrade.add_tasks(session, finished, origin, recipe.id)
+    for submission_id in [submission_id for submission_id, status in missing if status != "finished"]:
+        keys: dict[str, Any] = {"gold_id": origin.gold_id, "scorer_version": origin.scorer_version}
+        task_id = tasks.add(session, submission_id=submission_id, recipe_id=recipe.id, **keys)
         if task_id is not None:
             queue.enqueue(session, task_id, scorer_version=origin.scorer_version)
     scorer_upgrade.cancel_superseded(session, SCORER_VERSION, clock.now(session))
-    return len(found)
+    return len(missing)
 
 
 def switch_scorer_version(session: WriteSession, phase_id: str, slug: str) -> bool:
-    """Put the new version in force if every row of the board has its scores; a board before and after, none between."""
+    """Activate the new version if every row of the board has its scores, so that no board ever mixes two versions."""
     phase = _lock_phase(session, phase_id, slug)
     if phase is None or phase.scorer_version >= SCORER_VERSION:
         return False
     scorer_upgrade.cancel_superseded(session, SCORER_VERSION, clock.now(session))
     if upgrade_state(session, phase_id) != "ready":
-        return False  # what came between the look and the lock
+        return False  # it changed before this transaction had the lock
     phase.scorer_version = SCORER_VERSION
     session.flush()
     log.info("scorer_switched", challenge=slug, phase=phase.slug, scorer_version=SCORER_VERSION)
@@ -105,15 +101,15 @@ def switch_scorer_version(session: WriteSession, phase_id: str, slug: str) -> bo
 
 
 def upgrade_blocker_count(session: ReadSession) -> int:
-    """How many submissions withhold the switch of their phases, for their scoring failed for good."""
-    found = 0
+    """Number of submissions that prevent the switch of their phases, because their scoring failed permanently."""
+    count = 0
     for phase in scorer_upgrade.outdated_phases(session, SCORER_VERSION):
         wanted = required_provenance(session, phase)
-        found += 0 if wanted is None else scorer_upgrade.count_failed(session, phase.id, wanted[0])
-    return found
+        count += 0 if wanted is None else scorer_upgrade.count_failed(session, phase.id, wanted[0])
+    return count
 
 
 def _lock_phase(session: WriteSession, phase_id: str, slug: str) -> Phase | None:
-    """The phase as it is now, while neither submissions nor changes come between; None once it is deleted."""
+    """The current phase, locked against submissions and changes; None if it was deleted."""
     locks.challenge(session, slug)
     return session.get(Phase, phase_id, populate_existing=True)

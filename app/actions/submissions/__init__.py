@@ -1,1 +1,1 @@
-"""Submissions: send, read, cancel; their reports, quotas and leaderboards."""
+"""Submissions: submit, read and cancel them; their reports, quotas and leaderboards."""

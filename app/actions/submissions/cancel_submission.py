@@ -1,4 +1,4 @@
-"""Take submissions out of the queue: one that is given up, and all of a member who is barred."""
+"""Cancel submissions: one that its team or an organizer gives up, or all of a member who is barred."""
 
 from collections.abc import Sequence
 
@@ -12,37 +12,36 @@ from app.store.tables import Phase, Registration, ScoreTask, Submission
 
 CANCELLED_FAILURE = {"code": "cancelled", "detail": "It was cancelled before it was scored."}
 CANCELLED_BY_ORGANIZER = "cancelled_by_organizer"
-"""How the ledger of the quota calls it where its team did not cancel it."""
-BARRED_FAILURE = {"code": "barred", "detail": "The organizers barred whoever sent it before it was scored."}
+"""The reason in the quota ledger where an organizer, not the team, cancelled it."""
+BARRED_FAILURE = {"code": "barred", "detail": "The organizers barred its sender before it was scored."}
 
 
 class NotCancellable(Conflict):
-    """Only a submission that waits in the queue can be cancelled."""
+    """Only a queued submission can be cancelled."""
 
     code = "not_cancellable"
-    remedy = "Look at its status: one that is being scored ends by itself."
+    remedy = "Check its status: a submission that is being scored will end by itself."
 
 
 def cancel_submission(session: WriteSession, caller: Caller, submission_id: str) -> SubmissionView:
-    """Take a submission out of the queue; what it took from the quota is given back. Raises NotCancellable, PhaseClosed.
+    """Cancel a submission and refund its quota; raises NotCancellable, PhaseClosed.
 
-    Its team may do so while it waits: once it is being scored, cancelling would make the work free of charge, and the
-    next one would begin beside it. It counts as invalid, or files could be sent and cancelled for ever. After the close
-    it may not, for that would choose by the scores of others which of its files stands. Organizers may until it is
-    settled; its scores are then never stored.
+    Its team may cancel it while it is queued. Once it is being scored, cancelling would make that work free of charge,
+    and the next submission would run at the same time. A cancelled one counts as invalid, so that files cannot be sent
+    and cancelled without limit. After the close the team may not cancel, because it could choose, by the scores of
+    others, which of its files counts. Organizers may cancel until it is settled; its scores are then never stored.
     """
     submission, phase, organizer = load_visible_submission(session, caller, submission_id)
     locks.challenge(session, phase.challenge.slug, shared=True)
     if session.get(Phase, phase.id, populate_existing=True) is None:
-        raise NotFound  # deleted while this waited
+        raise NotFound  # deleted while this transaction waited for the lock
     require_scope(caller, "submit")
     by_organizer = can_edit(session, caller, phase.challenge)
-    if (
-        not by_organizer
-        and require_approved_registration(session, caller, phase.challenge).team_id != submission.team_id
-    ):
-        raise NotFound
-    held = tasks.lock_unfinished(session, [submission_id])
+    if not by_organizer:
+        own = require_approved_registration(session, caller, phase.challenge)
+        if own.team_id != submission.team_id:
+            raise NotFound
+    unfinished = tasks.lock_unfinished(session, [submission_id])
     session.refresh(submission, with_for_update={"of": Submission, "key_share": True})
     if submission.status not in {"queued", "running", "cancelled"}:
         raise NotCancellable(f"The submission is {submission.status}.")
@@ -52,35 +51,36 @@ def cancel_submission(session: WriteSession, caller: Caller, submission_id: str)
         if not by_organizer and phase.closes_at is not None and clock.now(session) >= phase.closes_at:
             raise PhaseClosed
         ledger = CANCELLED_BY_ORGANIZER if by_organizer else quota.CANCELLED
-        _cancel_unsettled(session, held, [submission_id], CANCELLED_FAILURE, ledger)
+        _cancel_unsettled(session, unfinished, [submission_id], CANCELLED_FAILURE, ledger)
         session.refresh(submission)
     return current_submission_view(session, caller, submission.id, organizer=organizer)
 
 
 def cancel_member_submissions(session: WriteSession, registration: Registration) -> list[str]:
-    """Take out all that this member has sent for the team and that is not settled; gives the ids of the submissions.
+    """Cancel all unsettled submissions that this member sent for the team; returns their ids.
 
-    The caller holds the challenge, so that nothing comes meanwhile.
+    The caller holds the lock on the challenge, so that no submission is added meanwhile.
     """
     sent = submissions.unsettled_ids(session, registration.team_id, registration.user_id)
-    held = tasks.lock_unfinished(session, sent)
-    return _cancel_unsettled(session, held, sent, BARRED_FAILURE, BARRED_FAILURE["code"])
+    unfinished = tasks.lock_unfinished(session, sent)
+    return _cancel_unsettled(session, unfinished, sent, BARRED_FAILURE, BARRED_FAILURE["code"])
 
 
 def _cancel_unsettled(
-    session: WriteSession, held: Sequence[ScoreTask], ids: Sequence[str], reason: dict[str, str], ledger: str
+    session: WriteSession, unfinished: Sequence[ScoreTask], ids: Sequence[str], reason: dict[str, str], ledger: str
 ) -> list[str]:
-    """Tasks before submissions, as everywhere; gives those that nobody settled in the meantime.
+    """Cancel tasks, then submissions; returns the ids of those that had not been settled meanwhile.
 
-    `reason` is what submissions say of it, `ledger` what that of the quota says.
+    Tasks come first, as in every transaction that locks both, so that no two can deadlock. `reason` is stored in the
+    submissions, `ledger` is the reason in the quota ledger.
     """
     now = clock.now(session)
-    for task in held:
+    for task in unfinished:
         tasks.cancel(session, task, now)
-    ended = {each: submissions.cancel(session, each, now, reason) for each in ids}
-    gone = {each: phase_id for each, phase_id in ended.items() if phase_id is not None}
-    board_invalidation.invalidate(session, *map(board_invalidation.waiting_tag, gone.values()))
-    for submission_id in gone:
+    phase_ids = {submission_id: submissions.cancel(session, submission_id, now, reason) for submission_id in ids}
+    cancelled = {submission_id: phase_id for submission_id, phase_id in phase_ids.items() if phase_id is not None}
+    board_invalidation.invalidate(session, *map(board_invalidation.waiting_tag, cancelled.values()))
+    for submission_id in cancelled:
         quota.settle(session, submission_id, ledger)
         notifications.notify_settled(session, submission_id)
-    return list(gone)
+    return list(cancelled)

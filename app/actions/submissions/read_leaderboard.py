@@ -1,20 +1,12 @@
-"""Read a board: a pure query over scores and recipe, never a flag on a submission."""
+"""Read a leaderboard: a pure query over scores and recipe, never a flag on a submission."""
 
 import math
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from app.actions.access import (
-    VISITOR,
-    Caller,
-    approved_registration,
-    can_read,
-    is_organizer,
-    is_public,
-    load_visible_phase,
-    require_scope,
-)
+from app.actions import access
+from app.actions.access import Caller
 from app.actions.challenges.change_recipe import equivalent_recipe_ids, parse_stored_recipe
 from app.actions.submissions.score_visibility import require_visible_board, resolve_split, score_view_for
 from app.errors import AssayError, BadRequest, InvalidMetric, LeaderboardHidden, NoGold, NotFound, SplitHidden
@@ -29,16 +21,18 @@ from app.store.queries.submissions import BoardSubmission, MetricValues
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import GoldVersion, Phase, Recipe
 
+BoardScores = dict[str, MetricValues]
+"""Metric values by the id of the submission."""
 VISITOR_AUDIENCE = "visitor"
 TEAM_AUDIENCE_PREFIX = "team "
-CLOSE_RECHECK_SECONDS = 1.0  # seconds between two looks at the calendar of a board that will be shown later
+CLOSE_RECHECK_SECONDS = 1.0  # between two checks whether a board that is shown after the close may be shown
 LATE_COMMIT_GRACE = timedelta(minutes=10)
-"""For so long after the close a submission that was let in before it may still be on its way into the database."""
+"""The longest time after the close that a submission admitted before it may take to commit."""
 
 
 @dataclass(frozen=True, slots=True)
 class BoardAudience:
-    """A phase as somebody sees its board; a team of one's own matters where the phase is anonymous, for its name."""
+    """Who sees a board: an organizer or a participant, who sees the name of the own team even in an anonymous phase."""
 
     phase: Phase
     organizer: bool
@@ -46,20 +40,20 @@ class BoardAudience:
 
     @property
     def view(self) -> str:
-        """The name of what is seen: those who share it see the same board, and only they."""
-        challenge = self.phase.challenge
+        """The key of the audience: callers see the same board exactly if they have the same key."""
         if self.organizer:
             return "organizer"
         if self.phase.anonymous and self.own_team is not None:
             return TEAM_AUDIENCE_PREFIX + self.own_team
-        return VISITOR_AUDIENCE if challenge.status == "published" and challenge.visibility == "public" else "member"
+        return VISITOR_AUDIENCE if access.is_public(self.phase.challenge) else "member"
 
 
 @dataclass(frozen=True, slots=True)
 class CacheableBoard:
-    """A board, or why it is refused; what it was made of (app.store.board_invalidation), and for how long the calendar leaves it so.
+    """A board or the reason of its refusal, with cache tags (app.store.board_invalidation) and lifetime in seconds.
 
-    `settling`: it shows what came before a close that is just past, so that something may be missing (`wait_for_admitted_submissions`).
+    `may_be_incomplete`: the close was so recent that submissions admitted before it may not have committed yet (see
+    `wait_for_admitted_submissions`).
     """
 
     board: dict[str, Any] | None
@@ -72,7 +66,7 @@ class CacheableBoard:
 def read_leaderboard(
     session: ReadSession, caller: Caller, slug: str, phase_slug: str, *, split: str | None, metric: str | None
 ) -> dict[str, Any]:
-    """The board of a phase, best first, in the shape that the contract gives: the pure query.
+    """The board of a phase, best first, in the shape of the API; not cached.
 
     Raises NotFound, LeaderboardHidden, SplitHidden, NoGold, and BadRequest for a metric that the recipe lacks.
     """
@@ -80,54 +74,55 @@ def read_leaderboard(
 
 
 def board_audience(session: ReadSession, caller: Caller, slug: str, phase_slug: str) -> BoardAudience:
-    """How the caller sees the board, whether or not it may be shown now; raises NotFound.
+    """The audience that the caller belongs to, whether or not the board may be shown now; raises NotFound.
 
-    A token that may not read sees what visitors see; raises InsufficientScope where that is nothing.
+    A token without the scope `read` gets what visitors see; raises InsufficientScope if visitors see nothing.
     """
-    phase = load_visible_phase(session, caller, slug, phase_slug)
-    if is_organizer(session, caller, phase.challenge):
+    phase = access.load_visible_phase(session, caller, slug, phase_slug)
+    if access.is_organizer(session, caller, phase.challenge):
         return BoardAudience(phase, organizer=True)
-    if not can_read(caller):
-        if not is_public(phase.challenge):
-            require_scope(caller, "read")
+    if not access.can_read(caller):
+        if not access.is_public(phase.challenge):
+            access.require_scope(caller, "read")
         return BoardAudience(phase, organizer=False)
-    own = approved_registration(session, caller, phase.challenge)
+    own = access.approved_registration(session, caller, phase.challenge)
     return BoardAudience(phase, organizer=False, own_team=own.team_id if own else None)
 
 
 def build_cacheable_board(
     session: ReadSession, view: str, slug: str, phase_slug: str, *, split: str | None, metric: str | None
 ) -> CacheableBoard:
-    """The board of a view, for all who share it: who they are was looked into before, except that visitors are nobody.
+    """The board of an audience, given its key. The rights of the caller were checked before; only visitors have none.
 
     Raises NotFound, and BadRequest for a metric that the recipe lacks.
     """
-    sight = _audience_from_key(session, view, slug, phase_slug)
-    phase = sight.phase
+    audience = _audience_from_key(session, view, slug, phase_slug)
+    phase = audience.phase
     marks = {board_invalidation.challenge_tag(phase.challenge_id), board_invalidation.phase_tag(phase.id)}
-    if _is_shown_after_close(sight):
+    if _is_shown_after_close(audience):
         marks.add(board_invalidation.waiting_tag(phase.id))
-    seconds = _seconds_until_stale(session, sight)
+    seconds = _seconds_until_stale(session, audience)
     try:
-        board, version = _build_board(session, sight, split=split, metric=metric)
+        board, version = _build_board(session, audience, split=split, metric=metric)
     except (LeaderboardHidden, SplitHidden, NoGold) as refusal:
         return CacheableBoard(None, refusal.with_traceback(None), frozenset(marks), seconds)
     marks.add(board_invalidation.scores_tag(version.id, board["scorer_version"]))
-    return CacheableBoard(board, None, frozenset(marks), seconds, may_be_incomplete=_may_be_incomplete(session, sight))
+    return CacheableBoard(board, None, frozenset(marks), seconds, _may_be_incomplete(session, audience))
 
 
 def wait_for_admitted_submissions(session: WriteSession, slug: str) -> None:
-    """Wait for all submissions that a challenge has let in; those that come now were let in later than this.
+    """Wait until all submissions admitted to a challenge so far have committed.
 
-    Whoever reads a board after this sees all that came before a close that was past by then.
+    Submissions hold the challenge lock in shared mode, so taking it exclusively waits for them. A board that is read
+    after this contains all submissions from before a close that has passed.
     """
     locks.challenge(session, slug)
-    session.connection()  # on SQLite that is the lock
+    session.connection()  # on SQLite, beginning a write transaction takes the only lock
 
 
 def _audience_from_key(session: ReadSession, view: str, slug: str, phase_slug: str) -> BoardAudience:
     if view == VISITOR_AUDIENCE:
-        return board_audience(session, VISITOR, slug, phase_slug)
+        return board_audience(session, access.VISITOR, slug, phase_slug)
     challenge = challenges.by_slug(session, slug)
     phase = None if challenge is None else challenges.phase_by_slug(session, challenge.id, phase_slug)
     if phase is None:
@@ -136,49 +131,54 @@ def _audience_from_key(session: ReadSession, view: str, slug: str, phase_slug: s
     return BoardAudience(phase, organizer=view == "organizer", own_team=own)
 
 
-def _is_shown_after_close(sight: BoardAudience) -> bool:
-    """Whether this is a board that is shown once its phase has closed and all that came before is scored."""
-    return not sight.organizer and sight.phase.leaderboard == "after_close"
+def _is_shown_after_close(audience: BoardAudience) -> bool:
+    """Whether participants see this board only once its phase has closed and all its submissions are scored."""
+    return not audience.organizer and audience.phase.leaderboard == "after_close"
 
 
-def _seconds_until_stale(session: ReadSession, sight: BoardAudience) -> float:
-    """Seconds for which nothing but a change of rows changes the board; somebody may set the clock before the close."""
-    phase = sight.phase
-    if not _is_shown_after_close(sight) or phase.closes_at is None:
+def _seconds_until_stale(session: ReadSession, audience: BoardAudience) -> float:
+    """Seconds for which only a change of rows can change the board.
+
+    Short before the close even if it is far away, because the clock of the database may be adjusted.
+    """
+    phase = audience.phase
+    if not _is_shown_after_close(audience) or phase.closes_at is None:
         return math.inf
-    if session.info.get("now") is not None:  # the calendar of a test may jump at any time
+    if session.info.get("now") is not None:  # the clock of a test may jump at any time
         return 0.0
     left = (phase.closes_at - clock.now(session)).total_seconds()
     return math.inf if left <= 0 else min(left, CLOSE_RECHECK_SECONDS)
 
 
-def _may_be_incomplete(session: ReadSession, sight: BoardAudience) -> bool:
-    closes_at = sight.phase.closes_at
-    return _is_shown_after_close(sight) and closes_at is not None and clock.now(session) < closes_at + LATE_COMMIT_GRACE
+def _may_be_incomplete(session: ReadSession, audience: BoardAudience) -> bool:
+    closes_at = audience.phase.closes_at
+    if closes_at is None or not _is_shown_after_close(audience):
+        return False
+    return clock.now(session) < closes_at + LATE_COMMIT_GRACE
 
 
-def _require_all_scored(session: ReadSession, sight: BoardAudience) -> None:
-    """Raise LeaderboardHidden where the board is shown after the close, but would still move with each file scored."""
-    phase = sight.phase
-    if not _is_shown_after_close(sight) or phase.closes_at is None:
+def _require_all_scored(session: ReadSession, audience: BoardAudience) -> None:
+    """Raise LeaderboardHidden if the board is shown after the close, but some of its submissions are not scored yet."""
+    phase = audience.phase
+    if not _is_shown_after_close(audience) or phase.closes_at is None:
         return
     waiting = submissions.count_unsettled(session, phase.id, phase.closes_at)
     if waiting:
-        still = pluralize(waiting, "of them still waits or is being scored", "of them still wait or are being scored")
+        count = pluralize(waiting, "of them is", "of them are")
         raise LeaderboardHidden(
-            f"The leaderboard is shown once all files that came before the close are scored; {still}.",
-            remedy="Ask again later. Files that fail for good, or are cancelled, are not waited for.",
+            f"The leaderboard is shown once all files submitted before the close are scored; {count} not scored yet.",
+            remedy="Try again later. Files that fail permanently or are cancelled do not delay it.",
             waiting=waiting,
         )
 
 
 def _build_board(
-    session: ReadSession, sight: BoardAudience, *, split: str | None, metric: str | None
+    session: ReadSession, audience: BoardAudience, *, split: str | None, metric: str | None
 ) -> tuple[dict[str, Any], GoldVersion]:
-    """The board, and the gold in force."""
-    phase, organizer = sight.phase, sight.organizer
+    """The board, and the active gold."""
+    phase, organizer = audience.phase, audience.organizer
     require_visible_board(phase, clock.now(session), organizer=organizer)
-    _require_all_scored(session, sight)
+    _require_all_scored(session, audience)
     version = gold.active(session, phase.id)
     if version is None:
         raise NoGold
@@ -190,21 +190,21 @@ def _build_board(
     scores = _load_board_scores(session, phase, version, stored, chosen)
     selecting = _load_board_scores(session, phase, version, stored, "public") if version.has_splits else scores
     ranked = _rank_entries(entries, scores, selecting, recipe, ranked_by)
-    names = _anonymous_names(ranked, phase, own_team=sight.own_team, organizer=organizer)
+    names = _anonymous_names(ranked, phase, own_team=audience.own_team, organizer=organizer)
     view = score_view_for(recipe, organizer=organizer)
     by_id = {entry.id: entry for entry in entries}
-    call = next(call for call in recipe.metrics if call.text == ranked_by)
+    primary = next(call for call in recipe.metrics if call.text == ranked_by)
     return {
         "challenge": phase.challenge.slug,
         "phase": phase.slug,
         "split": chosen,
         "primary": ranked_by,
-        "direction": call.metric.direction,
+        "direction": primary.metric.direction,
         "gold_version": version.version,
         "recipe_version": stored.version,
         "scorer_version": phase.scorer_version,
         "as_of": _as_of(entries, version, stored),
-        "metrics": [describe_call(each) for each in recipe.metrics],
+        "metrics": [describe_call(call) for call in recipe.metrics],
         "rows": [
             _board_row(standing, by_id[standing.entry.key], names, view.metrics(scores[standing.entry.key]))
             for standing in ranked
@@ -212,38 +212,34 @@ def _build_board(
     }, version
 
 
-def _ranking_metric(recipe: ScoringRecipe, asked: str | None) -> str:
+def _ranking_metric(recipe: ScoringRecipe, requested: str | None) -> str:
     """The canonical string to rank by; raises BadRequest."""
-    if asked is None:
+    if requested is None:
         return recipe.primary
     known = [call.text for call in recipe.metrics]
     try:
-        text = parse_metric(asked, options=recipe.options).text
+        text = parse_metric(requested, options=recipe.options).text
     except InvalidMetric as fault:
         raise BadRequest(fault.detail, remedy=f"This board has {', '.join(known)}.") from fault
     if text not in known:
-        raise BadRequest(f"The recipe has no metric '{asked}'; it has {', '.join(known)}.")
+        raise BadRequest(f"The recipe has no metric '{requested}'; it has {', '.join(known)}.")
     return text
 
 
 def _load_board_scores(
     session: ReadSession, phase: Phase, version: GoldVersion, recipe: Recipe, split: str
-) -> dict[str, MetricValues]:
-    """Scores of one gold, one scorer version and recipes that compute the same: a board is never mixed."""
-    same = equivalent_recipe_ids(session, recipe)
+) -> BoardScores:
+    """Scores of one gold, one scorer version and equivalent recipes: a board never mixes incomparable scores."""
+    recipe_ids, scorer_version = equivalent_recipe_ids(session, recipe), phase.scorer_version
     return submissions.scores_for_board(
-        session, phase.id, gold_id=version.id, recipe_ids=same, scorer_version=phase.scorer_version, split=split
+        session, phase.id, gold_id=version.id, recipe_ids=recipe_ids, scorer_version=scorer_version, split=split
     )
 
 
 def _rank_entries(
-    entries: list[BoardSubmission],
-    scores: dict[str, MetricValues],
-    selecting: dict[str, MetricValues],
-    recipe: ScoringRecipe,
-    ranked_by: str,
+    entries: list[BoardSubmission], scores: BoardScores, selecting: BoardScores, recipe: ScoringRecipe, ranked_by: str
 ) -> list[Standing]:
-    """Each team's counted submission, chosen by the public values, ranked by those of the split shown."""
+    """The submission of each team that counts: selected by its values on the public split, ranked by those shown."""
     chosen = [
         ScoredEntry(
             key=row.id,
@@ -257,7 +253,7 @@ def _rank_entries(
         for row in entries
         if row.id in scores and row.id in selecting
     ]
-    # The primary metric ranks with its tie-breakers, any other alone.
+    # Ranking by the primary metric uses the tie-breakers; ranking by another metric does not.
     return standings(chosen, recipe, metric=None if ranked_by == recipe.primary else ranked_by)
 
 
@@ -268,7 +264,7 @@ def _metric_values(score: MetricValues) -> dict[str, float | None]:
 def _anonymous_names(
     ranked: list[Standing], phase: Phase, *, own_team: str | None, organizer: bool
 ) -> dict[str, str] | None:
-    """Stand-ins for team names where the phase is anonymous; a team still sees its own."""
+    """Pseudonyms of the teams in an anonymous phase, except the own team; None where names are shown."""
     if not phase.anonymous or organizer:
         return None
     rivals = [standing.entry for standing in ranked if not standing.entry.baseline]
@@ -277,9 +273,12 @@ def _anonymous_names(
 
 
 def _as_of(entries: list[BoardSubmission], version: GoldVersion, recipe: Recipe) -> datetime:
-    """The newest of what the board is made of. Not when scoring ended, for how long it takes depends on the gold."""
-    moments = [row.submitted_at for row in entries]
-    return max([*moments, version.activated_at or version.created_at, recipe.created_at])
+    """The newest time among the inputs of the board.
+
+    Never the end of a scoring, as its duration depends on the gold.
+    """
+    activated_at = version.activated_at or version.created_at
+    return max(activated_at, recipe.created_at, *(row.submitted_at for row in entries))
 
 
 def _board_row(

@@ -1,4 +1,4 @@
-"""Read what a team has used of its quota, and its ledger."""
+"""Read the quota usage of a team, and its ledger."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,7 +15,7 @@ from app.store.tables import QuotaEntry
 
 @dataclass(frozen=True, slots=True)
 class QuotaState:
-    """Limits, use and what is left, by the name of the limit; None where there is no limit."""
+    """Limit, usage and remainder by the name of the limit; None where there is no limit."""
 
     limits: dict[str, int | None]
     used: dict[str, int]
@@ -25,14 +25,15 @@ class QuotaState:
 
 
 def read_quota(session: ReadSession, caller: Caller, slug: str, phase_slug: str) -> QuotaState:
-    """The state of the caller's own team; raises NotFound, NotRegistered and its kin."""
+    """The state of the caller's own team; raises NotFound, and NotRegistered and related errors."""
     phase = load_visible_phase(session, caller, slug, phase_slug)
     require_scope(caller, "read")
     team_id = own_team_id(session, caller, phase)
     day, reset_at = quota_day(phase.challenge.timezone, clock.now(session))
-    use = quota.usage(session, phase.id, team_id, day)
-    used: dict[str, int] = {name: getattr(use, name) for name in ("per_day", "total", "concurrent", "invalid_per_day")}
+    usage = quota.usage(session, phase.id, team_id, day)
+    names = ("per_day", "total", "concurrent", "invalid_per_day")
+    used: dict[str, int] = {name: getattr(usage, name) for name in names}
     limits: dict[str, Any] = {name: phase.quota.get(name) for name in used}
-    taken = used | {"invalid_per_day": use.invalid_per_day + use.concurrent}  # as admission counts
-    remaining = {name: None if limit is None else max(0, limit - taken[name]) for name, limit in limits.items()}
+    counted = used | {"invalid_per_day": usage.invalid_per_day + usage.concurrent}  # as admission counts
+    remaining = {name: None if limit is None else max(0, limit - counted[name]) for name, limit in limits.items()}
     return QuotaState(limits, used, remaining, reset_at, quota.entries(session, phase.id, team_id))

@@ -1,7 +1,8 @@
-"""The detailed report of one submission: as much of it as the phase allows its reader."""
+"""The detailed report of one submission: the parts that the phase allows its reader."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,11 @@ from app.actions.submissions.read_submissions import read_submission
 from app.actions.submissions.score_visibility import resolve_split, score_view_for
 from app.errors import BadRequest, Conflict, Forbidden, NoOpenPhase, SubmissionNotFinished
 from app.files import FileStore
+from app.pipeline import SourceFile
 from app.scoring import SCORER_VERSION
 from app.scoring.reports.detailed_report import REPORT_PARTS
 from app.scoring_processes import MemoryLimitExceeded, ScoringProcesses, ScoringTimeout
+from app.scoring_processes.messages import Refusal, Reply, WriteReport
 from app.store import clock
 from app.store.queries import challenges, gold
 from app.store.session import Database, ReadSession
@@ -23,15 +26,15 @@ from app.store.tables import Phase, Recipe, Submission
 
 
 class ReportTooLarge(Conflict):
-    """This report is too large to be made."""
+    """This report exceeds the limits on its size, time or memory."""
 
     code = "report_too_large"
-    remedy = "Ask for one part alone, such as ?part=per_class; offline, 'assay score' gives one metric by itself."
+    remedy = "Request one part alone, such as ?part=per_class; offline, 'assay score' computes a single metric."
 
 
 @dataclass(frozen=True, slots=True)
 class ReportRequest:
-    """A report that may be made: of what, which parts of it, and with how many digits."""
+    """An authorized report: of which scores, with which parts, and with how many digits."""
 
     submission: Submission
     gold: GoldReference
@@ -40,12 +43,12 @@ class ReportRequest:
     parts: tuple[str, ...]
     digits: int | None
     organizer: bool
-    """Whether it says what only organizers may read: why a score is missing, what to note of it, how large the split is."""
+    """Whether it includes what only organizers may read: reasons of missing scores, notes, the size of the split."""
     head: Mapping[str, Any]
 
     @property
     def name(self) -> str:
-        """What the report hangs on, as the beginning of a file's name."""
+        """Everything that the report depends on, as the beginning of the name of a cached file."""
         allowed = "".join("y" if part in self.parts else "n" for part in REPORT_PARTS)
         version = f"{self.gold.id}-{self.recipe.id}-{self.head['scorer_version']}-{SCORER_VERSION}"
         shown = "whole" if self.organizer else "scored" if "scores" in self.head else "unscored"
@@ -57,42 +60,39 @@ def authorize_report(
 ) -> ReportRequest:
     """The report that this reader may have, or one `part` of it.
 
-    Raises NotFound, NoOpenPhase before the opening, NotFinished without scores in force, SplitHidden, and Forbidden for
-    what the phase does not allow, and for a file that an organizer sent for the team: its report would tell of the file.
+    Raises NotFound, NoOpenPhase before the phase opens, SubmissionNotFinished without current scores, SplitHidden, and
+    Forbidden for parts that the phase does not allow. Also Forbidden for a file that an organizer sent for the team,
+    because the report would reveal its predictions.
     """
-    seen = read_submission(session, caller, submission_id)
-    if not seen.is_file_visible:
-        raise Forbidden(
-            "An organizer sent this file on behalf of the team; its report is for organizers alone.",
-            remedy="Read its scores with the submission itself, or ask the organizers for the report.",
-        )
-    phase = session.get_one(Phase, seen.submission.phase_id)
+    view = read_submission(session, caller, submission_id)
+    if not view.is_file_visible:
+        detail = "An organizer sent this file on behalf of the team; only organizers may read its report."
+        raise Forbidden(detail, remedy="Read its scores in the submission, or ask the organizers for the report.")
+    phase = session.get_one(Phase, view.submission.phase_id)
     version = gold.active(session, phase.id)
-    if seen.submission.status != "finished" or version is None or not seen.scored:
-        raise SubmissionNotFinished(
-            "There is a report once the submission has scores.", remedy="Wait until it is finished."
-        )
-    if not seen.organizer and clock.now(session) < phase.opens_at:  # it was moved; classes are not public now
-        raise NoOpenPhase(f"The phase '{phase.slug}' has not opened; until then reports are for the organizers alone.")
+    if view.submission.status != "finished" or version is None or not view.scored:
+        detail = "There is a report once the submission has scores."
+        raise SubmissionNotFinished(detail, remedy="Wait until it is finished.")
+    # The opening may have been postponed after the submission; until then the classes are not public.
+    if not view.organizer and clock.now(session) < phase.opens_at:
+        raise NoOpenPhase(f"The phase '{phase.slug}' has not opened; until then only organizers may read reports.")
     recipe = challenges.active_recipe(session, phase.challenge_id)
-    shown = resolve_split(phase, version, split, organizer=seen.organizer)
-    parts = tuple(name for name, allows in REPORT_PARTS.items() if seen.organizer or allows in phase.reports)
+    shown = resolve_split(phase, version, split, organizer=view.organizer)
+    parts = tuple(name for name, allows in REPORT_PARTS.items() if view.organizer or allows in phase.reports)
     if part is not None and part not in parts:
-        raise Forbidden(
-            f"This phase does not show its participants the part '{part}'.",
-            remedy=f"Reports of this phase: {', '.join(phase.reports) or 'none'}.",
-        )
-    scores = (seen.splits or {}).get(shown, {}) if seen.organizer else seen.scores
+        remedy = f"Reports of this phase: {', '.join(phase.reports) or 'none'}."
+        raise Forbidden(f"This phase does not show its participants the part '{part}'.", remedy=remedy)
+    scores = (view.splits or {}).get(shown, {}) if view.organizer else view.scores
     return ReportRequest(
-        submission=seen.submission,
+        submission=view.submission,
         gold=gold_reference(version, phase.challenge),
         recipe=recipe,
         split=shown,
         parts=parts if part is None else (part,),
-        digits=score_view_for(parse_stored_recipe(phase.challenge, recipe), organizer=seen.organizer).digits,
-        organizer=seen.organizer,
+        digits=score_view_for(parse_stored_recipe(phase.challenge, recipe), organizer=view.organizer).digits,
+        organizer=view.organizer,
         head={
-            "submission": seen.submission.id,
+            "submission": view.submission.id,
             "challenge": phase.challenge.slug,
             "phase": phase.slug,
             "split": shown,
@@ -105,39 +105,37 @@ def authorize_report(
 
 
 def make_report(
-    db: Database, files: FileStore, children: ScoringProcesses, wanted: ReportRequest, *, as_csv: bool, target: Path
+    db: Database, files: FileStore, processes: ScoringProcesses, wanted: ReportRequest, *, as_csv: bool, target: Path
 ) -> None:
-    """Have a child write the report to `target`; raises ReportTooLarge."""
+    """Have a scoring process write the report to `target`; raises what send_report_request raises."""
     row = wanted.submission
     with files.local_path(row.file_key) as path:
-        send_report_request(
-            lambda request: send_scoring_request(db, files, children, wanted.gold, request),
-            {
-                "kind": "report",
-                "predictions": {"path": str(path), **stored_file_kind(row).to_dict()},
-                "recipe": wanted.recipe.body,
-                "split": wanted.split,
-                "parts": list(wanted.parts),
-                "digits": wanted.digits,
-                "size": wanted.organizer,
-                "head": dict(wanted.head),
-                "csv": as_csv,
-                "target": str(target),
-            },
+        request = WriteReport(
+            gold=wanted.gold.source,
+            predictions=SourceFile(path, stored_file_kind(row)),
+            recipe=wanted.recipe.body,
+            split=wanted.split,
+            parts=wanted.parts,
+            digits=wanted.digits,
+            include_size=wanted.organizer,
+            head=wanted.head,
+            as_csv=as_csv,
+            target=target,
         )
+        send_report_request(partial(send_scoring_request, db, files, processes, wanted.gold), request)
 
 
-def send_report_request(ask: Callable[[dict[str, Any]], dict[str, Any]], request: dict[str, Any]) -> None:
-    """Have a child answer this; raises ReportTooLarge where it refuses, or takes too long or too much memory.
+def send_report_request(ask: Callable[[WriteReport], Reply], request: WriteReport) -> None:
+    """Send the request; raises ReportTooLarge if it is refused, or takes too much time or memory.
 
-    Raises BadRequest where the submission has not the scores that a table needs.
+    Raises BadRequest if a table needs probabilities and the submission has other scores.
     """
     try:
-        answer = ask(request)
-    except (ScoringTimeout, MemoryLimitExceeded) as beyond:
-        what = "time" if isinstance(beyond, ScoringTimeout) else "memory"
-        raise ReportTooLarge(f"Making this report takes more {what} than one may take.") from beyond
-    if answer.get("other_scores"):
-        raise BadRequest(answer["detail"], remedy="Ask for another part, such as ?part=per_class.")
-    if not answer["valid"]:
-        raise ReportTooLarge(answer["detail"])
+        reply = ask(request)
+    except (ScoringTimeout, MemoryLimitExceeded) as fault:
+        resource = "time" if isinstance(fault, ScoringTimeout) else "memory"
+        raise ReportTooLarge(f"This report takes more {resource} than the limit allows.") from fault
+    if isinstance(reply, Refusal):
+        if reply.needs_probabilities:
+            raise BadRequest(reply.detail, remedy="Ask for another part, such as ?part=per_class.")
+        raise ReportTooLarge(reply.detail)

@@ -1,4 +1,4 @@
-"""What of the numbers a reader may see: which split, and how many digits."""
+"""Which scores a reader may see: of which split, and with how many digits."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,19 +11,22 @@ from app.scoring.declaration.requirements import PUBLIC_UNMET_REASONS
 from app.scoring.standings import round_significant
 from app.store.tables import GoldVersion, Phase
 
-# The full reason may name classes that the gold lacks, so only organizers read it.
+# The full reason may name classes that the gold lacks, so only organizers see it.
 HIDDEN_REASON = "undefined on these data; the organizers can read why"
 
 
 @dataclass(frozen=True, slots=True)
 class ScoreView:
-    """How a reader sees scores: as an organizer (everything), or as everybody else."""
+    """How a reader sees scores: as an organizer, who sees everything, or as everybody else."""
 
     organizer: bool
     digits: int | None  # significant digits shown, None for all
 
     def metrics(self, stored: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-        """Stored metric values as this reader sees them; notes name classes of the gold, so only organizers get them."""
+        """Stored metric values as this reader sees them.
+
+        Notes name classes of the gold, so only organizers get them.
+        """
         return {name: self._metric(value) for name, value in stored.items()}
 
     def _metric(self, stored: Mapping[str, Any]) -> dict[str, Any]:
@@ -47,22 +50,22 @@ def visible_split(phase: Phase, gold: GoldVersion) -> str:
 
 
 def current_split(*, has_splits: bool, released: datetime | None) -> str:
-    """The same by what was read of gold and phase."""
+    """The visible split, given what was read of gold and phase."""
     if not has_splits:
         return "all"
     return "private" if released is not None else "public"
 
 
-def resolve_split(phase: Phase, gold: GoldVersion, asked: str | None, *, organizer: bool) -> str:
+def resolve_split(phase: Phase, gold: GoldVersion, requested: str | None, *, organizer: bool) -> str:
     """The split to show; raises SplitHidden for one that this reader may not see."""
     shown = visible_split(phase, gold)
-    if asked is None or asked == shown:
+    if requested is None or requested == shown:
         return shown
     if organizer and not gold.has_splits:
-        raise BadRequest(f"The gold of this phase has no splits, so there is no '{asked}'.")
+        raise BadRequest(f"The gold of this phase has no splits, so there is no '{requested}'.")
     if not organizer:
-        raise SplitHidden(f"The split '{asked}' is not shown; '{shown}' is.")
-    return asked
+        raise SplitHidden(f"The split '{requested}' is not shown; '{shown}' is.")
+    return requested
 
 
 def require_visible_board(phase: Phase, now: datetime, *, organizer: bool) -> None:

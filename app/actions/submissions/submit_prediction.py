@@ -4,8 +4,6 @@ import hashlib
 import json
 from dataclasses import dataclass, replace
 from datetime import datetime
-from pathlib import Path
-from typing import Any
 
 from app.actions.access import (
     Caller,
@@ -32,8 +30,10 @@ from app.errors import (
 from app.files import StoredFile
 from app.formats import FileKind, Limits
 from app.formats.size_limits import PhaseSize, max_upload_bytes
-from app.pipeline import is_fully_scored
+from app.pipeline import SourceFile, is_fully_scored
+from app.prepared.gold_source import GoldSource
 from app.queue import Queue
+from app.scoring_processes.messages import ValidatePredictions
 from app.store import clock, locks
 from app.store.queries import challenges, fair_scheduling, quota, submissions, tasks, teams
 from app.store.queries.phase_context import PhaseContext
@@ -348,13 +348,9 @@ class DryRunContext:
     challenge: Challenge
     recipe: Recipe
 
-    def request(self, path: Path, kind: FileKind) -> dict[str, Any]:
-        """The request to a scoring process, without the gold."""
-        return {
-            "kind": "validate",
-            "predictions": {"path": str(path), **kind.to_dict()},
-            "recipe": self.recipe.body,
-        }
+    def request(self, gold: GoldSource, predictions: SourceFile) -> ValidatePredictions:
+        """The request to a scoring process."""
+        return ValidatePredictions(gold, predictions, self.recipe.body)
 
 
 def dry_run(

@@ -1,0 +1,216 @@
+"""The messages between the service and a scoring process: requests, replies, and their encoding as lines of JSON.
+
+Each message is one JSON object on one line. An object that encodes a dataclass carries the name of its class as `type`.
+Only the fields listed in `_DECODERS` are decoded to dataclasses or paths: whatever users wrote (recipes, gold metadata,
+labels) stays plain JSON, even if it has a key `type`.
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, Literal, cast, get_args
+
+from app.formats import FileKind, Problems
+from app.pipeline import SourceFile
+from app.prepared.gold_source import GoldFile, GoldSource
+
+JsonObject = Mapping[str, Any]
+
+# ---- requests
+
+
+@dataclass(frozen=True, slots=True)
+class CheckGold:
+    """Read gold and check it; the reply is a GoldSummary, a FileResult with problems, or a Refusal."""
+
+    gold: GoldSource
+
+
+@dataclass(frozen=True, slots=True)
+class ValidatePredictions:
+    """Check predictions without scoring them; the reply is a FileResult."""
+
+    gold: GoldSource
+    predictions: SourceFile
+    recipe: JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class ScorePredictions:
+    """Check predictions and score them on each split; the reply is a FileResult."""
+
+    gold: GoldSource
+    predictions: SourceFile
+    recipe: JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class WriteTemplate:
+    """Write the file that a participant fills in to `target`; the reply is FileWritten or a Refusal."""
+
+    gold: GoldSource
+    format: str
+    scores: bool
+    target: Path
+
+
+@dataclass(frozen=True, slots=True)
+class WriteReport:
+    """Write the detailed report of a submission to `target`; the reply is FileWritten or a Refusal."""
+
+    gold: GoldSource
+    predictions: SourceFile
+    recipe: JsonObject
+    split: str
+    parts: Sequence[str]
+    digits: int | None
+    include_size: bool
+    """Whether the report contains the number of instances of the split."""
+    head: JsonObject
+    """The first members of the JSON report."""
+    as_csv: bool
+    target: Path
+
+
+Request = CheckGold | ValidatePredictions | ScorePredictions | WriteTemplate | WriteReport
+
+# ---- replies
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """The process has started; sent once, before the first request is read."""
+
+
+@dataclass(frozen=True, slots=True)
+class GoldFileNeeded:
+    """The request names gold that is not prepared here; send it again with the file of the gold."""
+
+
+@dataclass(frozen=True, slots=True)
+class GoldSummary:
+    """Valid gold, summarized in the columns of its row."""
+
+    instances: int
+    classes: list[str]
+    has_splits: bool
+    public_instances: int | None
+    weighted: bool
+    void_instances: int
+    longest_id: int
+    """Bytes of the longest id in UTF-8, rounded up to whole words."""
+    notes: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class FileResult:
+    """The result of reading a file: its problems, or where predictions were scored, their scores."""
+
+    valid: bool
+    total: dict[str, int]
+    """Number of problems by code."""
+    problems: list[dict[str, Any]]
+    """The first problems in full."""
+    total_at_least: bool = False
+    """Whether reading stopped early, so that there may be more problems than were counted."""
+    notes: list[str] = field(default_factory=list)
+    scores: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)
+    """By split and canonical metric string: `value`, `reason` and `notes`."""
+
+    @classmethod
+    def of(cls, problems: Problems, notes: Sequence[str] = (), scores: JsonObject | None = None) -> "FileResult":
+        """The result of a file with these problems."""
+        return cls(**problems.to_dict(), notes=list(notes), scores=dict(scores or {}))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The reply to a dry run: everything but the scores; `total_at_least` only where it is true."""
+        result: dict[str, Any] = {"valid": self.valid, "total": self.total, "problems": self.problems}
+        return result | ({"total_at_least": True} if self.total_at_least else {}) | {"notes": self.notes}
+
+
+@dataclass(frozen=True, slots=True)
+class FileWritten:
+    """The target of the request has been written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """The request cannot be met, for the reason given; repeating it would not help."""
+
+    detail: str
+    remedy: str | None = None
+    errors: list[Any] | None = None
+    needs_probabilities: bool = False
+    """Whether the requested part of a report needs scores of another kind than the submission has."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessFailure:
+    """There is no result: a file is missing (`detail` is its path), a limit was exceeded, or the code has a fault."""
+
+    reason: Literal["file", "memory", "cpu", "internal"]
+    detail: str = ""
+
+
+Reply = Ready | GoldFileNeeded | GoldSummary | FileResult | FileWritten | Refusal | ProcessFailure
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyEnvelope:
+    """A reply, with what the service has to know about the process itself."""
+
+    reply: Reply
+    remarks: list[str] = field(default_factory=list)
+    """Warnings for the operator."""
+    memory_exhausted: bool = False
+    """Whether memory ran out, so that the process is to be replaced by a new one."""
+
+
+@dataclass(frozen=True, slots=True)
+class CpuLimitAnnouncement:
+    """Sent before a stage begins: the reply that applies if the kernel kills the process for its CPU time in it."""
+
+    reply: Reply
+
+
+Message = Request | ReplyEnvelope | CpuLimitAnnouncement
+
+# ---- encoding
+
+_PARTS = (CpuLimitAnnouncement, ReplyEnvelope, GoldSource, GoldFile, SourceFile, FileKind)
+_CLASSES = {cls.__name__: cls for cls in (*get_args(Request), *get_args(Reply), *_PARTS)}
+
+
+def encode(message: Message) -> bytes:
+    """The message as one line of JSON."""
+    return json.dumps(message, default=_to_json).encode() + b"\n"
+
+
+def decode_request(line: bytes) -> Request:
+    """The request on a line."""
+    return cast("Request", _from_json(json.loads(line)))
+
+
+def decode_reply(line: bytes | bytearray) -> ReplyEnvelope | CpuLimitAnnouncement:
+    """The reply or announcement on a line."""
+    return cast("ReplyEnvelope | CpuLimitAnnouncement", _from_json(json.loads(line)))
+
+
+def _to_json(value: Any) -> Any:
+    if isinstance(value, Path):
+        return str(value)
+    return {"type": type(value).__name__} | {item.name: getattr(value, item.name) for item in fields(value)}
+
+
+def _from_json(values: dict[str, Any] | None) -> Any:
+    if values is None:
+        return None
+    cls: Callable[..., Any] = _CLASSES[values.pop("type")]
+    return cls(**{name: _DECODERS[name](value) if name in _DECODERS else value for name, value in values.items()})
+
+
+_DECODERS: dict[str, Callable[[Any], Any]] = {
+    **dict.fromkeys(("gold", "file", "source", "kind", "predictions", "reply"), _from_json),
+    **dict.fromkeys(("path", "target"), Path),
+}
