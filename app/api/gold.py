@@ -1,5 +1,6 @@
-"""Gold labels: upload, accessories, activation. For organizers only."""
+"""Gold labels: upload, metadata, activation. For organizers only."""
 
+import json
 from typing import Annotated, Any
 
 from fastapi import Body, Path, Query, Request
@@ -35,7 +36,7 @@ from app.api.field_types import (
     limit_invalid_values,
     reply_example,
 )
-from app.api.json_body import AccessoryRoute, api_router
+from app.api.json_body import GoldMetadataRoute, api_router
 from app.api.limits.reader_queue import TooManyWaiting
 from app.api.openapi import examples
 from app.api.problems import error_responses, json_examples, success_response
@@ -43,10 +44,11 @@ from app.api.recipes import InferenceShape, inference_shape
 from app.api.uploads import Filename, Layout, file_request_body, receive_upload, request_file_kind, stored_file_response
 from app.files import StoredFile
 from app.formats import FileKind
+from app.gold_metadata import CLASSES, GOLD_METADATA, GoldMetadataDeclaration
 from app.store.session import WriteSession
 from app.store.tables import GoldVersion
 
-router = api_router("gold", prefix="/challenges/{slug}/phases/{phase}/gold", route_class=AccessoryRoute)
+router = api_router("gold", prefix="/challenges/{slug}/phases/{phase}/gold", route_class=GoldMetadataRoute)
 VersionNumber = Annotated[int, Path(ge=1, le=2**31 - 1)]
 Cost = Annotated[float, Field(ge=-1e12, le=1e12, allow_inf_nan=False)]
 
@@ -204,18 +206,62 @@ def post_activate(slug: str, phase: str, version: VersionNumber, who: AccountDep
         return _activate(session, who, slug, phase, version)
 
 
-async def _put_accessory(
-    parts: AppState, who: Caller, slug: str, phase: str, version: int, *, name: str, value: Any
-) -> GoldShape:
-    """Check the draft with its new accessory in a child, then store the accessory."""
-    with parts.gold_readers.queue.enter(str(who.user_id)) as place:
-        await place.wait_for_turn()
-        return await run_in_threadpool(_store_accessory, parts, who, slug, phase, version, name=name, value=value)
+METADATA_ROUTES = {kind.name: kind for kind in (CLASSES, *GOLD_METADATA)}
+_Partition = Annotated[dict[Label, Label], Field(min_length=1)]
+METADATA_BODIES: dict[str, Any] = {
+    "classes": Annotated[list[Label], limit_invalid_values(is_label)],
+    "train-frequencies": Annotated[
+        dict[Label, Annotated[int, Field(ge=0, le=MAX_COUNT)]], limit_invalid_values(is_count), Field(min_length=1)
+    ],
+    "class-weights": Annotated[
+        dict[Label, Annotated[float, Field(ge=0, allow_inf_nan=False)]],
+        limit_invalid_values(is_weight),
+        Field(min_length=1),
+    ],
+    "hierarchy": dict[str, Any],
+    "cost-matrix": Annotated[dict[Label, dict[Label, Cost]], Field(min_length=1)],
+    "folds": _Partition,
+    "groups": _Partition,
+}
+"""The request body of each route, by the name of its kind, in the order of the API documentation."""
 
 
-def _store_accessory(
+def _add_metadata_route(kind: GoldMetadataDeclaration, body_type: Any) -> None:
+    """Add the route that sets one kind of gold metadata; `put_` and the name of its field are its operation id."""
+    example = json.loads(kind.example)
+    draft = examples.DRAFT_GOLD if kind is CLASSES else examples.DRAFT_GOLD | {"accessories": [kind.field]}
+    if kind.field in GoldShape.model_fields:
+        draft = draft | {kind.field: example}
+
+    async def put_metadata(
+        slug: str, phase: str, version: VersionNumber, body: Any, who: OrganizerDep, parts: AppStateDep
+    ) -> GoldShape:
+        with parts.gold_readers.queue.enter(str(who.user_id)) as position:
+            await position.wait_for_turn()
+            return await run_in_threadpool(_set_metadata, parts, who, slug, phase, version, name=kind.name, value=body)
+
+    put_metadata.__annotations__["body"] = Annotated[body_type, Body(examples=[example])]
+    router.put(
+        f"/{{version}}/{kind.name}",
+        name=f"put_{kind.field}",
+        summary=kind.summary,
+        description=kind.description,
+        responses={200: json_examples(draft=draft)}
+        | error_responses(
+            errors.Forbidden,
+            errors.NotFound,
+            errors.GoldNotDraft,
+            errors.InvalidGold,
+            errors.InvalidRequest,
+            TooManyWaiting,
+        ),
+    )(put_metadata)
+
+
+def _set_metadata(
     parts: AppState, who: Caller, slug: str, phase: str, version: int, *, name: str, value: Any
 ) -> GoldShape:
+    """Check the draft together with its new metadata in a scoring process, then store the metadata."""
     value = parse_accessory(name, value)
     with parts.db.read() as session:
         key = load_gold_version(session, who, slug, phase, version, writes=True)[1].file_key
@@ -229,138 +275,5 @@ def _store_accessory(
         )
 
 
-EXAMPLE_FREQUENCIES = {"cat": 812, "dog": 1044}
-EXAMPLE_WEIGHTS = {"cat": 0.25, "dog": 0.75}
-EXAMPLE_PARTITION = {"t1": "1", "t2": "1", "t3": "2", "t4": "2"}
-EXAMPLE_HIERARCHY = {"parents": {"cat": ["pet"], "dog": ["pet"]}}
-EXAMPLE_COSTS = {"cat": {"dog": 1}, "dog": {"cat": 5}}
-
-
-def _accessory_responses(**accessory: Any) -> dict[int | str, dict[str, Any]]:
-    """The `responses` of a route that gives a draft this accessory."""
-    shown = {name: value for name, value in accessory.items() if value is not ...}  # large ones are named only
-    given = {"accessories": sorted(accessory)} if accessory else {}
-    return {200: json_examples(draft=examples.DRAFT_GOLD | shown | given)} | error_responses(
-        errors.Forbidden,
-        errors.NotFound,
-        errors.GoldNotDraft,
-        errors.InvalidGold,
-        errors.InvalidRequest,
-        TooManyWaiting,
-    )
-
-
-@router.put("/{version}/classes", summary="Declare the classes of a draft", responses=_accessory_responses())
-async def put_classes(
-    slug: str,
-    phase: str,
-    version: VersionNumber,
-    body: Annotated[list[Label], limit_invalid_values(is_label), Body(examples=[["cat", "dog"]])],
-    who: OrganizerDep,
-    parts: AppStateDep,
-) -> GoldShape:
-    """The label vocabulary in its order; every gold label must be among them."""
-    return await _put_accessory(parts, who, slug, phase, version, name="classes", value=body)
-
-
-@router.put(
-    "/{version}/train-frequencies",
-    summary="Give the training label counts",
-    responses=_accessory_responses(train_frequencies=EXAMPLE_FREQUENCIES),
-)
-async def put_train_frequencies(
-    slug: str,
-    phase: str,
-    version: VersionNumber,
-    body: Annotated[
-        dict[Label, Annotated[int, Field(ge=0, le=MAX_COUNT)]],
-        limit_invalid_values(is_count),
-        Field(min_length=1),
-        Body(examples=[EXAMPLE_FREQUENCIES]),
-    ],
-    who: OrganizerDep,
-    parts: AppStateDep,
-) -> GoldShape:
-    """How often each label occurs in the training data; metrics with `_lfb_train` need it."""
-    return await _put_accessory(parts, who, slug, phase, version, name="train-frequencies", value=body)
-
-
-@router.put(
-    "/{version}/class-weights",
-    summary="Give class weights",
-    responses=_accessory_responses(class_weights=EXAMPLE_WEIGHTS),
-)
-async def put_class_weights(
-    slug: str,
-    phase: str,
-    version: VersionNumber,
-    body: Annotated[
-        dict[Label, Annotated[float, Field(ge=0, allow_inf_nan=False)]],
-        limit_invalid_values(is_weight),
-        Field(min_length=1),
-        Body(examples=[EXAMPLE_WEIGHTS]),
-    ],
-    who: OrganizerDep,
-    parts: AppStateDep,
-) -> GoldShape:
-    """The weights of `weighted_accuracy`; they are scaled to sum to one."""
-    return await _put_accessory(parts, who, slug, phase, version, name="class-weights", value=body)
-
-
-@router.put(
-    "/{version}/hierarchy", summary="Give the hierarchy of the classes", responses=_accessory_responses(hierarchy=...)
-)
-async def put_hierarchy(
-    slug: str,
-    phase: str,
-    version: VersionNumber,
-    body: Annotated[dict[str, Any], Body(examples=[EXAMPLE_HIERARCHY])],
-    who: OrganizerDep,
-    parts: AppStateDep,
-) -> GoldShape:
-    """Each class with its parents, `{"parents": {child: [parent, …]}}`, or its parent, `{"parent": {child: parent}}`.
-
-    Cycles, and classes that are no nodes, are refused.
-    """
-    return await _put_accessory(parts, who, slug, phase, version, name="hierarchy", value=body)
-
-
-@router.put(
-    "/{version}/cost-matrix", summary="Give the costs of errors", responses=_accessory_responses(cost_matrix=...)
-)
-async def put_cost_matrix(
-    slug: str,
-    phase: str,
-    version: VersionNumber,
-    body: Annotated[dict[Label, dict[Label, Cost]], Field(min_length=1), Body(examples=[EXAMPLE_COSTS])],
-    who: OrganizerDep,
-    parts: AppStateDep,
-) -> GoldShape:
-    """What it costs to predict one label (inner) for another (outer); `expected_cost` needs it."""
-    return await _put_accessory(parts, who, slug, phase, version, name="cost-matrix", value=body)
-
-
-@router.put("/{version}/folds", summary="Divide the instances into folds", responses=_accessory_responses(folds=...))
-async def put_folds(
-    slug: str,
-    phase: str,
-    version: VersionNumber,
-    body: Annotated[dict[Label, Label], Field(min_length=1), Body(examples=[EXAMPLE_PARTITION])],
-    who: OrganizerDep,
-    parts: AppStateDep,
-) -> GoldShape:
-    """The fold of each id; metrics of cross-validation need it."""
-    return await _put_accessory(parts, who, slug, phase, version, name="folds", value=body)
-
-
-@router.put("/{version}/groups", summary="Divide the instances into groups", responses=_accessory_responses(groups=...))
-async def put_groups(
-    slug: str,
-    phase: str,
-    version: VersionNumber,
-    body: Annotated[dict[Label, Label], Field(min_length=1), Body(examples=[EXAMPLE_PARTITION])],
-    who: OrganizerDep,
-    parts: AppStateDep,
-) -> GoldShape:
-    """The group of each id: its document, patient or speaker."""
-    return await _put_accessory(parts, who, slug, phase, version, name="groups", value=body)
+for _name, _body_type in METADATA_BODIES.items():
+    _add_metadata_route(METADATA_ROUTES[_name], _body_type)

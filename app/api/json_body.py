@@ -110,7 +110,7 @@ def api_router(
     )
 
 
-class AccessoryRequest(JsonBodyRequest):
+class GoldMetadataRequest(JsonBodyRequest):
     """A request that may bring a large table: at most ASSAY_MAX_ACCESSORY bytes, more than others from organizers alone."""
 
     async def max_body_bytes(self, size: int) -> int:
@@ -126,10 +126,10 @@ class AccessoryRequest(JsonBodyRequest):
         return own
 
 
-class AccessoryRoute(JsonBodyRoute):
-    """A route that reads its JSON body through AccessoryRequest."""
+class GoldMetadataRoute(JsonBodyRoute):
+    """A route that reads its JSON body through GoldMetadataRequest."""
 
-    request_class = AccessoryRequest
+    request_class = GoldMetadataRequest
 
 
 def _query_parameter_names(dependant: Dependant) -> Iterator[str]:

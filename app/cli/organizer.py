@@ -1,6 +1,6 @@
 """Commands of organizers: create and edit a challenge; upload, list and activate its gold labels."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,18 +13,13 @@ from app.cli.options import (
     AsJson,
     ChallengeFile,
     Classes,
-    ClassWeights,
-    CostMatrix,
-    Folds,
-    Groups,
-    Hierarchy,
     Layout,
     Phase,
     Slug,
     Token,
-    TrainFrequencies,
     Url,
     file_option,
+    gold_metadata_options,
 )
 from app.cli.terminal import object_tables
 from app.cli.terminal.output import CommandError, CommandOutput, command_output
@@ -99,6 +94,7 @@ def _edit_and_show(out: CommandOutput, slug: str, changes: dict[str, Any], url: 
     out.result(made, lambda console: object_tables.show_challenge(console, made))
 
 
+@gold_metadata_options()
 def upload_gold(
     *,
     slug: Slug,
@@ -106,12 +102,7 @@ def upload_gold(
     phase: Phase = None,
     layout: Layout = None,
     classes: Classes = None,
-    train_frequencies: TrainFrequencies = None,
-    class_weights: ClassWeights = None,
-    cost_matrix: CostMatrix = None,
-    hierarchy: Hierarchy = None,
-    folds: Folds = None,
-    groups: Groups = None,
+    gold_metadata: Mapping[str, Path | None],
     activate: Annotated[
         bool, typer.Option("--activate/--draft", help="Put it into use at once, or keep a draft.")
     ] = True,
@@ -121,16 +112,9 @@ def upload_gold(
 ) -> None:
     """Upload the true labels of a phase as a new version."""
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
-        beside = {
-            "train-frequencies": train_frequencies,
-            "class-weights": class_weights,
-            "cost-matrix": cost_matrix,
-            "hierarchy": hierarchy,
-            "folds": folds,
-            "groups": groups,
-        }
         tables = {} if classes is None else {"classes": value_parsing.read_strings(classes)}
-        tables |= {name: _request_body(name, value) for name, value in value_parsing.read_gold_metadata(beside).items()}
+        metadata = value_parsing.read_gold_metadata(gold_metadata)
+        tables |= {name: _request_body(name, value) for name, value in metadata.items()}
         name = client.phase(slug, phase)
         with out.upload_bar(f"Uploading {file.name}", then="Checking") as progress:
             made = client.upload_gold(

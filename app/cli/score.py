@@ -17,13 +17,8 @@ from app.cli.input.gold_and_predictions import (
 from app.cli.options import (
     AsJson,
     Classes,
-    ClassWeights,
-    CostMatrix,
-    Folds,
     Gold,
     GoldLayout,
-    Groups,
-    Hierarchy,
     Layout,
     Metrics,
     Options,
@@ -31,8 +26,8 @@ from app.cli.options import (
     Predictions,
     Preset,
     TaskType,
-    TrainFrequencies,
     VoidIds,
+    gold_metadata_options,
 )
 from app.cli.terminal.notes import ScoreNotes
 from app.cli.terminal.output import CommandError, CommandOutput, command_output
@@ -59,6 +54,7 @@ _Report = Annotated[
 ]
 
 
+@gold_metadata_options()
 def score(
     *,
     gold: Gold,
@@ -66,12 +62,7 @@ def score(
     task: TaskType = None,
     positive_label: PositiveLabel = None,
     classes: Classes = None,
-    train_frequencies: TrainFrequencies = None,
-    class_weights: ClassWeights = None,
-    cost_matrix: CostMatrix = None,
-    hierarchy: Hierarchy = None,
-    folds: Folds = None,
-    groups: Groups = None,
+    gold_metadata: Mapping[str, Path | None],
     void: VoidIds = None,
     metric: Metrics = None,
     option: Options = None,
@@ -86,14 +77,6 @@ def score(
 ) -> None:
     """Score a file of predictions against a gold file on this machine, with the service's own scorer."""
     options = value_parsing.parse_option_pairs(option or ()) | ({"preset": preset} if preset else {})
-    beside = {
-        "train-frequencies": train_frequencies,
-        "class-weights": class_weights,
-        "cost-matrix": cost_matrix,
-        "hierarchy": hierarchy,
-        "folds": folds,
-        "groups": groups,
-    }
     with command_output(as_json=as_json) as out:
         _check_options(report, every=every, metrics=metric)
         files = read_gold_and_predictions(
@@ -105,7 +88,7 @@ def score(
             positive_label=positive_label,
             classes=classes,
             void=void,
-            beside=beside,
+            beside=gold_metadata,
             preset=options.get("preset"),
         )
         _score_and_show(

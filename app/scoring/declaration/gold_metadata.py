@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from app.errors import InvalidContent, InvalidRequest
+from app.gold_metadata import GOLD_METADATA
 from app.scoring.declaration.metric_syntax import pluralize
 from app.scoring.declaration.task import TaskKind, TaskSpec
 from app.scoring.evaluation_input import Grouping
@@ -33,7 +34,6 @@ class GoldMetadataKind:
 
     name: str
     field: str
-    meaning: str
     shape: str
     parse: Callable[[Any], Any]
     is_keyed_by_label: bool = True
@@ -82,11 +82,12 @@ def _object_parser(what: str, shape: str, valid: Callable[[Any], bool], must: st
     return parse
 
 
-_FREQUENCIES_EXAMPLE = '{"cat": 812, "dog": 1044}'
-_WEIGHTS_EXAMPLE = '{"cat": 0.25, "dog": 0.75}'
-_COST_MATRIX_EXAMPLE = '{"cat": {"dog": 1}, "dog": {"cat": 5}}'
-_HIERARCHY_EXAMPLE = '{"parents": {"poodle": ["dog"], "dog": ["animal"]}}'
-_PARTITION_EXAMPLE = '{"t1": "1", "t2": "2"}'
+_EXAMPLES = {kind.name: kind.example for kind in GOLD_METADATA}
+_FREQUENCIES_EXAMPLE = _EXAMPLES["train-frequencies"]
+_WEIGHTS_EXAMPLE = _EXAMPLES["class-weights"]
+_COST_MATRIX_EXAMPLE = _EXAMPLES["cost-matrix"]
+_HIERARCHY_EXAMPLE = _EXAMPLES["hierarchy"]
+_PARTITION_EXAMPLE = _EXAMPLES["folds"]
 
 
 def _is_count(value: Any) -> bool:
@@ -163,52 +164,27 @@ def _partition_parser(what: str, most: int | None = None) -> Callable[[Any], dic
     return parse
 
 
-_DECLARED = (
-    GoldMetadataKind(
-        "train-frequencies",
-        "train_frequencies",
-        "how often each label occurs in the training data",
+_PARSERS: dict[str, Callable[[Any], Any]] = {
+    "train-frequencies": _object_parser(
+        "training frequencies",
         _FREQUENCIES_EXAMPLE,
-        _object_parser(
-            "training frequencies",
-            _FREQUENCIES_EXAMPLE,
-            _is_count,
-            f"must be a whole number from 0 to {MAX_TRAIN_FREQUENCY}",
-        ),
+        _is_count,
+        f"must be a whole number from 0 to {MAX_TRAIN_FREQUENCY}",
     ),
-    GoldMetadataKind(
-        "class-weights",
-        "class_weights",
-        "how much each class weighs in weighted_accuracy",
-        _WEIGHTS_EXAMPLE,
-        _parse_class_weights,
-    ),
-    GoldMetadataKind(
-        "cost-matrix",
-        "cost_matrix",
-        "what it costs to predict one label for another",
-        _COST_MATRIX_EXAMPLE,
-        _parse_cost_matrix,
-    ),
-    GoldMetadataKind("hierarchy", "hierarchy", "the parents of each class", _HIERARCHY_EXAMPLE, _parse_hierarchy),
-    GoldMetadataKind(
-        "folds",
-        "folds",
-        "the fold of cross-validation to which each id belongs",
-        _PARTITION_EXAMPLE,
-        _partition_parser("folds", MAX_FOLDS),
-        is_keyed_by_label=False,
-    ),
-    GoldMetadataKind(
-        "groups",
-        "groups",
-        "the group of each id: its document, patient, speaker",
-        _PARTITION_EXAMPLE,
-        _partition_parser("groups"),
-        is_keyed_by_label=False,
-    ),
-)
-GOLD_METADATA_KINDS: dict[str, GoldMetadataKind] = {accessory.name: accessory for accessory in _DECLARED}
+    "class-weights": _parse_class_weights,
+    "cost-matrix": _parse_cost_matrix,
+    "hierarchy": _parse_hierarchy,
+    "folds": _partition_parser("folds", MAX_FOLDS),
+    "groups": _partition_parser("groups"),
+}
+_KEYED_BY_ID = frozenset({"folds", "groups"})
+
+GOLD_METADATA_KINDS: dict[str, GoldMetadataKind] = {
+    kind.name: GoldMetadataKind(
+        kind.name, kind.field, kind.example, _PARSERS[kind.name], is_keyed_by_label=kind.name not in _KEYED_BY_ID
+    )
+    for kind in GOLD_METADATA
+}
 
 
 def check_metadata_labels(accessory: GoldMetadataKind, value: Any, classes: Sequence[str]) -> None:
