@@ -232,6 +232,7 @@ def _add_metadata_route(kind: GoldMetadataDeclaration, body_type: Any) -> None:
     draft = examples.DRAFT_GOLD if kind is CLASSES else examples.DRAFT_GOLD | {"accessories": [kind.field]}
     if kind.field in GoldShape.model_fields:
         draft = draft | {kind.field: example}
+    responses: dict[int | str, dict[str, Any]] = {200: json_examples(draft=draft)}
 
     async def put_metadata(
         slug: str, phase: str, version: VersionNumber, body: Any, who: OrganizerDep, parts: AppStateDep
@@ -246,7 +247,7 @@ def _add_metadata_route(kind: GoldMetadataDeclaration, body_type: Any) -> None:
         name=f"put_{kind.field}",
         summary=kind.summary,
         description=kind.description,
-        responses={200: json_examples(draft=draft)}
+        responses=responses
         | error_responses(
             errors.Forbidden,
             errors.NotFound,

@@ -2,9 +2,10 @@
 
 import gc
 import json
-from collections import OrderedDict
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
+
+from cachetools import LRUCache
 
 from app.formats import FileKind, Limits, Problems
 from app.pipeline import Gold, SourceFile, load_gold
@@ -16,8 +17,6 @@ MAX_CACHED_GOLDS = 4
 MAX_CACHED_RECIPES = 64
 
 Request = dict[str, Any]
-Key = TypeVar("Key")
-Kept = TypeVar("Kept")
 
 
 class GoldNotPrepared(Exception):
@@ -34,8 +33,8 @@ class GoldCache:
         self.limits = limits
         self.memory = memory
         self._prepared = prepared
-        self._kept: OrderedDict[str, Gold] = OrderedDict()
-        self._recipes: OrderedDict[tuple[str, str], ScoringRecipe] = OrderedDict()
+        self._kept: LRUCache[str, Gold] = LRUCache(MAX_CACHED_GOLDS)
+        self._recipes: LRUCache[tuple[str, str], ScoringRecipe] = LRUCache(MAX_CACHED_RECIPES)
 
     def load(self, request: Request) -> tuple[Gold | None, Problems]:
         """The gold of a request; None where it has problems. Raises Unprepared."""
@@ -76,18 +75,18 @@ class GoldCache:
         known = self._recipes.get(key) if key[0] else None
         if known is None:
             rules: dict[str, Any] = {"positive_label": gold.spec.positive_label, "classes": gold.spec.classes}
-            known = parse_recipe(request["recipe"], gold.spec.task, **rules, stored=True)
-        return _put_entry(self._recipes, key, known, MAX_CACHED_RECIPES)
+            known = self._recipes[key] = parse_recipe(request["recipe"], gold.spec.task, **rules, stored=True)
+        return known
 
     def _ready(self, name: str) -> Gold | None:
         """The gold of this name, if it need not be read from the upload."""
         gold = self._kept.get(name)
         if self._prepared is not None and name:
-            if gold is None:
-                gold = self._prepared.load(name)
-            else:
+            if gold is not None:
                 self._prepared.used(name)
-        return None if gold is None else _put_entry(self._kept, name, gold, MAX_CACHED_GOLDS)
+            elif (gold := self._prepared.load(name)) is not None:
+                self._kept[name] = gold
+        return gold
 
     def _keep(self, name: str, gold: Gold) -> Gold:
         """The gold ready for the next requests as well; prepared, it takes next to no memory of this program."""
@@ -96,16 +95,8 @@ class GoldCache:
         if self._prepared is not None:
             self._prepared.keep(name, gold)
             gold = self._prepared.load(name) or gold
-        return _put_entry(self._kept, name, gold, MAX_CACHED_GOLDS)
-
-
-def _put_entry(kept: OrderedDict[Key, Kept], key: Key, value: Kept, most: int) -> Kept:
-    """Keep a value as the one used last, and so many in all."""
-    kept[key] = value
-    kept.move_to_end(key)
-    while len(kept) > most:
-        kept.popitem(last=False)
-    return value
+        self._kept[name] = gold
+        return gold
 
 
 def request_source(request: Request) -> SourceFile:

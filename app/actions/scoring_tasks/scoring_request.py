@@ -1,11 +1,12 @@
 """Ask a scoring child something for which it needs stored gold: by name alone, and with the file where none has it ready."""
 
 import threading
-from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from cachetools import LRUCache, cached
 
 from app.actions.challenges.upload_gold import stored_gold_payload
 from app.files import FileStore
@@ -25,35 +26,21 @@ class GoldReference:
     name: str
 
 
-class _GoldNameCache:
-    """The names of versions that no longer change: their classes and accessories may be large, and are read once."""
-
-    def __init__(self) -> None:
-        self._known: OrderedDict[tuple[object, ...], str] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def of(self, version: GoldVersion, challenge: Challenge) -> str:
-        if version.status == "draft":
-            return _compute_gold_name(version, challenge)
-        # A backup that was put back may let the same draft be put in force once more, with other accessories.
-        key = (version.id, version.status, version.activated_at)
-        with self._lock:
-            name = self._known.get(key)
-        name = name or _compute_gold_name(version, challenge)
-        with self._lock:
-            self._known[key] = name
-            self._known.move_to_end(key)
-            if len(self._known) > MAX_CACHED_GOLD_NAMES:
-                self._known.popitem(last=False)
-        return name
-
-
-_GOLD_NAME_CACHE = _GoldNameCache()
+@cached(
+    LRUCache(MAX_CACHED_GOLD_NAMES),
+    # Restoring a backup may let the same draft be activated once more with other metadata, so the id is not enough.
+    key=lambda version, _challenge: (version.id, version.status, version.activated_at),
+    lock=threading.Lock(),
+)
+def _settled_gold_name(version: GoldVersion, challenge: Challenge) -> str:
+    """The name of a version that no longer changes. Its classes and metadata may be large, so they are read once."""
+    return _compute_gold_name(version, challenge)
 
 
 def gold_reference(version: GoldVersion, challenge: Challenge) -> GoldReference:
     """What children know a version by; asked within its session."""
-    return GoldReference(version.id, _GOLD_NAME_CACHE.of(version, challenge))
+    name_of = _compute_gold_name if version.status == "draft" else _settled_gold_name
+    return GoldReference(version.id, name_of(version, challenge))
 
 
 def send_scoring_request(
