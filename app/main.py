@@ -128,7 +128,7 @@ def add_routes(app: FastAPI) -> None:
     @cache
     def kept() -> CachedReply:
         return CachedReply.build(
-            bytes(JSONResponse(openapi()).body), "application/json", marks=frozenset(), until=math.inf
+            bytes(JSONResponse(openapi()).body), "application/json", marks=frozenset(), expires_at=math.inf
         )
 
     making = threading.Lock()  # the document is corrected in place
@@ -213,7 +213,7 @@ def build_app(
 
 def _board_cache(db: Database) -> BoardCache:
     """Boards that hear of what this process writes, and on PostgreSQL have to hear of what others do."""
-    boards = BoardCache(hears=not db.sqlite)
+    boards = BoardCache(needs_notifications=not db.sqlite)
     db.tell(boards.invalidate)
     return boards
 

@@ -145,7 +145,7 @@ def _cached_page(keys: tuple[str, ...], following: str | None) -> CachedReply:
     """A page as it is sent. The catalogue is the same as long as the process lives."""
     items = b",".join(map(_metric_json, keys))
     body = b'{"items":[%b],"next":%b}' % (items, json.dumps(following).encode())
-    return CachedReply.build(body, "application/json", marks=frozenset(), until=math.inf)
+    return CachedReply.build(body, "application/json", marks=frozenset(), expires_at=math.inf)
 
 
 @cache

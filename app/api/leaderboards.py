@@ -121,7 +121,7 @@ def build_board(db: Database, asked: BoardKey) -> CachedReply:
         MEDIA_TYPES[asked.form],
         refusal=found.refusal,
         marks=found.marks,
-        until=began + found.seconds if canonical else began,
+        expires_at=began + found.seconds if canonical else began,
     )
 
 

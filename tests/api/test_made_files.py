@@ -29,7 +29,7 @@ async def made(files: GeneratedFiles, *names: str, size: int = 10) -> list[str]:
 
 
 def fresh(folder: Path, most_bytes: int = 1000, spared: float = 0.0) -> GeneratedFiles:
-    files = GeneratedFiles(folder / "files", ReaderQueue(2), most_bytes=most_bytes, spared=spared)
+    files = GeneratedFiles(folder / "files", ReaderQueue(2), max_bytes=most_bytes, min_idle_seconds=spared)
     files.clear()
     return files
 

@@ -74,7 +74,7 @@ def test_a_caller_waits_for_one_request_of_each_other_caller(count: int, callers
 
 
 def test_a_caller_has_so_many_places_and_leaves_them() -> None:
-    turns = ReaderQueue(1, most=3)
+    turns = ReaderQueue(1, max_per_caller=3)
     with ExitStack() as held:
         for _ in range(3):
             held.enter_context(turns.enter("A"))
@@ -85,7 +85,7 @@ def test_a_caller_has_so_many_places_and_leaves_them() -> None:
             pass
     with turns.enter("A"):
         pass
-    assert turns.__dict__ == ReaderQueue(1, most=3).__dict__
+    assert turns.__dict__ == ReaderQueue(1, max_per_caller=3).__dict__
 
 
 def test_who_is_cancelled_gives_way_whether_its_turn_has_come_or_not() -> None:
@@ -125,7 +125,7 @@ def test_children_that_are_kept_go_to_organizers_alone() -> None:
             await asyncio.sleep(3600)
 
     async def ask_all() -> None:
-        turns, served_now = ReaderQueue(3, kept=1), list[str]()
+        turns, served_now = ReaderQueue(3, reserved=1), list[str]()
         tasks = []
         for caller in "abcdAB":
             tasks.append(asyncio.ensure_future(ask(turns, caller, served_now)))
@@ -147,7 +147,7 @@ def test_children_that_are_kept_go_to_organizers_alone() -> None:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        assert turns.__dict__ == ReaderQueue(3, kept=1).__dict__
+        assert turns.__dict__ == ReaderQueue(3, reserved=1).__dict__
 
     asyncio.run(ask_all())
 
