@@ -23,8 +23,7 @@ from app.scoring.declaration.metric_parser import find_metric, parse_metric
 MetricString = Annotated[
     str,
     Path(
-        description="A key, or a metric string such as f1_macro:label_set=gold, percent-encoded.",
-        examples=["f1_macro"],
+        description="A key, or a metric string such as f1_macro:label_set=gold, percent-encoded.", examples=["f1_macro"]
     ),
 ]
 

@@ -167,11 +167,7 @@ def get_versions(
         return Page(items=[_gold_shape(row) for row in rows], next=following)
 
 
-@router.get(
-    "/{version}",
-    summary="Read a gold version",
-    responses=error_responses(errors.Forbidden, errors.NotFound),
-)
+@router.get("/{version}", summary="Read a gold version", responses=error_responses(errors.Forbidden, errors.NotFound))
 def get_version(slug: str, phase: str, version: VersionNumber, who: AccountDep, parts: AppStateDep) -> GoldShape:
     """Its state and what belongs to it, not the labels."""
     with parts.db.read() as session:

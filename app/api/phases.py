@@ -230,13 +230,7 @@ async def get_template(
     def make(target: Path) -> None:
         parts.files.check()
         make_template(
-            parts.db,
-            parts.files,
-            parts.readers.children,
-            gold,
-            format_name=format_name,
-            scores=scores,
-            target=target,
+            parts.db, parts.files, parts.readers.children, gold, format_name=format_name, scores=scores, target=target
         )
 
     name = f"{gold.id}.{kind}"

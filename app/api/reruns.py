@@ -95,9 +95,7 @@ def post_rerun(slug: str, phase: str, who: OrganizerDep, parts: AppStateDep, res
 
 
 @router.get(
-    RERUN_PATH,
-    summary="Follow scoring a phase again",
-    responses=error_responses(errors.Forbidden, errors.NotFound),
+    RERUN_PATH, summary="Follow scoring a phase again", responses=error_responses(errors.Forbidden, errors.NotFound)
 )
 def get_rerun(slug: str, phase: str, who: AccountDep, parts: AppStateDep) -> RerunShape:
     """The last order, and in `next` how many submissions another one would be and how long it would take."""
@@ -106,9 +104,7 @@ def get_rerun(slug: str, phase: str, who: AccountDep, parts: AppStateDep) -> Rer
 
 
 @router.delete(
-    RERUN_PATH,
-    summary="Cancel scoring a phase again",
-    responses=error_responses(errors.Forbidden, errors.NotFound),
+    RERUN_PATH, summary="Cancel scoring a phase again", responses=error_responses(errors.Forbidden, errors.NotFound)
 )
 def delete_rerun(slug: str, phase: str, who: OrganizerDep, parts: AppStateDep) -> RerunShape:
     """Take back what has not begun; without an order that runs this changes nothing."""

@@ -74,7 +74,7 @@ def test_no_more_are_made_while_those_being_sent_take_twice_the_room(tmp_path: P
         for name in ("a", "b", "c"):
             asyncio.run(made(files, name))
             sending.enter_context(files.pin(name))
-        with pytest.raises(Unavailable, match="no room") as refused:
+        with pytest.raises(Unavailable, match="no space") as refused:
             asyncio.run(made(files, "d"))
         assert refused.value.headers["Retry-After"]
         assert asyncio.run(made(files, "a", "b", "c")) == []

@@ -345,7 +345,7 @@ def _template_examples() -> dict[str, JSON]:
 PREDICTION_FILE = _label_file_examples(PREDICTED_LABELS)
 GOLD_FILE = _label_file_examples(TRUE_LABELS)
 GOLD_FILE["application/json"] |= named_examples(
-    splits=[record | {"split": SPLITS[record["id"]]} for record in _records(TRUE_LABELS)],
+    splits=[record | {"split": SPLITS[record["id"]]} for record in _records(TRUE_LABELS)]
 )
 TEMPLATE_FILE = _template_examples()
 PROMETHEUS_TEXT = {
@@ -354,7 +354,7 @@ PROMETHEUS_TEXT = {
         "# TYPE assay_queue_depth gauge\n"
         'assay_queue_depth{status="queued"} 3.0\n'
         'assay_queue_depth{status="running"} 1.0\n'
-    ),
+    )
 }
 STORED_GOLD = {"application/octet-stream": named_examples(file=_compact(_records(TRUE_LABELS)))}
 STORED_PREDICTIONS = {"application/octet-stream": named_examples(file=_compact(PREDICTED_LABELS))}
