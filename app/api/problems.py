@@ -47,7 +47,7 @@ class Problem(BaseModel):
     model_config = ConfigDict(extra="allow")
 
     type: str = Field(examples=["urn:assay:problem:not_found"])
-    title: str = Field(examples=["Not details"])
+    title: str = Field(examples=["Not found"])
     status: int = Field(examples=[404])
     code: str = Field(description="A stable code, for programs.", examples=["not_found"])
     detail: str = Field(description="What happened, for people.", examples=["There is nothing here that you may see."])

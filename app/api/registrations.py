@@ -1,4 +1,4 @@
-"""Registrations: founding a team, and the organizers' decisions."""
+"""Registrations: users found teams, organizers approve or bar them."""
 
 from contextlib import nullcontext
 from typing import Literal
@@ -30,7 +30,7 @@ class NewRegistration(Body):
 
 
 class Decision(Body):
-    """An organizer's word on a registration."""
+    """An organizer's decision on a registration."""
 
     model_config = request_example(**EXAMPLE_DECISION)
 
@@ -45,19 +45,19 @@ class TeamShape(Shape):
 
     id: str
     name: str
-    baseline: bool = Field(description="Whether organizers enter baselines under this name; no team can join it.")
+    baseline: bool = Field(description="Whether this is a name for baselines of organizers, which no user can join.")
     created_at: Moment
 
 
 class PersonShape(Shape):
-    """A member, as team mates and organizers see them."""
+    """A team member, as seen by other members and organizers."""
 
     name: str
     email: str
 
 
 class RegistrationShape(Shape):
-    """A user's place in a team of a challenge."""
+    """The membership of a user in a team of a challenge."""
 
     model_config = reply_example(examples.REGISTRATION)
 
@@ -81,9 +81,10 @@ class RegistrationShape(Shape):
 def post_registration(
     slug: str, body: NewRegistration, request: Request, who: AccountDep, parts: AppStateDep
 ) -> object:
-    """Approved at once where registration is open, else pending until an organizer decides.
+    """Registers you for a challenge under a new team.
 
-    How many teams a user may found is limited, and how many are founded from one address.
+    The registration is approved at once if registration is open; otherwise it is pending until an organizer decides. How
+    many teams one user or one address may found is rate limited.
     """
     limited = (
         nullcontext()
@@ -103,7 +104,7 @@ def post_registration(
 def get_registrations(
     slug: str, who: AccountDep, parts: AppStateDep, limit: Limit = 50, cursor: Cursor = None
 ) -> object:
-    """One's own; organizers see all."""
+    """Returns your own registrations. Organizers see all."""
     with parts.db.read() as session:
         rows, following = list_registrations(session, who, slug, limit=limit, cursor=cursor)
         return {"items": rows, "next": following}
@@ -119,7 +120,10 @@ def get_registrations(
 def patch_registration(
     slug: str, registration_id: str, body: Decision, who: OrganizerDep, parts: AppStateDep
 ) -> object:
-    """For organizers; a barred team keeps its entries but sends no more, and what it has in the queue is cancelled."""
+    """Approves, bars or resets a registration. Requires an organizer.
+
+    A barred team keeps its entries but cannot submit, and its queued submissions are cancelled.
+    """
     with parts.db.write() as session:
         row, cancelled = decide_registration(
             session, who, slug, registration_id, status=body.status, reason=body.reason
@@ -137,7 +141,7 @@ def patch_registration(
     responses=error_responses(errors.Forbidden, errors.NotFound),
 )
 def get_teams(slug: str, who: AccountDep, parts: AppStateDep, limit: Limit = 50, cursor: Cursor = None) -> object:
-    """For organizers."""
+    """Returns the teams of a challenge. Requires an organizer."""
     with parts.db.read() as session:
         rows, following = list_teams(session, who, slug, limit=limit, cursor=cursor)
         return {"items": rows, "next": following}
