@@ -68,16 +68,18 @@ class GoldShape(Shape):
     format: str
     train_frequencies: dict[str, int] | None = None
     class_weights: dict[str, float] | None = None
-    accessories: list[str] = Field(description="What stands beside the labels.")
+    accessories: list[str] = Field(description="The kinds of metadata that this version has.")
     notes: list[str]
     created_at: Moment
     activated_at: Moment | None
-    remarks: list[str] = Field(default_factory=list, description="What the organizer should know.")
-    inference: InferenceShape | None = Field(None, description="After activation: what scores can tell of this gold.")
+    remarks: list[str] = Field(default_factory=list, description="Remarks for the organizer.")
+    inference: InferenceShape | None = Field(
+        None, description="After activation: a bound on what scores reveal about this gold."
+    )
 
 
 def _activate(session: WriteSession, who: Caller, slug: str, phase: str, number: int) -> GoldShape:
-    """Put a version in force, and say what there is to know."""
+    """Activate a version, and report remarks and what its scores reveal."""
     version, remarks = activate_gold(session, who, slug, phase, number)
     return _gold_shape(version, remarks).model_copy(
         update={"inference": inference_shape(read_inference_bound(session, who, slug, phase))}
@@ -85,10 +87,10 @@ def _activate(session: WriteSession, who: Caller, slug: str, phase: str, number:
 
 
 def _gold_shape(version: GoldVersion, remarks: list[str] | None = None) -> GoldShape:
-    own = {name: getattr(version, name) for name in GoldShape.model_fields if hasattr(version, name)}
-    beside = version.accessories
-    small = {name: beside.get(name) for name in ("train_frequencies", "class_weights")}
-    return GoldShape.model_validate(own | small | {"accessories": sorted(beside), "remarks": remarks or []})
+    columns = {name: getattr(version, name) for name in GoldShape.model_fields if hasattr(version, name)}
+    metadata = version.accessories
+    small = {name: metadata.get(name) for name in ("train_frequencies", "class_weights")}
+    return GoldShape.model_validate(columns | small | {"accessories": sorted(metadata), "remarks": remarks or []})
 
 
 @router.post(
@@ -107,7 +109,7 @@ def _gold_shape(version: GoldVersion, remarks: list[str] | None = None) -> GoldS
         errors.Unavailable,
         errors.StorageAlmostFull,
     ),
-    openapi_extra=file_request_body("The gold file, in any format that predictions may have.", examples.GOLD_FILE),
+    openapi_extra=file_request_body("The gold file, in any of the formats.", examples.GOLD_FILE),
 )
 async def post_gold(
     slug: str,
@@ -116,19 +118,22 @@ async def post_gold(
     who: AccountDep,
     parts: AppStateDep,
     *,
-    activate: Annotated[bool, Query(description="Put it in force at once.")] = False,
+    activate: Annotated[bool, Query(description="Activate the version at once.")] = False,
     filename: Filename = None,
     layout: Layout = None,
 ) -> GoldShape:
-    """A draft, or with `activate=true` in force at once; a file with problems is refused with all of them."""
+    """Uploads a file as a new draft version, or activates it at once with `activate=true`.
+
+    A file with problems is refused, and the reply lists all of them.
+    """
     await run_in_threadpool(_check_upload, parts, who, slug, phase)
     kind = request_file_kind(request, filename, layout)
 
     def store(stored: StoredFile) -> GoldShape:
         return _store_gold(parts, who, slug, phase, stored, kind, activate=activate)
 
-    with parts.gold_readers.queue.enter(str(who.user_id)) as place:
-        return await receive_upload(request, parts, store, turn=place.wait_for_turn)
+    with parts.gold_readers.queue.enter(str(who.user_id)) as position:
+        return await receive_upload(request, parts, store, turn=position.wait_for_turn)
 
 
 def _check_upload(parts: AppState, who: Caller, slug: str, phase: str) -> None:
@@ -160,16 +165,16 @@ def _store_gold(
 def get_versions(
     slug: str, phase: str, who: AccountDep, parts: AppStateDep, limit: Limit = 50, cursor: Cursor = None
 ) -> Page[GoldShape]:
-    """Newest first."""
+    """Returns the gold versions of a phase, newest first."""
     with parts.db.read() as session:
-        found = list_gold_versions(session, who, slug, phase)
-        rows, following = paginate(found, lambda row: row.version, limit=limit, cursor=cursor)
+        versions = list_gold_versions(session, who, slug, phase)
+        rows, following = paginate(versions, lambda row: row.version, limit=limit, cursor=cursor)
         return Page(items=[_gold_shape(row) for row in rows], next=following)
 
 
 @router.get("/{version}", summary="Read a gold version", responses=error_responses(errors.Forbidden, errors.NotFound))
 def get_version(slug: str, phase: str, version: VersionNumber, who: AccountDep, parts: AppStateDep) -> GoldShape:
-    """Its state and what belongs to it, not the labels."""
+    """Returns the status and properties of a version, without the labels."""
     with parts.db.read() as session:
         return _gold_shape(load_gold_version(session, who, slug, phase, version)[1])
 
@@ -178,11 +183,11 @@ def get_version(slug: str, phase: str, version: VersionNumber, who: AccountDep, 
     "/{version}/data",
     summary="Download a gold file",
     response_class=Response,
-    responses=success_response("The very bytes that were uploaded.", examples.STORED_GOLD)
+    responses=success_response("The file exactly as it was uploaded.", examples.STORED_GOLD)
     | error_responses(errors.Forbidden, errors.NotFound),
 )
 def get_data(slug: str, phase: str, version: VersionNumber, who: AccountDep, parts: AppStateDep) -> Response:
-    """As it was uploaded."""
+    """Returns the uploaded file of a version."""
     with parts.db.read() as session:
         row = load_gold_version(session, who, slug, phase, version)[1]
     return stored_file_response(parts, row, f"gold-{row.version}")
@@ -191,13 +196,13 @@ def get_data(slug: str, phase: str, version: VersionNumber, who: AccountDep, par
 @router.post(
     "/{version}/activate",
     status_code=201,
-    summary="Put a gold version in force",
+    summary="Activate a gold version",
     responses=error_responses(
         errors.Forbidden, errors.NotFound, errors.GoldAlreadyActive, errors.GoldNotDraft, errors.InvalidGold
     ),
 )
 def post_activate(slug: str, phase: str, version: VersionNumber, who: AccountDep, parts: AppStateDep) -> GoldShape:
-    """The first version of a phase is in force at once."""
+    """Activates a draft, with immediate effect. A phase whose gold is active refuses another version."""
     with parts.db.write() as session:
         return _activate(session, who, slug, phase, version)
 

@@ -1,4 +1,4 @@
-"""Sending predictions: stored durably before the answer, or only checked; with a wait for the scores on request."""
+"""Submitting predictions: stored durably before the reply, or only checked, optionally waiting for the scores."""
 
 import asyncio
 import contextlib
@@ -41,7 +41,7 @@ log = structlog.get_logger()
 
 
 class DryRun(Shape):
-    """What would be wrong with this file; nothing was stored."""
+    """The result of checking a file without storing it."""
 
     model_config = reply_example(examples.DRY_RUN)
 
@@ -54,7 +54,7 @@ class DryRun(Shape):
 
 @dataclass(frozen=True, slots=True)
 class SubmissionRequest:
-    """One request to submit: who sends what, and how the answer is wanted."""
+    """The query and headers of a request to submit."""
 
     request: Request
     parts: AppState
@@ -72,32 +72,33 @@ async def submission_request(
     parts: AppStateDep,
     *,
     method: Annotated[
-        SingleLineText, Query(max_length=200, description="The name of the method, shown on the board.")
+        SingleLineText, Query(max_length=200, description="The name of the method, shown on the leaderboard.")
     ] = "",
     description: Annotated[
-        SingleLineText, Query(max_length=5000, description="What the method does; not on the board.")
+        SingleLineText, Query(max_length=5000, description="What the method does. Not shown on the leaderboard.")
     ] = "",
     link: Annotated[
         SingleLineText | None,
-        Query(max_length=2000, pattern=r"^https?://\S+$", description="Where to read more: an http or https address."),
+        Query(max_length=2000, pattern=r"^https?://\S+$", description="An http or https URL with more information."),
     ] = None,
     team: Annotated[
         TeamName | None,
         Query(
-            description="Organizers only: the team, founded if need be. The entry counts for it; its file is for organizers."
+            description="Organizers only: submit for this team, which is created if need be. The team cannot read the file."
         ),
     ] = None,
     baseline: Annotated[
         bool,
-        Query(
-            description="Organizers only: stands on the board without a rank, under a name apart from those of teams."
-        ),
+        Query(description="Organizers only: submit a baseline, which is shown without a rank and not as a team."),
     ] = False,
-    dry_run: Annotated[bool, Query(description="Check the file only: 200 with all problems, nothing stored.")] = False,
+    dry_run: Annotated[
+        bool, Query(description="Only check the file: returns 200 with all problems and stores nothing.")
+    ] = False,
     filename: Filename = None,
     layout: Layout = None,
     prefer: Annotated[
-        list[str] | None, Header(description="wait=N: answer once the status is final, after at most N ≤ 60 s.")
+        list[str] | None,
+        Header(description="`wait=N`: reply when the status is final, after at most N seconds (up to 60)."),
     ] = None,
     idempotency_key: Annotated[
         str | None,
@@ -105,7 +106,7 @@ async def submission_request(
             alias="Idempotency-Key",
             min_length=1,
             max_length=255,
-            description="Makes a repetition of this request safe.",
+            description="Makes it safe to repeat this request: the repetition returns the first submission.",
         ),
     ] = None,
 ) -> SubmissionRequest:
@@ -123,10 +124,13 @@ SUBMIT_ROUTE_OPTIONS: dict[str, Any] = {
     "status_code": 202,
     "response_model": SubmissionShape,
     "responses": {
-        200: {"model": DryRun | SubmissionShape, "description": "A dry run, or the earlier submission of this key."}
+        200: {
+            "model": DryRun | SubmissionShape,
+            "description": "The result of a dry run, or the earlier submission with this `Idempotency-Key`.",
+        }
         | json_examples(dry_run=examples.DRY_RUN, repetition=examples.SUBMISSION),
-        201: {"model": SubmissionShape, "description": "The status is final, whatever it is."},
-        202: {"model": SubmissionShape, "description": "Stored and queued; follow it at `Location`."}
+        201: {"model": SubmissionShape, "description": "The submission has a final status."},
+        202: {"model": SubmissionShape, "description": "Stored and queued. Poll the URL in `Location` for its status."}
         | json_examples(queued=examples.QUEUED),
     }
     | error_responses(
@@ -152,21 +156,24 @@ SUBMIT_ROUTE_OPTIONS: dict[str, Any] = {
 
 @router.post("/challenges/{slug}/phases/{phase}/submissions", summary="Submit predictions", **SUBMIT_ROUTE_OPTIONS)
 async def post_submission(slug: str, phase: str, sent: SubmissionRequestDep) -> Response:
-    """Stored durably before the answer; scored soon after. The body is the file itself."""
+    """Submits predictions to a phase. The request body is the file itself.
+
+    The file is stored durably before the reply, and scored soon after.
+    """
     organizer = await run_in_threadpool(_refuse_early, sent, slug, phase)
     if sent.dry_run:
         return await _dry_run(sent, slug, phase, organizer=organizer)
     with sent.parts.notifier.listen() as waiter:
         with sent.parts.hold_idempotency_key(sent.who.user_id or "", sent.idempotency_key):
-            found, new = await _submit(sent, slug, phase, waiter)
+            view, new = await _submit(sent, slug, phase, waiter)
         if new and waiter.submission_id is not None:
-            with contextlib.suppress(errors.AssayError):  # it is stored: whatever fails now, the answer has to say so
-                found = await _wait_for_scores(sent, found, waiter)
-    final = found.submission.status in FINAL_STATUSES
+            with contextlib.suppress(errors.AssayError):  # The submission is stored; the reply must say so in any case.
+                view = await _wait_for_scores(sent, view, waiter)
+    final = view.submission.status in FINAL_STATUSES
     return JSONResponse(
-        submission_shape(found).model_dump(mode="json"),
+        submission_shape(view).model_dump(mode="json"),
         status_code=200 if not new else 201 if final else 202,
-        headers={"Location": f"/api/v1/submissions/{found.submission.id}"}
+        headers={"Location": f"/api/v1/submissions/{view.submission.id}"}
         | ({} if final else {"Retry-After": "1"})
         | ({"Preference-Applied": f"wait={sent.wait_seconds}"} if sent.wait_seconds else {}),
     )
@@ -174,13 +181,13 @@ async def post_submission(slug: str, phase: str, sent: SubmissionRequestDep) -> 
 
 @router.post("/challenges/{slug}/submissions", summary="Submit to the one open phase", **SUBMIT_ROUTE_OPTIONS)
 async def post_to_open_phase(slug: str, sent: SubmissionRequestDep) -> Response:
-    """The same, for the one phase that is open now."""
+    """Submits predictions to the only phase that is open now. Everything else is as in the route with a phase."""
 
-    def find() -> str:
+    def find_phase() -> str:
         with sent.parts.db.read() as session:
             return only_open_phase(session, sent.who, slug, key=None if sent.dry_run else sent.idempotency_key)
 
-    return await post_submission(slug, await run_in_threadpool(find), sent)
+    return await post_submission(slug, await run_in_threadpool(find_phase), sent)
 
 
 def _refuse_early(sent: SubmissionRequest, slug: str, phase: str) -> bool:
@@ -191,11 +198,11 @@ def _refuse_early(sent: SubmissionRequest, slug: str, phase: str) -> bool:
 
 
 def _max_useful_bytes(sent: SubmissionRequest, slug: str, phase: str) -> int | None:
-    """The bytes that predictions for the phase may have, as far as that is known; raises QuotaExceeded."""
+    """The size above which predictions for the phase are useless, None if unknown; raises QuotaExceeded."""
     settings = sent.parts.settings
     limits = Limits(expanded_bytes=settings.max_expanded, text_length=settings.max_text_length)
     with sent.parts.db.read() as session:
-        if not sent.dry_run and sent.idempotency_key is None:  # what a key repeats is answered whatever is used up
+        if not sent.dry_run and sent.idempotency_key is None:  # A repetition is answered even if the quota is used up.
             require_quota_early(session, sent.who, slug, phase, sent.entry)
         return max_prediction_bytes(session, sent.who, slug, phase, limits, pairs=sent.kind.layout == "long")
 
@@ -205,27 +212,27 @@ async def _dry_run(sent: SubmissionRequest, slug: str, phase: str, *, organizer:
         parts = sent.parts
         try:
             with parts.db.read() as session:
-                checking = dry_run(session, sent.who, slug, phase, sent.entry)
-                gold = gold_reference(checking.gold, checking.challenge)
+                context = dry_run(session, sent.who, slug, phase, sent.entry)
+                gold = gold_reference(context.gold, context.challenge)
             with parts.files.local_path(stored.key) as path:
-                request = checking.request(path, sent.kind)
+                request = context.request(path, sent.kind)
                 return send_scoring_request(parts.db, parts.files, parts.readers.children, gold, request)
         finally:
             delete_unreferenced(parts.files, stored)
 
-    with sent.parts.readers.queue.enter(caller_key(sent.request, sent.who), organizer=organizer) as place:
+    with sent.parts.readers.queue.enter(caller_key(sent.request, sent.who), organizer=organizer) as position:
         answer = await receive_upload(
-            sent.request, sent.parts, check, partial(_max_useful_bytes, sent, slug, phase), place.wait_for_turn
+            sent.request, sent.parts, check, partial(_max_useful_bytes, sent, slug, phase), position.wait_for_turn
         )
     return JSONResponse(DryRun.model_validate(answer).model_dump(mode="json", exclude_unset=True))
 
 
 async def _submit(sent: SubmissionRequest, slug: str, phase: str, waiter: Waiter) -> tuple[SubmissionView, bool]:
-    """The stored submission, and whether it is new; the waiter hears of it, if it shall wait and so many may."""
+    """Store the submission; returns it and whether it is new. The waiter is subscribed if the request wants to wait."""
 
     def store(stored: StoredFile) -> tuple[SubmissionView, bool]:
         with sent.parts.db.write() as session:
-            found, new = submit_prediction(
+            view, new = submit_prediction(
                 session,
                 sent.parts.queue,
                 sent.who,
@@ -237,35 +244,35 @@ async def _submit(sent: SubmissionRequest, slug: str, phase: str, waiter: Waiter
                 key=sent.idempotency_key,
             )
             if new and sent.wait_seconds:
-                sent.parts.notifier.subscribe(waiter, found.submission.id, sent.parts.settings.max_waiters)
+                sent.parts.notifier.subscribe(waiter, view.submission.id, sent.parts.settings.max_waiters)
         if not new:
             delete_unreferenced(sent.parts.files, stored)
-        return found, new
+        return view, new
 
     large = sent.parts.large_uploads.admit(caller_key(sent.request, sent.who))
-    found, new = await receive_upload(
+    view, new = await receive_upload(
         sent.request, sent.parts, store, partial(_max_useful_bytes, sent, slug, phase), large=large
     )
-    structlog.contextvars.bind_contextvars(submission=found.submission.id)
+    structlog.contextvars.bind_contextvars(submission=view.submission.id)
     if new:
         log.info("submission_stored")
-    return found, new
+    return view, new
 
 
-async def _wait_for_scores(sent: SubmissionRequest, found: SubmissionView, waiter: Waiter) -> SubmissionView:
-    """Wait for the final status without holding a thread or a session."""
+async def _wait_for_scores(sent: SubmissionRequest, view: SubmissionView, waiter: Waiter) -> SubmissionView:
+    """Wait for the final status without holding a thread or a database session."""
 
     def read() -> SubmissionView:
         with sent.parts.db.read() as session:
-            return read_submission_status(session, sent.who, found.submission.id)
+            return read_submission_status(session, sent.who, view.submission.id)
 
-    until = asyncio.get_running_loop().time() + sent.wait_seconds
+    deadline = asyncio.get_running_loop().time() + sent.wait_seconds
     while True:
-        left = until - asyncio.get_running_loop().time()
+        left = deadline - asyncio.get_running_loop().time()
         if left > 0 and not sent.parts.notifier.is_closed:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(waiter.wait(), left)
         waiter.clear()
-        now = await run_in_threadpool(read)
-        if now.submission.status in FINAL_STATUSES or left <= 0 or sent.parts.notifier.is_closed:
-            return now
+        current = await run_in_threadpool(read)
+        if current.submission.status in FINAL_STATUSES or left <= 0 or sent.parts.notifier.is_closed:
+            return current

@@ -1,4 +1,4 @@
-"""One example of each reply and file, as the documentation shows it: a challenge about pets, its gold, one submission."""
+"""The examples of replies and files in the API documentation: a challenge about pets, its gold, one submission."""
 
 import json
 from collections.abc import Mapping
@@ -269,19 +269,19 @@ UNREADY: JSON = {
     },
 }
 
-# The labels that GOLD and SUBMISSION are about. Their sizes and digests are of the two files as stored.
+# The labels behind GOLD and SUBMISSION, whose sizes and digests are those of the two files as stored.
 TRUE_LABELS = {"t1": "cat", "t2": "dog", "t3": "cat", "t4": "dog"}
 PREDICTED_LABELS = {"t1": "cat", "t2": "dog", "t3": "dog", "t4": "dog"}
 SPLITS = {"t1": "public", "t2": "public", "t3": "private", "t4": "private"}
 
 
 def mark_nulls(value: Any) -> Any:
-    """A value with a mark in place of each null, for the framework drops nulls from its document."""
+    """The value with a marker in place of each null, because the framework drops nulls from its document."""
     return _replace_value(value, None, NULL_MARKER)
 
 
 def restore_nulls(value: Any) -> Any:
-    """A value with its nulls again."""
+    """The value with nulls in place of markers."""
     return _replace_value(value, NULL_MARKER, None)
 
 
@@ -294,7 +294,7 @@ def _replace_value(value: Any, old: str | None, new: str | None) -> Any:
 
 
 def named_examples(**values: Any) -> JSON:
-    """Examples as the document lists them, each under its name."""
+    """Examples in the form of the document, by name."""
     return {name: {"value": mark_nulls(value)} for name, value in values.items()}
 
 
@@ -307,7 +307,7 @@ def _compact(value: Any) -> str:
 
 
 def _label_file_examples(labels: Mapping[str, str]) -> dict[str, JSON]:
-    """A file of these labels in each media type and layout."""
+    """A file with these labels in each media type and layout."""
     records = _records(labels)
     lines = named_examples(lines="".join(json.dumps(record) + "\n" for record in records))
     return {
@@ -329,17 +329,17 @@ def _label_table(labels: Mapping[str, str], separator: str) -> str:
 
 
 def _template_examples() -> dict[str, JSON]:
-    """The template of these instances, as the service writes it in each format."""
-    found: dict[str, JSON] = {}
+    """The template of these instances in each format."""
+    templates: dict[str, JSON] = {}
     spec = TaskSpec("multiclass", tuple(sorted(set(TRUE_LABELS.values()))))
-    for name, made in TEMPLATES.items():
-        media = made.media_type
-        if FORMATS[made.format].binary:  # bytes that no JSON can show
-            found[media] = {}
+    for name, template in TEMPLATES.items():
+        media = template.media_type
+        if FORMATS[template.format].binary:  # JSON cannot show bytes.
+            templates[media] = {}
             continue
         text = build_template(list(TRUE_LABELS), spec, name).decode()
-        found.setdefault(media, {})[name] = {"value": json.loads(text) if media == "application/json" else text}
-    return found
+        templates.setdefault(media, {})[name] = {"value": json.loads(text) if media == "application/json" else text}
+    return templates
 
 
 PREDICTION_FILE = _label_file_examples(PREDICTED_LABELS)
