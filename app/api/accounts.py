@@ -53,11 +53,9 @@ class NewUser(Body):
     email: NewEmail
     name: Name = Field(examples=["Ada"])
     password: Password
-    admin: bool = Field(
-        False, description="Whether the user is an administrator. Only administrators may set this or `approved`."
-    )
+    admin: bool = Field(False, description="Create an administrator. Only administrators may set this or `approved`.")
     approved: bool = Field(
-        False, description="Whether the user may create challenges on a site that allows this to approved users."
+        False, description="Allow the user to create challenges if the site requires approval for that."
     )
 
 
@@ -135,22 +133,22 @@ class Me(Shape):
     responses=error_responses(errors.EmailTaken, errors.SignupClosed, errors.Forbidden, errors.InvalidRequest),
     openapi_extra=TOKEN_OPTIONAL,
 )
-async def post_user(body: NewUser, request: Request, who: CallerDep, parts: AppStateDep) -> object:
+async def post_user(body: NewUser, request: Request, who: CallerDep, state: AppStateDep) -> object:
     """Creates an account. Administrators may also create approved users and other administrators.
 
     Sign-ups are rate limited per address, except those by administrators.
     """
     if not who.has_admin_rights:
-        parts.request_limits.count_sign_up(client_address_block(request))
-    await run_in_threadpool(_check_sign_up, body, who, parts)
+        state.request_limits.count_sign_up(client_address_block(request))
+    await run_in_threadpool(_check_sign_up, body, who, state)
     ticket = SignUpTicket(client_address_block(request))
-    stored = await parts.hashing_pool.run(ticket, partial(_hash_strong_password, body))
-    return await run_in_threadpool(_sign_up, body, who, parts, stored)
+    stored = await state.hashing_pool.run(ticket, partial(_hash_strong_password, body))
+    return await run_in_threadpool(_sign_up, body, who, state, stored)
 
 
-def _check_sign_up(body: NewUser, who: Caller, parts: AppState) -> None:
-    with parts.db.read() as session:
-        check_sign_up(session, who, email=body.email, **_rights(body, parts))
+def _check_sign_up(body: NewUser, who: Caller, state: AppState) -> None:
+    with state.db.read() as session:
+        check_sign_up(session, who, email=body.email, **_rights(body, state))
 
 
 def _hash_strong_password(body: NewUser) -> str:
@@ -159,14 +157,14 @@ def _hash_strong_password(body: NewUser) -> str:
     return passwords.hash_password(body.password)
 
 
-def _sign_up(body: NewUser, who: Caller, parts: AppState, stored: str) -> UserShape:
-    with parts.db.write() as session:
-        user = sign_up(session, who, email=body.email, name=body.name, password_hash=stored, **_rights(body, parts))
+def _sign_up(body: NewUser, who: Caller, state: AppState, stored: str) -> UserShape:
+    with state.db.write() as session:
+        user = sign_up(session, who, email=body.email, name=body.name, password_hash=stored, **_rights(body, state))
         return UserShape.model_validate(user)
 
 
-def _rights(body: NewUser, parts: AppState) -> Rights:
-    return {"signup": parts.settings.signup, "admin": body.admin, "approved": body.approved}
+def _rights(body: NewUser, state: AppState) -> Rights:
+    return {"signup": state.settings.signup, "admin": body.admin, "approved": body.approved}
 
 
 @router.post(
@@ -175,7 +173,7 @@ def _rights(body: NewUser, parts: AppState) -> Rights:
     summary="Log in: exchange e-mail and password for a token",
     responses=error_responses(errors.WrongPassword, errors.Forbidden, errors.InvalidRequest),
 )
-async def post_token(body: NewToken, request: Request, parts: AppStateDep) -> FreshToken:
+async def post_token(body: NewToken, request: Request, state: AppStateDep) -> FreshToken:
     """Returns a new token, which is valid for 90 days. Its text is in this reply only and cannot be read again.
 
     After too many wrong passwords for one account from one address, further attempts are refused for a while, even with
@@ -183,37 +181,36 @@ async def post_token(body: NewToken, request: Request, parts: AppStateDep) -> Fr
     for many accounts, only delay further attempts.
     """
     block = client_address_block(request)
-    account, decoy = await run_in_threadpool(_find_account, body.email, block, parts)
+    account, decoy = await run_in_threadpool(_find_account, body.email, block, state)
     known = account is not None and account.known
-    ticket = LoginTicket(parts.request_limits.failed_logins, login_limit_key(body.email), block, known)
+    ticket = LoginTicket(state.request_limits.failed_logins, login_limit_key(body.email), block, known)
     ticket.refuse_early()
     stored = decoy if account is None else account.password_hash
-    result: PasswordVerification = await parts.hashing_pool.run(
-        ticket, partial(passwords.verify_password, body.password, stored)
-    )
+    check = partial(passwords.verify_password, body.password, stored)
+    result: PasswordVerification = await state.hashing_pool.run(ticket, check)
     if account is None or not result.right:
         raise ticket.rate_limit_error or errors.WrongPassword
-    return await run_in_threadpool(_log_in, body, account, block, result.renewed_hash, parts)
+    return await run_in_threadpool(_log_in, body, account, block, result.renewed_hash, state)
 
 
-def _find_account(email: str, block: str, parts: AppState) -> tuple[LoginAccount | None, str]:
+def _find_account(email: str, block: str, state: AppState) -> tuple[LoginAccount | None, str]:
     """The account, and a decoy hash to check if there is none. Both are always looked up, so that timing reveals nothing."""
-    with parts.db.read() as session:
+    with state.db.read() as session:
         account = find_login_account(session, email, block)
-    return account, parts.decoys.of(login_limit_key(email))
+    return account, state.decoys.of(login_limit_key(email))
 
 
-def _log_in(body: NewToken, account: LoginAccount, block: str, renewed: str | None, parts: AppState) -> FreshToken:
-    creation = parts.settings.challenge_creation
-    with parts.db.write() as session:
+def _log_in(body: NewToken, account: LoginAccount, block: str, renewed: str | None, state: AppState) -> FreshToken:
+    creation = state.settings.challenge_creation
+    with state.db.write() as session:
         row, text = log_in(session, account, block, renewed_hash=renewed, scopes=body.scopes, creation=creation)
     return FreshToken.model_validate({**TokenShape.model_validate(row).model_dump(), "token": text})
 
 
 @router.get("/tokens", summary="List my tokens", response_model=Page[TokenShape], responses=error_responses())
-def get_tokens(who: AccountDep, parts: AppStateDep, limit: Limit = 50, cursor: Cursor = None) -> object:
+def get_tokens(who: AccountDep, state: AppStateDep, limit: Limit = 50, cursor: Cursor = None) -> object:
     """Returns your tokens that are not revoked, newest first. Their text is not stored."""
-    with parts.db.read() as session:
+    with state.db.read() as session:
         rows, following = list_tokens(session, who, limit=limit, cursor=cursor)
     return {"items": rows, "next": following}
 
@@ -221,9 +218,9 @@ def get_tokens(who: AccountDep, parts: AppStateDep, limit: Limit = 50, cursor: C
 @router.delete(
     "/tokens/{token_id}", status_code=204, summary="Revoke a token", responses=error_responses(errors.NotFound)
 )
-def delete_token(token_id: str, who: AccountDep, parts: AppStateDep) -> Response:
+def delete_token(token_id: str, who: AccountDep, state: AppStateDep) -> Response:
     """Revokes a token. It stops working at once."""
-    with parts.db.write() as session:
+    with state.db.write() as session:
         revoke_token(session, who, token_id)
     return Response(status_code=204)
 

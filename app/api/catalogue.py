@@ -96,9 +96,7 @@ class MetricShape(BaseModel):
     family: str
     name: str
     names: list[str] = Field(description="Other common names.")
-    equation: Equation = Field(
-        description="The general equation for a key; for a metric string, with its values filled in."
-    )
+    equation: Equation = Field(description="General for a key alone; with the values of a metric string filled in.")
     symbols: dict[str, str] = Field(description="The meaning of each symbol in the equation.")
     conventions: list[str] = Field(description="The conventions that apply, one sentence each.")
     tasks: list[str]

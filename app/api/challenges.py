@@ -74,8 +74,7 @@ MAX_METRICS = 500
 
 def _limit_metrics(value: Any) -> Any:
     if isinstance(value, list) and len(value) > MAX_METRICS:
-        msg = f"has {len(value)} metrics; at most {MAX_METRICS} are computed"
-        raise ValueError(msg)
+        raise ValueError(f"has {len(value)} metrics; at most {MAX_METRICS} are computed")
     return value
 
 
@@ -113,9 +112,7 @@ class RecipeBody(Body):
     selection: Annotated[
         Any, AfterValidator(require_plain_json), WithJsonSchema({"enum": ["best", "latest", "selected"]})
     ] = "best"
-    decision: DecisionField = Field(
-        None, description="The rule by which labels follow from scores, for files without labels."
-    )
+    decision: DecisionField = Field(None, description="How labels follow from scores in files without labels.")
     disclosure: Annotated[Any, AfterValidator(require_plain_json), WithJsonSchema(_DISCLOSURE_SCHEMA)] = Field(
         default_factory=lambda: {"digits": 6}
     )
@@ -225,9 +222,9 @@ def challenge_shape(session: ReadSession, who: CallerDep, challenge: Challenge) 
     )
 
 
-def current_creator(who: AccountDep, parts: AppStateDep) -> Caller:
+def current_creator(who: AccountDep, state: AppStateDep) -> Caller:
     """The caller, if they may create challenges; raises Forbidden. It runs before the body is validated."""
-    require_can_create_challenge(who, parts.settings.challenge_creation)
+    require_can_create_challenge(who, state.settings.challenge_creation)
     return who
 
 
@@ -240,17 +237,17 @@ def current_creator(who: AccountDep, parts: AppStateDep) -> Caller:
     ),
 )
 def post_challenge(
-    body: NewChallenge, who: Annotated[Caller, Depends(current_creator)], parts: AppStateDep
+    body: NewChallenge, who: Annotated[Caller, Depends(current_creator)], state: AppStateDep
 ) -> ChallengeShape:
     """Creates a challenge, and publishes it unless `draft` is true.
 
     Without `phases`, it gets one named `main`, which opens now and has no quota.
     """
-    with parts.db.write() as session:
+    with state.db.write() as session:
         challenge, warnings = create_challenge(
             session,
             who,
-            creation=parts.settings.challenge_creation,
+            creation=state.settings.challenge_creation,
             fields=body.model_dump(exclude={"recipe", "phases", "draft"}),
             recipe=body.recipe.model_dump(exclude_none=True),
             phases=[phase.model_dump(exclude_unset=True) for phase in body.phases],
@@ -267,9 +264,9 @@ def post_challenge(
     responses=error_responses(),
     openapi_extra=TOKEN_OPTIONAL,
 )
-def get_challenges(who: CallerDep, parts: AppStateDep, limit: Limit = 50, cursor: Cursor = None) -> object:
+def get_challenges(who: CallerDep, state: AppStateDep, limit: Limit = 50, cursor: Cursor = None) -> object:
     """Returns the challenges that you may see, newest first."""
-    with parts.db.read() as session:
+    with state.db.read() as session:
         rows, following = list_challenges(session, who, limit=limit, cursor=cursor)
         return {"items": rows, "next": following}
 
@@ -280,9 +277,9 @@ def get_challenges(who: CallerDep, parts: AppStateDep, limit: Limit = 50, cursor
     responses=error_responses(errors.NotFound),
     openapi_extra=TOKEN_OPTIONAL,
 )
-def get_challenge(slug: str, who: CallerDep, parts: AppStateDep) -> ChallengeShape:
+def get_challenge(slug: str, who: CallerDep, state: AppStateDep) -> ChallengeShape:
     """Returns a challenge with its recipe and phases."""
-    with parts.db.read() as session:
+    with state.db.read() as session:
         return challenge_shape(session, who, load_visible_challenge(session, who, slug))
 
 
@@ -291,9 +288,9 @@ def get_challenge(slug: str, who: CallerDep, parts: AppStateDep) -> ChallengeSha
     summary="Edit a challenge",
     responses=error_responses(errors.Forbidden, errors.NotFound, errors.InvalidRequest),
 )
-def patch_challenge(slug: str, body: ChallengeEdit, who: OrganizerDep, parts: AppStateDep) -> ChallengeShape:
+def patch_challenge(slug: str, body: ChallengeEdit, who: OrganizerDep, state: AppStateDep) -> ChallengeShape:
     """Changes the fields that are sent. The slug, the task and the classes cannot be changed."""
-    with parts.db.write() as session:
+    with state.db.write() as session:
         challenge = edit_challenge(session, who, slug, body.model_dump(exclude_unset=True))
         return challenge_shape(session, who, challenge)
 
@@ -304,12 +301,12 @@ def patch_challenge(slug: str, body: ChallengeEdit, who: OrganizerDep, parts: Ap
     summary="Delete a draft challenge",
     responses=error_responses(errors.Forbidden, errors.NotFound, errors.ChallengeNotDraft),
 )
-def remove_challenge(slug: str, who: AccountDep, parts: AppStateDep) -> Response:
+def remove_challenge(slug: str, who: AccountDep, state: AppStateDep) -> Response:
     """Deletes a challenge that has not been published. Requires the role `owner`."""
-    with parts.db.write() as session:
+    with state.db.write() as session:
         keys = delete_challenge(session, who, slug)
     for key in keys:
-        parts.files.delete(key)
+        state.files.delete(key)
     return Response(status_code=204)
 
 
@@ -319,9 +316,9 @@ def remove_challenge(slug: str, who: AccountDep, parts: AppStateDep) -> Response
     responses=error_responses(errors.NotFound),
     openapi_extra=TOKEN_OPTIONAL,
 )
-def get_recipe(slug: str, who: CallerDep, parts: AppStateDep) -> RecipeShape:
+def get_recipe(slug: str, who: CallerDep, state: AppStateDep) -> RecipeShape:
     """Returns the metrics, their options, and the rules by which submissions are selected and ranked."""
-    with parts.db.read() as session:
+    with state.db.read() as session:
         return recipe_shape(session, who, *read_recipe(session, who, slug))
 
 
@@ -330,9 +327,9 @@ def get_recipe(slug: str, who: CallerDep, parts: AppStateDep) -> RecipeShape:
     summary="Activate a new recipe",
     responses=error_responses(errors.Forbidden, errors.NotFound, errors.RecipeInUse, errors.InvalidRecipe),
 )
-def put_recipe(slug: str, body: RecipeBody, who: OrganizerDep, parts: AppStateDep) -> RecipeShape:
+def put_recipe(slug: str, body: RecipeBody, who: OrganizerDep, state: AppStateDep) -> RecipeShape:
     """Activates a new version of the recipe. Once there are submissions, only changes that need no rescoring are allowed."""
-    with parts.db.write() as session:
+    with state.db.write() as session:
         return recipe_shape(session, who, *change_recipe(session, who, slug, body.model_dump(exclude_none=True)))
 
 
@@ -346,10 +343,10 @@ def _organizer_shape(row: Organizer) -> OrganizerShape:
     responses=error_responses(errors.Forbidden, errors.NotFound),
 )
 def get_organizers(
-    slug: str, who: AccountDep, parts: AppStateDep, limit: Limit = 50, cursor: Cursor = None
+    slug: str, who: AccountDep, state: AppStateDep, limit: Limit = 50, cursor: Cursor = None
 ) -> Page[OrganizerShape]:
     """Returns the organizers of a challenge. Requires an organizer."""
-    with parts.db.read() as session:
+    with state.db.read() as session:
         organizers = list_organizers(session, who, slug)
         rows, following = paginate(organizers, lambda row: row.user_id, limit=limit, cursor=cursor)
         return Page(items=[_organizer_shape(row) for row in rows], next=following)
@@ -361,9 +358,9 @@ def get_organizers(
     summary="Add an organizer",
     responses=error_responses(errors.Forbidden, errors.NotFound, errors.LastOwner, errors.InvalidRequest),
 )
-def post_organizer(slug: str, body: NewOrganizer, who: OrganizerDep, parts: AppStateDep) -> OrganizerShape:
+def post_organizer(slug: str, body: NewOrganizer, who: OrganizerDep, state: AppStateDep) -> OrganizerShape:
     """Assigns a user a role in the challenge, or changes it. Requires the role `owner`."""
-    with parts.db.write() as session:
+    with state.db.write() as session:
         return _organizer_shape(set_organizer_role(session, who, slug, email=body.email, role=body.role))
 
 
@@ -377,9 +374,9 @@ def delete_organizer(
     slug: str,
     email: Annotated[Email, Query(description="The e-mail address of the organizer's account.")],
     who: AccountDep,
-    parts: AppStateDep,
+    state: AppStateDep,
 ) -> Response:
     """Removes the role of the user with this address. Requires the role `owner`. The last owner cannot be removed."""
-    with parts.db.write() as session:
+    with state.db.write() as session:
         remove_organizer(session, who, slug, email)
     return Response(status_code=204)

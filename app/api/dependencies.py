@@ -169,19 +169,19 @@ _bearer_scheme = HTTPBearer(
 
 def current_caller(
     request: Request,
-    parts: AppStateDep,
+    state: AppStateDep,
     credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer_scheme)],
 ) -> Caller:
     """The caller, a visitor if there is no token; raises Unauthorized for an invalid token, and TooManyRequests."""
     if "authorization" not in request.headers:
-        parts.request_limits.count_request("address", client_address_block(request))
+        state.request_limits.count_request("address", client_address_block(request))
         return VISITOR
     try:
-        caller = _authenticate(parts, credentials)
+        caller = _authenticate(state, credentials)
     except Unauthorized:
-        parts.request_limits.count_request("address", client_address_block(request))
+        state.request_limits.count_request("address", client_address_block(request))
         raise
-    parts.request_limits.count_request("user", caller.user_id or "")  # all tokens of a user share one limit
+    state.request_limits.count_request("user", caller.user_id or "")  # all tokens of a user share one limit
     return caller
 
 
@@ -190,13 +190,13 @@ def caller_key(request: Request, who: Caller) -> str:
     return client_address_block(request) if who.user_id is None else who.user_id
 
 
-def _authenticate(parts: AppState, credentials: HTTPAuthorizationCredentials | None) -> Caller:
+def _authenticate(state: AppState, credentials: HTTPAuthorizationCredentials | None) -> Caller:
     if credentials is None:
         raise Unauthorized("The Authorization header is not of the form 'Bearer <token>'.")
     token = credentials.credentials
-    if hmac.compare_digest(token.encode(), parts.admin_token.encode()):
-        return parts.administrator
-    with parts.db.read() as session:
+    if hmac.compare_digest(token.encode(), state.admin_token.encode()):
+        return state.administrator
+    with state.db.read() as session:
         return authenticate_token(session, token)
 
 
@@ -217,12 +217,12 @@ async def _current_account(caller: CallerDep) -> Caller:
 AccountDep = Annotated[Caller, Depends(_current_account)]
 
 
-def current_organizer(slug: str, who: AccountDep, parts: AppStateDep) -> Caller:
+def current_organizer(slug: str, who: AccountDep, state: AppStateDep) -> Caller:
     """The caller, if they may edit the challenge; raises NotFound, Forbidden.
 
     As a dependency it runs before the body is validated, so that a lack of rights is reported first.
     """
-    with parts.db.read() as session:
+    with state.db.read() as session:
         require_organizer(session, who, load_visible_challenge(session, who, slug))
     return who
 
@@ -232,10 +232,10 @@ async def require_request_organizer(request: Request) -> None:
 
     Raises Unauthorized, NotFound, Forbidden.
     """
-    parts, credentials = app_state(request), await _bearer_scheme(request)
+    state, credentials = app_state(request), await _bearer_scheme(request)
 
     def check() -> None:
-        current_organizer(request.path_params["slug"], require_account(_authenticate(parts, credentials)), parts)
+        current_organizer(request.path_params["slug"], require_account(_authenticate(state, credentials)), state)
 
     await run_in_threadpool(check)
 

@@ -26,7 +26,7 @@ _CONTROL_CHARACTER = re.compile(r"[\x00-\x08\x0b-\x1f]")
 
 # Zero-width and direction-changing characters, with which one name can look like another.
 INVISIBLE_CHARACTERS = frozenset(
-    "\u00ad\u200b\u200e\u200f\u2060\ufeff\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+    "\xad\u200b\u200e\u200f\u2060\ufeff\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 )
 
 # The Unicode property Bidi_Control.
@@ -85,8 +85,7 @@ def limit_invalid_values(valid: Callable[[Any], bool]) -> BeforeValidator:
         else:
             wrong = sum(not valid(item) for item in value) if isinstance(value, list) else 0
         if wrong > 20:
-            msg = f"{wrong} of its values are not valid"
-            raise ValueError(msg)
+            raise ValueError(f"{wrong} of its values are not valid")
         return value
 
     return BeforeValidator(check)
@@ -166,8 +165,9 @@ class Body(BaseModel):
     def _limit_unknown_fields(cls, value: Any) -> Any:
         """Report a flood of unknown fields as one fault."""
         if isinstance(value, dict) and len(value) > len(cls.model_fields) + 20:
-            msg = f"has {len(value)} fields; there are {len(cls.model_fields)}: {', '.join(cls.model_fields)}"
-            raise ValueError(msg)
+            raise ValueError(
+                f"has {len(value)} fields; there are {len(cls.model_fields)}: {', '.join(cls.model_fields)}"
+            )
         return value
 
 

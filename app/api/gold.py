@@ -74,16 +74,15 @@ class GoldShape(Shape):
     activated_at: Moment | None
     remarks: list[str] = Field(default_factory=list, description="Remarks for the organizer.")
     inference: InferenceShape | None = Field(
-        None, description="After activation: a bound on what scores reveal about this gold."
+        None, description="After activation: what scores can reveal about this gold."
     )
 
 
 def _activate(session: WriteSession, who: Caller, slug: str, phase: str, number: int) -> GoldShape:
     """Activate a version, and report remarks and what its scores reveal."""
     version, remarks = activate_gold(session, who, slug, phase, number)
-    return _gold_shape(version, remarks).model_copy(
-        update={"inference": inference_shape(read_inference_bound(session, who, slug, phase))}
-    )
+    inference = inference_shape(read_inference_bound(session, who, slug, phase))
+    return _gold_shape(version, remarks).model_copy(update={"inference": inference})
 
 
 def _gold_shape(version: GoldVersion, remarks: list[str] | None = None) -> GoldShape:
@@ -116,7 +115,7 @@ async def post_gold(
     phase: str,
     request: Request,
     who: AccountDep,
-    parts: AppStateDep,
+    state: AppStateDep,
     *,
     activate: Annotated[bool, Query(description="Activate the version at once.")] = False,
     filename: Filename = None,
@@ -126,56 +125,54 @@ async def post_gold(
 
     A file with problems is refused, and the reply lists all of them.
     """
-    await run_in_threadpool(_check_upload, parts, who, slug, phase)
+    await run_in_threadpool(_check_upload, state, who, slug, phase)
     kind = request_file_kind(request, filename, layout)
 
     def store(stored: StoredFile) -> GoldShape:
-        return _store_gold(parts, who, slug, phase, stored, kind, activate=activate)
+        return _store_gold(state, who, slug, phase, stored, kind, activate=activate)
 
-    with parts.gold_readers.queue.enter(str(who.user_id)) as position:
-        return await receive_upload(request, parts, store, turn=position.wait_for_turn)
+    with state.gold_readers.queue.enter(str(who.user_id)) as position:
+        return await receive_upload(request, state, store, turn=position.wait_for_turn)
 
 
-def _check_upload(parts: AppState, who: Caller, slug: str, phase: str) -> None:
-    with parts.db.read() as session:
+def _check_upload(state: AppState, who: Caller, slug: str, phase: str) -> None:
+    with state.db.read() as session:
         check_gold_upload(session, who, slug, phase)
 
 
 def _store_gold(
-    parts: AppState, who: Caller, slug: str, phase: str, stored: StoredFile, kind: FileKind, *, activate: bool
+    state: AppState, who: Caller, slug: str, phase: str, stored: StoredFile, kind: FileKind, *, activate: bool
 ) -> GoldShape:
-    with parts.db.read() as session:
+    with state.db.read() as session:
         challenge = check_gold_upload(session, who, slug, phase).challenge
-    with parts.files.local_path(stored.key) as path:
+    with state.files.local_path(stored.key) as path:
         inspected = inspect_gold(
-            parts.gold_readers.children,
+            state.gold_readers.children,
             gold_payload(path, kind, challenge, sha256=stored.sha256, classes=challenge.classes, accessories={}),
         )
-    with parts.db.write() as session:
+    with state.db.write() as session:
         declared = challenge.classes is not None
-        version = store_gold(
-            session, who, slug, phase, stored=stored, kind=kind, inspected=inspected, declared=declared
-        )
+        row = store_gold(session, who, slug, phase, stored=stored, kind=kind, inspected=inspected, declared=declared)
         if not activate:
-            return _gold_shape(version)
-        return _activate(session, who, slug, phase, version.version)
+            return _gold_shape(row)
+        return _activate(session, who, slug, phase, row.version)
 
 
 @router.get("", summary="List gold versions", responses=error_responses(errors.Forbidden, errors.NotFound))
 def get_versions(
-    slug: str, phase: str, who: AccountDep, parts: AppStateDep, limit: Limit = 50, cursor: Cursor = None
+    slug: str, phase: str, who: AccountDep, state: AppStateDep, limit: Limit = 50, cursor: Cursor = None
 ) -> Page[GoldShape]:
     """Returns the gold versions of a phase, newest first."""
-    with parts.db.read() as session:
+    with state.db.read() as session:
         versions = list_gold_versions(session, who, slug, phase)
         rows, following = paginate(versions, lambda row: row.version, limit=limit, cursor=cursor)
         return Page(items=[_gold_shape(row) for row in rows], next=following)
 
 
 @router.get("/{version}", summary="Read a gold version", responses=error_responses(errors.Forbidden, errors.NotFound))
-def get_version(slug: str, phase: str, version: VersionNumber, who: AccountDep, parts: AppStateDep) -> GoldShape:
+def get_version(slug: str, phase: str, version: VersionNumber, who: AccountDep, state: AppStateDep) -> GoldShape:
     """Returns the status and properties of a version, without the labels."""
-    with parts.db.read() as session:
+    with state.db.read() as session:
         return _gold_shape(load_gold_version(session, who, slug, phase, version)[1])
 
 
@@ -186,11 +183,11 @@ def get_version(slug: str, phase: str, version: VersionNumber, who: AccountDep, 
     responses=success_response("The file exactly as it was uploaded.", examples.STORED_GOLD)
     | error_responses(errors.Forbidden, errors.NotFound),
 )
-def get_data(slug: str, phase: str, version: VersionNumber, who: AccountDep, parts: AppStateDep) -> Response:
+def get_data(slug: str, phase: str, version: VersionNumber, who: AccountDep, state: AppStateDep) -> Response:
     """Returns the uploaded file of a version."""
-    with parts.db.read() as session:
+    with state.db.read() as session:
         row = load_gold_version(session, who, slug, phase, version)[1]
-    return stored_file_response(parts, row, f"gold-{row.version}")
+    return stored_file_response(state, row, f"gold-{row.version}")
 
 
 @router.post(
@@ -201,9 +198,9 @@ def get_data(slug: str, phase: str, version: VersionNumber, who: AccountDep, par
         errors.Forbidden, errors.NotFound, errors.GoldAlreadyActive, errors.GoldNotDraft, errors.InvalidGold
     ),
 )
-def post_activate(slug: str, phase: str, version: VersionNumber, who: AccountDep, parts: AppStateDep) -> GoldShape:
+def post_activate(slug: str, phase: str, version: VersionNumber, who: AccountDep, state: AppStateDep) -> GoldShape:
     """Activates a draft, with immediate effect. A phase whose gold is active refuses another version."""
-    with parts.db.write() as session:
+    with state.db.write() as session:
         return _activate(session, who, slug, phase, version)
 
 
@@ -236,11 +233,11 @@ def _add_metadata_route(kind: GoldMetadataDeclaration, body_type: Any) -> None:
     responses: dict[int | str, dict[str, Any]] = {200: json_examples(draft=draft)}
 
     async def put_metadata(
-        slug: str, phase: str, version: VersionNumber, body: Any, who: OrganizerDep, parts: AppStateDep
+        slug: str, phase: str, version: VersionNumber, body: Any, who: OrganizerDep, state: AppStateDep
     ) -> GoldShape:
-        with parts.gold_readers.queue.enter(str(who.user_id)) as position:
+        with state.gold_readers.queue.enter(str(who.user_id)) as position:
             await position.wait_for_turn()
-            return await run_in_threadpool(_set_metadata, parts, who, slug, phase, version, name=kind.name, value=body)
+            return await run_in_threadpool(_set_metadata, state, who, slug, phase, version, name=kind.name, value=body)
 
     put_metadata.__annotations__["body"] = Annotated[body_type, Body(examples=[example])]
     router.put(
@@ -261,20 +258,19 @@ def _add_metadata_route(kind: GoldMetadataDeclaration, body_type: Any) -> None:
 
 
 def _set_metadata(
-    parts: AppState, who: Caller, slug: str, phase: str, version: int, *, name: str, value: Any
+    state: AppState, who: Caller, slug: str, phase: str, version: int, *, name: str, value: Any
 ) -> GoldShape:
     """Check the draft together with its new metadata in a scoring process, then store the metadata."""
     value = parse_accessory(name, value)
-    with parts.db.read() as session:
+    with state.db.read() as session:
         key = load_gold_version(session, who, slug, phase, version, writes=True)[1].file_key
-    with parts.files.local_path(key) as path:
-        with parts.db.read() as session:
+    with state.files.local_path(key) as path:
+        with state.db.read() as session:
             request = changed_gold_payload(session, who, slug, phase, version, path=path, name=name, value=value)
-        inspected = inspect_gold(parts.gold_readers.children, request)
-    with parts.db.write() as session:
-        return _gold_shape(
-            put_accessory(session, who, slug, phase, version, name=name, value=value, inspected=inspected)
-        )
+        inspected = inspect_gold(state.gold_readers.children, request)
+    with state.db.write() as session:
+        row = put_accessory(session, who, slug, phase, version, name=name, value=value, inspected=inspected)
+        return _gold_shape(row)
 
 
 for _name, _body_type in METADATA_BODIES.items():

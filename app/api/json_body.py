@@ -50,9 +50,7 @@ class JsonBodyRequest(Request):
             if len(body) > limit:
                 limit = await self.max_body_bytes(len(body))
             if len(body) > limit:
-                raise AssayHTTPException(
-                    TooLarge(f"The JSON body exceeds {limit} bytes.", remedy="Send a smaller body.")
-                )
+                raise AssayHTTPException(TooLarge(f"The body exceeds {limit} bytes.", remedy="Send a smaller body."))
             if not resize(len(body)):
                 raise body_memory_error()
         return bytes(body)
@@ -69,9 +67,7 @@ class JsonBodyRequest(Request):
         """The parsed body; raises json.JSONDecodeError."""
         if not hasattr(self, "_json"):
             body = await self.body()
-            if (
-                len(body) > LARGE_BODY_BYTES
-            ):  # in a thread, so that the event loop goes on; one at a time
+            if len(body) > LARGE_BODY_BYTES:  # in a thread, so that the event loop goes on; one at a time
                 async with self._app_state.json_parsing_lock.hold(client_address_block(self)):
                     self._json = await run_in_threadpool(parse_strict_json, body)
             else:
@@ -207,8 +203,7 @@ def _parse_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _reject_constant(name: str) -> None:
-    msg = f"{name} is not JSON"
-    raise ValueError(msg)
+    raise ValueError(f"{name} is not JSON")
 
 
 def _parse_integer(digits: str) -> int:

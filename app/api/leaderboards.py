@@ -42,9 +42,7 @@ class RowTeam(Shape):
 class BoardRow(Shape):
     """The entry that counts for a team, or a baseline."""
 
-    rank: int | None = Field(
-        description="Teams with equal values share a rank (1, 1, 3). Null for baselines and undefined values."
-    )
+    rank: int | None = Field(description="Equal values share a rank (1, 1, 3). Null for baselines and null values.")
     rank_low: int | None
     rank_high: int | None
     tie_group: int | None
@@ -141,7 +139,7 @@ def get_leaderboard(
     slug: str,
     phase: str,
     who: CallerDep,
-    parts: AppStateDep,
+    state: AppStateDep,
     metric: Annotated[
         str | None, Query(description="Rank by this metric of the recipe instead of the primary one.")
     ] = None,
@@ -156,8 +154,8 @@ def get_leaderboard(
 
     The reply is compressed with gzip if the client accepts that.
     """
-    with parts.db.read() as session:
+    with state.db.read() as session:
         view = board_audience(session, who, slug, phase).view
     key = BoardKey(slug, phase, view, split, metric, board_format)
-    entry = parts.board_cache.get_or_build(key, partial(build_board, parts.db, key))
+    entry = state.board_cache.get_or_build(key, partial(build_board, state.db, key))
     return entry.response(",".join(request.headers.getlist("accept-encoding")))

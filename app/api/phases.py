@@ -28,7 +28,7 @@ router = api_router("phases")
 Report = Literal["scores", "per_class", "confusion", "curves"]
 BoardRule = Literal["public", "hidden", "after_close"]
 BOARD_RULE_DESCRIPTION = (
-    "`after_close`: shown once the phase has closed and all submissions sent before the close have been scored."
+    "`after_close`: shown once the phase has closed and all submissions from before have been scored."
 )
 QuotaLimit = Annotated[int, Field(ge=1, le=10**9, strict=True)]
 
@@ -40,10 +40,6 @@ def _require_distinct(reports: list[Report]) -> list[Report]:
 
 
 Reports = Annotated[list[Report], AfterValidator(_require_distinct)]
-
-
-def _default_reports() -> list[Report]:
-    return ["scores"]
 
 
 class Quota(Body):
@@ -75,7 +71,7 @@ class NewPhase(Body):
     closes_at: Moment | None = Field(None, description="The first moment that is too late. Default: never.")
     quota: Quota = Field(default_factory=Quota)
     leaderboard: BoardRule = Field("public", description=BOARD_RULE_DESCRIPTION)
-    reports: Reports = Field(default_factory=_default_reports)
+    reports: Reports = Field(default_factory=lambda: ["scores"])
     anonymous: bool = Field(False, description="Whether to hide team names from everybody but organizers.")
 
 
@@ -88,7 +84,7 @@ class PhaseEdit(Body):
     closes_at: Moment | None = None
     quota: Quota = Field(default_factory=Quota)
     leaderboard: BoardRule = Field("public", description=BOARD_RULE_DESCRIPTION)
-    reports: Reports = Field(default_factory=_default_reports)
+    reports: Reports = Field(default_factory=lambda: ["scores"])
     anonymous: bool = False
 
 
@@ -134,10 +130,10 @@ def phase_shape(session: ReadSession, who: Caller, phase: Phase) -> PhaseShape:
     openapi_extra=TOKEN_OPTIONAL,
 )
 def get_phases(
-    slug: str, who: CallerDep, parts: AppStateDep, limit: Limit = 50, cursor: Cursor = None
+    slug: str, who: CallerDep, state: AppStateDep, limit: Limit = 50, cursor: Cursor = None
 ) -> Page[PhaseShape]:
     """Returns the phases of a challenge in their order."""
-    with parts.db.read() as session:
+    with state.db.read() as session:
         all_phases = list_phases(session, who, slug)
         rows, following = paginate(all_phases, lambda row: row.slug, limit=limit, cursor=cursor)
         return Page(items=[phase_shape(session, who, phase) for phase in rows], next=following)
@@ -149,9 +145,9 @@ def get_phases(
     summary="Add a phase",
     responses=error_responses(errors.Forbidden, errors.NotFound, errors.PhaseNameTaken, errors.InvalidRequest),
 )
-def post_phase(slug: str, body: NewPhase, who: OrganizerDep, parts: AppStateDep) -> PhaseShape:
+def post_phase(slug: str, body: NewPhase, who: OrganizerDep, state: AppStateDep) -> PhaseShape:
     """Adds a phase. Its slug is derived from its name."""
-    with parts.db.write() as session:
+    with state.db.write() as session:
         return phase_shape(session, who, create_phase(session, who, slug, body.model_dump(exclude_unset=True)))
 
 
@@ -161,9 +157,9 @@ def post_phase(slug: str, body: NewPhase, who: OrganizerDep, parts: AppStateDep)
     responses=error_responses(errors.NotFound),
     openapi_extra=TOKEN_OPTIONAL,
 )
-def get_phase(slug: str, phase: str, who: CallerDep, parts: AppStateDep) -> PhaseShape:
+def get_phase(slug: str, phase: str, who: CallerDep, state: AppStateDep) -> PhaseShape:
     """Returns the time window, the quota and the visibility of a phase."""
-    with parts.db.read() as session:
+    with state.db.read() as session:
         return phase_shape(session, who, load_visible_phase(session, who, slug, phase))
 
 
@@ -172,9 +168,9 @@ def get_phase(slug: str, phase: str, who: CallerDep, parts: AppStateDep) -> Phas
     summary="Edit a phase",
     responses=error_responses(errors.Forbidden, errors.NotFound, errors.InvalidRequest),
 )
-def patch_phase(slug: str, phase: str, body: PhaseEdit, who: OrganizerDep, parts: AppStateDep) -> PhaseShape:
+def patch_phase(slug: str, phase: str, body: PhaseEdit, who: OrganizerDep, state: AppStateDep) -> PhaseShape:
     """Changes the fields that are sent. The name and the slug cannot be changed."""
-    with parts.db.write() as session:
+    with state.db.write() as session:
         return phase_shape(session, who, edit_phase(session, who, slug, phase, body.model_dump(exclude_unset=True)))
 
 
@@ -206,7 +202,7 @@ async def get_template(
     phase: str,
     request: Request,
     who: CallerDep,
-    parts: AppStateDep,
+    state: AppStateDep,
     format_name: TemplateFormat = "json",
     values: TemplateValues = None,
 ) -> Response:
@@ -215,7 +211,7 @@ async def get_template(
         raise errors.BadRequest(f"format must be one of {', '.join(TEMPLATES)}, not '{format_name}'.")
 
     def find() -> tuple[GoldReference, bool, bool]:
-        with parts.db.read() as session:
+        with state.db.read() as session:
             return template_source(session, who, slug, phase)
 
     gold, needs_scores, organizer = await run_in_threadpool(find)
@@ -226,17 +222,17 @@ async def get_template(
     template = TEMPLATES[format_name]
 
     def write(target: Path) -> None:
-        parts.files.check()
+        state.files.check()
         make_template(
-            parts.db, parts.files, parts.readers.children, gold, format_name=format_name, scores=scores, target=target
+            state.db, state.files, state.readers.children, gold, format_name=format_name, scores=scores, target=target
         )
 
     name = f"{gold.id}.{kind}"
-    path = await parts.generated_files.get_or_generate(name, caller_key(request, who), write, organizer=organizer)
+    path = await state.generated_files.get_or_generate(name, caller_key(request, who), write, organizer=organizer)
     return WholeFileResponse(
         path,
         media_type=template.media_type,
         filename=f"{slug}-{phase}{template.ending}",
         tag=f"{gold.id}-{kind}",
-        sending=parts.generated_files.pin(name),
+        sending=state.generated_files.pin(name),
     )

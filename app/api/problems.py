@@ -102,15 +102,12 @@ def error_responses(*kinds: type[AssayError]) -> dict[int | str, dict[str, Any]]
     """The `responses` of a route that may answer with these errors, each with its own example."""
     responses: dict[int | str, dict[str, Any]] = {}
     for kind in (*kinds, *COMMON_ERRORS):
-        content = responses.setdefault(
-            kind.status, {"description": "", "content": {MEDIA_TYPE: {"schema": PROBLEM_SCHEMA, "examples": {}}}}
-        )
+        empty = {"description": "", "content": {MEDIA_TYPE: {"schema": PROBLEM_SCHEMA, "examples": {}}}}
+        response = responses.setdefault(kind.status, empty)
         summary = " ".join((kind.__doc__ or "").split())
-        content["description"] = " ".join(filter(None, [content["description"], f"`{kind.code}`: {summary}"]))
-        content["content"][MEDIA_TYPE]["examples"][kind.code] = {
-            "summary": summary,
-            "value": _problem_document(kind, summary, kind.remedy),
-        }
+        example = {"summary": summary, "value": _problem_document(kind, summary, kind.remedy)}
+        response["description"] = f"{response['description']} `{kind.code}`: {summary}".lstrip()
+        response["content"][MEDIA_TYPE]["examples"][kind.code] = example
     return responses
 
 

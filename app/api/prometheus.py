@@ -28,10 +28,10 @@ FORWARDING_HEADERS = ("forwarded", "via", "x-real-ip")  # and all that begin wit
     | error_responses(errors.Forbidden),
     openapi_extra=TOKEN_OPTIONAL,
 )
-def get_figures(request: Request, who: CallerDep, parts: AppStateDep) -> Response:
+def get_figures(request: Request, who: CallerDep, state: AppStateDep) -> Response:
     """Returns the metrics of this service. Requires an administrator, unless ASSAY_METRICS_ACCESS admits others."""
-    access = parts.settings.metrics_access
-    local = access == "local" and not parts.settings.trusted_proxies and is_loopback_request(request)
+    access = state.settings.metrics_access
+    local = access == "local" and not state.settings.trusted_proxies and is_loopback_request(request)
     allowed = access == "open" or who.has_admin_rights or local
     if not allowed and who.user_id is None:
         raise errors.Unauthorized(
@@ -40,7 +40,7 @@ def get_figures(request: Request, who: CallerDep, parts: AppStateDep) -> Respons
         )
     if not allowed:
         require_administrator(who, "The metrics are for administrators.")
-    return Response(telemetry.prometheus_text(parts.figures.registry), media_type=telemetry.MEDIA_TYPE)
+    return Response(telemetry.prometheus_text(state.figures.registry), media_type=telemetry.MEDIA_TYPE)
 
 
 def is_loopback_request(request: Request) -> bool:

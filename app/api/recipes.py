@@ -31,31 +31,25 @@ class InferenceShape(Shape):
 
     phase: str
     split: Literal["all", "public"] | None = Field(
-        description="The split that the numbers are about; null while its ids are not public."
+        description="The split that the numbers are about; null while ids are not known."
     )
     instances: int | None = Field(description="How many ids the reader knows; for organizers, all ids of the split.")
     classes: int | None
     labels: int | None = Field(
-        description="How many labels there are to learn; with label sets, one per instance and class."
+        description="How many labels can be learned; with label sets, one per instance and class."
     )
     labels_at_most: int | None = Field(description="How many of them a team can learn at most.")
-    submissions: int | None = Field(
-        description="How many submissions a team can have scored; null if nothing limits them."
-    )
+    submissions: int | None = Field(description="How many submissions a team may have scored; null for no limit.")
     digits: int | None = Field(description="How many significant digits are shown; null for full precision.")
     metrics: list[MetricInference]
     reports: dict[str, float | None] = Field(description="Bits per report; null if nothing bounds them.")
     bits_per_submission: float | None = Field(description="Bits per submission; null if nothing bounds them.")
     bits_after_close: float | None = Field(
-        description="Bits that a board shown after the close reveals once; null if nothing bounds them."
+        description="Bits that a board after the close adds; null if nothing bounds them."
     )
     bits_at_most: float | None = Field(description="Bits of all submissions of a team; null if nothing bounds them.")
-    teams_counted: int = Field(
-        description="The least number of other rows assumed on a board that is shown after the close."
-    )
-    teams_limited: bool = Field(
-        description="Whether organizers decide who may have a team. Every further team can learn as much again."
-    )
+    teams_counted: int = Field(description="The least number of other rows assumed on a board after the close.")
+    teams_limited: bool = Field(description="Whether organizers approve teams; each further team learns as much again.")
     statement: str = Field(description="The bound in words.")
     lowered_by: list[str]
 

@@ -79,7 +79,7 @@ class RegistrationShape(Shape):
     ),
 )
 def post_registration(
-    slug: str, body: NewRegistration, request: Request, who: AccountDep, parts: AppStateDep
+    slug: str, body: NewRegistration, request: Request, who: AccountDep, state: AppStateDep
 ) -> object:
     """Registers you for a challenge under a new team.
 
@@ -89,9 +89,9 @@ def post_registration(
     limited = (
         nullcontext()
         if who.has_admin_rights
-        else parts.request_limits.count_team_founding(who.user_id or "", client_address_block(request))
+        else state.request_limits.count_team_founding(who.user_id or "", client_address_block(request))
     )
-    with limited, parts.db.write() as session:
+    with limited, state.db.write() as session:
         return RegistrationShape.model_validate(register_team(session, who, slug, body.team))
 
 
@@ -102,10 +102,10 @@ def post_registration(
     responses=error_responses(errors.NotFound),
 )
 def get_registrations(
-    slug: str, who: AccountDep, parts: AppStateDep, limit: Limit = 50, cursor: Cursor = None
+    slug: str, who: AccountDep, state: AppStateDep, limit: Limit = 50, cursor: Cursor = None
 ) -> object:
     """Returns your own registrations. Organizers see all."""
-    with parts.db.read() as session:
+    with state.db.read() as session:
         rows, following = list_registrations(session, who, slug, limit=limit, cursor=cursor)
         return {"items": rows, "next": following}
 
@@ -118,19 +118,18 @@ def get_registrations(
     | {200: json_examples(barred=examples.REGISTRATION | EXAMPLE_DECISION)},
 )
 def patch_registration(
-    slug: str, registration_id: str, body: Decision, who: OrganizerDep, parts: AppStateDep
+    slug: str, registration_id: str, body: Decision, who: OrganizerDep, state: AppStateDep
 ) -> object:
     """Approves, bars or resets a registration. Requires an organizer.
 
     A barred team keeps its entries but cannot submit, and its queued submissions are cancelled.
     """
-    with parts.db.write() as session:
-        row, cancelled = decide_registration(
-            session, who, slug, registration_id, status=body.status, reason=body.reason
-        )
+    with state.db.write() as session:
+        decision = body.model_dump()
+        row, cancelled = decide_registration(session, who, slug, registration_id, **decision)
         shape = RegistrationShape.model_validate(row)
     for submission_id in cancelled:
-        parts.notifier.notify_settled(submission_id)
+        state.notifier.notify_settled(submission_id)
     return shape
 
 
@@ -140,8 +139,8 @@ def patch_registration(
     response_model=Page[TeamShape],
     responses=error_responses(errors.Forbidden, errors.NotFound),
 )
-def get_teams(slug: str, who: AccountDep, parts: AppStateDep, limit: Limit = 50, cursor: Cursor = None) -> object:
+def get_teams(slug: str, who: AccountDep, state: AppStateDep, limit: Limit = 50, cursor: Cursor = None) -> object:
     """Returns the teams of a challenge. Requires an organizer."""
-    with parts.db.read() as session:
+    with state.db.read() as session:
         rows, following = list_teams(session, who, slug, limit=limit, cursor=cursor)
         return {"items": rows, "next": following}

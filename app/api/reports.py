@@ -25,7 +25,7 @@ ReportPart = Annotated[
     ),
 ]
 ReportSplit = Annotated[
-    Literal["all", "public", "private"] | None, Query(description="The split to report on. Requires an organizer.")
+    Literal["all", "public", "private"] | None, Query(description="The split. Requires an organizer.")
 ]
 ReportFormat = Annotated[
     Literal["json", "csv"], Query(alias="format", description="`json`, or `csv` for one part (by default `per_class`).")
@@ -50,7 +50,7 @@ async def get_report(
     submission_id: str,
     request: Request,
     who: AccountDep,
-    parts: AppStateDep,
+    state: AppStateDep,
     format_name: ReportFormat = "json",
     part: ReportPart = None,
     split: ReportSplit = None,
@@ -65,18 +65,18 @@ async def get_report(
     as_csv = format_name == "csv"
 
     def find() -> ReportRequest:
-        with parts.db.read() as session:
+        with state.db.read() as session:
             wanted = part or ("per_class" if as_csv else None)
             return authorize_report(session, who, submission_id, split=split, part=wanted)
 
     report = await run_in_threadpool(find)
 
     def write(target: Path) -> None:
-        parts.files.check()
-        make_report(parts.db, parts.files, parts.readers.children, report, as_csv=as_csv, target=target)
+        state.files.check()
+        make_report(state.db, state.files, state.readers.children, report, as_csv=as_csv, target=target)
 
     name = f"{report.name}.{format_name}"
-    path = await parts.generated_files.get_or_generate(
+    path = await state.generated_files.get_or_generate(
         name, caller_key(request, who), write, organizer=report.organizer
     )
     media_type = "text/csv; charset=utf-8" if as_csv else "application/json"
@@ -85,5 +85,5 @@ async def get_report(
         media_type=media_type,
         filename=f"report-{submission_id}.{format_name}",
         tag=name,
-        sending=parts.generated_files.pin(name),
+        sending=state.generated_files.pin(name),
     )

@@ -31,9 +31,7 @@ class ExpectedShape(Shape):
     """What rescoring the phase now would involve."""
 
     total: int = Field(description="How many finished submissions can be scored again.")
-    seconds: float | None = Field(
-        description="The approximate duration if nothing else is scored meanwhile; null if unknown."
-    )
+    seconds: float | None = Field(description="The approximate duration on an otherwise idle service; null if unknown.")
 
 
 class RerunShape(Shape):
@@ -51,7 +49,7 @@ class RerunShape(Shape):
     failed: int = Field(description="Submissions that could not be scored again; each of them states the reason.")
     different: int = Field(description="How many of `done` have values that differ from the stored ones.")
     differences: list[dict[str, Any]] = Field(
-        description="The first 100 of the `different` ones, each with its first 20 differing values."
+        description="The first 100 of `different`, each with its first 20 values."
     )
     started_at: Moment | None
     finished_at: Moment | None
@@ -87,14 +85,14 @@ def _rerun_shape(progress: RescoringOrderProgress) -> RerunShape:
     summary="Score a phase again",
     responses=error_responses(errors.Forbidden, errors.NotFound, errors.NoGold),
 )
-def post_rerun(slug: str, phase: str, who: OrganizerDep, parts: AppStateDep, response: Response) -> RerunShape:
+def post_rerun(slug: str, phase: str, who: OrganizerDep, state: AppStateDep, response: Response) -> RerunShape:
     """Scores all finished submissions of a phase again and compares the results with the stored ones.
 
     Stored scores, statuses and quotas do not change. New submissions have priority. While an order is running, this returns
     that order and changes nothing.
     """
-    with parts.db.write() as session:
-        shape = _rerun_shape(order_phase_rescoring(session, who, slug, phase, slots=parts.settings.workers))
+    with state.db.write() as session:
+        shape = _rerun_shape(order_phase_rescoring(session, who, slug, phase, slots=state.settings.workers))
     response.headers["Location"] = f"/api/v1/challenges/{shape.challenge}/phases/{shape.phase}/rerun"
     return shape
 
@@ -104,19 +102,19 @@ def post_rerun(slug: str, phase: str, who: OrganizerDep, parts: AppStateDep, res
     summary="Read the progress of scoring a phase again",
     responses=error_responses(errors.Forbidden, errors.NotFound),
 )
-def get_rerun(slug: str, phase: str, who: AccountDep, parts: AppStateDep) -> RerunShape:
+def get_rerun(slug: str, phase: str, who: AccountDep, state: AppStateDep) -> RerunShape:
     """Returns the last order. `next` estimates what another order would involve."""
-    with parts.db.read() as session:
-        return _rerun_shape(read_rescoring_order(session, who, slug, phase, slots=parts.settings.workers))
+    with state.db.read() as session:
+        return _rerun_shape(read_rescoring_order(session, who, slug, phase, slots=state.settings.workers))
 
 
 @router.delete(
     RERUN_PATH, summary="Cancel scoring a phase again", responses=error_responses(errors.Forbidden, errors.NotFound)
 )
-def delete_rerun(slug: str, phase: str, who: OrganizerDep, parts: AppStateDep) -> RerunShape:
+def delete_rerun(slug: str, phase: str, who: OrganizerDep, state: AppStateDep) -> RerunShape:
     """Cancels the submissions of the order that have not started. Without a running order, this changes nothing."""
-    with parts.db.write() as session:
-        return _rerun_shape(cancel_rescoring_order(session, who, slug, phase, slots=parts.settings.workers))
+    with state.db.write() as session:
+        return _rerun_shape(cancel_rescoring_order(session, who, slug, phase, slots=state.settings.workers))
 
 
 @router.post(
@@ -126,14 +124,14 @@ def delete_rerun(slug: str, phase: str, who: OrganizerDep, parts: AppStateDep) -
     responses=error_responses(errors.Forbidden, errors.NotFound, errors.NoGold, NotRescorable),
 )
 def post_submission_rerun(
-    submission_id: str, who: AccountDep, parts: AppStateDep, response: Response
+    submission_id: str, who: AccountDep, state: AppStateDep, response: Response
 ) -> SubmissionShape:
     """Scores one submission again.
 
     A failed submission is queued again, and counts towards the quota once it is scored. A finished one is scored again and
     compared with the stored scores; see `rerun` in its reply.
     """
-    with parts.db.write() as session:
-        shape = submission_shape(order_submission_rescoring(session, parts.queue, who, submission_id))
+    with state.db.write() as session:
+        shape = submission_shape(order_submission_rescoring(session, state.queue, who, submission_id))
     response.headers["Location"] = f"/api/v1/submissions/{shape.id}"
     return shape

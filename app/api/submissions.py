@@ -44,9 +44,7 @@ class Timings(Shape):
 
     submitted_at: Moment
     started_at: Moment | None = Field(description="When scoring began, rounded up to the second except for organizers.")
-    finished_at: Moment | None = Field(
-        description="When scoring ended, rounded up to the second except for organizers."
-    )
+    finished_at: Moment | None = Field(description="When it ended, rounded up to the second except for organizers.")
     seconds_queued: float | None = Field(description="Time from submission to the start of scoring; organizers only.")
     seconds_scoring: float | None = Field(description="Time from the start of scoring to its end; organizers only.")
 
@@ -57,9 +55,7 @@ class RerunState(Shape):
     status: str = Field(examples=["done"])
     scorer_version: int
     compared_at: Moment | None = Field(description="When the result was compared with the stored scores.")
-    difference: dict[str, Any] | None = Field(
-        description="How the values differ from the stored ones; null if they do not."
-    )
+    difference: dict[str, Any] | None = Field(description="How the values differ from the stored ones, if they do.")
     failure: dict[str, Any] | None
 
 
@@ -78,17 +74,13 @@ class SubmissionShape(Shape):
     link: str | None
     baseline: bool
     selected: bool
-    sha256: str | None = Field(
-        description="SHA-256 of the file; null for the team if an organizer sent the file on its behalf."
-    )
+    sha256: str | None = Field(description="SHA-256 of the file; null for a team whose file an organizer sent.")
     size: int | None
     split: str | None = Field(description="The split of the gold that `scores` refer to.")
     gold_version: int | None
     recipe_version: int | None
     scores: dict[str, dict[str, Any]] = Field(examples=[{"f1_macro": {"value": 0.731059}}])
-    splits: dict[str, dict[str, dict[str, Any]]] | None = Field(
-        None, description="The scores of every split; organizers only."
-    )
+    splits: dict[str, dict[str, dict[str, Any]]] | None = Field(None, description="Every split; organizers only.")
     problems: list[dict[str, Any]]
     total: dict[str, int] = Field(description="The number of problems per code.")
     total_at_least: bool = Field(False, description=TOTAL_AT_LEAST_DESCRIPTION)
@@ -164,10 +156,10 @@ def submission_shape(view: SubmissionView) -> SubmissionShape:
     responses=error_responses(errors.NotRegistered, errors.NotFound),
 )
 def get_submissions(
-    slug: str, phase: str, who: AccountDep, parts: AppStateDep, limit: Limit = 50, cursor: Cursor = None
+    slug: str, phase: str, who: AccountDep, state: AppStateDep, limit: Limit = 50, cursor: Cursor = None
 ) -> Page[SubmissionShape]:
     """Returns the submissions of your team, newest first. Organizers see all."""
-    with parts.db.read() as session:
+    with state.db.read() as session:
         rows, following = list_submissions(session, who, slug, phase, limit=limit, cursor=cursor)
         return Page(items=[submission_shape(row) for row in rows], next=following)
 
@@ -177,9 +169,9 @@ def get_submissions(
     summary="Read a submission",
     responses=error_responses(errors.InsufficientScope, errors.NotFound),
 )
-def get_submission(submission_id: str, who: AccountDep, parts: AppStateDep) -> SubmissionShape:
+def get_submission(submission_id: str, who: AccountDep, state: AppStateDep) -> SubmissionShape:
     """Returns the status, queue position, times, problems and scores of a submission."""
-    with parts.db.read() as session:
+    with state.db.read() as session:
         return submission_shape(read_submission(session, who, submission_id))
 
 
@@ -190,11 +182,11 @@ def get_submission(submission_id: str, who: AccountDep, parts: AppStateDep) -> S
     responses=success_response("The file exactly as it was uploaded.", examples.STORED_PREDICTIONS)
     | error_responses(errors.Forbidden, errors.InsufficientScope, errors.NotFound),
 )
-def get_predictions(submission_id: str, who: AccountDep, parts: AppStateDep) -> Response:
+def get_predictions(submission_id: str, who: AccountDep, state: AppStateDep) -> Response:
     """Returns the uploaded file to its team and to organizers. Files that an organizer sent are for organizers only."""
-    with parts.db.read() as session:
+    with state.db.read() as session:
         row = load_downloadable_submission(session, who, submission_id)
-    return stored_file_response(parts, row, row.id)
+    return stored_file_response(state, row, row.id)
 
 
 @router.post(
@@ -203,15 +195,15 @@ def get_predictions(submission_id: str, who: AccountDep, parts: AppStateDep) -> 
     responses=error_responses(errors.Forbidden, errors.NotFound, NotCancellable, errors.PhaseClosed)
     | {200: json_examples(cancelled=examples.SUBMISSION | EXAMPLE_CANCELLED)},
 )
-def post_cancel(submission_id: str, who: AccountDep, parts: AppStateDep) -> SubmissionShape:
+def post_cancel(submission_id: str, who: AccountDep, state: AppStateDep) -> SubmissionShape:
     """Removes a queued submission from the queue and refunds its quota.
 
     A submission cancelled by its team counts towards `invalid_per_day`, as a rejected file does. Teams cannot cancel after
     the phase has closed. Organizers can also cancel a submission that is being scored; its scores are then discarded.
     """
-    with parts.db.write() as session:
+    with state.db.write() as session:
         shape = submission_shape(cancel_submission(session, who, submission_id))
-    parts.notifier.notify_settled(submission_id)
+    state.notifier.notify_settled(submission_id)
     return shape
 
 
@@ -221,13 +213,13 @@ def post_cancel(submission_id: str, who: AccountDep, parts: AppStateDep) -> Subm
     responses=error_responses(errors.Forbidden, errors.NotFound, errors.SubmissionNotFinished, errors.PhaseClosed)
     | {200: json_examples(selected=examples.SUBMISSION | {"selected": True})},
 )
-def post_select(submission_id: str, who: AccountDep, parts: AppStateDep) -> SubmissionShape:
+def post_select(submission_id: str, who: AccountDep, state: AppStateDep) -> SubmissionShape:
     """Selects a submission. If the recipe has `selection: selected`, the best selected submission of a team counts.
 
     A submission that is still waiting for its scores can be selected too. After the phase has closed, the selection is
     final.
     """
-    with parts.db.write() as session:
+    with state.db.write() as session:
         return submission_shape(select_final(session, who, submission_id, selected=True))
 
 
@@ -236,7 +228,7 @@ def post_select(submission_id: str, who: AccountDep, parts: AppStateDep) -> Subm
     summary="Unselect a submission",
     responses=error_responses(errors.Forbidden, errors.NotFound, errors.SubmissionNotFinished, errors.PhaseClosed),
 )
-def post_unselect(submission_id: str, who: AccountDep, parts: AppStateDep) -> SubmissionShape:
+def post_unselect(submission_id: str, who: AccountDep, state: AppStateDep) -> SubmissionShape:
     """Reverses the selection of a submission."""
-    with parts.db.write() as session:
+    with state.db.write() as session:
         return submission_shape(select_final(session, who, submission_id, selected=False))

@@ -57,7 +57,7 @@ class SubmissionRequest:
     """The query and headers of a request to submit."""
 
     request: Request
-    parts: AppState
+    state: AppState
     who: Caller
     entry: SubmissionMetadata
     kind: FileKind
@@ -65,11 +65,16 @@ class SubmissionRequest:
     idempotency_key: str | None
     dry_run: bool
 
+    @property
+    def stored_key(self) -> str | None:
+        """The idempotency key; None for a dry run, which stores none."""
+        return None if self.dry_run else self.idempotency_key
+
 
 async def submission_request(
     request: Request,
     who: AccountDep,
-    parts: AppStateDep,
+    state: AppStateDep,
     *,
     method: Annotated[
         SingleLineText, Query(max_length=200, description="The name of the method, shown on the leaderboard.")
@@ -88,8 +93,7 @@ async def submission_request(
         ),
     ] = None,
     baseline: Annotated[
-        bool,
-        Query(description="Organizers only: submit a baseline, which is shown without a rank and not as a team."),
+        bool, Query(description="Organizers only: submit a baseline, which is shown without a rank and not as a team.")
     ] = False,
     dry_run: Annotated[
         bool, Query(description="Only check the file: returns 200 with all problems and stores nothing.")
@@ -113,9 +117,8 @@ async def submission_request(
     """Read the query and the headers of a submission; raises UnsupportedMedia, BadRequest."""
     entry = SubmissionMetadata(method=method, description=description, link=link, team=team, baseline=baseline)
     kind = request_file_kind(request, filename, layout)
-    return SubmissionRequest(
-        request, parts, who, entry, kind, parse_prefer_wait(prefer or ()), idempotency_key, dry_run
-    )
+    wait_seconds = parse_prefer_wait(prefer or ())
+    return SubmissionRequest(request, state, who, entry, kind, wait_seconds, idempotency_key, dry_run)
 
 
 SubmissionRequestDep = Annotated[SubmissionRequest, Depends(submission_request)]
@@ -163,8 +166,8 @@ async def post_submission(slug: str, phase: str, sent: SubmissionRequestDep) -> 
     organizer = await run_in_threadpool(_refuse_early, sent, slug, phase)
     if sent.dry_run:
         return await _dry_run(sent, slug, phase, organizer=organizer)
-    with sent.parts.notifier.listen() as waiter:
-        with sent.parts.hold_idempotency_key(sent.who.user_id or "", sent.idempotency_key):
+    with sent.state.notifier.listen() as waiter:
+        with sent.state.hold_idempotency_key(sent.who.user_id or "", sent.idempotency_key):
             view, new = await _submit(sent, slug, phase, waiter)
         if new and waiter.submission_id is not None:
             with contextlib.suppress(errors.AssayError):  # The submission is stored; the reply must say so in any case.
@@ -184,24 +187,22 @@ async def post_to_open_phase(slug: str, sent: SubmissionRequestDep) -> Response:
     """Submits predictions to the only phase that is open now. Everything else is as in the route with a phase."""
 
     def find_phase() -> str:
-        with sent.parts.db.read() as session:
-            return only_open_phase(session, sent.who, slug, key=None if sent.dry_run else sent.idempotency_key)
+        with sent.state.db.read() as session:
+            return only_open_phase(session, sent.who, slug, key=sent.stored_key)
 
     return await post_submission(slug, await run_in_threadpool(find_phase), sent)
 
 
 def _refuse_early(sent: SubmissionRequest, slug: str, phase: str) -> bool:
-    with sent.parts.db.read() as session:
-        return require_admission_early(
-            session, sent.who, slug, phase, sent.entry, key=None if sent.dry_run else sent.idempotency_key
-        )
+    with sent.state.db.read() as session:
+        return require_admission_early(session, sent.who, slug, phase, sent.entry, key=sent.stored_key)
 
 
 def _max_useful_bytes(sent: SubmissionRequest, slug: str, phase: str) -> int | None:
     """The size above which predictions for the phase are useless, None if unknown; raises QuotaExceeded."""
-    settings = sent.parts.settings
+    settings = sent.state.settings
     limits = Limits(expanded_bytes=settings.max_expanded, text_length=settings.max_text_length)
-    with sent.parts.db.read() as session:
+    with sent.state.db.read() as session:
         if not sent.dry_run and sent.idempotency_key is None:  # A repetition is answered even if the quota is used up.
             require_quota_early(session, sent.who, slug, phase, sent.entry)
         return max_prediction_bytes(session, sent.who, slug, phase, limits, pairs=sent.kind.layout == "long")
@@ -209,21 +210,20 @@ def _max_useful_bytes(sent: SubmissionRequest, slug: str, phase: str) -> int | N
 
 async def _dry_run(sent: SubmissionRequest, slug: str, phase: str, *, organizer: bool) -> Response:
     def check(stored: StoredFile) -> dict[str, Any]:
-        parts = sent.parts
+        state = sent.state
         try:
-            with parts.db.read() as session:
+            with state.db.read() as session:
                 context = dry_run(session, sent.who, slug, phase, sent.entry)
                 gold = gold_reference(context.gold, context.challenge)
-            with parts.files.local_path(stored.key) as path:
+            with state.files.local_path(stored.key) as path:
                 request = context.request(path, sent.kind)
-                return send_scoring_request(parts.db, parts.files, parts.readers.children, gold, request)
+                return send_scoring_request(state.db, state.files, state.readers.children, gold, request)
         finally:
-            delete_unreferenced(parts.files, stored)
+            delete_unreferenced(state.files, stored)
 
-    with sent.parts.readers.queue.enter(caller_key(sent.request, sent.who), organizer=organizer) as position:
-        answer = await receive_upload(
-            sent.request, sent.parts, check, partial(_max_useful_bytes, sent, slug, phase), position.wait_for_turn
-        )
+    with sent.state.readers.queue.enter(caller_key(sent.request, sent.who), organizer=organizer) as position:
+        max_bytes = partial(_max_useful_bytes, sent, slug, phase)
+        answer = await receive_upload(sent.request, sent.state, check, max_bytes, position.wait_for_turn)
     return JSONResponse(DryRun.model_validate(answer).model_dump(mode="json", exclude_unset=True))
 
 
@@ -231,10 +231,10 @@ async def _submit(sent: SubmissionRequest, slug: str, phase: str, waiter: Waiter
     """Store the submission; returns it and whether it is new. The waiter is subscribed if the request wants to wait."""
 
     def store(stored: StoredFile) -> tuple[SubmissionView, bool]:
-        with sent.parts.db.write() as session:
+        with sent.state.db.write() as session:
             view, new = submit_prediction(
                 session,
-                sent.parts.queue,
+                sent.state.queue,
                 sent.who,
                 slug,
                 phase,
@@ -244,15 +244,14 @@ async def _submit(sent: SubmissionRequest, slug: str, phase: str, waiter: Waiter
                 key=sent.idempotency_key,
             )
             if new and sent.wait_seconds:
-                sent.parts.notifier.subscribe(waiter, view.submission.id, sent.parts.settings.max_waiters)
+                sent.state.notifier.subscribe(waiter, view.submission.id, sent.state.settings.max_waiters)
         if not new:
-            delete_unreferenced(sent.parts.files, stored)
+            delete_unreferenced(sent.state.files, stored)
         return view, new
 
-    large = sent.parts.large_uploads.admit(caller_key(sent.request, sent.who))
-    view, new = await receive_upload(
-        sent.request, sent.parts, store, partial(_max_useful_bytes, sent, slug, phase), large=large
-    )
+    large = sent.state.large_uploads.admit(caller_key(sent.request, sent.who))
+    max_bytes = partial(_max_useful_bytes, sent, slug, phase)
+    view, new = await receive_upload(sent.request, sent.state, store, max_bytes, large=large)
     structlog.contextvars.bind_contextvars(submission=view.submission.id)
     if new:
         log.info("submission_stored")
@@ -263,16 +262,16 @@ async def _wait_for_scores(sent: SubmissionRequest, view: SubmissionView, waiter
     """Wait for the final status without holding a thread or a database session."""
 
     def read() -> SubmissionView:
-        with sent.parts.db.read() as session:
+        with sent.state.db.read() as session:
             return read_submission_status(session, sent.who, view.submission.id)
 
     deadline = asyncio.get_running_loop().time() + sent.wait_seconds
     while True:
         left = deadline - asyncio.get_running_loop().time()
-        if left > 0 and not sent.parts.notifier.is_closed:
+        if left > 0 and not sent.state.notifier.is_closed:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(waiter.wait(), left)
         waiter.clear()
         current = await run_in_threadpool(read)
-        if current.submission.status in FINAL_STATUSES or left <= 0 or sent.parts.notifier.is_closed:
+        if current.submission.status in FINAL_STATUSES or left <= 0 or sent.state.notifier.is_closed:
             return current

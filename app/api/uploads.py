@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -22,12 +23,8 @@ from app.formats import FORMATS, FileKind, detect_file_kind
 from app.formats.size_limits import BASE_FILE_BYTES
 from app.store.tables import GoldVersion, Submission
 
-Filename = Annotated[
-    str | None, Query(description="The file name. It determines the format if the media type does not.")
-]
-Layout = Annotated[
-    str | None, Query(description="`long` if a table has one row per pair of instance and label (multilabel tasks).")
-]
+Filename = Annotated[str | None, Query(description="The file name, which gives the format if the media type does not.")]
+Layout = Annotated[str | None, Query(description="`long` for a multilabel table with one row per instance and label.")]
 
 Result = TypeVar("Result")
 
@@ -42,7 +39,7 @@ def request_file_kind(request: Request, filename: str | None, layout: str | None
 
 async def receive_upload(
     request: Request,
-    parts: AppState,
+    state: AppState,
     then: Callable[[StoredFile], Result],
     max_useful_bytes: Callable[[], int | None] | None = None,
     turn: Callable[[], Awaitable[None]] | None = None,
@@ -59,11 +56,10 @@ async def receive_upload(
     Raises TooLarge, StorageAlmostFull, BadRequest if the client disconnects, and whatever `then` raises.
     """
     with ExitStack() as stack:
-        body = UploadBody(parts.files)
+        body = UploadBody(state.files)
         try:
-            rest = await _write_body(
-                request, parts, body, max_useful_bytes, lambda: large and stack.enter_context(large)
-            )
+            enter_large = partial(stack.enter_context, large or nullcontext())
+            rest = await _write_body(request, state, body, max_useful_bytes, enter_large)
             if turn is not None:
                 await run_in_threadpool(body.write, rest)
                 rest = []
@@ -152,21 +148,21 @@ class _UploadSizeLimit:
 
 async def _write_body(
     request: Request,
-    parts: AppState,
+    state: AppState,
     body: UploadBody,
     max_useful_bytes: Callable[[], int | None] | None,
     before_first_write: Callable[[], object],
 ) -> list[bytes]:
     """Write the body except for its last bytes, which are returned. Each write runs while the next bytes arrive."""
-    size_limit = _UploadSizeLimit(parts.settings.max_upload, max_useful_bytes)
+    size_limit = _UploadSizeLimit(state.settings.max_upload, max_useful_bytes)
     declared = request.headers.get("content-length", "")
     await size_limit.check(int(declared) if declared.isdigit() else 0)
     waiting: list[bytes] = []
     buffered = size = 0
     writing: asyncio.Future[None] | None = None
     try:
-        with parts.upload_memory.admit_body(client_address_block(request)) as resize:
-            async for chunk in stream_with_timeout(request, parts.settings.upload_idle, parts.settings.upload_rate):
+        with state.upload_memory.admit_body(client_address_block(request)) as resize:
+            async for chunk in stream_with_timeout(request, state.settings.upload_idle, state.settings.upload_rate):
                 waiting.append(chunk)
                 buffered, size = buffered + len(chunk), size + len(chunk)
                 await size_limit.check(size)
@@ -208,9 +204,7 @@ async def stream_with_timeout(request: Request, idle: float, rate: int = 0) -> A
         passed = clock() - began
         if passed > idle:
             if received < rate * passed:
-                raise TooSlow(
-                    f"Only {received} bytes arrived in {passed:.0f} s; at least {rate} per second are expected."
-                )
+                raise TooSlow(f"Only {received} bytes arrived in {passed:.0f} s; {rate} per second are required.")
             began, received = clock(), 0
         yield chunk
 
@@ -239,10 +233,10 @@ class WholeFileResponse(FileResponse):
             await super().__call__({**scope, "headers": headers}, receive, send)
 
 
-def stored_file_response(parts: AppState, row: GoldVersion | Submission, name: str) -> Response:
+def stored_file_response(state: AppState, row: GoldVersion | Submission, name: str) -> Response:
     """The uploaded file of a row, with the extension of its format. The local copy is held until it is sent."""
     sending = ExitStack()
-    path = sending.enter_context(parts.files.local_path(row.file_key))
+    path = sending.enter_context(state.files.local_path(row.file_key))
     return WholeFileResponse(
         path,
         media_type="application/octet-stream",

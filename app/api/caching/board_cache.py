@@ -204,9 +204,8 @@ class BoardCache:
             if cached is not None:
                 return cached
             build, is_builder, outdated = self._join_build(key)
-            entry = await (
-                self._build_in_thread(key, build, render) if is_builder else asyncio.wrap_future(build.future)
-            )
+            result = self._build_in_thread(key, build, render) if is_builder else asyncio.wrap_future(build.future)
+            entry = await result
             if entry is not None and not outdated:
                 return entry
         return await run_in_threadpool(render)

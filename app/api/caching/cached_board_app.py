@@ -29,10 +29,8 @@ ROUTE_SUFFIX = BOARD_ROUTE.rpartition("}")[2]
 MAX_QUERY_BYTES = 500
 SPLITS = frozenset({"all", "public", "private"})
 BOARD_FORMATS: dict[str, BoardFormat] = {form: form for form in get_args(BoardFormat)}
-FIXED_HEADERS = [
-    (name.lower().encode(), value.encode())
-    for name, value in (*SECURITY_HEADERS, ("Cache-Control", ANONYMOUS_CACHE_CONTROL))
-]
+_FIXED_HEADERS = (*SECURITY_HEADERS, ("Cache-Control", ANONYMOUS_CACHE_CONTROL))
+FIXED_HEADERS = [(name.lower().encode(), value.encode()) for name, value in _FIXED_HEADERS]
 
 
 class BoardRequest(NamedTuple):
@@ -107,20 +105,20 @@ class CachedBoardApp(FastAPI):
             self._record_request(scope, request_id, status, time.perf_counter() - began)
 
     def _cached_entry(self, key: BoardKey, scope: Scope) -> CachedReply | None:
-        parts: AppState = self.state.service
-        entry = parts.board_cache.get(key)
+        state: AppState = self.state.service
+        entry = state.board_cache.get(key)
         if entry is None or entry.refusal is not None:
             return None
         try:
-            parts.request_limits.count_request("address", scope_address_block(scope))
+            state.request_limits.count_request("address", scope_address_block(scope))
         except TooManyRequests:
             return None  # BoardBuildMiddleware counts it again and refuses it with a problem document.
         return entry
 
     def _record_request(self, scope: Scope, request_id: str, status: int, seconds: float) -> None:
         """Count and log the request, as ReplyMiddleware does for all others."""
-        method, parts = scope["method"], self.state.service
-        parts.figures.count_request(method, BOARD_ROUTE, status, seconds)
+        method, state = scope["method"], self.state.service
+        state.figures.count_request(method, BOARD_ROUTE, status, seconds)
         line = {"path": scope["path"], "status": status, "ms": round(seconds * 1000, 1)}
         log.info("request", request=request_id, method=method, **line)
 
@@ -151,11 +149,11 @@ class BoardBuildMiddleware:
             await self.app(scope, receive, send)
             return
         scope["endpoint"] = get_leaderboard  # for metrics
-        parts: AppState = scope["app"].state.service
+        state: AppState = scope["app"].state.service
         try:
-            parts.request_limits.count_request("address", scope_address_block(scope))
-            render = partial(build_board, parts.db, wanted.key)
-            entry = await parts.board_cache.get_or_build_async(wanted.key, render)
+            state.request_limits.count_request("address", scope_address_block(scope))
+            render = partial(build_board, state.db, wanted.key)
+            entry = await state.board_cache.get_or_build_async(wanted.key, render)
         except AssayError as error:
             await problem_response(error)(scope, receive, send)
             return

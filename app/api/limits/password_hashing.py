@@ -96,9 +96,8 @@ class LoginTicket:
 
     def end(self, result: Any) -> None:
         """Count the attempt as failed if the password was wrong."""
-        self.failures.end(
-            self.account, self.block, failed=isinstance(result, PasswordVerification) and not result.right
-        )
+        failed = isinstance(result, PasswordVerification) and not result.right
+        self.failures.end(self.account, self.block, failed=failed)
 
 
 @dataclass(eq=False)
@@ -133,9 +132,8 @@ class HashingPool:
         task = _Task(ticket, work, asyncio.get_running_loop().create_future())
         dropped = self._queue.put(task)
         if dropped is not None and not dropped.done.done():
-            dropped.done.set_exception(
-                Unavailable("Too many sign-ups and logins are waiting.", headers={"Retry-After": "10"})
-            )
+            error = Unavailable("Too many sign-ups and logins are waiting.", headers={"Retry-After": "10"})
+            dropped.done.set_exception(error)
         self._start_waiting()
         return await task.done  # If the request is cancelled, its task is skipped when its turn comes.
 

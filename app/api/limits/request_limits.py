@@ -91,9 +91,8 @@ class FailedLogins:
         if not self._is_enabled or self._rate_limiter.test(self._limit_per_pair, *names):
             return None
         seconds = self._rate_limiter.seconds_until_allowed(self._limit_per_pair, *names)
-        return rate_limit_error(
-            f"The limit of failed logins to one account from one address is {self._limit_per_pair}.", seconds
-        )
+        detail = f"The limit of failed logins to one account from one address is {self._limit_per_pair}."
+        return rate_limit_error(detail, seconds)
 
     def must_wait_for_running(self, account: str, block: str) -> bool:
         """Whether running checks have to end first, because the limit is reached if all of them fail."""

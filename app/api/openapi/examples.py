@@ -189,7 +189,6 @@ QUEUED: JSON = SUBMISSION | {
     "scores": {},
     "attempt": 0,
     "queue_position": 1,
-    "timings": dict.fromkeys(SUBMISSION["timings"]) | {"submitted_at": TIMESTAMP},
 }
 DRY_RUN: JSON = {
     "valid": False,
@@ -212,20 +211,8 @@ QUOTA: JSON = {
     "remaining": {"per_day": 9, "total": None, "concurrent": None, "invalid_per_day": None},
     "reset_at": "2027-02-01T00:00:00Z",
     "ledger": [
-        {
-            "submission_id": SUBMISSION_ID,
-            "kind": "charge",
-            "day": "2027-01-31",
-            "reason": "finished",
-            "created_at": TIMESTAMP,
-        },
-        {
-            "submission_id": SUBMISSION_ID,
-            "kind": "reserve",
-            "day": "2027-01-31",
-            "reason": "admitted",
-            "created_at": TIMESTAMP,
-        },
+        {"submission_id": SUBMISSION_ID, "kind": kind, "day": "2027-01-31", "reason": reason, "created_at": TIMESTAMP}
+        for kind, reason in (("charge", "finished"), ("reserve", "admitted"))
     ],
 }
 BOARD: JSON = {
