@@ -39,9 +39,9 @@ class FairConnection(H11Protocol):
     _read_bytes = MIN_READ_BYTES
     _last_slice_start = 0.0  # of all connections
 
-    def __init__(self, *positional: Any, **keyword: Any) -> None:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         """Called by uvicorn."""
-        super().__init__(*positional, **keyword)
+        super().__init__(*args, **kwargs)
         self._unread = bytearray()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]

@@ -1,4 +1,4 @@
-"""Challenges, their recipe, and who organizes them."""
+"""Challenges, their recipes and their organizers."""
 
 from typing import Annotated, Any, Literal
 
@@ -94,7 +94,7 @@ DecisionField = Annotated[
 
 
 class RecipeBody(Body):
-    """The agreed metrics and ranking rules."""
+    """The metrics and ranking rules of a challenge."""
 
     model_config = request_example(
         primary="f1_macro",

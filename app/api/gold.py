@@ -147,7 +147,7 @@ def _store_gold(
         challenge = check_gold_upload(session, who, slug, phase).challenge
     with state.files.local_path(stored.key) as path:
         inspected = inspect_gold(
-            state.gold_readers.children,
+            state.gold_readers.processes,
             gold_payload(path, kind, challenge, sha256=stored.sha256, classes=challenge.classes, accessories={}),
         )
     with state.db.write() as session:
@@ -267,7 +267,7 @@ def _set_metadata(
     with state.files.local_path(key) as path:
         with state.db.read() as session:
             request = changed_gold_payload(session, who, slug, phase, version, path=path, name=name, value=value)
-        inspected = inspect_gold(state.gold_readers.children, request)
+        inspected = inspect_gold(state.gold_readers.processes, request)
     with state.db.write() as session:
         row = put_accessory(session, who, slug, phase, version, name=name, value=value, inspected=inspected)
         return _gold_shape(row)

@@ -1,4 +1,4 @@
-"""Leaderboards as JSON and CSV."""
+"""Leaderboards as JSON and CSV, built from the rows or read from the cache."""
 
 import csv
 import io

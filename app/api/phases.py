@@ -40,6 +40,7 @@ def _require_distinct(reports: list[Report]) -> list[Report]:
 
 
 Reports = Annotated[list[Report], AfterValidator(_require_distinct)]
+_DEFAULT_REPORTS: list[Report] = ["scores"]
 
 
 class Quota(Body):
@@ -71,7 +72,7 @@ class NewPhase(Body):
     closes_at: Moment | None = Field(None, description="The first moment that is too late. Default: never.")
     quota: Quota = Field(default_factory=Quota)
     leaderboard: BoardRule = Field("public", description=BOARD_RULE_DESCRIPTION)
-    reports: Reports = Field(default_factory=lambda: ["scores"])
+    reports: Reports = Field(default_factory=_DEFAULT_REPORTS.copy)
     anonymous: bool = Field(False, description="Whether to hide team names from everybody but organizers.")
 
 
@@ -84,7 +85,7 @@ class PhaseEdit(Body):
     closes_at: Moment | None = None
     quota: Quota = Field(default_factory=Quota)
     leaderboard: BoardRule = Field("public", description=BOARD_RULE_DESCRIPTION)
-    reports: Reports = Field(default_factory=lambda: ["scores"])
+    reports: Reports = Field(default_factory=_DEFAULT_REPORTS.copy)
     anonymous: bool = False
 
 
@@ -224,7 +225,7 @@ async def get_template(
     def write(target: Path) -> None:
         state.files.check()
         make_template(
-            state.db, state.files, state.readers.children, gold, format_name=format_name, scores=scores, target=target
+            state.db, state.files, state.readers.processes, gold, format_name=format_name, scores=scores, target=target
         )
 
     name = f"{gold.id}.{kind}"

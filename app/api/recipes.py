@@ -74,7 +74,7 @@ class RecipeShape(Shape):
 
 
 def inference_shape(phase_bound: PhaseInferenceBound) -> InferenceShape:
-    """A bound as a reply."""
+    """An inference bound as a reply."""
     bound = phase_bound.bound
     sizes, rules = bound.sizes, bound.rules
     return InferenceShape(

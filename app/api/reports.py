@@ -1,4 +1,4 @@
-"""The detailed report of a submission, as JSON or one part of it as a table."""
+"""The detailed report of a submission, as JSON, or one part of it as CSV."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -73,7 +73,7 @@ async def get_report(
 
     def write(target: Path) -> None:
         state.files.check()
-        make_report(state.db, state.files, state.readers.children, report, as_csv=as_csv, target=target)
+        make_report(state.db, state.files, state.readers.processes, report, as_csv=as_csv, target=target)
 
     name = f"{report.name}.{format_name}"
     path = await state.generated_files.get_or_generate(

@@ -217,7 +217,7 @@ async def _dry_run(sent: SubmissionRequest, slug: str, phase: str, *, organizer:
                 gold = gold_reference(context.gold, context.challenge)
             with state.files.local_path(stored.key) as path:
                 request = context.request(path, sent.kind)
-                return send_scoring_request(state.db, state.files, state.readers.children, gold, request)
+                return send_scoring_request(state.db, state.files, state.readers.processes, gold, request)
         finally:
             delete_unreferenced(state.files, stored)
 

@@ -344,7 +344,7 @@ def test_a_dry_run_has_a_time_limit_of_its_own_which_is_not_the_fault_of_the_fil
         open_challenge(app.admin(), "digits", GOLD)
         admin = app.admin().join("digits", "Admins")
         eventually(lambda: dry_run(admin, "Blue").status_code == 200, "a reader is ready")
-        for pid in app.app.state.service.readers.children.pids():
+        for pid in app.app.state.service.readers.processes.pids():
             freeze(pid)
         answer = dry_run(admin, "Blue")
         assert (answer.status_code, answer.json()["code"]) == (503, "unavailable"), answer.text

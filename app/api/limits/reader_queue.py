@@ -172,5 +172,5 @@ class LargeUploadLimiter:
 class ReaderPool:
     """Scoring processes that read files while callers wait, and the queue for them."""
 
-    children: ScoringProcesses
+    processes: ScoringProcesses
     queue: ReaderQueue
