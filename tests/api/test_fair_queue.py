@@ -74,7 +74,7 @@ def test_a_preferred_queue_gets_every_second_turn() -> None:
 
 def test_a_paced_queue_waits_and_holds_nobody_else_up() -> None:
     line, clock = turns()
-    put(line, "abc", "slow", pace=2)
+    put(line, "abc", "slow", min_interval=2)
     put(line, "xyz", "quick")
     assert taken(line) == "axyz"
     assert line.seconds_until_allowed() == 2
@@ -92,7 +92,7 @@ def test_a_paced_queue_waits_and_holds_nobody_else_up() -> None:
 def test_a_paced_queue_is_served_or_waited_for_however_the_clock_goes_on_between_two_readings(tick: float) -> None:
     line, clock = turns()
     clock.tick = tick
-    put(line, "a" * 10, "slow", pace=1)
+    put(line, "a" * 10, "slow", min_interval=1)
     names = ""
     while len(names) < 10:
         item = line.take()
