@@ -158,120 +158,122 @@ SUBMIT_ROUTE_OPTIONS: dict[str, Any] = {
 
 
 @router.post("/challenges/{slug}/phases/{phase}/submissions", summary="Submit predictions", **SUBMIT_ROUTE_OPTIONS)
-async def post_submission(slug: str, phase: str, sent: SubmissionRequestDep) -> Response:
+async def post_submission(slug: str, phase: str, upload: SubmissionRequestDep) -> Response:
     """Submits predictions to a phase. The request body is the file itself.
 
     The file is stored durably before the reply, and scored soon after.
     """
-    organizer = await run_in_threadpool(_refuse_early, sent, slug, phase)
-    if sent.dry_run:
-        return await _dry_run(sent, slug, phase, organizer=organizer)
-    with sent.state.notifier.listen() as waiter:
-        with sent.state.hold_idempotency_key(sent.who.user_id or "", sent.idempotency_key):
-            view, new = await _submit(sent, slug, phase, waiter)
+    organizer = await run_in_threadpool(_refuse_early, upload, slug, phase)
+    if upload.dry_run:
+        return await _dry_run(upload, slug, phase, organizer=organizer)
+    with upload.state.notifier.listen() as waiter:
+        with upload.state.hold_idempotency_key(upload.who.user_id or "", upload.idempotency_key):
+            view, new = await _submit(upload, slug, phase, waiter)
         if new and waiter.submission_id is not None:
             with contextlib.suppress(errors.AssayError):  # The submission is stored; the reply must say so in any case.
-                view = await _wait_for_scores(sent, view, waiter)
+                view = await _wait_for_scores(upload, view, waiter)
     final = view.submission.status in FINAL_STATUSES
     return JSONResponse(
         submission_shape(view).model_dump(mode="json"),
         status_code=200 if not new else 201 if final else 202,
         headers={"Location": f"/api/v1/submissions/{view.submission.id}"}
         | ({} if final else {"Retry-After": "1"})
-        | ({"Preference-Applied": f"wait={sent.wait_seconds}"} if sent.wait_seconds else {}),
+        | ({"Preference-Applied": f"wait={upload.wait_seconds}"} if upload.wait_seconds else {}),
     )
 
 
 @router.post("/challenges/{slug}/submissions", summary="Submit to the one open phase", **SUBMIT_ROUTE_OPTIONS)
-async def post_to_open_phase(slug: str, sent: SubmissionRequestDep) -> Response:
+async def post_to_open_phase(slug: str, upload: SubmissionRequestDep) -> Response:
     """Submits predictions to the only phase that is open now. Everything else is as in the route with a phase."""
 
     def find_phase() -> str:
-        with sent.state.db.read() as session:
-            return only_open_phase(session, sent.who, slug, key=sent.stored_key)
+        with upload.state.db.read() as session:
+            return only_open_phase(session, upload.who, slug, key=upload.stored_key)
 
-    return await post_submission(slug, await run_in_threadpool(find_phase), sent)
-
-
-def _refuse_early(sent: SubmissionRequest, slug: str, phase: str) -> bool:
-    with sent.state.db.read() as session:
-        return require_admission_early(session, sent.who, slug, phase, sent.entry, key=sent.stored_key)
+    return await post_submission(slug, await run_in_threadpool(find_phase), upload)
 
 
-def _max_useful_bytes(sent: SubmissionRequest, slug: str, phase: str) -> int | None:
+def _refuse_early(upload: SubmissionRequest, slug: str, phase: str) -> bool:
+    """Raise the errors that are known before the body is read; returns whether the caller organizes the challenge."""
+    with upload.state.db.read() as session:
+        return require_admission_early(session, upload.who, slug, phase, upload.entry, key=upload.stored_key)
+
+
+def _max_useful_bytes(upload: SubmissionRequest, slug: str, phase: str) -> int | None:
     """The size above which predictions for the phase are useless, None if unknown; raises QuotaExceeded."""
-    settings = sent.state.settings
+    settings = upload.state.settings
     limits = Limits(expanded_bytes=settings.max_expanded, text_length=settings.max_text_length)
-    with sent.state.db.read() as session:
-        if not sent.dry_run and sent.idempotency_key is None:  # A repetition is answered even if the quota is used up.
-            require_quota_early(session, sent.who, slug, phase, sent.entry)
-        return max_prediction_bytes(session, sent.who, slug, phase, limits, pairs=sent.kind.layout == "long")
+    with upload.state.db.read() as session:
+        # With a key the request may be a repetition, which is answered even if the quota is used up.
+        if not upload.dry_run and upload.idempotency_key is None:
+            require_quota_early(session, upload.who, slug, phase, upload.entry)
+        return max_prediction_bytes(session, upload.who, slug, phase, limits, pairs=upload.kind.layout == "long")
 
 
-async def _dry_run(sent: SubmissionRequest, slug: str, phase: str, *, organizer: bool) -> Response:
+async def _dry_run(upload: SubmissionRequest, slug: str, phase: str, *, organizer: bool) -> Response:
     def check(stored: StoredFile) -> dict[str, Any]:
-        state = sent.state
+        state = upload.state
         try:
             with state.db.read() as session:
-                context = dry_run(session, sent.who, slug, phase, sent.entry)
+                context = dry_run(session, upload.who, slug, phase, upload.entry)
                 gold = gold_reference(context.gold, context.challenge)
             with state.files.local_path(stored.key) as path:
-                request = context.request(path, sent.kind)
+                request = context.request(path, upload.kind)
                 return send_scoring_request(state.db, state.files, state.readers.processes, gold, request)
         finally:
             delete_unreferenced(state.files, stored)
 
-    with sent.state.readers.queue.enter(caller_key(sent.request, sent.who), organizer=organizer) as position:
-        max_bytes = partial(_max_useful_bytes, sent, slug, phase)
-        answer = await receive_upload(sent.request, sent.state, check, max_bytes, position.wait_for_turn)
+    with upload.state.readers.queue.enter(caller_key(upload.request, upload.who), organizer=organizer) as position:
+        max_bytes = partial(_max_useful_bytes, upload, slug, phase)
+        answer = await receive_upload(upload.request, upload.state, check, max_bytes, position.wait_for_turn)
     return JSONResponse(DryRun.model_validate(answer).model_dump(mode="json", exclude_unset=True))
 
 
-async def _submit(sent: SubmissionRequest, slug: str, phase: str, waiter: Waiter) -> tuple[SubmissionView, bool]:
+async def _submit(upload: SubmissionRequest, slug: str, phase: str, waiter: Waiter) -> tuple[SubmissionView, bool]:
     """Store the submission; returns it and whether it is new. The waiter is subscribed if the request wants to wait."""
 
     def store(stored: StoredFile) -> tuple[SubmissionView, bool]:
-        with sent.state.db.write() as session:
+        with upload.state.db.write() as session:
             view, new = submit_prediction(
                 session,
-                sent.state.queue,
-                sent.who,
+                upload.state.queue,
+                upload.who,
                 slug,
                 phase,
-                entry=sent.entry,
+                entry=upload.entry,
                 stored=stored,
-                kind=sent.kind,
-                key=sent.idempotency_key,
+                kind=upload.kind,
+                key=upload.idempotency_key,
             )
-            if new and sent.wait_seconds:
-                sent.state.notifier.subscribe(waiter, view.submission.id, sent.state.settings.max_waiters)
+            if new and upload.wait_seconds:
+                upload.state.notifier.subscribe(waiter, view.submission.id, upload.state.settings.max_waiters)
         if not new:
-            delete_unreferenced(sent.state.files, stored)
+            delete_unreferenced(upload.state.files, stored)
         return view, new
 
-    large = sent.state.large_uploads.admit(caller_key(sent.request, sent.who))
-    max_bytes = partial(_max_useful_bytes, sent, slug, phase)
-    view, new = await receive_upload(sent.request, sent.state, store, max_bytes, large=large)
+    large = upload.state.large_uploads.admit(caller_key(upload.request, upload.who))
+    max_bytes = partial(_max_useful_bytes, upload, slug, phase)
+    view, new = await receive_upload(upload.request, upload.state, store, max_bytes, large=large)
     structlog.contextvars.bind_contextvars(submission=view.submission.id)
     if new:
         log.info("submission_stored")
     return view, new
 
 
-async def _wait_for_scores(sent: SubmissionRequest, view: SubmissionView, waiter: Waiter) -> SubmissionView:
+async def _wait_for_scores(upload: SubmissionRequest, view: SubmissionView, waiter: Waiter) -> SubmissionView:
     """Wait for the final status without holding a thread or a database session."""
 
     def read() -> SubmissionView:
-        with sent.state.db.read() as session:
-            return read_submission_status(session, sent.who, view.submission.id)
+        with upload.state.db.read() as session:
+            return read_submission_status(session, upload.who, view.submission.id)
 
-    deadline = asyncio.get_running_loop().time() + sent.wait_seconds
+    deadline = asyncio.get_running_loop().time() + upload.wait_seconds
     while True:
         left = deadline - asyncio.get_running_loop().time()
-        if left > 0 and not sent.state.notifier.is_closed:
+        if left > 0 and not upload.state.notifier.is_closed:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(waiter.wait(), left)
         waiter.clear()
         current = await run_in_threadpool(read)
-        if current.submission.status in FINAL_STATUSES or left <= 0 or sent.state.notifier.is_closed:
+        if current.submission.status in FINAL_STATUSES or left <= 0 or upload.state.notifier.is_closed:
             return current
