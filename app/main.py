@@ -213,7 +213,7 @@ def build_app(
 
 
 def _built_in_administrator(db: Database, *, migrated: bool) -> Caller:
-    """The built-in administrator; raises SchemaBehind if another program should have migrated the database and did not."""
+    """The built-in administrator; raises SchemaBehind if another program should have migrated but did not."""
     if not migrated:
         require_head(db.engine())
     with db.write() as session:
@@ -272,7 +272,9 @@ def _lifespan(parts: Sequence[ServiceComponent]) -> Callable[[FastAPI], Abstract
 
 
 def serve(settings: Settings, *, scoring: bool = True) -> None:
-    """Migrate the database, then serve the API and score until SIGINT or SIGTERM; without `scoring`, only serve the API.
+    """Migrate the database, then serve the API and score until SIGINT or SIGTERM.
+
+    Without `scoring`, only serve the API.
 
     Raises AlreadyServed, AddressInUse, FolderNotShared, migrate.SchemaBehind and bootstrap.WeakAdminToken.
     """

@@ -27,12 +27,12 @@ class FairConnection(H11Protocol):
     """A connection with a timeout for request headers, which shares the event loop fairly with other connections.
 
     The connection is closed if no complete header arrives within HEADER_TIMEOUT_SECONDS after it was opened or, on a
-    connection that is reused, after the first byte of the next request. It is also closed if a request was answered before
-    its body had arrived and the rest does not arrive in that time. uvicorn has no limit for these cases: any byte ends its
-    timeout for idle connections.
+    connection that is reused, after the first byte of the next request. It is also closed if a request was answered
+    before its body had arrived and the rest does not arrive in that time. uvicorn has no limit for these cases: any
+    byte ends its timeout for idle connections.
 
-    Received data is parsed in parts, for TIME_SLICE_SECONDS of CPU time before other connections continue: a body in chunks
-    of one byte costs about a hundred times as much as one that arrives in one piece.
+    Received data is parsed in parts, for TIME_SLICE_SECONDS of CPU time before other connections continue: a body in
+    chunks of one byte costs about a hundred times as much as one that arrives in one piece.
     """
 
     _deadline: asyncio.TimerHandle | None = None
@@ -133,7 +133,7 @@ def uvicorn_config(app: Any, settings: Settings) -> uvicorn.Config:
 
 
 class GracefulServer(uvicorn.Server):
-    """A server that, on shutdown, answers requests that wait for scores after half of the time that open requests get."""
+    """A server that, on shutdown, answers requests that wait for scores after half of the shutdown timeout."""
 
     def __init__(self, config: uvicorn.Config, notifier: Notifier) -> None:
         super().__init__(config)

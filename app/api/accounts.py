@@ -31,7 +31,7 @@ Password = Annotated[
     Field(
         min_length=passwords.MIN_PASSWORD_LENGTH,
         max_length=passwords.MAX_PASSWORD_LENGTH,
-        description="At least 10 characters. Refused: the e-mail address, little more than the name, anything easy to guess.",
+        description="At least 10 characters. Not the e-mail address, little more than the name, or easy to guess.",
         examples=["correct horse battery staple"],
     ),
 ]
@@ -152,7 +152,10 @@ def _check_sign_up(body: NewUser, who: Caller, state: AppState) -> None:
 
 
 def _hash_strong_password(body: NewUser) -> str:
-    """The hash of a password, if it is hard enough to guess. Both steps keep a core busy, so they run in the hashing pool."""
+    """The hash of a password, if it is hard enough to guess.
+
+    Both steps keep a core busy, so they run in the hashing pool.
+    """
     require_strong_password(body.password, email=body.email, name=body.name)
     return passwords.hash_password(body.password)
 
@@ -194,7 +197,10 @@ async def post_token(body: NewToken, request: Request, state: AppStateDep) -> Fr
 
 
 def _find_account(email: str, block: str, state: AppState) -> tuple[LoginAccount | None, str]:
-    """The account, and a decoy hash to check if there is none. Both are always looked up, so that timing reveals nothing."""
+    """The account, and a decoy hash to check if there is none.
+
+    Both are always looked up, so that timing reveals nothing.
+    """
     with state.db.read() as session:
         account = find_login_account(session, email, block)
     return account, state.decoys.of(login_limit_key(email))

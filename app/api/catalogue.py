@@ -109,8 +109,8 @@ class MetricShape(BaseModel):
     options: list[Choice]
     properties: dict[str, bool]
     significant_digits: int | None = Field(
-        description="The digits to which values that involve logarithms, exponentials or powers are rounded; null if the "
-        "exact value is rounded once, to binary64."
+        description="The digits to which values with logarithms, exponentials or powers are rounded; null if the exact "
+        "value is rounded once, to binary64."
     )
     granularity: Granularity
     scalar: bool = Field(description="Whether the result is one number; otherwise it has data.")

@@ -328,7 +328,10 @@ def get_recipe(slug: str, who: CallerDep, state: AppStateDep) -> RecipeShape:
     responses=error_responses(errors.Forbidden, errors.NotFound, errors.RecipeInUse, errors.InvalidRecipe),
 )
 def put_recipe(slug: str, body: RecipeBody, who: OrganizerDep, state: AppStateDep) -> RecipeShape:
-    """Activates a new version of the recipe. Once there are submissions, only changes that need no rescoring are allowed."""
+    """Activates a new version of the recipe.
+
+    Once there are submissions, only changes that need no rescoring are allowed.
+    """
     with state.db.write() as session:
         return recipe_shape(session, who, *change_recipe(session, who, slug, body.model_dump(exclude_none=True)))
 

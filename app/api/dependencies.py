@@ -44,7 +44,10 @@ class Waiter(asyncio.Event):
 
 
 class Notifier:
-    """Notifies waiting requests that a submission has its final status. A waiting request holds no thread and no session."""
+    """Notifies waiting requests that a submission has its final status.
+
+    A waiting request holds no thread and no session.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -259,7 +262,7 @@ def paginate(
 
 
 def parse_prefer_wait(headers: Sequence[str]) -> int:
-    """Seconds to wait according to the Prefer headers ('wait=N', at most 60; RFC 7240, section 4.3); raises BadRequest."""
+    """Seconds to wait by the Prefer headers ('wait=N', at most 60; RFC 7240, section 4.3); raises BadRequest."""
     for preference in ",".join(headers).split(","):
         name, _, value = preference.partition(";")[0].strip().partition("=")
         if name.strip().lower() != "wait":

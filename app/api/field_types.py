@@ -51,7 +51,7 @@ def _require_no_control_characters(text: str) -> str:
 
 
 def _require_one_line(text: str) -> str:
-    """Require text that fits in one line, such as a cell of a board, without characters that reorder the text around it."""
+    """Require text for one line, such as a cell of a board, without characters that reorder the text around it."""
     for position, char in enumerate(text, 1):
         if unicodedata.category(char) in {"Cc", "Zl", "Zp"} or char in BIDI_CONTROL_CHARACTERS:
             fault = f"U+{ord(char):04X} ({unicodedata.name(char, 'a control character')}) is at character {position}"

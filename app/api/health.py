@@ -50,7 +50,10 @@ async def healthz() -> Health:
     },
 )
 async def readyz(request: Request) -> JSONResponse:
-    """Checks the database, its schema, the file store and free disk space. A long queue does not make the service unready."""
+    """Checks the database, its schema, the file store and free disk space.
+
+    A long queue does not make the service unready.
+    """
     # Not in a thread of the pool that requests share: if all of those are in use, the process is busy, not unready.
     checks = await asyncio.to_thread(app_state(request).readiness.checks)
     ready = all(state == OK for state in checks.values())

@@ -112,7 +112,7 @@ class GoldMetadataRequest(JsonBodyRequest):
     """A request that may contain a large table: up to ASSAY_MAX_ACCESSORY bytes, if the caller is an organizer."""
 
     async def max_body_bytes(self, size: int) -> int:
-        """The limit of all bodies; once `size` exceeds it, the higher limit of organizers, or an error for other callers."""
+        """The common limit; once `size` exceeds it, the higher limit of organizers, or an error for other callers."""
         organizer_limit = self._app_state.settings.max_accessory
         common_limit = min(organizer_limit, await super().max_body_bytes(size))
         if size <= common_limit:

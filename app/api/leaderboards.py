@@ -110,7 +110,7 @@ def build_board(db: Database, key: BoardKey) -> CachedReply:
         with db.write(promised=False) as session:
             wait_for_admitted_submissions(session, key.slug)
         result = _read_board(db, key)
-    # Only boards by the primary metric are cached, so that requests cannot fill the cache with arbitrary metric strings.
+    # Only boards by the primary metric are cached, so that arbitrary metric strings cannot fill the cache.
     if result.board is None:
         is_cacheable, body = key.metric is None, b""
     else:

@@ -24,8 +24,8 @@ ANONYMOUS_CACHE_CONTROL = "no-cache"  # Without a token, any cache may store a r
 def keep_encoded_slashes(scope: Scope) -> Scope:
     """The scope with encoded slashes left encoded in its path: such a slash is part of a segment and separates nothing.
 
-    The server decodes the path, so that /challenges%2Fpets would be routed as /challenges/pets, although a proxy in front
-    of it may have treated it as a different path.
+    The server decodes the path, so that /challenges%2Fpets would be routed as /challenges/pets, although a proxy in
+    front of it may have treated it as a different path.
     """
     raw: bytes = scope.get("raw_path") or b""
     if b"%2f" not in raw.lower():
@@ -75,7 +75,7 @@ class ReplyMiddleware:
         log.info("request", method=method, path=scope["path"], status=status, ms=round(seconds * 1000, 1), **problem)
 
     def _route_template(self, scope: Scope) -> str:
-        """The declared path of the route with its prefix, never the requested path: metrics need a bounded set of labels."""
+        """The declared path of the route, never the requested path: metrics need a bounded set of labels."""
         if not self._route_templates:
             for route in iter_route_contexts(scope["app"].routes):
                 endpoint = route.endpoint or getattr(route.original_route, "app", None)  # the latter for a mount

@@ -51,8 +51,8 @@ class Quota(Body):
     concurrent: QuotaLimit | None = Field(None, description="Submissions that are queued or running at the same time.")
     invalid_per_day: QuotaLimit | None = Field(
         None,
-        description="Files per day that were rejected, exceeded a scoring limit or were cancelled by the team, which do not "
-        "count otherwise. Files that are still being checked count as well.",
+        description="Files per day that were rejected, exceeded a scoring limit or were cancelled by the team, which do "
+        "not count otherwise. Files that are still being checked count as well.",
     )
 
 
@@ -104,7 +104,7 @@ class PhaseShape(Shape):
     reports: list[Report]
     anonymous: bool
     classes: list[str] | None = Field(
-        description="The label vocabulary, once it is fixed. A vocabulary that comes from gold is shown from the opening on."
+        description="The label vocabulary, once it is fixed; if it comes from gold, shown from the opening on."
     )
 
 
@@ -207,7 +207,10 @@ async def get_template(
     format_name: TemplateFormat = "json",
     values: TemplateValues = None,
 ) -> Response:
-    """Returns a file to fill in, with every id that a submission must contain. Until the phase opens, it is for organizers only."""
+    """Returns a file to fill in, with every id that a submission must contain.
+
+    Until the phase opens, it is for organizers only.
+    """
     if format_name not in TEMPLATES:
         raise errors.BadRequest(f"format must be one of {', '.join(TEMPLATES)}, not '{format_name}'.")
 

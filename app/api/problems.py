@@ -156,7 +156,7 @@ async def _handle_scoring_process_error(_request: Request, error: Exception) -> 
 
 
 def _reader_error(error: Exception) -> AssayError:
-    """The reply to a file that a process could not finish while its sender waits: gold, a dry run, a template or a report.
+    """The reply if a process could not finish reading while a client waits for gold, a dry run, template or report.
 
     Exceeding CPU time or memory is the fault of the file. A timeout or a standstill is due to the load of the machine.
     """
@@ -165,7 +165,7 @@ def _reader_error(error: Exception) -> AssayError:
         return errors.TooLarge(detail, remedy="Send a smaller file.")
     if isinstance(error, ScoringTimeout | ScoringProcessStalled):
         return errors.Unavailable(
-            f"Reading the file did not end in time, as the service is busy or was suspended ({error}); nothing was stored.",
+            f"Reading did not end in time, as the service is busy or was suspended ({error}); nothing was stored.",
             remedy="Repeat the request after the time in Retry-After. If it fails again, send a smaller file.",
             headers={"Retry-After": "30"},
         )
@@ -180,7 +180,10 @@ def _reader_error(error: Exception) -> AssayError:
 
 
 async def _handle_validation_error(_request: Request, error: Exception) -> Response:
-    """Answer invalid parameters with 400 and invalid bodies with 422, without echoing values: JSON may be unable to hold them."""
+    """Answer invalid parameters with 400 and invalid bodies with 422.
+
+    The reply does not echo values, because JSON may be unable to represent them.
+    """
     assert isinstance(error, RequestValidationError)
     details = error.errors()[:MAX_FAULTS]
     faults = [{"pointer": _json_pointer(fault["loc"]), "detail": _fault_detail(fault)} for fault in details]

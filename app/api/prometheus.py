@@ -47,8 +47,8 @@ def is_loopback_request(request: Request) -> bool:
     """Whether a request came over the loopback device, for the loopback address and port at which it arrived.
 
     Requests that a reverse proxy on this machine forwards come over that device too. Most proxies add a header, forward
-    the public Host or set one of their own, or speak HTTP/1.0. A proxy that does none of these cannot be detected, which
-    is why this access is off by default.
+    the public Host or set one of their own, or speak HTTP/1.0. A proxy that does none of these cannot be detected,
+    which is why this access is off by default.
     """
     if any(name in FORWARDING_HEADERS or name.startswith("x-forwarded-") for name in request.headers):
         return False

@@ -83,8 +83,8 @@ def post_registration(
 ) -> object:
     """Registers you for a challenge under a new team.
 
-    The registration is approved at once if registration is open; otherwise it is pending until an organizer decides. How
-    many teams one user or one address may found is rate limited.
+    The registration is approved at once if registration is open; otherwise it is pending until an organizer decides.
+    How many teams one user or one address may found is rate limited.
     """
     limited = (
         nullcontext()

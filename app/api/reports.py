@@ -57,8 +57,8 @@ async def get_report(
 ) -> Response:
     """Returns the counts and measures of each class, confusion matrices, curves, calibration and folds.
 
-    A team gets the parts that the phase allows. A part that would be too large is listed in `left_out` with the reason; it
-    may be small enough when requested alone. `calibration` is listed there if the scores are no probabilities.
+    A team gets the parts that the phase allows. A part that would be too large is listed in `left_out` with the reason;
+    it may be small enough when requested alone. `calibration` is listed there if the scores are no probabilities.
     """
     if part is not None and part not in REPORT_PARTS:
         raise errors.BadRequest(f"part must be one of {', '.join(REPORT_PARTS)}, not '{part}'.")

@@ -88,8 +88,8 @@ def _rerun_shape(progress: RescoringOrderProgress) -> RerunShape:
 def post_rerun(slug: str, phase: str, who: OrganizerDep, state: AppStateDep, response: Response) -> RerunShape:
     """Scores all finished submissions of a phase again and compares the results with the stored ones.
 
-    Stored scores, statuses and quotas do not change. New submissions have priority. While an order is running, this returns
-    that order and changes nothing.
+    Stored scores, statuses and quotas do not change. New submissions have priority. While an order is running, this
+    returns that order and changes nothing.
     """
     with state.db.write() as session:
         shape = _rerun_shape(order_phase_rescoring(session, who, slug, phase, slots=state.settings.workers))
@@ -128,8 +128,8 @@ def post_submission_rerun(
 ) -> SubmissionShape:
     """Scores one submission again.
 
-    A failed submission is queued again, and counts towards the quota once it is scored. A finished one is scored again and
-    compared with the stored scores; see `rerun` in its reply.
+    A failed submission is queued again, and counts towards the quota once it is scored. A finished one is scored again
+    and compared with the stored scores; see `rerun` in its reply.
     """
     with state.db.write() as session:
         shape = submission_shape(order_submission_rescoring(session, state.queue, who, submission_id))

@@ -40,7 +40,10 @@ class Submitter(Shape):
 
 
 class Timings(Shape):
-    """The times of a submission. The duration of scoring depends on the gold, so exact times are for organizers only."""
+    """The times of a submission.
+
+    The duration of scoring depends on the gold, so exact times are for organizers only.
+    """
 
     submitted_at: Moment
     started_at: Moment | None = Field(description="When scoring began, rounded up to the second except for organizers.")
@@ -97,7 +100,10 @@ def _seconds_between(start: Any, end: Any) -> float | None:
 
 
 def _timings(row: Submission, *, organizer: bool) -> Timings:
-    """The times of a submission. One often starts when another ends, so participants see both without fractions of a second."""
+    """The times of a submission.
+
+    One often starts when another ends, so participants see both without fractions of a second.
+    """
     started, finished = row.started_at, row.finished_at
     if not organizer:
         started, finished = _round_up_to_second(started), _round_up_to_second(finished)
@@ -198,8 +204,9 @@ def get_predictions(submission_id: str, who: AccountDep, state: AppStateDep) -> 
 def post_cancel(submission_id: str, who: AccountDep, state: AppStateDep) -> SubmissionShape:
     """Removes a queued submission from the queue and refunds its quota.
 
-    A submission cancelled by its team counts towards `invalid_per_day`, as a rejected file does. Teams cannot cancel after
-    the phase has closed. Organizers can also cancel a submission that is being scored; its scores are then discarded.
+    A submission cancelled by its team counts towards `invalid_per_day`, as a rejected file does. Teams cannot cancel
+    after the phase has closed. Organizers can also cancel a submission that is being scored; its scores are then
+    discarded.
     """
     with state.db.write() as session:
         shape = submission_shape(cancel_submission(session, who, submission_id))

@@ -88,9 +88,7 @@ async def submission_request(
     ] = None,
     team: Annotated[
         TeamName | None,
-        Query(
-            description="Organizers only: submit for this team, which is created if need be. The team cannot read the file."
-        ),
+        Query(description="Organizers only: submit for this team, created if need be. The team cannot read the file."),
     ] = None,
     baseline: Annotated[
         bool, Query(description="Organizers only: submit a baseline, which is shown without a rank and not as a team.")

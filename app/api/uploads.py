@@ -1,4 +1,4 @@
-"""Streams an upload from the request to the file store, which hashes it; it is never held in memory whole, nor parsed."""
+"""Streams uploads from the request to the file store, which hashes them; they are never parsed or held whole."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -47,11 +47,12 @@ async def receive_upload(
 ) -> Result:
     """Store the body as a file and return the result of `then` for it. If `then` raises, the file is deleted.
 
-    `max_useful_bytes` returns the size above which a body is certainly useless, if that is known; it is called for large
-    bodies only. Both functions are called in a thread.
+    `max_useful_bytes` returns the size above which a body is certainly useless, if that is known; it is called for
+    large bodies only. Both functions are called in a thread.
 
-    A body below BUFFER_BYTES stays in memory, if there is any, until it is complete, so that it needs a thread only once;
-    the context `large` is entered for a larger one. With `turn`, the complete body waits on disk until that returns.
+    A body below BUFFER_BYTES stays in memory, if there is any, until it is complete, so that it needs a thread only
+    once; the context `large` is entered for a larger one. With `turn`, the complete body waits on disk until that
+    returns.
 
     Raises TooLarge, StorageAlmostFull, BadRequest if the client disconnects, and whatever `then` raises.
     """
@@ -210,7 +211,10 @@ async def stream_with_timeout(request: Request, idle: float, rate: int = 0) -> A
 
 
 class WholeFileResponse(FileResponse):
-    """A complete file. Range headers are ignored, as RFC 9110 (section 14.2) allows, so every error is a problem document."""
+    """A complete file.
+
+    Range headers are ignored, as RFC 9110 (section 14.2) allows, so every error is a problem document.
+    """
 
     def __init__(
         self,

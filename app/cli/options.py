@@ -1,4 +1,4 @@
-"""Arguments and options that several commands share, each declared once with its name, help and environment variable."""
+"""Arguments and options that commands share, each declared once with its name, help and environment variable."""
 
 import inspect
 from collections.abc import Callable
@@ -23,8 +23,8 @@ def file_option(*names: str, help: str) -> Any:  # noqa: A002 (typer's own word)
 def gold_metadata_options(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """A decorator that replaces the parameter `gold_metadata` of a command by one option per kind of gold metadata.
 
-    The options come from `app.gold_metadata`: all kinds, or those with the given names. The command receives one mapping
-    from names to files, None for a file that is not given.
+    The options come from `app.gold_metadata`: all kinds, or those with the given names. The command receives one
+    mapping from names to files, None for a file that is not given.
     """
     kinds = [kind for kind in GOLD_METADATA if kind.name in names or not names]
 

@@ -74,7 +74,7 @@ class EncodedBody:
 
 @dataclass(frozen=True, slots=True)
 class CachedReply:
-    """A board, or the error in its place, with the marks of the rows it was built from; `expires_at` is monotonic time."""
+    """A board, or the error in its place, with the marks of its rows; `expires_at` is monotonic time."""
 
     plain: EncodedBody
     gzipped: EncodedBody
@@ -134,7 +134,7 @@ class BoardCache:
     """
 
     def __init__(self, *, needs_notifications: bool) -> None:
-        """`needs_notifications`: other processes change rows too, so boards are trusted only while their notices arrive."""
+        """`needs_notifications`: other processes change rows too; boards are trusted while their notices arrive."""
         self._lock = threading.Lock()
         self._entries: OrderedDict[BoardKey, CachedReply] = OrderedDict()
         self._size = 0

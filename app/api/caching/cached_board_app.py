@@ -1,4 +1,4 @@
-"""Leaderboards for visitors, answered before any route: from memory, or built once for all requests that wait for them."""
+"""Leaderboards for visitors, answered before any route: from memory, or built once for all waiting requests."""
 
 import time
 import uuid
@@ -137,7 +137,7 @@ async def _send_cached(entry: CachedReply, wanted: BoardRequest, scope: Scope, s
 
 
 class BoardBuildMiddleware:
-    """The innermost middleware: builds a visitor's board that is not cached in one thread, while other requests await it."""
+    """The innermost middleware: one thread builds a visitor's board that is not cached, other requests await it."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app

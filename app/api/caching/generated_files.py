@@ -1,4 +1,7 @@
-"""Templates and reports, generated on request and cached on disk. Everything that their content depends on is in their name."""
+"""Templates and reports, generated on request and cached on disk.
+
+Everything that their content depends on is in their name.
+"""
 
 import asyncio
 import time
@@ -27,8 +30,8 @@ class _StoredFile(NamedTuple):
 class GeneratedFiles:
     """The most recently requested files, in a folder of this process; the least recently used ones are evicted first.
 
-    A file that is being sent is never evicted, nor one requested within the last `min_idle_seconds`, which may be about to
-    be sent. While such files occupy more than twice `max_bytes`, no other file is generated.
+    A file that is being sent is never evicted, nor one requested within the last `min_idle_seconds`, which may be about
+    to be sent. While such files occupy more than twice `max_bytes`, no other file is generated.
     """
 
     def __init__(
@@ -52,9 +55,9 @@ class GeneratedFiles:
     async def get_or_generate(self, name: str, caller: str, write: FileWriter, *, organizer: bool = False) -> Path:
         """The path of the file with this name; if need be, `write` creates it, in a turn of the reader queue.
 
-        However many requests come at once, the file is generated once, in the first turn that one of them gets: a large one
-        occupies a reader process for seconds. Raises what `write` raises, TooManyWaiting, and Unavailable while there is
-        no space.
+        However many requests come at once, the file is generated once, in the first turn that one of them gets: a large
+        one occupies a reader process for seconds. Raises what `write` raises, TooManyWaiting, and Unavailable while
+        there is no space.
         """
         path = self._existing_path(name)
         if path is not None:

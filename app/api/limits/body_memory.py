@@ -1,4 +1,4 @@
-"""Memory for request bodies that are still arriving: senders may be slow, and some bodies are read before authentication."""
+"""Memory for request bodies that are still arriving: slow ones, and some that are read before authentication."""
 
 import resource
 from collections import Counter

@@ -22,7 +22,7 @@ class FairQueuePosition(NamedTuple):
 
 
 class _RoundRobinQueue(Generic[Item]):
-    """The items of one queue, ordered round robin over their sources: all first items, then all second items, and so on."""
+    """The items of one queue, round robin over their sources: all first items, then all second items, and so on."""
 
     def __init__(self) -> None:
         self._heap: list[tuple[int, int, str, Item]] = []  # rank, sequence number, source, item
@@ -56,8 +56,8 @@ class _RoundRobinQueue(Generic[Item]):
 class FairQueue(Generic[Item]):
     """Items in queues that are served in turn. Use it from one thread only.
 
-    `position_of` returns where an item belongs now. It is called again before an item is taken, and may move the item to
-    another queue. `may_start` returns whether an item may start now.
+    `position_of` returns where an item belongs now. It is called again before an item is taken, and may move the item
+    to another queue. `may_start` returns whether an item may start now.
     """
 
     def __init__(
@@ -82,7 +82,10 @@ class FairQueue(Generic[Item]):
         self._waiting = 0
 
     def put(self, item: Item) -> Item | None:
-        """Add an item. Returns the item that has to go if there are too many: this one, or the last of the longest queue."""
+        """Add an item.
+
+        Returns the item that has to go if there are too many: this one, or the last of the longest queue.
+        """
         position = self._position_of(item)
         queue = self._lanes[position.preferred].get(position.queue)
         if queue is not None and len(queue) >= self._limit_per_queue:
@@ -104,10 +107,10 @@ class FairQueue(Generic[Item]):
                 return None
 
     def seconds_until_allowed(self) -> float | None:
-        """Seconds from the last `take` until a queue that it skipped for its `min_interval` may start; None if none was.
+        """Seconds from the last `take` until a queue that it skipped for its `min_interval` may start, or None.
 
-        They are counted from the very clock reading by which `take` skipped the queue. By a later reading the queue might
-        no longer have to wait; it would then be neither taken nor waited for.
+        They are counted from the very clock reading by which `take` skipped the queue. By a later reading the queue
+        might no longer have to wait; it would then be neither taken nor waited for.
         """
         queues = [name for lane in self._lanes.values() for name in lane]
         starts = [self._next_start[name] for name in queues if name in self._next_start]

@@ -1,4 +1,4 @@
-"""Hashes passwords on one thread per core, in fair order; a request that waits holds no thread and no database session."""
+"""Hashes passwords on one thread per core, in fair order; waiting requests hold no thread and no database session."""
 
 import asyncio
 import os
@@ -57,7 +57,7 @@ class SignUpTicket:
 
 @dataclass
 class LoginTicket:
-    """The check of a password for an account from an address block; `known` if this block has logged in there before."""
+    """The check of a password for an account from an address block; `known` if the block has logged in before."""
 
     failures: FailedLogins
     account: str
@@ -67,7 +67,7 @@ class LoginTicket:
     """The limit was reached when the check began. A wrong password is then answered with this error instead."""
 
     def queue_position(self) -> FairQueuePosition:
-        """Where it waits now: too many failures move it to a slowed queue of all attempts on the account, or of the block."""
+        """Where it waits now: failures move it to a slowed queue of all attempts on the account, or of the block."""
         if self.known and self.failures.refusal(self.account, self.block) is None:
             return FairQueuePosition(("known", self.block), self.account, preferred=True)
         own = ("address", self.block)
@@ -128,7 +128,10 @@ class HashingPool:
         )
 
     async def run(self, ticket: HashingTicket, work: Callable[[], Any]) -> Any:
-        """Run the work when its turn comes, and return its result; raises TooManyRequests, and Unavailable if too many wait."""
+        """Run the work when its turn comes, and return its result.
+
+        Raises TooManyRequests, and Unavailable if too many tasks wait.
+        """
         task = _Task(ticket, work, asyncio.get_running_loop().create_future())
         dropped = self._queue.put(task)
         if dropped is not None and not dropped.done.done():

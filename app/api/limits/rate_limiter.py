@@ -8,7 +8,7 @@ from typing import NamedTuple
 from limits import RateLimitItem
 
 PRUNE_THRESHOLD = 1000
-"""Idle names are dropped once this many are stored, or twice as many as the last time left, so that pruning stays cheap."""
+"""Idle names are dropped once this many are stored, or twice as many as remained last time, to keep pruning cheap."""
 
 
 class _WindowHits(NamedTuple):

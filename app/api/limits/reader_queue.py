@@ -1,4 +1,4 @@
-"""Admits requests to the reader processes in fair order: one per caller at a time, with processes reserved for organizers."""
+"""Admits requests to the reader processes in fair order: one per caller at a time, some processes for organizers."""
 
 import asyncio
 from collections import Counter, OrderedDict, deque
@@ -38,7 +38,7 @@ class ReaderQueuePosition:
         self.turn_granted: asyncio.Future[None] | None = None  # set once it has to wait
 
     async def wait_for_turn(self) -> None:
-        """Wait until it is this request's turn and a process is free, without holding a thread or a database session."""
+        """Wait for this request's turn and a free process, without holding a thread or a database session."""
         if not self._queue.try_begin(self):
             self.turn_granted = asyncio.get_running_loop().create_future()
             self._queue.append(self)
@@ -48,8 +48,8 @@ class ReaderQueuePosition:
 class ReaderQueue:
     """Distributes `count` processes, of which `reserved` are for organizers only. Use it from the event loop only.
 
-    A caller whose request has ended moves behind all other callers, so each of these waits for at most one request of that
-    caller per process.
+    A caller whose request has ended moves behind all other callers, so each of these waits for at most one request of
+    that caller per process.
     """
 
     def __init__(self, count: int, reserved: int = 0, max_per_caller: int = MAX_PER_CALLER) -> None:
@@ -62,7 +62,9 @@ class ReaderQueue:
 
     @contextmanager
     def enter(self, caller: str, *, organizer: bool = False) -> Iterator[ReaderQueuePosition]:
-        """A position in the lane of this caller while the context lasts; leaving it frees the process. Raises TooManyWaiting.
+        """A position in the lane of this caller while the context lasts; leaving it frees the process.
+
+        Raises TooManyWaiting.
 
         `organizer`: the caller organizes the challenge that the request is about.
         """

@@ -1,4 +1,7 @@
-"""Rate limits per user and per address block: requests, sign-ups, new teams, failed logins. Refusals carry Retry-After."""
+"""Rate limits per user and per address block: requests, sign-ups, new teams, failed logins.
+
+Refusals carry Retry-After.
+"""
 
 import math
 from collections import Counter
@@ -14,8 +17,9 @@ from app.settings import Settings
 AGGREGATE_LIMIT_FACTOR = 10  # The limit over all addresses, or all accounts, is this multiple of the single limit.
 
 UNCOUNTED_BODY_BYTES, COUNTED_PART_BYTES = 1 << 12, 1 << 16
-"""A JSON body of more bytes than the first counts as a request of its address, and as another one for every further part of
-the second size: reading one part takes the event loop about ten milliseconds."""
+"""A JSON body of more bytes than the first counts as a request of its address, and as another one for every further
+part of the second size: reading one part takes the event loop about ten milliseconds.
+"""
 
 RateLimitKey = tuple[RateLimitItem, tuple[str, ...]]
 
@@ -72,10 +76,12 @@ class RequestLimits:
 
 
 class FailedLogins:
-    """Counts wrong passwords per account and address block, per account, and per block. Use it from the event loop only.
+    """Counts wrong passwords per account and address block, per account, and per block.
 
-    Only the first limit refuses attempts, so that an attacker cannot lock the owner out of an account; the other two slow
-    attempts down. Successful logins are never counted.
+    Use it from the event loop only.
+
+    Only the first limit refuses attempts, so that an attacker cannot lock the owner out of an account; the other two
+    slow attempts down. Successful logins are never counted.
     """
 
     def __init__(self, limit: str, *, enabled: bool) -> None:
