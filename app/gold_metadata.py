@@ -57,8 +57,7 @@ GOLD_METADATA = (
         "cost-matrix",
         '{"cat": {"dog": 1}, "dog": {"cat": 5}}',
         "Give the costs of errors",
-        "Sets the cost of each error: outer keys are gold labels, inner keys are predicted labels. `expected_cost` needs "
-        "it.",
+        "Sets the cost of each error. Outer keys are gold labels, inner keys predicted labels. `expected_cost` needs it.",
         "JSON {gold label: {predicted label: cost}}.",
     ),
     GoldMetadataDeclaration(

@@ -144,7 +144,7 @@ class NewChallenge(Body):
     phases: list[NewPhase] = Field(default_factory=list, max_length=100)
     visibility: Visibility = "public"
     registration: RegistrationRule = "open"
-    draft: bool = Field(False, description="Whether only organizers see the challenge for now.")
+    draft: bool = Field(False, description="Whether the challenge is visible to its organizers only.")
 
 
 class ChallengeEdit(Body):

@@ -51,8 +51,8 @@ class Quota(Body):
     concurrent: QuotaLimit | None = Field(None, description="Submissions that are queued or running at the same time.")
     invalid_per_day: QuotaLimit | None = Field(
         None,
-        description="Files per day that were rejected, exceeded a scoring limit or were cancelled by the team, which do "
-        "not count otherwise. Files that are still being checked count as well.",
+        description="Files per day that were rejected, exceeded a scoring limit or were cancelled by the team; they "
+        "do not count otherwise. Files that are still being checked count as well.",
     )
 
 
