@@ -236,7 +236,7 @@ class Gate:
 def gate(app: ServedApp) -> Iterator[Gate]:
     service = app.app.state.service
     before = service.readers
-    made = Gate(before.children)
+    made = Gate(before.processes)
     service.readers = ReaderPool(made, before.queue)
     yield made
     service.readers = before
