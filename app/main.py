@@ -1,4 +1,4 @@
-"""Builds the web app: the only place where routes, pages, stores and queue meet."""
+"""Builds and serves the web app: joins the routes with the database, the file store, the queue and the processes."""
 
 import math
 import os
@@ -95,29 +95,29 @@ ROUTER_MODULES = (
     docs_page,
 )
 API_DESCRIPTION = """\
-A centralized challenge-scoring service. Organizers upload gold labels, participants POST predictions with instance
-ids, a worker computes the agreed metrics by explicit equations, and a leaderboard shows them.
+A centralized challenge-scoring service. Organizers upload gold labels, participants submit predictions with instance
+ids, the service computes the agreed metrics by documented equations, and a leaderboard shows the scores.
 
-Errors are RFC 9457 problem documents with a stable `code` and a `remedy`.
+Errors are problem documents (RFC 9457) with a stable `code` and a `remedy`.
 """
 API_TAGS = [
-    {"name": "accounts", "description": "Sign up, log in, tokens."},
-    {"name": "metrics", "description": "The catalogue: every metric with its equation."},
+    {"name": "accounts", "description": "Sign up, log in, manage tokens."},
+    {"name": "metrics", "description": "The metric catalogue: every metric with its equation."},
     {"name": "challenges", "description": "Challenges, recipes, organizers."},
-    {"name": "phases", "description": "Windows with their own gold, quota and board."},
+    {"name": "phases", "description": "Time windows of a challenge with their own gold, quota and leaderboard."},
     {"name": "teams", "description": "Registrations and teams."},
-    {"name": "gold", "description": "The true labels; for organizers only."},
-    {"name": "submissions", "description": "Predictions in, scores out."},
-    {"name": "leaderboards", "description": "Who stands where."},
-    {"name": "health", "description": "Is it alive, can it serve, how is it doing."},
+    {"name": "gold", "description": "The true labels. For organizers only."},
+    {"name": "submissions", "description": "Submit predictions, read scores."},
+    {"name": "leaderboards", "description": "The ranking of teams."},
+    {"name": "health", "description": "Health checks and metrics of the service."},
 ]
 
 
 def add_routes(app: FastAPI) -> None:
-    """Routes, errors and shapes of the API, without any part that does work."""
+    """Add the routes and the error handlers of the API to an app."""
     problems.install_error_handlers(app)
     for module in ROUTER_MODULES:
-        # Taken as they are: `include_router` would build each route a second time, 0.2 s of every start.
+        # `include_router` would build every route a second time, which takes 0.2 s at each start.
         app.router.routes.extend(module.router.routes)
     app.mount("/static", StaticFiles(directory=STATIC_FOLDER), name="static")
 
@@ -126,39 +126,38 @@ def add_routes(app: FastAPI) -> None:
         return document.complete_document(FastAPI.openapi(app))
 
     @cache
-    def kept() -> CachedReply:
-        return CachedReply.build(
-            bytes(JSONResponse(openapi()).body), "application/json", marks=frozenset(), until=math.inf
-        )
+    def encoded() -> CachedReply:
+        body = bytes(JSONResponse(openapi()).body)
+        return CachedReply.build(body, "application/json", marks=frozenset(), expires_at=math.inf)
 
-    making = threading.Lock()  # the document is corrected in place
+    lock = threading.Lock()  # The document is corrected in place, so only one thread may build it.
 
     def get_openapi(request: Request) -> Response:
-        with making:
-            entry = kept()
+        with lock:
+            entry = encoded()
         return entry.response(",".join(request.headers.getlist("accept-encoding")))
 
     app.openapi = openapi  # type: ignore[method-assign]
     app.add_route("/api/v1/openapi.json", get_openapi, include_in_schema=False)
 
 
-def bare_app(counted: Telemetry | None = None, **options: Any) -> FastAPI:
-    """The app with its routes, not yet joined to any part that does work."""
+def bare_app(telemetry: Telemetry | None = None, **options: Any) -> FastAPI:
+    """The app with its routes, without the parts that they use."""
     app = CachedBoardApp(
         title="Assay",
         version=__version__,
         description=API_DESCRIPTION,
         openapi_tags=API_TAGS,
-        openapi_url=None,  # describe_api has a route that keeps its bytes
+        openapi_url=None,  # add_routes has a route that caches the document.
         docs_url=None,
         redoc_url=None,
-        redirect_slashes=False,  # a redirect would repeat the Host header, which anybody may set
+        redirect_slashes=False,  # A redirect would repeat the Host header, which anybody may set.
         generate_unique_id_function=lambda route: route.name,
         **options,
     )
     add_routes(app)
     app.add_middleware(BoardBuildMiddleware)
-    app.add_middleware(ReplyMiddleware, figures=counted or Telemetry())
+    app.add_middleware(ReplyMiddleware, figures=telemetry or Telemetry())
     return app
 
 
@@ -169,57 +168,52 @@ def build_app(
     scoring: bool = True,
     now: Callable[[datetime], datetime] | None = None,
 ) -> FastAPI:
-    """The service, ready to be served: all of it, or with `scoring` off the API alone.
+    """The complete service; without `scoring`, the API only.
 
-    `work` is the folder for what this process makes; `now` shifts the calendar, for tests of it. Raises FolderNotShared.
+    `work` is the folder for temporary files of this process. `now` replaces the clock in tests. Raises FolderNotShared.
     """
     work = work or settings.data_dir
     db = Database(settings, now)
     files = open_file_store(settings, work)
     notifier = Notifier()
-    boards = _board_cache(db)
-    counted = create_telemetry(settings, db)
-    worker = Worker(settings, db, files, work, settled=notifier.notify_settled, figures=counted) if scoring else None
+    # On PostgreSQL other processes change rows too, so cached boards depend on notifications.
+    boards = BoardCache(needs_notifications=not db.sqlite)
+    db.on_invalidation(boards.invalidate)
+    telemetry = create_telemetry(settings, db)
+    worker = Worker(settings, db, files, work, settled=notifier.notify_settled, figures=telemetry) if scoring else None
     listener = None if db.sqlite else NotificationListener(settings, notifier.notify_settled, notifier.wake_all, boards)
     readers = create_process_pool(settings, READER_PROCESSES, work, seconds=reader_timeout(settings))
     gold_readers = create_process_pool(settings, GOLD_PROCESSES, work)
-    turns = ReaderQueue(READER_PROCESSES, ORGANIZER_READERS)
-    made, hashing = GeneratedFiles(work / "made", turns), HashingPool()
-    built_in, secret = _built_in_administrator(db, migrated=scoring), read_or_create_admin_token(settings)[0]
+    queue = ReaderQueue(READER_PROCESSES, ORGANIZER_READERS)
+    generated_files, hashing_pool = GeneratedFiles(work / "made", queue), HashingPool()
+    administrator, admin_token = _built_in_administrator(db, migrated=scoring), read_or_create_admin_token(settings)[0]
 
-    parts: list[ServiceComponent] = [_CoreComponents(db, files, made, readers, gold_readers, hashing)]
+    parts: list[ServiceComponent] = [_CoreComponents(db, files, generated_files, readers, gold_readers, hashing_pool)]
     parts += [part for part in (listener, worker) if part is not None]
-    app = bare_app(counted, lifespan=_lifespan(parts))
+    app = bare_app(telemetry, lifespan=_lifespan(parts))
     app.state.service = AppState(
         settings=settings,
         db=db,
         files=files,
         readiness=ReadinessChecker(settings, db, files),
         queue=worker.queue if worker is not None else enqueue_only_queue(settings),
-        readers=ReaderPool(readers, turns),
+        readers=ReaderPool(readers, queue),
         gold_readers=ReaderPool(gold_readers, ReaderQueue(GOLD_PROCESSES)),
-        generated_files=made,
+        generated_files=generated_files,
         notifier=notifier,
         board_cache=boards,
-        figures=counted,
+        figures=telemetry,
         request_limits=RequestLimits(settings),
-        decoys=DecoyHashes(db, secret),
-        hashing_pool=hashing,
-        administrator=built_in,
-        admin_token=secret,
+        decoys=DecoyHashes(db, admin_token),
+        hashing_pool=hashing_pool,
+        administrator=administrator,
+        admin_token=admin_token,
     )
     return app
 
 
-def _board_cache(db: Database) -> BoardCache:
-    """Boards that hear of what this process writes, and on PostgreSQL have to hear of what others do."""
-    boards = BoardCache(hears=not db.sqlite)
-    db.on_invalidation(boards.invalidate)
-    return boards
-
-
 def _built_in_administrator(db: Database, *, migrated: bool) -> Caller:
-    """The one built in; raises SchemaBehind where others should have migrated and did not."""
+    """The built-in administrator; raises SchemaBehind if another program should have migrated but did not."""
     if not migrated:
         require_head(db.engine())
     with db.write() as session:
@@ -227,17 +221,17 @@ def _built_in_administrator(db: Database, *, migrated: bool) -> Caller:
 
 
 class ServiceComponent(Protocol):
-    """A part that starts with the service and ends with it."""
+    """A part that starts and stops with the service."""
 
     def start(self) -> None:
-        """Begin to work in the background."""
+        """Start working in the background."""
 
     def stop(self) -> None:
-        """End in order."""
+        """Stop cleanly."""
 
 
 class _CoreComponents(NamedTuple):
-    """What all other parts build on: the files of this process, its readers, and the database."""
+    """The parts that all others use: the database, files, scoring processes for reading, and password hashing."""
 
     db: Database
     files: FileStore
@@ -247,14 +241,14 @@ class _CoreComponents(NamedTuple):
     hashing_pool: HashingPool
 
     def start(self) -> None:
-        """Clear up what an earlier run left, and start readers."""
+        """Delete the leftovers of an earlier run and start reader processes."""
         self.generated_files.clear()
         self.files.clear_leftovers(older=0.0 if self.db.sqlite else MIN_ORPHAN_AGE_SECONDS)
-        self.readers.warm_up(1)  # the others start when several callers ask at once
+        self.readers.warm_up(1)  # The others start when several requests need them at once.
         self.gold_readers.warm_up()
 
     def stop(self) -> None:
-        """End the hashing, the readers and the connections."""
+        """Stop hashing, the reader processes and the database connections."""
         self.hashing_pool.close()
         self.readers.close()
         self.gold_readers.close()
@@ -262,10 +256,10 @@ class _CoreComponents(NamedTuple):
 
 
 def _lifespan(parts: Sequence[ServiceComponent]) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
-    """The life of the service: its parts start in their order and end in the opposite one."""
+    """The lifespan of the app: parts start in order and stop in reverse order."""
 
     @asynccontextmanager
-    async def alive(_app: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         for part in parts:
             await run_in_threadpool(part.start)
         try:
@@ -274,15 +268,17 @@ def _lifespan(parts: Sequence[ServiceComponent]) -> Callable[[FastAPI], Abstract
             for part in reversed(parts):
                 await run_in_threadpool(part.stop)
 
-    return alive
+    return lifespan
 
 
 def serve(settings: Settings, *, scoring: bool = True) -> None:
-    """Migrations, API and scoring in one process tree, until SIGINT or SIGTERM; with `scoring` off the API alone.
+    """Migrate the database, then serve the API and score until SIGINT or SIGTERM.
 
-    Raises AlreadyServed, AddressTaken, FolderNotShared, migrate.SchemaBehind and bootstrap.WeakAdminToken.
+    Without `scoring`, only serve the API.
+
+    Raises AlreadyServed, AddressInUse, FolderNotShared, migrate.SchemaBehind and bootstrap.WeakAdminToken.
     """
-    os.umask(0o077)  # gold labels and hashes are for the service's own account only
+    os.umask(0o077)  # Only the account of the service may read gold labels and password hashes.
     raise_limit()
     logging_setup.configure(settings, "serve" if scoring else "api")
     signal.signal(signal.SIGTERM, _exit_on_signal)
@@ -290,25 +286,25 @@ def serve(settings: Settings, *, scoring: bool = True) -> None:
         listener = open_listening_socket(settings)
         if scoring:
             upgrade(settings)
-        made_token = not (settings.data_dir / "admin-token").exists()
+        is_new_token = not (settings.data_dir / "admin-token").exists()
         app = build_app(settings, work=work, scoring=scoring)
-        _announce_address(settings, listener.getsockname()[1], show_token=made_token and sys.stderr.isatty())
+        _announce_address(settings, listener.getsockname()[1], show_token=is_new_token and sys.stderr.isatty())
         GracefulServer(uvicorn_config(app, settings), app.state.service.notifier).run(sockets=[listener])
 
 
 def _exit_on_signal(_signal: int, _frame: FrameType | None) -> NoReturn:
-    """The web server hands a signal on once it has ended in order: a good end, with status 0."""
+    """Exit with status 0: the web server forwards the signal after it has shut down cleanly."""
     raise SystemExit(0)
 
 
 def _announce_address(settings: Settings, port: int, *, show_token: bool) -> None:
-    """Where to find the service, on standard error; a token made just now is shown on a terminal, never in a log."""
+    """Print the address of the service to standard error. A new token is shown on a terminal only, never in a log."""
     token, path = read_or_create_admin_token(settings)
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    if settings.log_format == "json":  # then every line is JSON
+    if settings.log_format == "json":  # Every line must be JSON.
         log.info("listening", address=f"http://{host}:{port}", version=__version__, admin_token_file=path and str(path))
         return
     lines = [f"Assay {__version__} listens on http://{host}:{port}  (API documentation: /docs)"]
     if path is not None:
         lines.append(f"The administrator's token is in {path}" + (f": {token}" if show_token else ""))
-    print("\n".join(lines), file=sys.stderr, flush=True)  # noqa: T201 - for the person who started it
+    print("\n".join(lines), file=sys.stderr, flush=True)  # noqa: T201 - for the user who started it

@@ -1,4 +1,4 @@
-"""The web server: uvicorn, with an end to waiting for the header of a request and for those who wait for scores."""
+"""The web server: uvicorn with a timeout for request headers, fair reading and a graceful shutdown."""
 
 import asyncio
 import math
@@ -14,53 +14,52 @@ from app.api.dependencies import Notifier
 from app.runtime.data_folder import AddressInUse
 from app.settings import Settings
 
-# Longer than clients keep a connection that is idle, many of them 5 s: one that closes as a request comes loses it.
+# Longer than clients keep idle connections (often 5 s): closing one just as a request arrives would lose the request.
 KEEP_ALIVE_SECONDS = 75
 HEADER_TIMEOUT_SECONDS = 20.0
 MAX_HEADER_BYTES = 64 * 1024
 TIME_SLICE_SECONDS = 0.002
-MIN_READ_BYTES, MAX_READ_BYTES = (
-    2048,
-    1 << 18,
-)  # bytes that are read at once: as few as take long, or all that a socket gives
+MIN_READ_BYTES, MAX_READ_BYTES = 2048, 1 << 18
+"""How many bytes are parsed at once: from few, if they take long, to all that a socket delivers."""
 
 
 class FairConnection(H11Protocol):
-    """A connection that neither waits for the header of a request for ever nor keeps the others from their turns.
+    """A connection with a timeout for request headers, which shares the event loop fairly with other connections.
 
-    It is closed HEADER_SECONDS after it opened if it has sent no whole header of a request by then; one that is kept, that
-    long after the first byte of its next request; so is one whose request was answered before its body had come, if the rest
-    has not by then. uvicorn has no limit for these: any byte ends its limit for idle connections.
+    The connection is closed if no complete header arrives within HEADER_TIMEOUT_SECONDS after it was opened or, on a
+    connection that is reused, after the first byte of the next request. It is also closed if a request was answered
+    before its body had arrived and the rest does not arrive in that time. uvicorn has no limit for these cases: any
+    byte ends its timeout for idle connections.
 
-    What came is read in parts, for TURN_SECONDS of processor time before others have their turns: a body in chunks of one
-    byte costs some hundred times as much as one that comes in one piece.
+    Received data is parsed in parts, for TIME_SLICE_SECONDS of CPU time before other connections continue: a body in
+    chunks of one byte costs about a hundred times as much as one that arrives in one piece.
     """
 
     _deadline: asyncio.TimerHandle | None = None
     _read_bytes = MIN_READ_BYTES
-    _last_slice_start = 0.0  # that has been given to any connection
+    _last_slice_start = 0.0  # of all connections
 
-    def __init__(self, *given: Any, **named: Any) -> None:
-        """As uvicorn makes it."""
-        super().__init__(*given, **named)
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Called by uvicorn."""
+        super().__init__(*args, **kwargs)
         self._unread = bytearray()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Expect the first request."""
+        """Start the timeout for the first request."""
         super().connection_made(transport)
         self._start_header_timeout()
 
     def data_received(self, data: bytes) -> None:
-        """Read it now, or after what came before."""
+        """Parse the data now, or after earlier data that is waiting."""
         waiting = bool(self._unread)
         self._unread += data
         if waiting:
-            self.transport.pause_reading()  # uvicorn may have resumed it
+            self.transport.pause_reading()  # again, as uvicorn may have resumed it
         else:
             self._read_for_one_slice()
 
     def _read_for_one_slice(self) -> None:
-        """Read for one turn, and see whether the header is complete now."""
+        """Parse for one time slice, then restart or cancel the header timeout and schedule the next slice."""
         began = time.thread_time()
         while self._unread and not self.transport.is_closing():
             part = bytes(self._unread[: self._read_bytes])
@@ -68,9 +67,8 @@ class FairConnection(H11Protocol):
             before = time.thread_time()
             super().data_received(part)
             now = time.thread_time()
-            self._read_bytes = (
-                MIN_READ_BYTES if now - before > TIME_SLICE_SECONDS / 2 else min(2 * self._read_bytes, MAX_READ_BYTES)
-            )
+            was_slow = now - before > TIME_SLICE_SECONDS / 2
+            self._read_bytes = MIN_READ_BYTES if was_slow else min(2 * self._read_bytes, MAX_READ_BYTES)
             if now - began > TIME_SLICE_SECONDS:
                 break
         if self.conn.their_state is h11.IDLE or self._has_answered_early():
@@ -85,23 +83,23 @@ class FairConnection(H11Protocol):
         self.loop.call_at(self._next_slice_start(), self._read_for_one_slice)
 
     def _next_slice_start(self) -> float:
-        """When to go on: those that have more than a turn to read share half of the time, however many they are."""
-        turn = max(self.loop.time() + TIME_SLICE_SECONDS, FairConnection._last_slice_start + 2 * TIME_SLICE_SECONDS)
-        FairConnection._last_slice_start = turn
-        return turn
+        """When to continue. All connections that need more than one slice together get half of the time."""
+        start = max(self.loop.time() + TIME_SLICE_SECONDS, FairConnection._last_slice_start + 2 * TIME_SLICE_SECONDS)
+        FairConnection._last_slice_start = start
+        return start
 
     def on_response_complete(self) -> None:
-        """Go on with what came meanwhile: perhaps the beginning of another request."""
+        """Restart the header timeout if the next request has begun to arrive, or the body is still incomplete."""
         super().on_response_complete()
         if (self.conn.their_state is h11.IDLE and self.conn.trailing_data[0]) or self._has_answered_early():
             self._start_header_timeout()
 
     def _has_answered_early(self) -> bool:
-        """Whether the rest of a body is still to come that nobody reads any more."""
+        """Whether the request was answered although the rest of its body has yet to arrive."""
         return self.conn.their_state is h11.SEND_BODY and self.cycle is not None and self.cycle.response_complete
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget it."""
+        """Cancel the timeout and drop unread data."""
         self._cancel_header_timeout()
         self._unread.clear()
         super().connection_lost(exc)
@@ -117,7 +115,7 @@ class FairConnection(H11Protocol):
 
 
 def uvicorn_config(app: Any, settings: Settings) -> uvicorn.Config:
-    """How the app is served."""
+    """The configuration of uvicorn."""
     return uvicorn.Config(
         app,
         host=settings.host,
@@ -135,23 +133,23 @@ def uvicorn_config(app: Any, settings: Settings) -> uvicorn.Config:
 
 
 class GracefulServer(uvicorn.Server):
-    """Asked to end, it answers those who wait for scores halfway through the time that open requests have."""
+    """A server that, on shutdown, answers requests that wait for scores after half of the shutdown timeout."""
 
     def __init__(self, config: uvicorn.Config, notifier: Notifier) -> None:
         super().__init__(config)
         self._notifier = notifier
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Let open requests end, then the service."""
+        """Finish open requests, then stop."""
         seconds = self.config.timeout_graceful_shutdown or 0
         asyncio.get_running_loop().call_later(seconds / 2, self._notifier.close)
         await super().shutdown(sockets)
 
 
 def open_listening_socket(settings: Settings) -> socket.socket:
-    """The socket to serve on; raises AddressTaken."""
+    """The socket to serve on; raises AddressInUse."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     try:
         return socket.create_server((settings.host, settings.port), family=family, backlog=2048)
-    except OSError as refused:
-        raise AddressInUse(settings.host, settings.port, refused) from refused
+    except OSError as error:
+        raise AddressInUse(settings.host, settings.port, error) from error

@@ -1,1 +1,1 @@
-"""The REST API: one file per noun, routes with their shapes; requests come in, actions are called, JSON goes out."""
+"""The REST API: one module per resource, with its routes and the models of its requests and replies."""

@@ -1,4 +1,4 @@
-"""Accounts and tokens: sign up, log in, who am I."""
+"""Accounts and tokens: sign up, log in, read the current account."""
 
 from functools import partial
 from typing import Annotated, Literal, TypedDict
@@ -31,14 +31,14 @@ Password = Annotated[
     Field(
         min_length=passwords.MIN_PASSWORD_LENGTH,
         max_length=passwords.MAX_PASSWORD_LENGTH,
-        description="At least 10 characters; not the e-mail address, little but the name, or easy to guess.",
+        description="At least 10 characters. Not the e-mail address, little more than the name, or easy to guess.",
         examples=["correct horse battery staple"],
     ),
 ]
 
 
 class Rights(TypedDict):
-    """What decides whether an account may be made, and with which rights."""
+    """What decides whether an account may be created, and with which rights."""
 
     signup: str
     admin: bool
@@ -53,8 +53,10 @@ class NewUser(Body):
     email: NewEmail
     name: Name = Field(examples=["Ada"])
     password: Password
-    admin: bool = Field(False, description="Only administrators may set this.")
-    approved: bool = Field(False, description="May create challenges where the site lets approved users do so.")
+    admin: bool = Field(False, description="Create an administrator. Only administrators may set this or `approved`.")
+    approved: bool = Field(
+        False, description="Allow the user to create challenges if the site requires approval for that."
+    )
 
 
 class UserShape(Shape):
@@ -71,7 +73,7 @@ class UserShape(Shape):
 
 
 class NewToken(Body):
-    """E-mail and password, traded for a token."""
+    """Credentials to log in with."""
 
     model_config = request_example(
         email="ada@example.org",
@@ -82,7 +84,10 @@ class NewToken(Body):
     email: Email
     password: str = Field(max_length=1000, examples=["correct horse battery staple"])
     scopes: list[Scope] | None = Field(
-        None, min_length=1, max_length=4, description="Default: read and submit, and organize for those who may."
+        None,
+        min_length=1,
+        max_length=4,
+        description="Default: `read` and `submit`, and `organize` for users who may create challenges or organize one.",
     )
 
 
@@ -98,7 +103,7 @@ class TokenShape(Shape):
 
 
 class FreshToken(TokenShape):
-    """A token with its text, shown this once."""
+    """A new token with its text, which is shown only once."""
 
     model_config = reply_example(examples.TOKEN | {"token": "assay_01a1fbb9e166769a847b420d51b59782.secret"})
 
@@ -106,7 +111,7 @@ class FreshToken(TokenShape):
 
 
 class Me(Shape):
-    """The caller."""
+    """The account of the caller and the scopes of the token."""
 
     model_config = reply_example(
         {name: value for name, value in examples.USER.items() if name != "created_at"} | {"scopes": ["read", "submit"]}
@@ -128,85 +133,90 @@ class Me(Shape):
     responses=error_responses(errors.EmailTaken, errors.SignupClosed, errors.Forbidden, errors.InvalidRequest),
     openapi_extra=TOKEN_OPTIONAL,
 )
-async def post_user(body: NewUser, request: Request, who: CallerDep, parts: AppStateDep) -> object:
-    """Create an account. An administrator may also create approved users and administrators.
+async def post_user(body: NewUser, request: Request, who: CallerDep, state: AppStateDep) -> object:
+    """Creates an account. Administrators may also create approved users and other administrators.
 
-    Sign-ups are limited per address; those that an administrator makes are not.
+    Sign-ups are rate limited per address, except those by administrators.
     """
     if not who.has_admin_rights:
-        parts.request_limits.count_sign_up(client_address_block(request))
-    await run_in_threadpool(_check_sign_up, body, who, parts)
-    stored = await parts.hashing_pool.run(
-        SignUpTicket(client_address_block(request)), partial(_hash_strong_password, body)
-    )
-    return await run_in_threadpool(_sign_up, body, who, parts, stored)
+        state.request_limits.count_sign_up(client_address_block(request))
+    await run_in_threadpool(_check_sign_up, body, who, state)
+    ticket = SignUpTicket(client_address_block(request))
+    stored = await state.hashing_pool.run(ticket, partial(_hash_strong_password, body))
+    return await run_in_threadpool(_sign_up, body, who, state, stored)
 
 
-def _check_sign_up(body: NewUser, who: Caller, parts: AppState) -> None:
-    with parts.db.read() as session:
-        check_sign_up(session, who, email=body.email, **_rights(body, parts))
+def _check_sign_up(body: NewUser, who: Caller, state: AppState) -> None:
+    with state.db.read() as session:
+        check_sign_up(session, who, email=body.email, **_rights(body, state))
 
 
 def _hash_strong_password(body: NewUser) -> str:
-    """The stored form of a password that is not too easy to guess; both take a core for a while."""
+    """The hash of a password, if it is hard enough to guess.
+
+    Both steps keep a core busy, so they run in the hashing pool.
+    """
     require_strong_password(body.password, email=body.email, name=body.name)
     return passwords.hash_password(body.password)
 
 
-def _sign_up(body: NewUser, who: Caller, parts: AppState, stored: str) -> UserShape:
-    with parts.db.write() as session:
-        user = sign_up(session, who, email=body.email, name=body.name, password_hash=stored, **_rights(body, parts))
+def _sign_up(body: NewUser, who: Caller, state: AppState, stored: str) -> UserShape:
+    with state.db.write() as session:
+        user = sign_up(session, who, email=body.email, name=body.name, password_hash=stored, **_rights(body, state))
         return UserShape.model_validate(user)
 
 
-def _rights(body: NewUser, parts: AppState) -> Rights:
-    return {"signup": parts.settings.signup, "admin": body.admin, "approved": body.approved}
+def _rights(body: NewUser, state: AppState) -> Rights:
+    return {"signup": state.settings.signup, "admin": body.admin, "approved": body.approved}
 
 
 @router.post(
     "/tokens",
     status_code=201,
-    summary="Log in: trade e-mail and password for a token",
+    summary="Log in: exchange e-mail and password for a token",
     responses=error_responses(errors.WrongPassword, errors.Forbidden, errors.InvalidRequest),
 )
-async def post_token(body: NewToken, request: Request, parts: AppStateDep) -> FreshToken:
-    """The token's text is in this answer and nowhere else; it lives 90 days.
+async def post_token(body: NewToken, request: Request, state: AppStateDep) -> FreshToken:
+    """Returns a new token, which is valid for 90 days. Its text is in this reply only and cannot be read again.
 
-    Too many wrong passwords for one account from one address are refused for a while, the right one as well, unless it
-    was right from there before. Wrong ones from many addresses, or for many accounts, only make their checks wait.
+    After too many wrong passwords for one account from one address, further attempts are refused for a while, even with
+    the right password, unless that address has logged in to the account before. Wrong passwords from many addresses, or
+    for many accounts, only delay further attempts.
     """
-    where = client_address_block(request)
-    account, decoy = await run_in_threadpool(_find_account, body.email, where, parts)
+    block = client_address_block(request)
+    account, decoy = await run_in_threadpool(_find_account, body.email, block, state)
     known = account is not None and account.known
-    ticket = LoginTicket(parts.request_limits.failed_logins, login_limit_key(body.email), where, known)
+    ticket = LoginTicket(state.request_limits.failed_logins, login_limit_key(body.email), block, known)
     ticket.refuse_early()
     stored = decoy if account is None else account.password_hash
-    checked: PasswordVerification = await parts.hashing_pool.run(
-        ticket, partial(passwords.verify_password, body.password, stored)
-    )
-    if account is None or not checked.right:
+    check = partial(passwords.verify_password, body.password, stored)
+    result: PasswordVerification = await state.hashing_pool.run(ticket, check)
+    if account is None or not result.right:
         raise ticket.rate_limit_error or errors.WrongPassword
-    return await run_in_threadpool(_log_in, body, account, where, checked.renewed_hash, parts)
+    return await run_in_threadpool(_log_in, body, account, block, result.renewed_hash, state)
 
 
-def _find_account(email: str, where: str, parts: AppState) -> tuple[LoginAccount | None, str]:
-    """The account, and what to check against if there is none; both are looked for always, as the time might tell."""
-    with parts.db.read() as session:
-        account = find_login_account(session, email, where)
-    return account, parts.decoys.of(login_limit_key(email))
+def _find_account(email: str, block: str, state: AppState) -> tuple[LoginAccount | None, str]:
+    """The account, and a decoy hash to check if there is none.
+
+    Both are always looked up, so that timing reveals nothing.
+    """
+    with state.db.read() as session:
+        account = find_login_account(session, email, block)
+    return account, state.decoys.of(login_limit_key(email))
 
 
-def _log_in(body: NewToken, account: LoginAccount, where: str, renewed: str | None, parts: AppState) -> FreshToken:
-    creation = parts.settings.challenge_creation
-    with parts.db.write() as session:
-        row, text = log_in(session, account, where, renewed_hash=renewed, scopes=body.scopes, creation=creation)
+def _log_in(body: NewToken, account: LoginAccount, block: str, renewed: str | None, state: AppState) -> FreshToken:
+    creation = state.settings.challenge_creation
+    with state.db.write() as session:
+        row, text = log_in(session, account, block, renewed_hash=renewed, scopes=body.scopes, creation=creation)
     return FreshToken.model_validate({**TokenShape.model_validate(row).model_dump(), "token": text})
 
 
 @router.get("/tokens", summary="List my tokens", response_model=Page[TokenShape], responses=error_responses())
-def get_tokens(who: AccountDep, parts: AppStateDep, limit: Limit = 50, cursor: Cursor = None) -> object:
-    """Tokens that were not revoked, newest first; their text is not kept."""
-    with parts.db.read() as session:
+def get_tokens(who: AccountDep, state: AppStateDep, limit: Limit = 50, cursor: Cursor = None) -> object:
+    """Returns your tokens that are not revoked, newest first. Their text is not stored."""
+    with state.db.read() as session:
         rows, following = list_tokens(session, who, limit=limit, cursor=cursor)
     return {"items": rows, "next": following}
 
@@ -214,16 +224,16 @@ def get_tokens(who: AccountDep, parts: AppStateDep, limit: Limit = 50, cursor: C
 @router.delete(
     "/tokens/{token_id}", status_code=204, summary="Revoke a token", responses=error_responses(errors.NotFound)
 )
-def delete_token(token_id: str, who: AccountDep, parts: AppStateDep) -> Response:
-    """It stops working at once."""
-    with parts.db.write() as session:
+def delete_token(token_id: str, who: AccountDep, state: AppStateDep) -> Response:
+    """Revokes a token. It stops working at once."""
+    with state.db.write() as session:
         revoke_token(session, who, token_id)
     return Response(status_code=204)
 
 
-@router.get("/me", summary="Who am I", responses=error_responses())
+@router.get("/me", summary="Read my account", responses=error_responses())
 def get_me(who: AccountDep) -> Me:
-    """The account and the scopes of the token used."""
+    """Returns the account of the caller and the scopes of the token in use."""
     assert who.user_id is not None
     order: tuple[Scope, ...] = ("read", "submit", "organize", "admin")
     return Me(

@@ -1,4 +1,4 @@
-"""The metric catalogue."""
+"""The metric catalogue: all metrics as pages, and one metric with its parameters filled in."""
 
 import json
 import math
@@ -23,16 +23,13 @@ from app.scoring.declaration.metric_parser import find_metric, parse_metric
 MetricString = Annotated[
     str,
     Path(
-        description="A key, or a metric string such as f1_macro:label_set=gold, percent-encoded.",
-        examples=["f1_macro"],
+        description="A key, or a metric string such as f1_macro:label_set=gold, percent-encoded.", examples=["f1_macro"]
     ),
 ]
 
-MAX_CACHED_PAGES = (
-    16  # that are kept, of up to 1.5 MB; others are put together anew from the metrics, which are all kept
-)
+MAX_CACHED_PAGES = 16  # of up to 1.5 MB each; other pages are joined from the metrics, which are all cached
 
-_PAGE_LOCK = threading.Lock()  # many who ask at once do not make the same page many times
+_PAGE_LOCK = threading.Lock()  # so that concurrent requests do not build the same page several times
 router = api_router("metrics")
 
 
@@ -44,37 +41,37 @@ class Equation(BaseModel):
 
 
 class Value(BaseModel):
-    """A word that a parameter or an option may have, and what it does."""
+    """A value of a parameter or an option."""
 
     value: str = Field(examples=["worst"])
     meaning: str
 
 
 class Choice(BaseModel):
-    """A convention option of a metric."""
+    """An option of a metric, which selects a convention."""
 
     name: str = Field(examples=["zero_division"])
     meaning: str
     default: str
-    values: list[Value] = Field(description="Empty where it is a list of labels.")
-    value: str = Field(description="The value in force.")
+    values: list[Value] = Field(description="The possible values; empty if the value is a list of labels.")
+    value: str = Field(description="The current value.")
 
 
 class Parameter(BaseModel):
     """A parameter of a metric."""
 
     name: str = Field(examples=["k"])
-    kind: str = Field(description="number, whole (a whole number), choice or label.", examples=["whole"])
+    kind: str = Field(description="`number`, `whole` (a whole number), `choice` or `label`.", examples=["whole"])
     meaning: str
     default: str | None
-    bounds: list[float | None] | None = Field(description="Least and greatest value, null where there is none.")
+    bounds: list[float | None] | None = Field(description="The least and the greatest value; null for no limit.")
     values: list[Value]
-    required_for: list[str] = Field(description="The tasks for which it must be given.")
-    value: str | None = Field(description="The value in force.")
+    required_for: list[str] = Field(description="The tasks for which the parameter is required.")
+    value: str | None = Field(description="The current value.")
 
 
 class PresetSays(BaseModel):
-    """What a preset sets for a metric."""
+    """The options that a preset sets for a metric."""
 
     name: str = Field(examples=["sklearn"])
     tool: str
@@ -82,7 +79,7 @@ class PresetSays(BaseModel):
 
 
 class Granularity(BaseModel):
-    """How finely a metric answers to the labels of single instances."""
+    """How finely the values of a metric depend on the labels of single instances."""
 
     name: str = Field(examples=["class_tables"])
     meaning: str = Field(description="Completes the sentence 'its value …'.")
@@ -90,39 +87,39 @@ class Granularity(BaseModel):
 
 
 class MetricShape(BaseModel):
-    """A metric: as declared, or as a metric string asks for it."""
+    """A metric, as declared or as configured by a metric string."""
 
     model_config = ConfigDict(extra="allow") | reply_example(examples.METRIC)
 
     key: str = Field(description="The metric string in canonical form.", examples=["f1_macro"])
-    metric: str = Field(description="The key alone.", examples=["f1_macro"])
+    metric: str = Field(description="The key without parameters.", examples=["f1_macro"])
     family: str
     name: str
-    names: list[str] = Field(description="Other names in the field.")
-    equation: Equation = Field(description="General for a key alone, else with what the string sets filled in.")
-    symbols: dict[str, str] = Field(description="What each letter of the equation means.")
-    conventions: list[str] = Field(description="The conventions in force, one sentence for each.")
+    names: list[str] = Field(description="Other common names.")
+    equation: Equation = Field(description="General for a key alone; with the values of a metric string filled in.")
+    symbols: dict[str, str] = Field(description="The meaning of each symbol in the equation.")
+    conventions: list[str] = Field(description="The conventions that apply, one sentence each.")
     tasks: list[str]
-    hints: dict[str, str] = Field(description="For other tasks, the metric that is meant.")
+    hints: dict[str, str] = Field(description="For other tasks, the metric to use instead.")
     needs: list[str]
     needs_meanings: dict[str, str]
     direction: str = Field(examples=["higher"])
-    range: list[float | None] = Field(description="Least and greatest value, null where there is no bound.")
+    range: list[float | None] = Field(description="The least and the greatest possible value; null for no bound.")
     params: list[Parameter]
     options: list[Choice]
     properties: dict[str, bool]
     significant_digits: int | None = Field(
-        description="To how many digits values are rounded that take logarithms, exponentials or powers; null where "
-        "the exact value is rounded once, to binary64."
+        description="The digits to which values with logarithms, exponentials or powers are rounded; null if the exact "
+        "value is rounded once, to binary64."
     )
     granularity: Granularity
-    scalar: bool = Field(description="Whether it is one number; else its result has data.")
-    acceptable_sets: bool = Field(description="Whether gold may give several right answers to an instance.")
+    scalar: bool = Field(description="Whether the result is one number; otherwise it has data.")
+    acceptable_sets: bool = Field(description="Whether gold may accept several labels for an instance.")
     weights: bool = Field(description="Whether instances may have weights.")
     source: str
-    peers: dict[str, str] = Field(description="Of other tools, where they differ.")
+    peers: dict[str, str] = Field(description="How other tools differ.")
     presets: list[PresetSays]
-    example: dict[str, Any] = Field(description="Worked: data, value, and what the value comes from.")
+    example: dict[str, Any] = Field(description="A worked example: data, value and derivation.")
 
 
 @router.get(
@@ -133,7 +130,7 @@ class MetricShape(BaseModel):
     openapi_extra=TOKEN_OPTIONAL,
 )
 def get_metrics(request: Request, _who: CallerDep, limit: Limit = 200, cursor: Cursor = None) -> Response:
-    """Every metric with names, equation, needs, direction, range, parameters, options and source."""
+    """Returns every metric with its names, equation, needs, direction, range, parameters, options and source."""
     rows, following = paginate(list(CATALOGUE), str, limit=limit, cursor=cursor)
     with _PAGE_LOCK:
         page = _cached_page(tuple(rows), following)
@@ -142,10 +139,10 @@ def get_metrics(request: Request, _who: CallerDep, limit: Limit = 200, cursor: C
 
 @lru_cache(MAX_CACHED_PAGES)
 def _cached_page(keys: tuple[str, ...], following: str | None) -> CachedReply:
-    """A page as it is sent. The catalogue is the same as long as the process lives."""
+    """An encoded page. The catalogue does not change while the process runs."""
     items = b",".join(map(_metric_json, keys))
     body = b'{"items":[%b],"next":%b}' % (items, json.dumps(following).encode())
-    return CachedReply.build(body, "application/json", marks=frozenset(), until=math.inf)
+    return CachedReply.build(body, "application/json", marks=frozenset(), expires_at=math.inf)
 
 
 @cache
@@ -161,7 +158,7 @@ def _metric_json(key: str) -> bytes:
     openapi_extra=TOKEN_OPTIONAL,
 )
 def get_metric(key: MetricString, _who: CallerDep) -> dict[str, Any]:
-    """One metric of the catalogue: a key, or a metric string whose parameters and options are filled in."""
+    """Returns one metric: by its key, or with the parameters and options of a metric string filled in."""
     name = key.partition(":")[0].strip()
     try:
         metric = find_metric(name)

@@ -1,4 +1,4 @@
-"""Challenges, their recipe, and who organizes them."""
+"""Challenges, their recipes and their organizers."""
 
 from typing import Annotated, Any, Literal
 
@@ -50,8 +50,7 @@ Visibility = Literal["public", "private"]
 RegistrationRule = Literal["open", "approval", "invitation"]
 
 
-# What a recipe holds is checked by scoring itself, which says of every fault what is wrong and where; the shapes here
-# are for the documentation.
+# Recipes are validated by the scorer, which reports every fault with its location. The schemas here are documentation.
 _METRIC_OBJECT_SCHEMA = {
     "type": "object",
     "required": ["key"],
@@ -59,14 +58,14 @@ _METRIC_OBJECT_SCHEMA = {
         "key": {"type": "string", "examples": ["f_beta_macro"]},
         "params": {"type": "object", "examples": [{"beta": 0.5}]},
         "options": {"type": "object", "examples": [{"zero_division": "0"}]},
-        "name": {"type": "string", "description": "How the board calls it."},
+        "name": {"type": "string", "description": "The column title on the leaderboard."},
     },
 }
 _METRIC_SCHEMA = {"anyOf": [{"type": "string", "examples": ["f1_macro"]}, _METRIC_OBJECT_SCHEMA]}
 _DIGITS_SCHEMA = {"anyOf": [{"type": "integer", "minimum": 1, "maximum": 17}, {"const": "full"}], "default": 6}
 _DISCLOSURE_SCHEMA = {
     "type": "object",
-    "description": "Significant digits that participants and visitors see.",
+    "description": "How many significant digits participants and visitors see.",
     "properties": {"digits": _DIGITS_SCHEMA},
 }
 
@@ -75,8 +74,7 @@ MAX_METRICS = 500
 
 def _limit_metrics(value: Any) -> Any:
     if isinstance(value, list) and len(value) > MAX_METRICS:
-        msg = f"has {len(value)} metrics; at most {MAX_METRICS} are computed"
-        raise ValueError(msg)
+        raise ValueError(f"has {len(value)} metrics; at most {MAX_METRICS} are computed")
     return value
 
 
@@ -96,7 +94,7 @@ DecisionField = Annotated[
 
 
 class RecipeBody(Body):
-    """The agreed metrics and ranking rules."""
+    """The metrics and ranking rules of a challenge."""
 
     model_config = request_example(
         primary="f1_macro",
@@ -110,11 +108,11 @@ class RecipeBody(Body):
     primary: MetricField = Field(examples=["f1_macro"])
     metrics: MetricsField = Field(default_factory=list, examples=[["f1_macro", "accuracy"]])
     tie_breakers: MetricsField = Field(default_factory=list)
-    options: OptionsField = Field(default_factory=dict, description="Conventions for all metrics.")
+    options: OptionsField = Field(default_factory=dict, description="Options that apply to all metrics.")
     selection: Annotated[
         Any, AfterValidator(require_plain_json), WithJsonSchema({"enum": ["best", "latest", "selected"]})
     ] = "best"
-    decision: DecisionField = Field(None, description="How hard labels follow from scores.")
+    decision: DecisionField = Field(None, description="How labels follow from scores in files without labels.")
     disclosure: Annotated[Any, AfterValidator(require_plain_json), WithJsonSchema(_DISCLOSURE_SCHEMA)] = Field(
         default_factory=lambda: {"digits": 6}
     )
@@ -137,20 +135,20 @@ class NewChallenge(Body):
     title: Name = Field(examples=["Cats and dogs"])
     description: Text = Field("", max_length=20_000)
     task: TaskName = Field(examples=["multiclass"])
-    positive_label: Label | None = Field(None, description="Binary tasks: which of the two labels counts as positive.")
+    positive_label: Label | None = Field(None, description="For binary tasks: the label that counts as positive.")
     classes: Annotated[list[Label] | None, limit_invalid_values(is_label)] = Field(
-        None, max_length=1_000_000, description="The label vocabulary; by default the labels of the first gold, sorted."
+        None, max_length=1_000_000, description="The label vocabulary. Default: the labels of the first gold, sorted."
     )
-    timezone: str = Field("UTC", max_length=64, description="Where quota days begin.")
+    timezone: str = Field("UTC", max_length=64, description="The time zone in which the days of daily quotas begin.")
     recipe: RecipeBody
     phases: list[NewPhase] = Field(default_factory=list, max_length=100)
     visibility: Visibility = "public"
     registration: RegistrationRule = "open"
-    draft: bool = Field(False, description="A draft is seen by its organizers only.")
+    draft: bool = Field(False, description="Whether the challenge is visible to its organizers only.")
 
 
 class ChallengeEdit(Body):
-    """What may change of a challenge."""
+    """The fields of a challenge that may change."""
 
     model_config = request_example(title="Cats and dogs", draft=False)
 
@@ -159,7 +157,7 @@ class ChallengeEdit(Body):
     visibility: Visibility = "public"
     registration: RegistrationRule = "open"
     timezone: str = Field("UTC", max_length=64)
-    draft: bool = Field(False, description="false publishes a draft.")
+    draft: bool = Field(False, description="`false` publishes a draft.")
 
 
 class ChallengeRow(Shape):
@@ -177,7 +175,7 @@ class ChallengeRow(Shape):
 
 
 class ChallengeShape(ChallengeRow):
-    """A challenge as stored."""
+    """A challenge with its recipe and phases."""
 
     model_config = reply_example(examples.CHALLENGE)
 
@@ -187,11 +185,11 @@ class ChallengeShape(ChallengeRow):
     timezone: str
     recipe: RecipeShape
     phases: list[PhaseShape]
-    warnings: list[str] = Field(default_factory=list, description="What an organizer should know about these rules.")
+    warnings: list[str] = Field(default_factory=list, description="Warnings to the organizer about these rules.")
 
 
 class NewOrganizer(Body):
-    """A user and the role to give."""
+    """A user and the role to assign."""
 
     model_config = request_example(email="ada@example.org", role="editor")
 
@@ -200,7 +198,7 @@ class NewOrganizer(Body):
 
 
 class OrganizerShape(Shape):
-    """Who organizes, and as what."""
+    """An organizer and their role."""
 
     model_config = reply_example(examples.ORGANIZER)
 
@@ -211,25 +209,22 @@ class OrganizerShape(Shape):
 
 def challenge_shape(session: ReadSession, who: CallerDep, challenge: Challenge) -> ChallengeShape:
     """A challenge with recipe and phases as a reply."""
-    row = ChallengeRow.model_validate(challenge).model_dump()
-    phases = list_phases(session, who, challenge.slug)
     return ChallengeShape.model_validate(
-        row
+        ChallengeRow.model_validate(challenge).model_dump()
         | {
-            "created_at": challenge.created_at,
             "description": challenge.description,
             "positive_label": challenge.positive_label,
             "classes": visible_challenge_classes(session, who, challenge),
             "timezone": challenge.timezone,
             "recipe": recipe_shape(session, who, *read_recipe(session, who, challenge.slug)),
-            "phases": [phase_shape(session, who, phase) for phase in phases],
+            "phases": [phase_shape(session, who, phase) for phase in list_phases(session, who, challenge.slug)],
         }
     )
 
 
-def current_creator(who: AccountDep, parts: AppStateDep) -> Caller:
-    """Who calls, if they may create challenges; asked before the fields of the body are looked at. Raises Forbidden."""
-    require_can_create_challenge(who, parts.settings.challenge_creation)
+def current_creator(who: AccountDep, state: AppStateDep) -> Caller:
+    """The caller, if they may create challenges; raises Forbidden. It runs before the body is validated."""
+    require_can_create_challenge(who, state.settings.challenge_creation)
     return who
 
 
@@ -242,16 +237,18 @@ def current_creator(who: AccountDep, parts: AppStateDep) -> Caller:
     ),
 )
 def post_challenge(
-    body: NewChallenge, who: Annotated[Caller, Depends(current_creator)], parts: AppStateDep
+    body: NewChallenge, who: Annotated[Caller, Depends(current_creator)], state: AppStateDep
 ) -> ChallengeShape:
-    """Published at once unless `draft` is true. Without `phases` it has one, `main`, open now and without quota."""
-    fields = body.model_dump(exclude={"recipe", "phases", "draft"})
-    with parts.db.write() as session:
+    """Creates a challenge, and publishes it unless `draft` is true.
+
+    Without `phases`, it gets one named `main`, which opens now and has no quota.
+    """
+    with state.db.write() as session:
         challenge, warnings = create_challenge(
             session,
             who,
-            creation=parts.settings.challenge_creation,
-            fields=fields,
+            creation=state.settings.challenge_creation,
+            fields=body.model_dump(exclude={"recipe", "phases", "draft"}),
             recipe=body.recipe.model_dump(exclude_none=True),
             phases=[phase.model_dump(exclude_unset=True) for phase in body.phases],
             draft=body.draft,
@@ -267,9 +264,9 @@ def post_challenge(
     responses=error_responses(),
     openapi_extra=TOKEN_OPTIONAL,
 )
-def get_challenges(who: CallerDep, parts: AppStateDep, limit: Limit = 50, cursor: Cursor = None) -> object:
-    """Those that the caller may see, newest first."""
-    with parts.db.read() as session:
+def get_challenges(who: CallerDep, state: AppStateDep, limit: Limit = 50, cursor: Cursor = None) -> object:
+    """Returns the challenges that you may see, newest first."""
+    with state.db.read() as session:
         rows, following = list_challenges(session, who, limit=limit, cursor=cursor)
         return {"items": rows, "next": following}
 
@@ -280,9 +277,9 @@ def get_challenges(who: CallerDep, parts: AppStateDep, limit: Limit = 50, cursor
     responses=error_responses(errors.NotFound),
     openapi_extra=TOKEN_OPTIONAL,
 )
-def get_challenge(slug: str, who: CallerDep, parts: AppStateDep) -> ChallengeShape:
-    """With its recipe and phases."""
-    with parts.db.read() as session:
+def get_challenge(slug: str, who: CallerDep, state: AppStateDep) -> ChallengeShape:
+    """Returns a challenge with its recipe and phases."""
+    with state.db.read() as session:
         return challenge_shape(session, who, load_visible_challenge(session, who, slug))
 
 
@@ -291,9 +288,9 @@ def get_challenge(slug: str, who: CallerDep, parts: AppStateDep) -> ChallengeSha
     summary="Edit a challenge",
     responses=error_responses(errors.Forbidden, errors.NotFound, errors.InvalidRequest),
 )
-def patch_challenge(slug: str, body: ChallengeEdit, who: OrganizerDep, parts: AppStateDep) -> ChallengeShape:
-    """Only the fields sent change; task, classes and slug are fixed."""
-    with parts.db.write() as session:
+def patch_challenge(slug: str, body: ChallengeEdit, who: OrganizerDep, state: AppStateDep) -> ChallengeShape:
+    """Changes the fields that are sent. The slug, the task and the classes cannot be changed."""
+    with state.db.write() as session:
         challenge = edit_challenge(session, who, slug, body.model_dump(exclude_unset=True))
         return challenge_shape(session, who, challenge)
 
@@ -304,35 +301,38 @@ def patch_challenge(slug: str, body: ChallengeEdit, who: OrganizerDep, parts: Ap
     summary="Delete a draft challenge",
     responses=error_responses(errors.Forbidden, errors.NotFound, errors.ChallengeNotDraft),
 )
-def remove_challenge(slug: str, who: AccountDep, parts: AppStateDep) -> Response:
-    """Only a draft can be deleted, by an owner."""
-    with parts.db.write() as session:
+def remove_challenge(slug: str, who: AccountDep, state: AppStateDep) -> Response:
+    """Deletes a challenge that has not been published. Requires the role `owner`."""
+    with state.db.write() as session:
         keys = delete_challenge(session, who, slug)
     for key in keys:
-        parts.files.delete(key)
+        state.files.delete(key)
     return Response(status_code=204)
 
 
 @router.get(
     "/challenges/{slug}/recipe",
-    summary="Read the recipe in force",
+    summary="Read the active recipe",
     responses=error_responses(errors.NotFound),
     openapi_extra=TOKEN_OPTIONAL,
 )
-def get_recipe(slug: str, who: CallerDep, parts: AppStateDep) -> RecipeShape:
-    """The agreed metrics, their options, and how entries are selected and ranked."""
-    with parts.db.read() as session:
+def get_recipe(slug: str, who: CallerDep, state: AppStateDep) -> RecipeShape:
+    """Returns the metrics, their options, and the rules by which submissions are selected and ranked."""
+    with state.db.read() as session:
         return recipe_shape(session, who, *read_recipe(session, who, slug))
 
 
 @router.put(
     "/challenges/{slug}/recipe",
-    summary="Put a new recipe in force",
+    summary="Activate a new recipe",
     responses=error_responses(errors.Forbidden, errors.NotFound, errors.RecipeInUse, errors.InvalidRecipe),
 )
-def put_recipe(slug: str, body: RecipeBody, who: OrganizerDep, parts: AppStateDep) -> RecipeShape:
-    """A new version. Once there are submissions, only what re-scores nothing may change."""
-    with parts.db.write() as session:
+def put_recipe(slug: str, body: RecipeBody, who: OrganizerDep, state: AppStateDep) -> RecipeShape:
+    """Activates a new version of the recipe.
+
+    Once there are submissions, only changes that need no rescoring are allowed.
+    """
+    with state.db.write() as session:
         return recipe_shape(session, who, *change_recipe(session, who, slug, body.model_dump(exclude_none=True)))
 
 
@@ -346,24 +346,24 @@ def _organizer_shape(row: Organizer) -> OrganizerShape:
     responses=error_responses(errors.Forbidden, errors.NotFound),
 )
 def get_organizers(
-    slug: str, who: AccountDep, parts: AppStateDep, limit: Limit = 50, cursor: Cursor = None
+    slug: str, who: AccountDep, state: AppStateDep, limit: Limit = 50, cursor: Cursor = None
 ) -> Page[OrganizerShape]:
-    """For organizers."""
-    with parts.db.read() as session:
-        found = list_organizers(session, who, slug)
-        rows, following = paginate(found, lambda row: row.user_id, limit=limit, cursor=cursor)
+    """Returns the organizers of a challenge. Requires an organizer."""
+    with state.db.read() as session:
+        organizers = list_organizers(session, who, slug)
+        rows, following = paginate(organizers, lambda row: row.user_id, limit=limit, cursor=cursor)
         return Page(items=[_organizer_shape(row) for row in rows], next=following)
 
 
 @router.post(
     "/challenges/{slug}/organizers",
     status_code=201,
-    summary="Name an organizer",
+    summary="Add an organizer",
     responses=error_responses(errors.Forbidden, errors.NotFound, errors.LastOwner, errors.InvalidRequest),
 )
-def post_organizer(slug: str, body: NewOrganizer, who: OrganizerDep, parts: AppStateDep) -> OrganizerShape:
-    """Give a user a role in the challenge, or another role; for owners."""
-    with parts.db.write() as session:
+def post_organizer(slug: str, body: NewOrganizer, who: OrganizerDep, state: AppStateDep) -> OrganizerShape:
+    """Assigns a user a role in the challenge, or changes it. Requires the role `owner`."""
+    with state.db.write() as session:
         return _organizer_shape(set_organizer_role(session, who, slug, email=body.email, role=body.role))
 
 
@@ -375,11 +375,11 @@ def post_organizer(slug: str, body: NewOrganizer, who: OrganizerDep, parts: AppS
 )
 def delete_organizer(
     slug: str,
-    email: Annotated[Email, Query(description="The address of the organizer's account.")],
+    email: Annotated[Email, Query(description="The e-mail address of the organizer's account.")],
     who: AccountDep,
-    parts: AppStateDep,
+    state: AppStateDep,
 ) -> Response:
-    """Take the role of the user with this address away; for owners. One owner always stays."""
-    with parts.db.write() as session:
+    """Removes the role of the user with this address. Requires the role `owner`. The last owner cannot be removed."""
+    with state.db.write() as session:
         remove_organizer(session, who, slug, email)
     return Response(status_code=204)

@@ -1,4 +1,4 @@
-"""What routes ask for: the service's parts, the caller, and the common parameters."""
+"""Dependencies of routes: the parts of the service, the caller, and common parameters."""
 
 import asyncio
 import hmac
@@ -35,7 +35,7 @@ Row = TypeVar("Row")
 
 
 class Waiter(asyncio.Event):
-    """Set when what it waits for has settled; of the loop that made it."""
+    """An event that is set when a submission has settled. It belongs to the event loop that created it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -44,7 +44,10 @@ class Waiter(asyncio.Event):
 
 
 class Notifier:
-    """Tells waiting requests that a submission has its final status; waiters hold no thread and no session."""
+    """Notifies waiting requests that a submission has its final status.
+
+    A waiting request holds no thread and no session.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -54,7 +57,7 @@ class Notifier:
 
     @contextmanager
     def listen(self, submission_id: str | None = None) -> Iterator[Waiter]:
-        """What is set when the submission settles while the block lasts; which one may be said later."""
+        """A waiter that is notified while the context lasts; without a submission id, `subscribe` it later."""
         waiter = Waiter()
         if submission_id is not None:
             self.subscribe(waiter, submission_id)
@@ -62,43 +65,43 @@ class Notifier:
             yield waiter
         finally:
             with self._lock:
-                self._leave(waiter)
+                self._unsubscribe(waiter)
 
-    def subscribe(self, waiter: Waiter, submission_id: str, most: float = math.inf) -> None:
-        """From any thread: wait for this submission, unless `most` wait already.
+    def subscribe(self, waiter: Waiter, submission_id: str, max_waiters: float = math.inf) -> None:
+        """Wait for this submission, unless `max_waiters` wait already; safe from any thread.
 
-        Before it is committed, so that nothing can be missed.
+        Subscribe before the submission is committed, so that no notification can be missed.
         """
         with self._lock:
-            if self.count >= most:
+            if self.count >= max_waiters:
                 return
             waiter.submission_id = submission_id
             self.count += 1
             self._waiting.setdefault(submission_id, []).append(waiter)
 
-    def _leave(self, waiter: Waiter) -> None:
+    def _unsubscribe(self, waiter: Waiter) -> None:
         if waiter.submission_id is None:
             return
         self.count -= 1
-        entries = self._waiting[waiter.submission_id]
-        entries.remove(waiter)
-        if not entries:
+        waiters = self._waiting[waiter.submission_id]
+        waiters.remove(waiter)
+        if not waiters:
             del self._waiting[waiter.submission_id]
 
     def notify_settled(self, submission_id: str) -> None:
-        """From any thread: the submission has its final status."""
+        """Wake the requests that wait for this submission: it has its final status. Safe from any thread."""
         with self._lock:
-            entries = list(self._waiting.get(submission_id, ()))
-        self._wake(entries)
+            waiters = list(self._waiting.get(submission_id, ()))
+        self._wake(waiters)
 
     def wake_all(self) -> None:
-        """From any thread: notices may have been lost, so whoever waits had better look."""
+        """Wake all waiting requests, so that they read the status: notices may have been lost. Safe from any thread."""
         with self._lock:
-            entries = [entry for waiting in self._waiting.values() for entry in waiting]
-        self._wake(entries)
+            waiters = [waiter for waiting in self._waiting.values() for waiter in waiting]
+        self._wake(waiters)
 
     def close(self) -> None:
-        """The service is about to end: whoever waits is answered with what there is."""
+        """Answer all waiting requests with the current status: the service is shutting down."""
         self.is_closed = True
         self.wake_all()
 
@@ -110,15 +113,15 @@ class Notifier:
 
 @dataclass
 class AppState:
-    """The parts that main.py joins, as routes see them."""
+    """The parts of the service that routes use; `app.main` builds it."""
 
     settings: Settings
     db: Database
     files: FileStore
     readiness: ReadinessChecker
     queue: Queue
-    readers: ReaderPool  # of dry runs, templates and reports
-    gold_readers: ReaderPool  # of what organizers upload: nothing else may keep these busy
+    readers: ReaderPool  # for dry runs, templates and reports
+    gold_readers: ReaderPool  # for the uploads of organizers; nothing else may keep them busy
     generated_files: GeneratedFiles
     notifier: Notifier
     board_cache: BoardCache
@@ -136,7 +139,7 @@ class AppState:
 
     @contextmanager
     def hold_idempotency_key(self, user_id: str, key: str | None) -> Iterator[None]:
-        """Hold an Idempotency-Key while its request is answered; raises RequestInFlight."""
+        """Hold an Idempotency-Key while its request is handled; raises RequestInFlight if another request holds it."""
         if key is None:
             yield
             return
@@ -151,12 +154,12 @@ class AppState:
 
 def app_state(request: Request) -> AppState:
     """The service that this app was built with."""
-    found: AppState = request.app.state.service
-    return found
+    state: AppState = request.app.state.service
+    return state
 
 
 async def _app_state(request: Request) -> AppState:
-    """The same for routes: what waits for nothing is async, or each request would visit a thread for it."""
+    """The dependency. It is async because the framework would run a plain function in a thread."""
     return app_state(request)
 
 
@@ -169,73 +172,73 @@ _bearer_scheme = HTTPBearer(
 
 def current_caller(
     request: Request,
-    parts: AppStateDep,
+    state: AppStateDep,
     credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer_scheme)],
 ) -> Caller:
-    """Who calls: a visitor without a token; raises Unauthorized for a bad one, TooMany."""
+    """The caller, a visitor if there is no token; raises Unauthorized for an invalid token, and TooManyRequests."""
     if "authorization" not in request.headers:
-        parts.request_limits.count_request("address", client_address_block(request))
+        state.request_limits.count_request("address", client_address_block(request))
         return VISITOR
     try:
-        found = _authenticate(parts, credentials)
+        caller = _authenticate(state, credentials)
     except Unauthorized:
-        parts.request_limits.count_request("address", client_address_block(request))
+        state.request_limits.count_request("address", client_address_block(request))
         raise
-    parts.request_limits.count_request("user", found.user_id or "")  # whichever of the user's tokens it is
-    return found
+    state.request_limits.count_request("user", caller.user_id or "")  # all tokens of a user share one limit
+    return caller
 
 
 def caller_key(request: Request, who: Caller) -> str:
-    """Whose turn a request takes: the account's, or that of the address block of a visitor."""
+    """The key by which requests queue: the account, or the address block of a visitor."""
     return client_address_block(request) if who.user_id is None else who.user_id
 
 
-def _authenticate(parts: AppState, credentials: HTTPAuthorizationCredentials | None) -> Caller:
+def _authenticate(state: AppState, credentials: HTTPAuthorizationCredentials | None) -> Caller:
     if credentials is None:
         raise Unauthorized("The Authorization header is not of the form 'Bearer <token>'.")
     token = credentials.credentials
-    if hmac.compare_digest(token.encode(), parts.admin_token.encode()):
-        return parts.administrator
-    with parts.db.read() as session:
+    if hmac.compare_digest(token.encode(), state.admin_token.encode()):
+        return state.administrator
+    with state.db.read() as session:
         return authenticate_token(session, token)
 
 
 CallerDep = Annotated[Caller, Depends(current_caller)]
 
 
-def require_account(found: Caller) -> Caller:
-    """Who calls, with an account; raises Unauthorized for a visitor."""
-    if found.user_id is None:
+def require_account(caller: Caller) -> Caller:
+    """The caller; raises Unauthorized for a visitor."""
+    if caller.user_id is None:
         raise Unauthorized
-    return found
+    return caller
 
 
-async def _current_account(found: CallerDep) -> Caller:
-    return require_account(found)
+async def _current_account(caller: CallerDep) -> Caller:
+    return require_account(caller)
 
 
 AccountDep = Annotated[Caller, Depends(_current_account)]
 
 
-def current_organizer(slug: str, who: AccountDep, parts: AppStateDep) -> Caller:
-    """Who calls, if they may edit the challenge: rights come before what is wrong with the fields of the body.
+def current_organizer(slug: str, who: AccountDep, state: AppStateDep) -> Caller:
+    """The caller, if they may edit the challenge; raises NotFound, Forbidden.
 
-    Raises NotFound, Forbidden.
+    As a dependency it runs before the body is validated, so that a lack of rights is reported first.
     """
-    with parts.db.read() as session:
+    with state.db.read() as session:
         require_organizer(session, who, load_visible_challenge(session, who, slug))
     return who
 
 
 async def require_request_organizer(request: Request) -> None:
-    """Refuse, amid its body, a request of somebody who may not edit the challenge in its path.
+    """Refuse a request, while its body is being read, unless its caller may edit the challenge in its path.
 
     Raises Unauthorized, NotFound, Forbidden.
     """
-    parts, credentials = app_state(request), await _bearer_scheme(request)
+    state, credentials = app_state(request), await _bearer_scheme(request)
 
     def check() -> None:
-        current_organizer(request.path_params["slug"], require_account(_authenticate(parts, credentials)), parts)
+        current_organizer(request.path_params["slug"], require_account(_authenticate(state, credentials)), state)
 
     await run_in_threadpool(check)
 
@@ -243,13 +246,13 @@ async def require_request_organizer(request: Request) -> None:
 OrganizerDep = Annotated[Caller, Depends(current_organizer)]
 
 Limit = Annotated[int, Query(ge=1, le=200, description="Rows per page.")]
-Cursor = Annotated[str | None, Query(description="The `next` of the page before.")]
+Cursor = Annotated[str | None, Query(description="The `next` of the previous page.")]
 
 
 def paginate(
     rows: Sequence[Row], key: Callable[[Row], object], *, limit: int, cursor: str | None
 ) -> tuple[Sequence[Row], str | None]:
-    """A page of a list that is read whole: the cursor is the key of the last row shown; raises BadCursor."""
+    """A page of a complete list, and the cursor of the next page: the key of the last row shown. Raises BadCursor."""
     keys = [str(key(row)) for row in rows]
     if cursor is not None and cursor not in keys:
         raise BadCursor

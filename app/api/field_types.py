@@ -1,4 +1,4 @@
-"""Field types that several shapes share."""
+"""Field types and base classes that requests and replies share."""
 
 import re
 import unicodedata
@@ -24,14 +24,13 @@ from app.text.email_addresses import normalize_email
 
 _CONTROL_CHARACTER = re.compile(r"[\x00-\x08\x0b-\x1f]")
 
-# Zero-width and direction-changing signs, with which one name can look like another.
+# Zero-width and direction-changing characters, with which one name can look like another.
 INVISIBLE_CHARACTERS = frozenset(
-    "\u00ad\u200b\u200e\u200f\u2060\ufeff\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+    "\xad\u200b\u200e\u200f\u2060\ufeff\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 )
 
-BIDI_CONTROL_CHARACTERS = frozenset(
-    "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
-)  # Bidi_Control
+# The Unicode property Bidi_Control.
+BIDI_CONTROL_CHARACTERS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 MAX_LABEL_CHARACTERS = 1000
 MAX_COUNT = 2**53
@@ -41,7 +40,7 @@ Item = TypeVar("Item")
 
 
 def _integer_to_text(value: Any) -> Any:
-    """An integer label is taken as its decimal text, as in files."""
+    """Accept an integer label as its decimal text, as in files."""
     return str(value) if type(value) is int else value
 
 
@@ -52,18 +51,16 @@ def _require_no_control_characters(text: str) -> str:
 
 
 def _require_one_line(text: str) -> str:
-    """A text that is shown in a line of its own, such as a cell of a board: no sign in it may move what stands around it."""
-    for at, sign in enumerate(text, 1):
-        if unicodedata.category(sign) in {"Cc", "Zl", "Zp"} or sign in BIDI_CONTROL_CHARACTERS:
-            name = unicodedata.name(sign, "a control character")
-            raise ValueError(
-                f"must be one line without control characters; U+{ord(sign):04X} ({name}) is at character {at}"
-            )
+    """Require text for one line, such as a cell of a board, without characters that reorder the text around it."""
+    for position, char in enumerate(text, 1):
+        if unicodedata.category(char) in {"Cc", "Zl", "Zp"} or char in BIDI_CONTROL_CHARACTERS:
+            fault = f"U+{ord(char):04X} ({unicodedata.name(char, 'a control character')}) is at character {position}"
+            raise ValueError(f"must be one line without control characters; {fault}")
     return text
 
 
 def require_plain_json(value: Any) -> Any:
-    """A JSON value without control characters in any of its strings."""
+    """The JSON value, if none of its strings contains control characters."""
     if isinstance(value, str):
         return _require_no_control_characters(value)
     if isinstance(value, dict):
@@ -72,15 +69,15 @@ def require_plain_json(value: Any) -> Any:
 
 
 def _require_visible(text: str) -> str:
-    if not any(letter.isprintable() for letter in name_key(text)):
+    if not any(char.isprintable() for char in name_key(text)):
         raise ValueError("must not be blank")
-    if any(letter in INVISIBLE_CHARACTERS for letter in text):
+    if any(char in INVISIBLE_CHARACTERS for char in text):
         raise ValueError("must not contain invisible or direction-changing characters")
     return text
 
 
 def limit_invalid_values(valid: Callable[[Any], bool]) -> BeforeValidator:
-    """A check before others: a list or object with many invalid values is one fault, not thousands."""
+    """A validator that runs first: it reports a list or object with many invalid values as one fault, not thousands."""
 
     def check(value: Any) -> Any:
         if isinstance(value, dict):
@@ -88,15 +85,14 @@ def limit_invalid_values(valid: Callable[[Any], bool]) -> BeforeValidator:
         else:
             wrong = sum(not valid(item) for item in value) if isinstance(value, list) else 0
         if wrong > 20:
-            msg = f"{wrong} of its values are not valid"
-            raise ValueError(msg)
+            raise ValueError(f"{wrong} of its values are not valid")
         return value
 
     return BeforeValidator(check)
 
 
 def is_label(value: Any) -> bool:
-    """Whether a value can be a label: a text, or an integer that stands for its decimal text."""
+    """Whether a value can be a label: text, or an integer that stands for its decimal text."""
     return type(value) is int or (
         type(value) is str and 0 < len(value) <= MAX_LABEL_CHARACTERS and _CONTROL_CHARACTER.search(value) is None
     )
@@ -114,16 +110,16 @@ def is_weight(value: Any) -> bool:
 
 def _require_text(value: Any) -> Any:
     if not isinstance(value, (str, datetime)):
-        raise ValueError("must be a text such as 2027-01-31T12:00:00Z")  # noqa: TRY004 - pydantic reads ValueError
+        raise ValueError("must be a text such as 2027-01-31T12:00:00Z")  # noqa: TRY004 - pydantic expects ValueError
     return value
 
 
 def _to_utc(moment: datetime) -> datetime:
-    """Moments at the ends of the calendar have no UTC form."""
+    """The time in UTC. Times at the very ends of the calendar have no UTC form."""
     try:
         return moment.astimezone(UTC)
-    except OverflowError as far:
-        raise ValueError("lies outside the years 1 to 9999") from far
+    except OverflowError as error:
+        raise ValueError("lies outside the years 1 to 9999") from error
 
 
 def _normalize_nfc(text: str) -> str:
@@ -137,7 +133,7 @@ Name = Annotated[
 ]
 TeamName = Annotated[Name, Field(max_length=100)]
 Slug = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,62}$", examples=["digits"])]
-# Labels are compared in one normal form, so they are stored in it.
+# Labels are compared in Unicode NFC, so they are stored in it.
 Label = Annotated[
     str,
     BeforeValidator(_integer_to_text),
@@ -145,11 +141,11 @@ Label = Annotated[
     AfterValidator(_require_no_control_characters),
     AfterValidator(_normalize_nfc),
 ]
-# One to log in with or to look for, as it may be stored.
+# An address to log in with or to look up, in any form that may be stored.
 Email = Annotated[
     str, Field(pattern=r"^[^@\s\x00-\x1f]+@[^@\s\x00-\x1f]+$", max_length=320, examples=["ada@example.org"])
 ]
-# Of a new account.
+# The address of a new account, normalized.
 NewEmail = Annotated[Email, AfterValidator(normalize_email)]
 Moment = Annotated[
     AwareDatetime,
@@ -160,38 +156,39 @@ Moment = Annotated[
 
 
 class Body(BaseModel):
-    """A request body: unknown fields are refused, for they are usually misspelt."""
+    """The base of request bodies. Unknown fields are refused: they are usually misspelled."""
 
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=False)
 
     @model_validator(mode="before")
     @classmethod
     def _limit_unknown_fields(cls, value: Any) -> Any:
-        """Refuse a flood of unknown fields as one fault."""
+        """Report a flood of unknown fields as one fault."""
         if isinstance(value, dict) and len(value) > len(cls.model_fields) + 20:
-            msg = f"has {len(value)} fields; there are {len(cls.model_fields)}: {', '.join(cls.model_fields)}"
-            raise ValueError(msg)
+            raise ValueError(
+                f"has {len(value)} fields; there are {len(cls.model_fields)}: {', '.join(cls.model_fields)}"
+            )
         return value
 
 
 def request_example(**fields: Any) -> ConfigDict:
-    """The configuration of a body that shows one example."""
+    """The configuration of a request body with one example."""
     return ConfigDict(json_schema_extra={"examples": [fields]})
 
 
 def reply_example(reply: JSON) -> ConfigDict:
-    """The configuration of a reply that shows one example."""
+    """The configuration of a reply with one example."""
     return ConfigDict(from_attributes=True, json_schema_extra={"examples": [mark_nulls(reply)]})
 
 
 class Shape(BaseModel):
-    """A reply."""
+    """The base of replies."""
 
     model_config = ConfigDict(from_attributes=True)
 
 
 class Page(BaseModel, Generic[Item]):
-    """Some rows and how to get the next ones."""
+    """A page of a list, with the cursor of the next page."""
 
     items: list[Item]
-    next: str | None = Field(description="Pass it as ?cursor=; null at the end.")
+    next: str | None = Field(description="Pass it as `cursor` to get the next page. Null on the last page.")

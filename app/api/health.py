@@ -1,4 +1,4 @@
-"""Health: is the process alive, and can it serve."""
+"""Health checks: whether the process is alive, and whether it can serve."""
 
 import asyncio
 from typing import Literal
@@ -18,7 +18,7 @@ router = api_router("health", base="")
 
 
 class Health(BaseModel):
-    """The process answers."""
+    """The process is alive."""
 
     model_config = reply_example(examples.HEALTH)
 
@@ -26,7 +26,7 @@ class Health(BaseModel):
 
 
 class Readiness(BaseModel):
-    """Whether each part works; what is wrong is said in place of 'ok'."""
+    """The state of each part: `ok`, or what is wrong with it."""
 
     model_config = reply_example(examples.READY)
 
@@ -34,24 +34,27 @@ class Readiness(BaseModel):
     checks: dict[str, str]
 
 
-@router.get("/healthz", summary="Is the process alive")
+@router.get("/healthz", summary="Check that the process is alive")
 async def healthz() -> Health:
-    """Answers as long as the process does."""
+    """Returns 200 while the process is able to answer. It checks nothing else."""
     return Health()
 
 
 @router.get(
     "/readyz",
-    summary="Can it serve",
+    summary="Check that the service is ready",
     response_model=Readiness,
     responses={
-        503: {"model": Readiness, "description": "Not ready; `checks` says why."}
+        503: {"model": Readiness, "description": "Not ready; `checks` gives the reason."}
         | json_examples(unready=examples.UNREADY)
     },
 )
 async def readyz(request: Request) -> JSONResponse:
-    """Database, schema, files and free space; never the backlog."""
-    # None of the threads that requests share: when all of those wait, this process is busy, not unready.
+    """Checks the database, its schema, the file store and free disk space.
+
+    A long queue does not make the service unready.
+    """
+    # Not in a thread of the pool that requests share: if all of those are in use, the process is busy, not unready.
     checks = await asyncio.to_thread(app_state(request).readiness.checks)
     ready = all(state == OK for state in checks.values())
     body = Readiness(status="ready" if ready else "unready", checks=checks)

@@ -1,4 +1,4 @@
-"""JSON request bodies read strictly: bounded, no duplicate keys, no NaN, no lone surrogates."""
+"""Strict JSON request bodies: limited in size and nesting, without duplicate keys, NaN or lone surrogates."""
 
 import json
 import math
@@ -20,35 +20,38 @@ from app.api.problems import AssayHTTPException
 from app.api.uploads import stream_with_timeout
 from app.errors import AssayError, BadRequest, TooLarge, TooManyRequests, TooSlow, UnsupportedMedia
 
-LARGE_BODY_BYTES = 1 << 14  # bytes of a body
+LARGE_BODY_BYTES = 1 << 14  # Larger bodies are parsed in a thread.
 MAX_NESTING = 32  # levels of lists and objects
 
 
 class JsonBodyRequest(Request):
-    """A request whose JSON means exactly what it says."""
+    """A request whose body is read as strict JSON, within limits of size, memory, speed and rate."""
 
     async def body(self) -> bytes:
-        """The whole body, at most ASSAY_MAX_JSON_BODY bytes; raises TooLarge, TooSlow, TooMany."""
+        """The complete body, at most `max_body_bytes`; raises AssayHTTPException with the error."""
         if not hasattr(self, "_body"):
             try:
-                with self._app_state.json_body_memory.admit_body(client_address_block(self)) as holds:
-                    self._body = await self._read_body(holds)
-            except (TooSlow, TooManyRequests) as refused:
-                raise AssayHTTPException(refused) from refused
+                with self._app_state.json_body_memory.admit_body(client_address_block(self)) as resize:
+                    self._body = await self._read_body(resize)
+            except (TooSlow, TooManyRequests) as error:
+                raise AssayHTTPException(error) from error
         return self._body
 
-    async def _read_body(self, holds: Callable[[int], bool]) -> bytes:
+    async def _read_body(self, resize: Callable[[int], bool]) -> bytes:
         settings = self._app_state.settings
-        limit = common = await self.max_body_bytes(0)
+        limit = initial_limit = await self.max_body_bytes(0)
         body = bytearray()
         async for chunk in stream_with_timeout(self, settings.upload_idle, settings.upload_rate):
-            self._count(_rate_limit_cost(min(len(body) + len(chunk), common)) - _rate_limit_cost(len(body)))
+            # Beyond the initial limit the sender is a known organizer, whose bytes are no longer rate limited.
+            cost = _rate_limit_cost(min(len(body) + len(chunk), initial_limit)) - _rate_limit_cost(len(body))
+            for _ in range(cost):
+                self._app_state.request_limits.count_body(client_address_block(self))
             body += chunk
             if len(body) > limit:
                 limit = await self.max_body_bytes(len(body))
             if len(body) > limit:
-                raise AssayHTTPException(TooLarge(f"A JSON body here has at most {limit} bytes.", remedy="Send less."))
-            if not holds(len(body)):
+                raise AssayHTTPException(TooLarge(f"The body exceeds {limit} bytes.", remedy="Send a smaller body."))
+            if not resize(len(body)):
                 raise body_memory_error()
         return bytes(body)
 
@@ -56,20 +59,15 @@ class JsonBodyRequest(Request):
     def _app_state(self) -> AppState:
         return app_state(self)
 
-    def _count(self, parts: int) -> None:
-        """Count so many parts of a body; raises TooMany."""
-        for _ in range(parts):
-            self._app_state.request_limits.count_body(client_address_block(self))
-
-    async def max_body_bytes(self, size: int) -> int:  # noqa: ARG002 - for those that have several
-        """The bytes allowed for a body of which so many have come."""
+    async def max_body_bytes(self, size: int) -> int:  # noqa: ARG002 - subclasses use it
+        """The limit of a body of which `size` bytes have arrived."""
         return self._app_state.settings.max_json_body
 
     async def json(self) -> Any:
-        """The body as JSON; raises json.JSONDecodeError."""
+        """The parsed body; raises json.JSONDecodeError."""
         if not hasattr(self, "_json"):
             body = await self.body()
-            if len(body) > LARGE_BODY_BYTES:  # in a thread, so that nobody else waits for it; and one at a time
+            if len(body) > LARGE_BODY_BYTES:  # in a thread, so that the event loop goes on; one at a time
                 async with self._app_state.json_parsing_lock.hold(client_address_block(self)):
                     self._json = await run_in_threadpool(parse_strict_json, body)
             else:
@@ -78,22 +76,22 @@ class JsonBodyRequest(Request):
 
 
 def _rate_limit_cost(size: int) -> int:
-    """As how many requests a body of so many bytes counts: not at all where it is as small as a login."""
+    """How many requests a body of this size counts as: none if it is as small as that of a login."""
     return 1 + size // COUNTED_PART_BYTES if size > UNCOUNTED_BODY_BYTES else 0
 
 
 class JsonBodyRoute(APIRoute):
-    """A route that reads its JSON body through StrictRequest."""
+    """A route that reads its body through JsonBodyRequest, and refuses unknown query parameters."""
 
     request_class: type[JsonBodyRequest] = JsonBodyRequest
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """The framework's handler, with the request exchanged."""
+        """The handler of the framework, called with a strict request."""
         handler = super().get_route_handler()
-        known = set(_query_parameter_names(self.dependant))
+        parameters = set(_query_parameter_names(self.dependant))
 
         async def strict(request: Request) -> Response:
-            _require_known_parameters(request, known)
+            _require_known_parameters(request, parameters)
             if self.body_field is not None:
                 _require_json_media_type(request)
             return await handler(self.request_class(request.scope, request.receive))
@@ -104,32 +102,32 @@ class JsonBodyRoute(APIRoute):
 def api_router(
     tag: str, *, prefix: str = "", base: str = "/api/v1", route_class: type[APIRoute] = JsonBodyRoute
 ) -> APIRouter:
-    """A router of one noun of the API; the name of a route is its operation id."""
+    """A router for one resource of the API. The name of a route is its operation id."""
     return APIRouter(
         prefix=base + prefix, tags=[tag], route_class=route_class, generate_unique_id_function=lambda route: route.name
     )
 
 
-class AccessoryRequest(JsonBodyRequest):
-    """A request that may bring a large table: at most ASSAY_MAX_ACCESSORY bytes, more than others from organizers alone."""
+class GoldMetadataRequest(JsonBodyRequest):
+    """A request that may contain a large table: up to ASSAY_MAX_ACCESSORY bytes, if the caller is an organizer."""
 
     async def max_body_bytes(self, size: int) -> int:
-        """The bytes allowed for a body of which so many have come; raises what refuses its sender."""
-        own = self._app_state.settings.max_accessory
-        common = min(own, await super().max_body_bytes(size))
-        if size <= common:
-            return common
+        """The common limit; once `size` exceeds it, the higher limit of organizers, or an error for other callers."""
+        organizer_limit = self._app_state.settings.max_accessory
+        common_limit = min(organizer_limit, await super().max_body_bytes(size))
+        if size <= common_limit:
+            return common_limit
         try:
             await require_request_organizer(self)
-        except AssayError as refused:
-            raise AssayHTTPException(refused) from refused
-        return own
+        except AssayError as error:
+            raise AssayHTTPException(error) from error
+        return organizer_limit
 
 
-class AccessoryRoute(JsonBodyRoute):
-    """A route that reads its JSON body through AccessoryRequest."""
+class GoldMetadataRoute(JsonBodyRoute):
+    """A route that reads its body through GoldMetadataRequest."""
 
-    request_class = AccessoryRequest
+    request_class = GoldMetadataRequest
 
 
 def _query_parameter_names(dependant: Dependant) -> Iterator[str]:
@@ -139,27 +137,26 @@ def _query_parameter_names(dependant: Dependant) -> Iterator[str]:
 
 
 def _require_known_parameters(request: Request, known: set[str]) -> None:
-    """Raise BadRequest for a parameter that would have no effect: it is misspelt, and its sender expects one."""
+    """Raise BadRequest for an unknown parameter, which is probably misspelled and would silently have no effect."""
     unknown = [name for name in request.query_params if name not in known]
     if unknown:
-        listed = f"It knows {', '.join(sorted(known))}." if known else "It knows none."
-        raise BadRequest(
-            f"This address has no query parameter '{unknown[0]}'.", remedy=f"Correct or remove it. {listed}"
-        )
+        listed = f"This path accepts {', '.join(sorted(known))}." if known else "This path accepts none."
+        detail = f"This path has no query parameter '{unknown[0]}'."
+        raise BadRequest(detail, remedy=f"Correct or remove it. {listed}")
 
 
 def _require_json_media_type(request: Request) -> None:
-    """Raise UnsupportedMedia unless the body is said to be JSON."""
+    """Raise UnsupportedMedia unless the media type of the body is JSON."""
     media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media != "application/json" and not media.endswith("+json"):
         raise UnsupportedMedia(
-            f"This address takes JSON, not '{media or 'a body without a media type'}'.",
+            f"This path takes JSON, not '{media or 'a body without a media type'}'.",
             remedy="Send the header 'Content-Type: application/json'.",
         )
 
 
 def parse_strict_json(body: bytes) -> Any:
-    """The value of a JSON text; raises json.JSONDecodeError for anything that is not plain JSON in UTF-8."""
+    """The value of a JSON text; raises json.JSONDecodeError for anything but strict JSON in UTF-8."""
     try:
         text = body.decode("utf-8")
         value = json.loads(
@@ -170,7 +167,7 @@ def parse_strict_json(body: bytes) -> Any:
             parse_float=_parse_float,
         )
         _require_max_nesting(value)
-        json.dumps(value, ensure_ascii=False).encode("utf-8")
+        json.dumps(value, ensure_ascii=False).encode("utf-8")  # raises UnicodeEncodeError for lone surrogates
     except json.JSONDecodeError:
         raise
     except UnicodeDecodeError as fault:
@@ -185,29 +182,28 @@ def parse_strict_json(body: bytes) -> Any:
 
 
 def _require_max_nesting(value: Any) -> None:
-    """Raise ValueError for deeper nesting than any body here has."""
+    """Raise ValueError for deeper nesting than any valid body has."""
     level = [value]
     for _ in range(MAX_NESTING):
         level = [
             item
-            for each in level
-            if isinstance(each, (dict, list))
-            for item in (each.values() if isinstance(each, dict) else each)
+            for container in level
+            if isinstance(container, (dict, list))
+            for item in (container.values() if isinstance(container, dict) else container)
         ]
     if level:
         raise ValueError("the nesting is too deep")
 
 
 def _parse_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    value = dict(pairs)
+    if len(value) != len(pairs):
         raise ValueError("an object names a key twice")
-    return found
+    return value
 
 
 def _reject_constant(name: str) -> None:
-    msg = f"{name} is not JSON"
-    raise ValueError(msg)
+    raise ValueError(f"{name} is not JSON")
 
 
 def _parse_integer(digits: str) -> int:

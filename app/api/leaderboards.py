@@ -1,4 +1,4 @@
-"""Leaderboards as JSON and CSV."""
+"""Leaderboards as JSON and CSV, built from the rows or read from the cache."""
 
 import csv
 import io
@@ -33,16 +33,16 @@ MEDIA_TYPES: dict[BoardFormat, str] = {"json": "application/json", "csv": "text/
 
 
 class RowTeam(Shape):
-    """Whose entry it is; anonymous phases hide the id."""
+    """The team of an entry. Anonymous phases hide its id."""
 
     id: str | None
     name: str
 
 
 class BoardRow(Shape):
-    """A team's counted entry, or a baseline."""
+    """The entry that counts for a team, or a baseline."""
 
-    rank: int | None = Field(description="Equal values share a rank (1, 1, 3); null for baselines and null values.")
+    rank: int | None = Field(description="Equal values share a rank (1, 1, 3). Null for baselines and null values.")
     rank_low: int | None
     rank_high: int | None
     tie_group: int | None
@@ -50,7 +50,7 @@ class BoardRow(Shape):
     submission: str | None
     method: str
     submitted_at: Moment
-    entries: int = Field(description="The team's finished submissions in this phase.")
+    entries: int = Field(description="How many finished submissions the team has in this phase.")
     baseline: bool
     scores: dict[str, dict[str, Any]] = Field(examples=[{"f1_macro": {"value": 0.731059}}])
 
@@ -68,14 +68,14 @@ class Board(Shape):
     gold_version: int
     recipe_version: int
     scorer_version: int
-    as_of: Moment = Field(description="When the newest of what it shows came: a submission, gold or recipe.")
+    as_of: Moment = Field(description="The time of the newest submission, gold or recipe that the board shows.")
     metrics: list[dict[str, Any]]
     rows: list[BoardRow]
 
 
 def board_csv(board: dict[str, Any]) -> str:
-    """One line per row, one column per metric; an empty field is null."""
-    names = [each["key"] for each in board["metrics"]]
+    """The board as CSV: one line per row, one column per metric. An empty field is null."""
+    names = [metric["key"] for metric in board["metrics"]]
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(["rank", "team", "method", "submission", "submitted_at", "entries", "baseline", *names])
@@ -91,37 +91,36 @@ _EXAMPLE_BOARD = Board.model_validate(examples.BOARD).model_dump()
 
 
 def encode_board(board: dict[str, Any], form: BoardFormat) -> bytes:
-    """The board as it is sent."""
+    """The board in the requested format."""
     if form == "csv":
         return board_csv(board).encode()
     return Board.model_validate(board).model_dump_json().encode()
 
 
-def _read_board(db: Database, asked: BoardKey) -> CacheableBoard:
+def _read_board(db: Database, key: BoardKey) -> CacheableBoard:
     with db.read() as session:
-        return build_cacheable_board(
-            session, asked.view, asked.slug, asked.phase, split=asked.split, metric=asked.metric
-        )
+        return build_cacheable_board(session, key.view, key.slug, key.phase, split=key.split, metric=key.metric)
 
 
-def build_board(db: Database, asked: BoardKey) -> CachedReply:
-    """The board that is asked for, made anew; raises what is not kept: NotFound, BadRequest, DatabaseAway."""
+def build_board(db: Database, key: BoardKey) -> CachedReply:
+    """Build a board from the rows. Raises the errors that are not cached: NotFound, BadRequest, DatabaseUnavailable."""
     began = time.monotonic()
-    found = _read_board(db, asked)
-    if found.may_be_incomplete:
+    result = _read_board(db, key)
+    if result.may_be_incomplete:
         with db.write(promised=False) as session:
-            wait_for_admitted_submissions(session, asked.slug)
-        found = _read_board(db, asked)
-    if found.board is None:
-        canonical, body = asked.metric is None, b""
+            wait_for_admitted_submissions(session, key.slug)
+        result = _read_board(db, key)
+    # Only boards by the primary metric are cached, so that arbitrary metric strings cannot fill the cache.
+    if result.board is None:
+        is_cacheable, body = key.metric is None, b""
     else:
-        canonical, body = asked.metric in {None, found.board["primary"]}, encode_board(found.board, asked.form)
+        is_cacheable, body = key.metric in {None, result.board["primary"]}, encode_board(result.board, key.form)
     return CachedReply.build(
         body,
-        MEDIA_TYPES[asked.form],
-        refusal=found.refusal,
-        marks=found.marks,
-        until=began + found.seconds if canonical else began,
+        MEDIA_TYPES[key.form],
+        refusal=result.refusal,
+        marks=result.marks,
+        expires_at=began + result.seconds if is_cacheable else began,
     )
 
 
@@ -140,16 +139,23 @@ def get_leaderboard(
     slug: str,
     phase: str,
     who: CallerDep,
-    parts: AppStateDep,
-    metric: Annotated[str | None, Query(description="Rank by this metric of the recipe instead.")] = None,
-    split: Annotated[Literal["all", "public", "private"] | None, Query(description="For organizers.")] = None,
+    state: AppStateDep,
+    metric: Annotated[
+        str | None, Query(description="Rank by this metric of the recipe instead of the primary one.")
+    ] = None,
+    split: Annotated[
+        Literal["all", "public", "private"] | None, Query(description="The split to show. Requires an organizer.")
+    ] = None,
     board_format: Annotated[
-        BoardFormat, Query(alias="format", description="csv: one line per row, one column per metric.")
+        BoardFormat, Query(alias="format", description="`csv` has one line per row and one column per metric.")
     ] = "json",
 ) -> Response:
-    """Ranked on full precision; numbers are shown with the recipe's digits. Sent gzipped to who accepts that."""
-    with parts.db.read() as session:
+    """Returns the ranking of a phase. Ranks use full precision; values are shown with the digits that the recipe sets.
+
+    The reply is compressed with gzip if the client accepts that.
+    """
+    with state.db.read() as session:
         view = board_audience(session, who, slug, phase).view
-    asked = BoardKey(slug, phase, view, split, metric, board_format)
-    entry = parts.board_cache.get_or_build(asked, partial(build_board, parts.db, asked))
+    key = BoardKey(slug, phase, view, split, metric, board_format)
+    entry = state.board_cache.get_or_build(key, partial(build_board, state.db, key))
     return entry.response(",".join(request.headers.getlist("accept-encoding")))

@@ -1,4 +1,4 @@
-"""What a reader asks for beside the address: an encoding that it knows, bytes other than those that it has."""
+"""Content negotiation: the encodings that a client accepts, and the versions that it already has."""
 
 from functools import lru_cache
 
@@ -7,7 +7,7 @@ from functools import lru_cache
 def prefers_gzip(header: str) -> bool:
     """Whether an Accept-Encoding header ranks gzip no lower than plain bytes (RFC 9110, section 12.5.3).
 
-    Plain bytes are what is sent to who accepts nothing.
+    A client that accepts nothing gets plain bytes.
     """
     weights: dict[str, float] = {}
     for part in header.lower().split(","):
@@ -20,7 +20,7 @@ def prefers_gzip(header: str) -> bool:
 
 
 def _quality_value(parameters: list[str]) -> float:
-    """From 0 to 1; what is not written as a weight asks for nothing."""
+    """The weight from 0 to 1; 0 for a malformed weight, 1 without one."""
     for parameter in parameters:
         name, _, value = parameter.partition("=")
         if name.strip() != "q":
@@ -33,8 +33,8 @@ def _quality_value(parameters: list[str]) -> float:
 
 
 def matches_etag(if_none_match: str | None, tag: str) -> bool:
-    """Whether an If-None-Match header names this tag; weak marks do not matter for a read."""
+    """Whether an If-None-Match header names this tag, by the weak comparison that RFC 9110 prescribes for it."""
     if if_none_match is None:
         return False
-    named = [part.strip().removeprefix("W/") for part in if_none_match.split(",")]
-    return "*" in named or tag in named
+    tags = [part.strip().removeprefix("W/") for part in if_none_match.split(",")]
+    return "*" in tags or tag in tags

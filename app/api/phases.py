@@ -1,4 +1,4 @@
-"""Phases: windows of a challenge with their own gold, quota and board; and the template to fill in."""
+"""Phases: time windows of a challenge with their own gold, quota and leaderboard; and the template for submissions."""
 
 from pathlib import Path
 from typing import Annotated, Literal, get_args
@@ -28,7 +28,7 @@ router = api_router("phases")
 Report = Literal["scores", "per_class", "confusion", "curves"]
 BoardRule = Literal["public", "hidden", "after_close"]
 BOARD_RULE_DESCRIPTION = (
-    "after_close: shown once the phase has closed and everything that came before the close has been scored."
+    "`after_close`: shown once the phase has closed and all submissions from before have been scored."
 )
 QuotaLimit = Annotated[int, Field(ge=1, le=10**9, strict=True)]
 
@@ -40,22 +40,19 @@ def _require_distinct(reports: list[Report]) -> list[Report]:
 
 
 Reports = Annotated[list[Report], AfterValidator(_require_distinct)]
-
-
-def _default_reports() -> list[Report]:
-    return ["scores"]
+_DEFAULT_REPORTS: list[Report] = ["scores"]
 
 
 class Quota(Body):
-    """How much a team may submit; what is absent has no limit."""
+    """How much a team may submit. A limit that is absent or null does not apply."""
 
-    per_day: QuotaLimit | None = Field(None, description="Per day of the challenge's time zone.")
+    per_day: QuotaLimit | None = Field(None, description="Submissions per day, in the time zone of the challenge.")
     total: QuotaLimit | None = None
-    concurrent: QuotaLimit | None = Field(None, description="Queued or running at once.")
+    concurrent: QuotaLimit | None = Field(None, description="Submissions that are queued or running at the same time.")
     invalid_per_day: QuotaLimit | None = Field(
         None,
-        description="Files per day that were rejected, whose scoring met a limit, or that the team cancelled, not charged "
-        "otherwise; files still being checked count too.",
+        description="Files per day that were rejected, exceeded a scoring limit or were cancelled by the team; they "
+        "do not count otherwise. Files that are still being checked count as well.",
     )
 
 
@@ -71,24 +68,24 @@ class NewPhase(Body):
     )
 
     name: Name = Field(examples=["main"])
-    opens_at: Moment | None = Field(None, description="Default: now.")
-    closes_at: Moment | None = Field(None, description="The first moment that is too late; default: never.")
+    opens_at: Moment | None = Field(None, description="When submissions are admitted. Default: now.")
+    closes_at: Moment | None = Field(None, description="The first moment that is too late. Default: never.")
     quota: Quota = Field(default_factory=Quota)
     leaderboard: BoardRule = Field("public", description=BOARD_RULE_DESCRIPTION)
-    reports: Reports = Field(default_factory=_default_reports)
-    anonymous: bool = Field(False, description="Hide team names from everybody but organizers.")
+    reports: Reports = Field(default_factory=_DEFAULT_REPORTS.copy)
+    anonymous: bool = Field(False, description="Whether to hide team names from everybody but organizers.")
 
 
 class PhaseEdit(Body):
-    """What may change of a phase."""
+    """The fields of a phase that may change."""
 
     model_config = request_example(closes_at="2027-03-15T00:00:00Z", leaderboard="public")
 
-    opens_at: Moment | None = Field(None, description="null: now.")
+    opens_at: Moment | None = Field(None, description="When submissions are admitted; null means now.")
     closes_at: Moment | None = None
     quota: Quota = Field(default_factory=Quota)
     leaderboard: BoardRule = Field("public", description=BOARD_RULE_DESCRIPTION)
-    reports: Reports = Field(default_factory=_default_reports)
+    reports: Reports = Field(default_factory=_DEFAULT_REPORTS.copy)
     anonymous: bool = False
 
 
@@ -107,7 +104,7 @@ class PhaseShape(Shape):
     reports: list[Report]
     anonymous: bool
     classes: list[str] | None = Field(
-        description="The label vocabulary, once it is fixed; labels that gold named from the opening on."
+        description="The label vocabulary, once it is fixed; if it comes from gold, shown from the opening on."
     )
 
 
@@ -121,7 +118,7 @@ def phase_shape(session: ReadSession, who: Caller, phase: Phase) -> PhaseShape:
         open=is_open_now(session, phase),
         quota=Quota.model_validate(phase.quota),
         leaderboard=phase.leaderboard,
-        reports=[name for name in phase.reports if name in get_args(Report)],  # older releases took more kinds
+        reports=[name for name in phase.reports if name in get_args(Report)],  # Older releases had more kinds.
         anonymous=phase.anonymous,
         classes=visible_phase_classes(session, who, phase),
     )
@@ -134,12 +131,12 @@ def phase_shape(session: ReadSession, who: Caller, phase: Phase) -> PhaseShape:
     openapi_extra=TOKEN_OPTIONAL,
 )
 def get_phases(
-    slug: str, who: CallerDep, parts: AppStateDep, limit: Limit = 50, cursor: Cursor = None
+    slug: str, who: CallerDep, state: AppStateDep, limit: Limit = 50, cursor: Cursor = None
 ) -> Page[PhaseShape]:
-    """In their order."""
-    with parts.db.read() as session:
-        found = list_phases(session, who, slug)
-        rows, following = paginate(found, lambda row: row.slug, limit=limit, cursor=cursor)
+    """Returns the phases of a challenge in their order."""
+    with state.db.read() as session:
+        all_phases = list_phases(session, who, slug)
+        rows, following = paginate(all_phases, lambda row: row.slug, limit=limit, cursor=cursor)
         return Page(items=[phase_shape(session, who, phase) for phase in rows], next=following)
 
 
@@ -149,9 +146,9 @@ def get_phases(
     summary="Add a phase",
     responses=error_responses(errors.Forbidden, errors.NotFound, errors.PhaseNameTaken, errors.InvalidRequest),
 )
-def post_phase(slug: str, body: NewPhase, who: OrganizerDep, parts: AppStateDep) -> PhaseShape:
-    """The slug of its name becomes its address."""
-    with parts.db.write() as session:
+def post_phase(slug: str, body: NewPhase, who: OrganizerDep, state: AppStateDep) -> PhaseShape:
+    """Adds a phase. Its slug is derived from its name."""
+    with state.db.write() as session:
         return phase_shape(session, who, create_phase(session, who, slug, body.model_dump(exclude_unset=True)))
 
 
@@ -161,9 +158,9 @@ def post_phase(slug: str, body: NewPhase, who: OrganizerDep, parts: AppStateDep)
     responses=error_responses(errors.NotFound),
     openapi_extra=TOKEN_OPTIONAL,
 )
-def get_phase(slug: str, phase: str, who: CallerDep, parts: AppStateDep) -> PhaseShape:
-    """Window, quota and visibility."""
-    with parts.db.read() as session:
+def get_phase(slug: str, phase: str, who: CallerDep, state: AppStateDep) -> PhaseShape:
+    """Returns the time window, the quota and the visibility of a phase."""
+    with state.db.read() as session:
         return phase_shape(session, who, load_visible_phase(session, who, slug, phase))
 
 
@@ -172,9 +169,9 @@ def get_phase(slug: str, phase: str, who: CallerDep, parts: AppStateDep) -> Phas
     summary="Edit a phase",
     responses=error_responses(errors.Forbidden, errors.NotFound, errors.InvalidRequest),
 )
-def patch_phase(slug: str, phase: str, body: PhaseEdit, who: OrganizerDep, parts: AppStateDep) -> PhaseShape:
-    """Only the fields sent change; the name, and so the address, stays."""
-    with parts.db.write() as session:
+def patch_phase(slug: str, phase: str, body: PhaseEdit, who: OrganizerDep, state: AppStateDep) -> PhaseShape:
+    """Changes the fields that are sent. The name and the slug cannot be changed."""
+    with state.db.write() as session:
         return phase_shape(session, who, edit_phase(session, who, slug, phase, body.model_dump(exclude_unset=True)))
 
 
@@ -189,15 +186,15 @@ TemplateFormat = Annotated[
 ]
 TemplateValues = Annotated[
     Literal["labels", "scores"] | None,
-    Query(description="What is to be filled in; without it scores where a metric of the recipe needs them."),
+    Query(description="What the template is for. Default: scores if a metric of the recipe needs them, else labels."),
 ]
 
 
 @router.get(
     "/challenges/{slug}/phases/{phase}/template",
-    summary="Get the file to fill in",
+    summary="Download a submission template",
     response_class=Response,
-    responses=success_response("Ids sorted by code point, no labels.", examples.TEMPLATE_FILE)
+    responses=success_response("The ids, sorted by code point, without labels.", examples.TEMPLATE_FILE)
     | error_responses(errors.NotFound, errors.NoOpenPhase, errors.NoGold, TooManyWaiting),
     openapi_extra=TOKEN_OPTIONAL,
 )
@@ -206,45 +203,40 @@ async def get_template(
     phase: str,
     request: Request,
     who: CallerDep,
-    parts: AppStateDep,
+    state: AppStateDep,
     format_name: TemplateFormat = "json",
     values: TemplateValues = None,
 ) -> Response:
-    """Every id that a submission must have, in the format asked for; for organizers alone until the phase opens."""
+    """Returns a file to fill in, with every id that a submission must contain.
+
+    Until the phase opens, it is for organizers only.
+    """
     if format_name not in TEMPLATES:
         raise errors.BadRequest(f"format must be one of {', '.join(TEMPLATES)}, not '{format_name}'.")
 
     def find() -> tuple[GoldReference, bool, bool]:
-        with parts.db.read() as session:
+        with state.db.read() as session:
             return template_source(session, who, slug, phase)
 
-    gold, needed, organizer = await run_in_threadpool(find)
+    gold, needs_scores, organizer = await run_in_threadpool(find)
     if values == "labels" and format_name == "npz":
-        raise errors.BadRequest(
-            "A template in the format 'npz' has a place for scores.", remedy="Ask for another format."
-        )
-    scores = needed if values is None else values == "scores"
+        raise errors.BadRequest("A template in the format 'npz' is for scores only.", remedy="Choose another format.")
+    scores = needs_scores if values is None else values == "scores"
     kind = f"{format_name}-scores" if scores else format_name
-    made = TEMPLATES[format_name]
+    template = TEMPLATES[format_name]
 
-    def make(target: Path) -> None:
-        parts.files.check()
+    def write(target: Path) -> None:
+        state.files.check()
         make_template(
-            parts.db,
-            parts.files,
-            parts.readers.children,
-            gold,
-            format_name=format_name,
-            scores=scores,
-            target=target,
+            state.db, state.files, state.readers.processes, gold, format_name=format_name, scores=scores, target=target
         )
 
     name = f"{gold.id}.{kind}"
-    path = await parts.generated_files.get_or_generate(name, caller_key(request, who), make, organizer=organizer)
+    path = await state.generated_files.get_or_generate(name, caller_key(request, who), write, organizer=organizer)
     return WholeFileResponse(
         path,
-        media_type=made.media_type,
-        filename=f"{slug}-{phase}{made.ending}",
+        media_type=template.media_type,
+        filename=f"{slug}-{phase}{template.ending}",
         tag=f"{gold.id}-{kind}",
-        sending=parts.generated_files.pin(name),
+        sending=state.generated_files.pin(name),
     )

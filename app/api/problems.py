@@ -1,4 +1,4 @@
-"""Errors as RFC 9457 problem documents: one handler for ours, the framework's and the unforeseen."""
+"""Errors as RFC 9457 problem documents: those of the service, those of the framework, and unexpected ones."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -27,10 +27,10 @@ from app.scoring_processes import (
 
 log = structlog.get_logger()
 
-MAX_FAULTS = 100  # an answer lists no more; who sends more made them on purpose
-MAX_PATH_CHARACTERS = 200  # characters of an unknown address that an answer repeats
+MAX_FAULTS = 100  # listed in one reply; a request with more is not an honest mistake
+MAX_PATH_CHARACTERS = 200  # of an unknown path that a reply repeats
 MEDIA_TYPE = "application/problem+json"
-PROBLEM_CODE_KEY = "assay.problem"  # in the scope of a request: the code of the problem that answered it
+PROBLEM_CODE_KEY = "assay.problem"  # the key in the ASGI scope of the error code that answered a request
 WWW_AUTHENTICATE_HEADER = {"WWW-Authenticate": 'Bearer realm="assay"'}
 
 
@@ -42,21 +42,21 @@ class Fault(BaseModel):
 
 
 class Problem(BaseModel):
-    """What went wrong, where, and how to mend it."""
+    """What went wrong, where, and how to fix it."""
 
     model_config = ConfigDict(extra="allow")
 
     type: str = Field(examples=["urn:assay:problem:not_found"])
     title: str = Field(examples=["Not found"])
     status: int = Field(examples=[404])
-    code: str = Field(description="Stable, for programs.", examples=["not_found"])
-    detail: str = Field(description="For people.", examples=["There is nothing here that you may see."])
-    remedy: str = Field(description="How to mend it.", examples=["Check the address."])
-    errors: list[Fault] | None = Field(None, description="Each fault of the request, where there are several.")
+    code: str = Field(description="A stable code, for programs.", examples=["not_found"])
+    detail: str = Field(description="What happened, for people.", examples=["There is nothing here that you may see."])
+    remedy: str = Field(description="How to fix it.", examples=["Check the address."])
+    errors: list[Fault] | None = Field(None, description="Every fault of the request, if they can be listed.")
 
 
 class AssayHTTPException(HTTPException):
-    """One of our errors, in the only wrapping that the framework lets through while it reads a body."""
+    """Wraps an AssayError: while reading a body, the framework lets only HTTP exceptions through."""
 
     def __init__(self, error: AssayError) -> None:
         super().__init__(error.status, error.detail)
@@ -64,13 +64,13 @@ class AssayHTTPException(HTTPException):
 
 
 class ProblemResponse(JSONResponse):
-    """A problem document on its way out; it leaves its code in the scope, for the log line and the figures."""
+    """A problem document. It stores its code in the ASGI scope, for the log line and the metrics."""
 
     media_type = MEDIA_TYPE
     code = ""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send it."""
+        """Send the document."""
         scope[PROBLEM_CODE_KEY] = self.code
         await super().__call__(scope, receive, send)
 
@@ -80,36 +80,39 @@ def problem_response(error: AssayError) -> ProblemResponse:
     headers = dict(error.headers)
     if error.status == 401:
         headers = WWW_AUTHENTICATE_HEADER | headers
-    body = {
-        "type": f"urn:assay:problem:{error.code}",
-        "title": error.code.replace("_", " ").capitalize(),
-        "status": error.status,
-        "code": error.code,
-        "detail": error.detail,
-        "remedy": error.advice,
-        **{name: value for name, value in error.extra.items() if value is not None},
-    }
+    extra = {name: value for name, value in error.extra.items() if value is not None}
+    body = _problem_document(error, error.detail, error.advice) | extra
     response = ProblemResponse(body, status_code=error.status, headers=headers)
     response.code = error.code
     return response
 
 
+def _problem_document(error: AssayError | type[AssayError], detail: str, remedy: str) -> dict[str, Any]:
+    return {
+        "type": f"urn:assay:problem:{error.code}",
+        "title": error.code.replace("_", " ").capitalize(),
+        "status": error.status,
+        "code": error.code,
+        "detail": detail,
+        "remedy": remedy,
+    }
+
+
 def error_responses(*kinds: type[AssayError]) -> dict[int | str, dict[str, Any]]:
-    """The `responses` of a route that may answer with these errors, each with an example of its own."""
+    """The `responses` of a route that may answer with these errors, each with its own example."""
     responses: dict[int | str, dict[str, Any]] = {}
     for kind in (*kinds, *COMMON_ERRORS):
-        content = responses.setdefault(
-            kind.status,
-            {"description": "", "content": {MEDIA_TYPE: {"schema": PROBLEM_SCHEMA, "examples": {}}}},
-        )
+        empty = {"description": "", "content": {MEDIA_TYPE: {"schema": PROBLEM_SCHEMA, "examples": {}}}}
+        response = responses.setdefault(kind.status, empty)
         summary = " ".join((kind.__doc__ or "").split())
-        content["description"] = " ".join(filter(None, [content["description"], f"`{kind.code}`: {summary}"]))
-        content["content"][MEDIA_TYPE]["examples"][kind.code] = {"summary": summary, "value": _problem_example(kind)}
+        example = {"summary": summary, "value": _problem_document(kind, summary, kind.remedy)}
+        response["description"] = f"{response['description']} `{kind.code}`: {summary}".lstrip()
+        response["content"][MEDIA_TYPE]["examples"][kind.code] = example
     return responses
 
 
 def success_response(description: str, examples: Mapping[str, JSON]) -> dict[int | str, JSON]:
-    """The `responses` entry of an answer in other media types than JSON: named examples of each."""
+    """The `responses` of a reply with these examples for each media type, by name."""
     content = {
         media: {"schema": {} if media == "application/json" else {"type": "string"}, "examples": shown}
         for media, shown in examples.items()
@@ -118,11 +121,11 @@ def success_response(description: str, examples: Mapping[str, JSON]) -> dict[int
 
 
 def json_examples(**values: JSON) -> JSON:
-    """The part of a `responses` entry for JSON whose examples are others than that of its model."""
+    """The part of a `responses` entry for JSON with examples other than those of its model."""
     return {"content": {"application/json": {"examples": named_examples(**values)}}}
 
 
-# For the document of a route that visitors may use too: a token is one way to ask, none is the other.
+# In the document of a route that visitors may use: a token is optional.
 TOKEN_OPTIONAL: dict[str, Any] = {"security": [{}]}
 
 PROBLEM_SCHEMA = {"$ref": "#/components/schemas/Problem"}
@@ -134,21 +137,10 @@ COMMON_ERRORS: Sequence[type[AssayError]] = (
 )
 
 
-def _problem_example(kind: type[AssayError]) -> dict[str, Any]:
-    return {
-        "type": f"urn:assay:problem:{kind.code}",
-        "title": kind.code.replace("_", " ").capitalize(),
-        "status": kind.status,
-        "code": kind.code,
-        "detail": " ".join((kind.__doc__ or "").split()),
-        "remedy": kind.remedy,
-    }
-
-
 def install_error_handlers(app: FastAPI) -> None:
     """Answer every error of the app with a problem document."""
     app.add_exception_handler(AssayError, _handle_assay_error)
-    app.add_exception_handler(ScoringProcessError, _handle_child_error)
+    app.add_exception_handler(ScoringProcessError, _handle_scoring_process_error)
     app.add_exception_handler(RequestValidationError, _handle_validation_error)
     app.add_exception_handler(HTTPException, _handle_http_exception)
     app.add_exception_handler(FileNotFoundError, _handle_missing_file)
@@ -159,85 +151,81 @@ async def _handle_assay_error(_request: Request, error: Exception) -> Response:
     return problem_response(error)
 
 
-async def _handle_child_error(_request: Request, error: Exception) -> Response:
-    """A file that the reader could not finish while the caller waits: at upload of gold, dry run or template.
+async def _handle_scoring_process_error(_request: Request, error: Exception) -> Response:
+    return problem_response(_reader_error(error))
 
-    CPU time and memory are the file's own; a limit by the clock, or a standstill, is the load of this machine.
+
+def _reader_error(error: Exception) -> AssayError:
+    """The reply if a process could not finish reading while a client waits for gold, a dry run, template or report.
+
+    Exceeding CPU time or memory is the fault of the file. A timeout or a standstill is due to the load of the machine.
     """
     if isinstance(error, CpuLimitExceeded | GoldCpuLimitExceeded | MemoryLimitExceeded):
-        return problem_response(
-            errors.TooLarge(
-                f"Reading this file exceeded the limit: {str(error) or error.__doc__}", remedy="Send a smaller file."
-            )
-        )
+        detail = f"Reading this file exceeded the limit: {str(error) or error.__doc__}"
+        return errors.TooLarge(detail, remedy="Send a smaller file.")
     if isinstance(error, ScoringTimeout | ScoringProcessStalled):
-        return problem_response(
-            errors.Unavailable(
-                f"Reading did not end in time, as the service is busy or stood still ({error}); nothing was stored.",
-                remedy="Repeat the request after the time in Retry-After; if it ends so again, send a smaller file.",
-                headers={"Retry-After": "30"},
-            )
+        return errors.Unavailable(
+            f"Reading did not end in time, as the service is busy or was suspended ({error}); nothing was stored.",
+            remedy="Repeat the request after the time in Retry-After. If it fails again, send a smaller file.",
+            headers={"Retry-After": "30"},
         )
     if isinstance(error, ScoringProcessesBusy):
-        return problem_response(errors.Unavailable("Too many files are being read at this moment; nothing was stored."))
+        return errors.Unavailable("Too many files are being read at this moment; nothing was stored.")
     if isinstance(error, ScoringProcessAborted):
-        return problem_response(
-            errors.InvalidContent(
-                "The program that reads files broke off at this one; nothing was stored.",
-                remedy="Write the file again with a current library, or in another format.",
-            )
+        return errors.InvalidContent(
+            "The process that reads files crashed on this one; nothing was stored.",
+            remedy="Write the file again with a current library, or in another format.",
         )
-    return problem_response(errors.Unavailable("The reader of files stopped; nothing was stored."))
+    return errors.Unavailable("The process that reads files stopped; nothing was stored.")
 
 
 async def _handle_validation_error(_request: Request, error: Exception) -> Response:
-    """Parameters are 400, bodies 422; what was sent is not echoed, for it need not be representable."""
+    """Answer invalid parameters with 400 and invalid bodies with 422.
+
+    The reply does not echo values, because JSON may be unable to represent them.
+    """
     assert isinstance(error, RequestValidationError)
-    found = error.errors()
-    places = [tuple(fault["loc"]) for fault in found[:MAX_FAULTS]]
-    faults = [
-        {"pointer": _json_pointer(place), "detail": _fault_detail(place, fault)}
-        for place, fault in zip(places, found, strict=False)
-    ]
+    details = error.errors()[:MAX_FAULTS]
+    faults = [{"pointer": _json_pointer(fault["loc"]), "detail": _fault_detail(fault)} for fault in details]
     listed = "; ".join(f"{fault['pointer'] or 'body'}: {fault['detail']}" for fault in faults[:5])
-    if all(place[0] == "body" for place in places):
+    if all(fault["loc"][0] == "body" for fault in details):
         return problem_response(errors.InvalidRequest(f"The request body is not valid: {listed}.", errors=faults))
     return problem_response(errors.BadRequest(f"The request is not valid: {listed}.", errors=faults))
 
 
-def _json_pointer(place: tuple[Any, ...]) -> str:
-    where, *rest = place
+def _json_pointer(location: Sequence[Any]) -> str:
+    where, *rest = location
     if where != "body":
         return "/".join(str(part) for part in rest) or str(where)
     if len(rest) == 1 and isinstance(rest[0], int):
-        return ""  # the body is not JSON: there is nothing to point into
+        return ""  # The body is not JSON, so no part of it can be named.
     return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in rest)
 
 
-def _fault_detail(place: tuple[Any, ...], fault: dict[str, Any]) -> str:
+def _fault_detail(fault: dict[str, Any]) -> str:
     if fault["type"] == "json_invalid":
-        return f"not JSON at character {place[-1]}: {fault['ctx']['error']}"
+        return f"not JSON at character {fault['loc'][-1]}: {fault['ctx']['error']}"
     if fault["type"] == "extra_forbidden":
         return "there is no such field; correct or remove it"
-    if fault["type"] == "too_long" and isinstance(fault["input"], str):  # the framework calls characters items
+    if fault["type"] == "too_long" and isinstance(fault["input"], str):  # pydantic would call the characters items
         return f"has {len(fault['input'])} characters; at most {fault['ctx']['max_length']} are allowed"
     message: str = fault["msg"]
     return message.removeprefix("Value error, ")
 
 
 class NoSuchRoute(errors.NotFound):
-    """This service has no such address."""
+    """This service has no such path."""
 
     code = "no_such_route"
-    remedy = "See /docs for every address; those of the API begin with /api/v1."
+    remedy = "See /docs for all paths; those of the API begin with /api/v1."
 
 
 class MethodNotAllowed(AssayError):
-    """This address does not answer that method."""
+    """This path does not support that method."""
 
     status = 405
     code = "method_not_allowed"
-    remedy = "See /docs for the methods of this address."
+    remedy = "See /docs for the methods of this path."
 
 
 async def _handle_http_exception(request: Request, error: Exception) -> Response:
@@ -245,19 +233,19 @@ async def _handle_http_exception(request: Request, error: Exception) -> Response
     if isinstance(error, AssayHTTPException):
         return problem_response(error.error)
     if error.status_code == 404:
-        return problem_response(NoSuchRoute(f"This service has no address '{request.url.path[:MAX_PATH_CHARACTERS]}'."))
+        return problem_response(NoSuchRoute(f"This service has no path '{request.url.path[:MAX_PATH_CHARACTERS]}'."))
     if error.status_code == 405:
         return problem_response(MethodNotAllowed(headers=error.headers))
     return problem_response(errors.BadRequest(str(error.detail)))
 
 
 async def _handle_missing_file(_request: Request, error: Exception) -> Response:
-    """A stored file that its row names and that is not there: its disk is away, or it was deleted this very moment."""
+    """Report a stored file that is missing: its disk is unavailable, or it was deleted at this very moment."""
     log.error("file_away", file=str(error))
     return problem_response(errors.StoredFileUnavailable())
 
 
 def internal_error_response(path: str, error: Exception) -> ProblemResponse:
-    """The answer to a fault of ours; what happened is in the log."""
+    """The reply to an unexpected error; the traceback is in the log."""
     log.error("unforeseen_error", path=path, exc_info=error)
     return problem_response(AssayError())

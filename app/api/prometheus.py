@@ -1,4 +1,4 @@
-"""Figures of operation for Prometheus: of this process, and of the database that all processes share."""
+"""Metrics of operation for Prometheus: of this process, and of the database that all processes share."""
 
 import ipaddress
 from urllib.parse import urlsplit
@@ -24,39 +24,39 @@ FORWARDING_HEADERS = ("forwarded", "via", "x-real-ip")  # and all that begin wit
     "/metrics",
     summary="Figures for Prometheus",
     response_class=Response,
-    responses=success_response("The figures, in the text format of Prometheus.", examples.PROMETHEUS_TEXT)
+    responses=success_response("The metrics, in the text format of Prometheus.", examples.PROMETHEUS_TEXT)
     | error_responses(errors.Forbidden),
     openapi_extra=TOKEN_OPTIONAL,
 )
-def get_figures(request: Request, who: CallerDep, parts: AppStateDep) -> Response:
-    """For administrators, unless the service is set otherwise."""
-    access = parts.settings.metrics_access
-    local = access == "local" and not parts.settings.trusted_proxies and is_loopback_request(request)
+def get_figures(request: Request, who: CallerDep, state: AppStateDep) -> Response:
+    """Returns the metrics of this service. Requires an administrator, unless ASSAY_METRICS_ACCESS admits others."""
+    access = state.settings.metrics_access
+    local = access == "local" and not state.settings.trusted_proxies and is_loopback_request(request)
     allowed = access == "open" or who.has_admin_rights or local
     if not allowed and who.user_id is None:
         raise errors.Unauthorized(
-            "The figures need an administrator's token.",
+            "The metrics require an administrator's token.",
             remedy="Send one. ASSAY_METRICS_ACCESS=local also admits requests to the loopback address of this machine.",
         )
     if not allowed:
-        require_administrator(who, "The figures are for administrators.")
-    return Response(telemetry.prometheus_text(parts.figures.registry), media_type=telemetry.MEDIA_TYPE)
+        require_administrator(who, "The metrics are for administrators.")
+    return Response(telemetry.prometheus_text(state.figures.registry), media_type=telemetry.MEDIA_TYPE)
 
 
 def is_loopback_request(request: Request) -> bool:
-    """Whether a request was made over the loopback device to the loopback address and port on which it came in.
+    """Whether a request came over the loopback device, for the loopback address and port at which it arrived.
 
-    What a reverse proxy on this machine passes on comes over that device too. Most proxies say so in a header, pass on
-    the Host of the public address or name one of their own, or speak HTTP/1.0. One that does none of these cannot be
-    told apart, which is why this has to be asked for.
+    Requests that a reverse proxy on this machine forwards come over that device too. Most proxies add a header, forward
+    the public Host or set one of their own, or speak HTTP/1.0. A proxy that does none of these cannot be detected,
+    which is why this access is off by default.
     """
     if any(name in FORWARDING_HEADERS or name.startswith("x-forwarded-") for name in request.headers):
         return False
     if request.scope.get("http_version") == "1.0" or not _is_loopback(client_address(request)):
         return False
-    asked = urlsplit(f"//{request.headers.get('host', '')}")
+    url = urlsplit(f"//{request.headers.get('host', '')}")
     try:
-        host, port = asked.hostname or "", asked.port or 80
+        host, port = url.hostname or "", url.port or 80
     except ValueError:
         return False
     return port == request.scope["server"][1] and (host == "localhost" or _is_loopback(host))
@@ -64,8 +64,8 @@ def is_loopback_request(request: Request) -> bool:
 
 def _is_loopback(host: str) -> bool:
     try:
-        found = ipaddress.ip_address(host)
+        address = ipaddress.ip_address(host)
     except ValueError:
         return False
-    mapped = found.ipv4_mapped if isinstance(found, ipaddress.IPv6Address) else None
-    return (mapped or found).is_loopback
+    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+    return (mapped or address).is_loopback

@@ -1,4 +1,4 @@
-"""Quotas: what a team may still submit, and why."""
+"""Quotas: what a team may still submit, with the ledger behind it."""
 
 from typing import Literal
 
@@ -16,7 +16,7 @@ router = api_router("submissions")
 
 
 class LedgerEntry(Shape):
-    """One entry of the ledger."""
+    """An entry of the quota ledger."""
 
     submission_id: str
     kind: Literal["reserve", "charge", "refund"]
@@ -26,15 +26,15 @@ class LedgerEntry(Shape):
 
 
 class QuotaShape(Shape):
-    """What a team has used of its quota in a phase."""
+    """The quota of a team in a phase."""
 
     model_config = reply_example(examples.QUOTA)
 
     limits: dict[str, int | None] = Field(examples=[{"per_day": 10, "total": None}])
     used: dict[str, int]
     remaining: dict[str, int | None]
-    reset_at: Moment = Field(description="When the next day of the challenge begins.")
-    ledger: list[LedgerEntry] = Field(description="Newest first, at most 200.")
+    reset_at: Moment = Field(description="When the next day begins in the time zone of the challenge.")
+    ledger: list[LedgerEntry] = Field(description="The newest entries first, at most 200.")
 
 
 @router.get(
@@ -42,7 +42,7 @@ class QuotaShape(Shape):
     summary="Read my team's quota",
     responses=error_responses(errors.NotRegistered, errors.NotFound),
 )
-def get_quota(slug: str, phase: str, who: AccountDep, parts: AppStateDep) -> QuotaShape:
-    """Limits, use, what is left, and the ledger that says why."""
-    with parts.db.read() as session:
+def get_quota(slug: str, phase: str, who: AccountDep, state: AppStateDep) -> QuotaShape:
+    """Returns the limits of your team, what it has used, what remains, and the ledger that explains the numbers."""
+    with state.db.read() as session:
         return QuotaShape.model_validate(read_quota(session, who, slug, phase))

@@ -1,4 +1,4 @@
-"""The shape of a recipe in force, with the bound of how much of the gold its scores can tell at most."""
+"""The reply of a recipe, with upper bounds on what its scores can reveal about the gold."""
 
 import math
 from typing import Any, Literal
@@ -16,38 +16,40 @@ from app.store.tables import Challenge, Recipe
 
 
 class MetricInference(Shape):
-    """What one value of a metric can tell."""
+    """What one value of a metric can reveal about the gold."""
 
     key: str = Field(description="The metric string.", examples=["f1_macro"])
-    granularity: str = Field(description="How its values depend on single labels.", examples=["class_tables"])
-    bits: float = Field(description="At the digits shown.")
-    ranked_bits: float = Field(description="With the board, which ranks at full precision.")
+    granularity: str = Field(description="How finely its values depend on single labels.", examples=["class_tables"])
+    bits: float = Field(description="Bits per value, at the digits shown.")
+    ranked_bits: float = Field(description="Bits per value together with the board, which ranks at full precision.")
 
 
 class InferenceShape(Shape):
-    """How much of its gold a phase gives away at most: for one team, and on average over labellings."""
+    """An upper bound on what the scores of a phase reveal about its gold to one team, on average over labellings."""
 
     model_config = reply_example(examples.INFERENCE)
 
     phase: str
-    split: Literal["all", "public"] | None = Field(description="What the numbers are of; null while ids are not known.")
-    instances: int | None = Field(description="Ids that are known to the reader; organizers: those of the split.")
+    split: Literal["all", "public"] | None = Field(
+        description="The split that the numbers are about; null while ids are not known."
+    )
+    instances: int | None = Field(description="How many ids the reader knows; for organizers, all ids of the split.")
     classes: int | None
-    labels: int | None = Field(description="Labels to be known; of label sets, one for each instance and class.")
-    labels_at_most: int | None = Field(description="How many of them a team can come to know.")
-    submissions: int | None = Field(description="How many a team can have scored; null where nothing ends them.")
-    digits: int | None = Field(description="Significant digits shown; null for full precision.")
+    labels: int | None = Field(
+        description="How many labels can be learned; with label sets, one per instance and class."
+    )
+    labels_at_most: int | None = Field(description="How many of them a team can learn at most.")
+    submissions: int | None = Field(description="How many submissions a team may have scored; null for no limit.")
+    digits: int | None = Field(description="How many significant digits are shown; null for full precision.")
     metrics: list[MetricInference]
-    reports: dict[str, float | None] = Field(description="The bits of each report; null where nothing bounds them.")
-    bits_per_submission: float | None = Field(description="null where nothing bounds it.")
+    reports: dict[str, float | None] = Field(description="Bits per report; null if nothing bounds them.")
+    bits_per_submission: float | None = Field(description="Bits per submission; null if nothing bounds them.")
     bits_after_close: float | None = Field(
-        description="What a board tells once that is shown after the close; null where nothing bounds it."
+        description="Bits that a board after the close adds; null if nothing bounds them."
     )
-    bits_at_most: float | None = Field(description="Of all submissions of a team; null where nothing bounds it.")
-    teams_counted: int = Field(
-        description="Rows of others that one on a board after the close is counted among, at least."
-    )
-    teams_limited: bool = Field(description="Whether organizers decide who has a team; each tells as much again.")
+    bits_at_most: float | None = Field(description="Bits of all submissions of a team; null if nothing bounds them.")
+    teams_counted: int = Field(description="The least number of other rows assumed on a board after the close.")
+    teams_limited: bool = Field(description="Whether organizers approve teams; each further team learns as much again.")
     statement: str = Field(description="The bound in words.")
     lowered_by: list[str]
 
@@ -67,25 +69,24 @@ class RecipeShape(Shape):
     decision: Any = None
     disclosure: dict[str, Any]
     inference: list[InferenceShape] = Field(
-        description="Of each phase, how much of its gold labels the scores can tell at most, and what lowers it."
+        description="For each phase, an upper bound on what the scores reveal about its gold, and what lowers it."
     )
 
 
-def inference_shape(found: PhaseInferenceBound) -> InferenceShape:
-    """A bound as a reply."""
-    bound = found.bound
+def inference_shape(phase_bound: PhaseInferenceBound) -> InferenceShape:
+    """An inference bound as a reply."""
+    bound = phase_bound.bound
     sizes, rules = bound.sizes, bound.rules
-    known: dict[str, Any] = {"instances": None, "classes": None, "labels": None, "labels_at_most": None}
-    if sizes is not None:
-        known = {"instances": sizes.instances, "classes": sizes.classes, "labels": sizes.labels}
-        known["labels_at_most"] = bound.labels
     return InferenceShape(
-        phase=found.phase,
-        split=found.split,
-        **known,
+        phase=phase_bound.phase,
+        split=phase_bound.split,
+        instances=sizes and sizes.instances,
+        classes=sizes and sizes.classes,
+        labels=sizes and sizes.labels,
+        labels_at_most=sizes and bound.labels,
         submissions=rules.submissions,
         digits=bound.digits,
-        metrics=[_metric_inference(one) for one in bound.metrics],
+        metrics=[_metric_inference(metric_bound) for metric_bound in bound.metrics],
         reports={name: _finite_bits(bits) for name, bits in bound.reports.items()},
         bits_per_submission=_finite_bits(bound.per_submission),
         bits_after_close=_finite_bits(bound.once),
@@ -101,17 +102,17 @@ def _finite_bits(bits: float) -> float | None:
     return None if math.isinf(bits) else round_bits_up(bits)
 
 
-def _metric_inference(one: MetricBound) -> MetricInference:
+def _metric_inference(bound: MetricBound) -> MetricInference:
     return MetricInference(
-        key=one.call.text,
-        granularity=one.call.metric.granularity.name,
-        bits=round_bits_up(one.shown),
-        ranked_bits=round_bits_up(one.ranked),
+        key=bound.call.text,
+        granularity=bound.call.metric.granularity.name,
+        bits=round_bits_up(bound.shown),
+        ranked_bits=round_bits_up(bound.ranked),
     )
 
 
 def recipe_shape(session: ReadSession, who: Caller, challenge: Challenge, recipe: Recipe) -> RecipeShape:
     """A stored recipe as a reply."""
-    bounds = [inference_shape(one) for one in read_inference_bounds(session, who, challenge, recipe)]
+    bounds = [inference_shape(bound) for bound in read_inference_bounds(session, who, challenge, recipe)]
     added = {"version": recipe.version, "status": recipe.status, "inference": bounds}
     return RecipeShape.model_validate({**recipe.body, **added})

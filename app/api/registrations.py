@@ -1,4 +1,4 @@
-"""Registrations: founding a team, and the organizers' decisions."""
+"""Registrations: users found teams, organizers approve or bar them."""
 
 from contextlib import nullcontext
 from typing import Literal
@@ -30,7 +30,7 @@ class NewRegistration(Body):
 
 
 class Decision(Body):
-    """An organizer's word on a registration."""
+    """An organizer's decision on a registration."""
 
     model_config = request_example(**EXAMPLE_DECISION)
 
@@ -45,19 +45,19 @@ class TeamShape(Shape):
 
     id: str
     name: str
-    baseline: bool = Field(description="Whether organizers enter baselines under this name; no team can join it.")
+    baseline: bool = Field(description="Whether this is a name for baselines of organizers, which no user can join.")
     created_at: Moment
 
 
 class PersonShape(Shape):
-    """A member, as team mates and organizers see them."""
+    """A team member, as seen by other members and organizers."""
 
     name: str
     email: str
 
 
 class RegistrationShape(Shape):
-    """A user's place in a team of a challenge."""
+    """The membership of a user in a team of a challenge."""
 
     model_config = reply_example(examples.REGISTRATION)
 
@@ -79,18 +79,19 @@ class RegistrationShape(Shape):
     ),
 )
 def post_registration(
-    slug: str, body: NewRegistration, request: Request, who: AccountDep, parts: AppStateDep
+    slug: str, body: NewRegistration, request: Request, who: AccountDep, state: AppStateDep
 ) -> object:
-    """Approved at once where registration is open, else pending until an organizer decides.
+    """Registers you for a challenge under a new team.
 
-    How many teams a user may found is limited, and how many are founded from one address.
+    The registration is approved at once if registration is open; otherwise it is pending until an organizer decides.
+    How many teams one user or one address may found is rate limited.
     """
     limited = (
         nullcontext()
         if who.has_admin_rights
-        else parts.request_limits.count_team_founding(who.user_id or "", client_address_block(request))
+        else state.request_limits.count_team_founding(who.user_id or "", client_address_block(request))
     )
-    with limited, parts.db.write() as session:
+    with limited, state.db.write() as session:
         return RegistrationShape.model_validate(register_team(session, who, slug, body.team))
 
 
@@ -101,10 +102,10 @@ def post_registration(
     responses=error_responses(errors.NotFound),
 )
 def get_registrations(
-    slug: str, who: AccountDep, parts: AppStateDep, limit: Limit = 50, cursor: Cursor = None
+    slug: str, who: AccountDep, state: AppStateDep, limit: Limit = 50, cursor: Cursor = None
 ) -> object:
-    """One's own; organizers see all."""
-    with parts.db.read() as session:
+    """Returns your own registrations. Organizers see all."""
+    with state.db.read() as session:
         rows, following = list_registrations(session, who, slug, limit=limit, cursor=cursor)
         return {"items": rows, "next": following}
 
@@ -117,16 +118,18 @@ def get_registrations(
     | {200: json_examples(barred=examples.REGISTRATION | EXAMPLE_DECISION)},
 )
 def patch_registration(
-    slug: str, registration_id: str, body: Decision, who: OrganizerDep, parts: AppStateDep
+    slug: str, registration_id: str, body: Decision, who: OrganizerDep, state: AppStateDep
 ) -> object:
-    """For organizers; a barred team keeps its entries but sends no more, and what it has in the queue is cancelled."""
-    with parts.db.write() as session:
-        row, cancelled = decide_registration(
-            session, who, slug, registration_id, status=body.status, reason=body.reason
-        )
+    """Approves, bars or resets a registration. Requires an organizer.
+
+    A barred team keeps its entries but cannot submit, and its queued submissions are cancelled.
+    """
+    with state.db.write() as session:
+        decision = body.model_dump()
+        row, cancelled = decide_registration(session, who, slug, registration_id, **decision)
         shape = RegistrationShape.model_validate(row)
     for submission_id in cancelled:
-        parts.notifier.notify_settled(submission_id)
+        state.notifier.notify_settled(submission_id)
     return shape
 
 
@@ -136,8 +139,8 @@ def patch_registration(
     response_model=Page[TeamShape],
     responses=error_responses(errors.Forbidden, errors.NotFound),
 )
-def get_teams(slug: str, who: AccountDep, parts: AppStateDep, limit: Limit = 50, cursor: Cursor = None) -> object:
-    """For organizers."""
-    with parts.db.read() as session:
+def get_teams(slug: str, who: AccountDep, state: AppStateDep, limit: Limit = 50, cursor: Cursor = None) -> object:
+    """Returns the teams of a challenge. Requires an organizer."""
+    with state.db.read() as session:
         rows, following = list_teams(session, who, slug, limit=limit, cursor=cursor)
         return {"items": rows, "next": following}

@@ -1,4 +1,4 @@
-"""The detailed report of a submission, as JSON or one part of it as a table."""
+"""The detailed report of a submission, as JSON, or one part of it as CSV."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -20,13 +20,15 @@ from app.scoring.reports.detailed_report import REPORT_PARTS
 router = api_router("submissions")
 ReportPart = Annotated[
     str | None,
-    Query(description=f"One part alone: {', '.join(REPORT_PARTS)}.", json_schema_extra={"enum": list(REPORT_PARTS)}),
+    Query(
+        description=f"Return only this part: {', '.join(REPORT_PARTS)}.", json_schema_extra={"enum": list(REPORT_PARTS)}
+    ),
 ]
 ReportSplit = Annotated[
-    Literal["all", "public", "private"] | None, Query(description="Organizers may choose the split.")
+    Literal["all", "public", "private"] | None, Query(description="The split. Requires an organizer.")
 ]
 ReportFormat = Annotated[
-    Literal["json", "csv"], Query(alias="format", description="json, or csv for one part (per_class unless said).")
+    Literal["json", "csv"], Query(alias="format", description="`json`, or `csv` for one part (by default `per_class`).")
 ]
 
 
@@ -48,38 +50,40 @@ async def get_report(
     submission_id: str,
     request: Request,
     who: AccountDep,
-    parts: AppStateDep,
+    state: AppStateDep,
     format_name: ReportFormat = "json",
     part: ReportPart = None,
     split: ReportSplit = None,
 ) -> Response:
-    """Counts and measures of each class, confusion, curves, calibration, folds: for its team what the phase allows.
+    """Returns the counts and measures of each class, confusion matrices, curves, calibration and folds.
 
-    A part that would be too large stands in `left_out` with the reason, and may be small enough alone; so does
-    `calibration` where scores are no probabilities.
+    A team gets the parts that the phase allows. A part that would be too large is listed in `left_out` with the reason;
+    it may be small enough when requested alone. `calibration` is listed there if the scores are no probabilities.
     """
     if part is not None and part not in REPORT_PARTS:
         raise errors.BadRequest(f"part must be one of {', '.join(REPORT_PARTS)}, not '{part}'.")
     as_csv = format_name == "csv"
 
     def find() -> ReportRequest:
-        with parts.db.read() as session:
-            asked = part or ("per_class" if as_csv else None)
-            return authorize_report(session, who, submission_id, split=split, part=asked)
+        with state.db.read() as session:
+            wanted = part or ("per_class" if as_csv else None)
+            return authorize_report(session, who, submission_id, split=split, part=wanted)
 
-    wanted = await run_in_threadpool(find)
+    report = await run_in_threadpool(find)
 
-    def make(target: Path) -> None:
-        parts.files.check()
-        make_report(parts.db, parts.files, parts.readers.children, wanted, as_csv=as_csv, target=target)
+    def write(target: Path) -> None:
+        state.files.check()
+        make_report(state.db, state.files, state.readers.processes, report, as_csv=as_csv, target=target)
 
-    name = f"{wanted.name}.{format_name}"
-    path = await parts.generated_files.get_or_generate(name, caller_key(request, who), make, organizer=wanted.organizer)
+    name = f"{report.name}.{format_name}"
+    path = await state.generated_files.get_or_generate(
+        name, caller_key(request, who), write, organizer=report.organizer
+    )
     media_type = "text/csv; charset=utf-8" if as_csv else "application/json"
     return WholeFileResponse(
         path,
         media_type=media_type,
         filename=f"report-{submission_id}.{format_name}",
         tag=name,
-        sending=parts.generated_files.pin(name),
+        sending=state.generated_files.pin(name),
     )

@@ -1,4 +1,4 @@
-"""Scoring again: one submission, or all finished ones of a phase with progress."""
+"""Rescoring: one submission, or all finished submissions of a phase with progress."""
 
 from typing import Any, Literal
 
@@ -28,14 +28,14 @@ RERUN_PATH = "/challenges/{slug}/phases/{phase}/rerun"
 
 
 class ExpectedShape(Shape):
-    """What scoring the phase again now would be."""
+    """What rescoring the phase now would involve."""
 
-    total: int = Field(description="Finished submissions that can be scored again.")
-    seconds: float | None = Field(description="About how long it takes if nothing else is to be done; null: unknown.")
+    total: int = Field(description="How many finished submissions can be scored again.")
+    seconds: float | None = Field(description="The approximate duration on an otherwise idle service; null if unknown.")
 
 
 class RerunShape(Shape):
-    """The last order to score a phase again."""
+    """The last order to rescore a phase."""
 
     model_config = reply_example(examples.RERUN)
 
@@ -46,34 +46,36 @@ class RerunShape(Shape):
     scorer_version: int | None
     total: int
     done: int
-    failed: int = Field(description="Those that could not be scored again, each with the reason in its submission.")
-    different: int = Field(description="Those of `done` whose values differ from what is stored.")
-    differences: list[dict[str, Any]] = Field(description="The first 100 of them, each with its first 20 values.")
+    failed: int = Field(description="Submissions that could not be scored again; each of them states the reason.")
+    different: int = Field(description="How many of `done` have values that differ from the stored ones.")
+    differences: list[dict[str, Any]] = Field(
+        description="The first 100 of `different`, each with its first 20 values."
+    )
     started_at: Moment | None
     finished_at: Moment | None
-    rate: float | None = Field(description="Submissions a second.")
+    rate: float | None = Field(description="Submissions per second.")
     eta: Moment | None
     next: ExpectedShape
 
 
-def _rerun_shape(found: RescoringOrderProgress) -> RerunShape:
-    row = found.rerun
+def _rerun_shape(progress: RescoringOrderProgress) -> RerunShape:
+    row = progress.rerun
     return RerunShape(
         id=row and row.id,
-        status=found.status,
-        challenge=found.phase.challenge.slug,
-        phase=found.phase.slug,
+        status=progress.status,
+        challenge=progress.phase.challenge.slug,
+        phase=progress.phase.slug,
         scorer_version=row and row.scorer_version,
         total=row.total if row else 0,
         done=row.done if row else 0,
         failed=row.failed if row else 0,
         different=row.different if row else 0,
-        differences=[describe_difference(task, submission) for task, submission in found.different],
+        differences=[describe_difference(task, submission) for task, submission in progress.different],
         started_at=row and row.started_at,
         finished_at=row and row.finished_at,
-        rate=None if found.rate is None else round(found.rate, 3),
-        eta=found.eta,
-        next=ExpectedShape.model_validate(found.expected),
+        rate=None if progress.rate is None else round(progress.rate, 3),
+        eta=progress.eta,
+        next=ExpectedShape.model_validate(progress.expected),
     )
 
 
@@ -83,37 +85,36 @@ def _rerun_shape(found: RescoringOrderProgress) -> RerunShape:
     summary="Score a phase again",
     responses=error_responses(errors.Forbidden, errors.NotFound, errors.NoGold),
 )
-def post_rerun(slug: str, phase: str, who: OrganizerDep, parts: AppStateDep, response: Response) -> RerunShape:
-    """Compute all finished submissions again and compare; what is stored stays as it is, statuses and quotas too.
+def post_rerun(slug: str, phase: str, who: OrganizerDep, state: AppStateDep, response: Response) -> RerunShape:
+    """Scores all finished submissions of a phase again and compares the results with the stored ones.
 
-    New submissions go first. While an order runs, another one changes nothing and answers with that one.
+    Stored scores, statuses and quotas do not change. New submissions have priority. While an order is running, this
+    returns that order and changes nothing.
     """
-    with parts.db.write() as session:
-        made = _rerun_shape(order_phase_rescoring(session, who, slug, phase, slots=parts.settings.workers))
-    response.headers["Location"] = f"/api/v1/challenges/{made.challenge}/phases/{made.phase}/rerun"
-    return made
+    with state.db.write() as session:
+        shape = _rerun_shape(order_phase_rescoring(session, who, slug, phase, slots=state.settings.workers))
+    response.headers["Location"] = f"/api/v1/challenges/{shape.challenge}/phases/{shape.phase}/rerun"
+    return shape
 
 
 @router.get(
     RERUN_PATH,
-    summary="Follow scoring a phase again",
+    summary="Read the progress of scoring a phase again",
     responses=error_responses(errors.Forbidden, errors.NotFound),
 )
-def get_rerun(slug: str, phase: str, who: AccountDep, parts: AppStateDep) -> RerunShape:
-    """The last order, and in `next` how many submissions another one would be and how long it would take."""
-    with parts.db.read() as session:
-        return _rerun_shape(read_rescoring_order(session, who, slug, phase, slots=parts.settings.workers))
+def get_rerun(slug: str, phase: str, who: AccountDep, state: AppStateDep) -> RerunShape:
+    """Returns the last order. `next` estimates what another order would involve."""
+    with state.db.read() as session:
+        return _rerun_shape(read_rescoring_order(session, who, slug, phase, slots=state.settings.workers))
 
 
 @router.delete(
-    RERUN_PATH,
-    summary="Cancel scoring a phase again",
-    responses=error_responses(errors.Forbidden, errors.NotFound),
+    RERUN_PATH, summary="Cancel scoring a phase again", responses=error_responses(errors.Forbidden, errors.NotFound)
 )
-def delete_rerun(slug: str, phase: str, who: OrganizerDep, parts: AppStateDep) -> RerunShape:
-    """Take back what has not begun; without an order that runs this changes nothing."""
-    with parts.db.write() as session:
-        return _rerun_shape(cancel_rescoring_order(session, who, slug, phase, slots=parts.settings.workers))
+def delete_rerun(slug: str, phase: str, who: OrganizerDep, state: AppStateDep) -> RerunShape:
+    """Cancels the submissions of the order that have not started. Without a running order, this changes nothing."""
+    with state.db.write() as session:
+        return _rerun_shape(cancel_rescoring_order(session, who, slug, phase, slots=state.settings.workers))
 
 
 @router.post(
@@ -123,10 +124,14 @@ def delete_rerun(slug: str, phase: str, who: OrganizerDep, parts: AppStateDep) -
     responses=error_responses(errors.Forbidden, errors.NotFound, errors.NoGold, NotRescorable),
 )
 def post_submission_rerun(
-    submission_id: str, who: AccountDep, parts: AppStateDep, response: Response
+    submission_id: str, who: AccountDep, state: AppStateDep, response: Response
 ) -> SubmissionShape:
-    """A failed one is queued again, and charged once it is scored; a finished one is computed again and compared, see `rerun`."""
-    with parts.db.write() as session:
-        made = submission_shape(order_submission_rescoring(session, parts.queue, who, submission_id))
-    response.headers["Location"] = f"/api/v1/submissions/{made.id}"
-    return made
+    """Scores one submission again.
+
+    A failed submission is queued again, and counts towards the quota once it is scored. A finished one is scored again
+    and compared with the stored scores; see `rerun` in its reply.
+    """
+    with state.db.write() as session:
+        shape = submission_shape(order_submission_rescoring(session, state.queue, who, submission_id))
+    response.headers["Location"] = f"/api/v1/submissions/{shape.id}"
+    return shape

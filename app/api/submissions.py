@@ -1,4 +1,4 @@
-"""Submissions: follow them, read them back, select."""
+"""Submissions: read their status and scores, download, cancel and select them."""
 
 from datetime import datetime, timedelta
 from typing import Any, Literal
@@ -25,44 +25,45 @@ from app.store.tables import Submission
 
 router = api_router("submissions")
 
-TOTAL_AT_LEAST_DESCRIPTION = "Whether there are more than `total` says, as reading stopped before the end of the file."
+TOTAL_AT_LEAST_DESCRIPTION = "Whether `total` is a lower bound, because reading stopped before the end of the file."
 EXAMPLE_CANCELLED: dict[str, Any] = {"status": "cancelled", "scores": {}, "failure": CANCELLED_FAILURE}
 FINAL_STATUSES = frozenset({"finished", "rejected", "failed", "cancelled"})
-ORGANIZER_FILE_NOTE = "an organizer sent this file on behalf of the team: what it holds is for organizers"
+ORGANIZER_FILE_NOTE = "an organizer sent this file on behalf of the team: its content is visible to organizers only"
 Status = Literal["queued", "running", "finished", "rejected", "failed", "cancelled"]
 
 
 class Submitter(Shape):
-    """Who submitted."""
+    """The team that submitted."""
 
     id: str
     name: str
 
 
 class Timings(Shape):
-    """When what happened. How long scoring takes depends on the gold, so that its exact times are for organizers."""
+    """The times of a submission.
+
+    The duration of scoring depends on the gold, so exact times are for organizers only.
+    """
 
     submitted_at: Moment
-    started_at: Moment | None = Field(
-        description="When scoring began; to the next whole second for all but organizers."
-    )
-    finished_at: Moment | None = Field(description="When it ended; to the next whole second for all but organizers.")
-    seconds_queued: float | None = Field(description="From submission to the start of scoring; organizers only.")
-    seconds_scoring: float | None = Field(description="From the start of scoring to its end; organizers only.")
+    started_at: Moment | None = Field(description="When scoring began, rounded up to the second except for organizers.")
+    finished_at: Moment | None = Field(description="When it ended, rounded up to the second except for organizers.")
+    seconds_queued: float | None = Field(description="Time from submission to the start of scoring; organizers only.")
+    seconds_scoring: float | None = Field(description="Time from the start of scoring to its end; organizers only.")
 
 
 class RerunState(Shape):
-    """The last time that a submission was scored again."""
+    """The most recent rescoring of a submission."""
 
     status: str = Field(examples=["done"])
     scorer_version: int
-    compared_at: Moment | None = Field(description="When it was compared with what is stored.")
-    difference: dict[str, Any] | None = Field(description="How the values differ from those stored, if they do.")
+    compared_at: Moment | None = Field(description="When the result was compared with the stored scores.")
+    difference: dict[str, Any] | None = Field(description="How the values differ from the stored ones, if they do.")
     failure: dict[str, Any] | None
 
 
 class SubmissionShape(Shape):
-    """A submission as its reader may see it."""
+    """A submission, with what the caller may see of it."""
 
     model_config = reply_example(examples.SUBMISSION)
 
@@ -76,22 +77,22 @@ class SubmissionShape(Shape):
     link: str | None
     baseline: bool
     selected: bool
-    sha256: str | None = Field(description="Of the file; null where an organizer sent it for the team.")
+    sha256: str | None = Field(description="SHA-256 of the file; null for a team whose file an organizer sent.")
     size: int | None
-    split: str | None = Field(description="The part of the gold that `scores` are on.")
+    split: str | None = Field(description="The split of the gold that `scores` refer to.")
     gold_version: int | None
     recipe_version: int | None
     scores: dict[str, dict[str, Any]] = Field(examples=[{"f1_macro": {"value": 0.731059}}])
     splits: dict[str, dict[str, dict[str, Any]]] | None = Field(None, description="Every split; organizers only.")
     problems: list[dict[str, Any]]
-    total: dict[str, int] = Field(description="Problems per code.")
+    total: dict[str, int] = Field(description="The number of problems per code.")
     total_at_least: bool = Field(False, description=TOTAL_AT_LEAST_DESCRIPTION)
     notes: list[str]
     failure: dict[str, Any] | None
     attempt: int
     queue_position: int | None
     timings: Timings
-    rerun: RerunState | None = Field(None, description="If it was scored again; organizers only.")
+    rerun: RerunState | None = Field(None, description="Set if the submission was scored again; organizers only.")
 
 
 def _seconds_between(start: Any, end: Any) -> float | None:
@@ -99,7 +100,10 @@ def _seconds_between(start: Any, end: Any) -> float | None:
 
 
 def _timings(row: Submission, *, organizer: bool) -> Timings:
-    """The times of one submission; the start of one is the end of another, so participants see neither to its fraction."""
+    """The times of a submission.
+
+    One often starts when another ends, so participants see both without fractions of a second.
+    """
     started, finished = row.started_at, row.finished_at
     if not organizer:
         started, finished = _round_up_to_second(started), _round_up_to_second(finished)
@@ -113,42 +117,42 @@ def _timings(row: Submission, *, organizer: bool) -> Timings:
 
 
 def _round_up_to_second(moment: datetime | None) -> datetime | None:
-    """A moment at the next whole second: no finer than what somebody who asks again and again sees anyway."""
+    """The time rounded up to the second, which is no more than anybody who polls the status learns anyway."""
     if moment is None or not moment.microsecond:
         return moment
     return moment.replace(microsecond=0) + timedelta(seconds=1)
 
 
-def submission_shape(found: SubmissionView) -> SubmissionShape:
-    """A submission as a reply; of a file that an organizer sent for a team, the team reads how it did, not what it is."""
-    row, open_file = found.submission, found.is_file_visible
+def submission_shape(view: SubmissionView) -> SubmissionShape:
+    """A submission as a reply. Of a file that an organizer sent on behalf of a team, the team sees the scores only."""
+    row, file_visible = view.submission, view.is_file_visible
     return SubmissionShape(
         id=row.id,
         status=row.status,
-        challenge=found.challenge,
-        phase=found.phase,
+        challenge=view.challenge,
+        phase=view.phase,
         team=Submitter(id=row.team_id, name=row.team.name),
         method=row.method,
         description=row.description,
         link=row.link,
         baseline=row.baseline,
         selected=row.selected_at is not None,
-        sha256=row.sha256 if open_file else None,
-        size=row.size if open_file else None,
-        split=found.split,
-        gold_version=found.gold_version,
-        recipe_version=found.recipe_version,
-        scores=found.scores,
-        splits=found.splits,
-        problems=row.problems if open_file else [],
-        total=found.total if open_file else {},
-        total_at_least=found.at_least and open_file,
-        notes=row.notes if open_file else [ORGANIZER_FILE_NOTE],
+        sha256=row.sha256 if file_visible else None,
+        size=row.size if file_visible else None,
+        split=view.split,
+        gold_version=view.gold_version,
+        recipe_version=view.recipe_version,
+        scores=view.scores,
+        splits=view.splits,
+        problems=row.problems if file_visible else [],
+        total=view.total if file_visible else {},
+        total_at_least=view.at_least and file_visible,
+        notes=row.notes if file_visible else [ORGANIZER_FILE_NOTE],
         failure=row.failure,
         attempt=row.attempt,
-        queue_position=found.queue_position,
-        timings=_timings(row, organizer=found.organizer),
-        rerun=None if found.rerun is None else RerunState.model_validate(found.rerun),
+        queue_position=view.queue_position,
+        timings=_timings(row, organizer=view.organizer),
+        rerun=None if view.rerun is None else RerunState.model_validate(view.rerun),
     )
 
 
@@ -158,10 +162,10 @@ def submission_shape(found: SubmissionView) -> SubmissionShape:
     responses=error_responses(errors.NotRegistered, errors.NotFound),
 )
 def get_submissions(
-    slug: str, phase: str, who: AccountDep, parts: AppStateDep, limit: Limit = 50, cursor: Cursor = None
+    slug: str, phase: str, who: AccountDep, state: AppStateDep, limit: Limit = 50, cursor: Cursor = None
 ) -> Page[SubmissionShape]:
-    """The own team's, newest first; organizers see all."""
-    with parts.db.read() as session:
+    """Returns the submissions of your team, newest first. Organizers see all."""
+    with state.db.read() as session:
         rows, following = list_submissions(session, who, slug, phase, limit=limit, cursor=cursor)
         return Page(items=[submission_shape(row) for row in rows], next=following)
 
@@ -171,9 +175,9 @@ def get_submissions(
     summary="Read a submission",
     responses=error_responses(errors.InsufficientScope, errors.NotFound),
 )
-def get_submission(submission_id: str, who: AccountDep, parts: AppStateDep) -> SubmissionShape:
-    """Status, queue position, timings, problems and scores."""
-    with parts.db.read() as session:
+def get_submission(submission_id: str, who: AccountDep, state: AppStateDep) -> SubmissionShape:
+    """Returns the status, queue position, times, problems and scores of a submission."""
+    with state.db.read() as session:
         return submission_shape(read_submission(session, who, submission_id))
 
 
@@ -181,14 +185,14 @@ def get_submission(submission_id: str, who: AccountDep, parts: AppStateDep) -> S
     "/submissions/{submission_id}/predictions",
     summary="Download the submitted file",
     response_class=Response,
-    responses=success_response("The very bytes that were sent.", examples.STORED_PREDICTIONS)
+    responses=success_response("The file exactly as it was uploaded.", examples.STORED_PREDICTIONS)
     | error_responses(errors.Forbidden, errors.InsufficientScope, errors.NotFound),
 )
-def get_predictions(submission_id: str, who: AccountDep, parts: AppStateDep) -> Response:
-    """For its team and the organizers; a file that an organizer sent for a team, for organizers alone."""
-    with parts.db.read() as session:
+def get_predictions(submission_id: str, who: AccountDep, state: AppStateDep) -> Response:
+    """Returns the uploaded file to its team and to organizers. Files that an organizer sent are for organizers only."""
+    with state.db.read() as session:
         row = load_downloadable_submission(session, who, submission_id)
-    return stored_file_response(parts, row, row.id)
+    return stored_file_response(state, row, row.id)
 
 
 @router.post(
@@ -197,15 +201,16 @@ def get_predictions(submission_id: str, who: AccountDep, parts: AppStateDep) -> 
     responses=error_responses(errors.Forbidden, errors.NotFound, NotCancellable, errors.PhaseClosed)
     | {200: json_examples(cancelled=examples.SUBMISSION | EXAMPLE_CANCELLED)},
 )
-def post_cancel(submission_id: str, who: AccountDep, parts: AppStateDep) -> SubmissionShape:
-    """Take a submission that waits out of the queue; what it took from the quota is given back.
+def post_cancel(submission_id: str, who: AccountDep, state: AppStateDep) -> SubmissionShape:
+    """Removes a queued submission from the queue and refunds its quota.
 
-    Where its team does so, it counts in `invalid_per_day`, as a rejected file does; after the close it no longer may.
-    Organizers may also cancel one that is being scored; its scores are then not stored.
+    A submission cancelled by its team counts towards `invalid_per_day`, as a rejected file does. Teams cannot cancel
+    after the phase has closed. Organizers can also cancel a submission that is being scored; its scores are then
+    discarded.
     """
-    with parts.db.write() as session:
+    with state.db.write() as session:
         shape = submission_shape(cancel_submission(session, who, submission_id))
-    parts.notifier.notify_settled(submission_id)
+    state.notifier.notify_settled(submission_id)
     return shape
 
 
@@ -215,21 +220,22 @@ def post_cancel(submission_id: str, who: AccountDep, parts: AppStateDep) -> Subm
     responses=error_responses(errors.Forbidden, errors.NotFound, errors.SubmissionNotFinished, errors.PhaseClosed)
     | {200: json_examples(selected=examples.SUBMISSION | {"selected": True})},
 )
-def post_select(submission_id: str, who: AccountDep, parts: AppStateDep) -> SubmissionShape:
-    """Where the recipe's selection is `selected`, the best of a team's selected submissions counts.
+def post_select(submission_id: str, who: AccountDep, state: AppStateDep) -> SubmissionShape:
+    """Selects a submission. If the recipe has `selection: selected`, the best selected submission of a team counts.
 
-    One that still waits for its scores may be selected too; once the phase has closed the choice stands.
+    A submission that is still waiting for its scores can be selected too. After the phase has closed, the selection is
+    final.
     """
-    with parts.db.write() as session:
+    with state.db.write() as session:
         return submission_shape(select_final(session, who, submission_id, selected=True))
 
 
 @router.post(
     "/submissions/{submission_id}/unselect",
-    summary="Take a selection back",
+    summary="Unselect a submission",
     responses=error_responses(errors.Forbidden, errors.NotFound, errors.SubmissionNotFinished, errors.PhaseClosed),
 )
-def post_unselect(submission_id: str, who: AccountDep, parts: AppStateDep) -> SubmissionShape:
-    """The opposite of select."""
-    with parts.db.write() as session:
+def post_unselect(submission_id: str, who: AccountDep, state: AppStateDep) -> SubmissionShape:
+    """Reverses the selection of a submission."""
+    with state.db.write() as session:
         return submission_shape(select_final(session, who, submission_id, selected=False))

@@ -1,4 +1,4 @@
-"""Sending predictions: stored durably before the answer, or only checked; with a wait for the scores on request."""
+"""Submitting predictions: stored durably before the reply, or only checked, optionally waiting for the scores."""
 
 import asyncio
 import contextlib
@@ -43,7 +43,7 @@ log = structlog.get_logger()
 
 
 class DryRun(Shape):
-    """What would be wrong with this file; nothing was stored."""
+    """The result of checking a file without storing it."""
 
     model_config = reply_example(examples.DRY_RUN)
 
@@ -56,10 +56,10 @@ class DryRun(Shape):
 
 @dataclass(frozen=True, slots=True)
 class SubmissionRequest:
-    """One request to submit: who sends what, and how the answer is wanted."""
+    """The query and headers of a request to submit."""
 
     request: Request
-    parts: AppState
+    state: AppState
     who: Caller
     entry: SubmissionMetadata
     kind: FileKind
@@ -67,39 +67,42 @@ class SubmissionRequest:
     idempotency_key: str | None
     dry_run: bool
 
+    @property
+    def stored_key(self) -> str | None:
+        """The idempotency key; None for a dry run, which stores none."""
+        return None if self.dry_run else self.idempotency_key
+
 
 async def submission_request(
     request: Request,
     who: AccountDep,
-    parts: AppStateDep,
+    state: AppStateDep,
     *,
     method: Annotated[
-        SingleLineText, Query(max_length=200, description="The name of the method, shown on the board.")
+        SingleLineText, Query(max_length=200, description="The name of the method, shown on the leaderboard.")
     ] = "",
     description: Annotated[
-        SingleLineText, Query(max_length=5000, description="What the method does; not on the board.")
+        SingleLineText, Query(max_length=5000, description="What the method does. Not shown on the leaderboard.")
     ] = "",
     link: Annotated[
         SingleLineText | None,
-        Query(max_length=2000, pattern=r"^https?://\S+$", description="Where to read more: an http or https address."),
+        Query(max_length=2000, pattern=r"^https?://\S+$", description="An http or https URL with more information."),
     ] = None,
     team: Annotated[
         TeamName | None,
-        Query(
-            description="Organizers only: the team, founded if need be. The entry counts for it; its file is for organizers."
-        ),
+        Query(description="Organizers only: submit for this team, created if need be. The team cannot read the file."),
     ] = None,
     baseline: Annotated[
-        bool,
-        Query(
-            description="Organizers only: stands on the board without a rank, under a name apart from those of teams."
-        ),
+        bool, Query(description="Organizers only: submit a baseline, which is shown without a rank and not as a team.")
     ] = False,
-    dry_run: Annotated[bool, Query(description="Check the file only: 200 with all problems, nothing stored.")] = False,
+    dry_run: Annotated[
+        bool, Query(description="Only check the file: returns 200 with all problems and stores nothing.")
+    ] = False,
     filename: Filename = None,
     layout: Layout = None,
     prefer: Annotated[
-        list[str] | None, Header(description="wait=N: answer once the status is final, after at most N ≤ 60 s.")
+        list[str] | None,
+        Header(description="`wait=N`: reply when the status is final, after at most N seconds (up to 60)."),
     ] = None,
     idempotency_key: Annotated[
         str | None,
@@ -107,16 +110,15 @@ async def submission_request(
             alias="Idempotency-Key",
             min_length=1,
             max_length=255,
-            description="Makes a repetition of this request safe.",
+            description="Makes it safe to repeat this request: the repetition returns the first submission.",
         ),
     ] = None,
 ) -> SubmissionRequest:
     """Read the query and the headers of a submission; raises UnsupportedMedia, BadRequest."""
     entry = SubmissionMetadata(method=method, description=description, link=link, team=team, baseline=baseline)
     kind = request_file_kind(request, filename, layout)
-    return SubmissionRequest(
-        request, parts, who, entry, kind, parse_prefer_wait(prefer or ()), idempotency_key, dry_run
-    )
+    wait_seconds = parse_prefer_wait(prefer or ())
+    return SubmissionRequest(request, state, who, entry, kind, wait_seconds, idempotency_key, dry_run)
 
 
 SubmissionRequestDep = Annotated[SubmissionRequest, Depends(submission_request)]
@@ -125,10 +127,13 @@ SUBMIT_ROUTE_OPTIONS: dict[str, Any] = {
     "status_code": 202,
     "response_model": SubmissionShape,
     "responses": {
-        200: {"model": DryRun | SubmissionShape, "description": "A dry run, or the earlier submission of this key."}
+        200: {
+            "model": DryRun | SubmissionShape,
+            "description": "The result of a dry run, or the earlier submission with this `Idempotency-Key`.",
+        }
         | json_examples(dry_run=examples.DRY_RUN, repetition=examples.SUBMISSION),
-        201: {"model": SubmissionShape, "description": "The status is final, whatever it is."},
-        202: {"model": SubmissionShape, "description": "Stored and queued; follow it at `Location`."}
+        201: {"model": SubmissionShape, "description": "The submission has a final status."},
+        202: {"model": SubmissionShape, "description": "Stored and queued. Poll the URL in `Location` for its status."}
         | json_examples(queued=examples.QUEUED),
     }
     | error_responses(
@@ -153,123 +158,124 @@ SUBMIT_ROUTE_OPTIONS: dict[str, Any] = {
 
 
 @router.post("/challenges/{slug}/phases/{phase}/submissions", summary="Submit predictions", **SUBMIT_ROUTE_OPTIONS)
-async def post_submission(slug: str, phase: str, sent: SubmissionRequestDep) -> Response:
-    """Stored durably before the answer; scored soon after. The body is the file itself."""
-    organizer = await run_in_threadpool(_refuse_early, sent, slug, phase)
-    if sent.dry_run:
-        return await _dry_run(sent, slug, phase, organizer=organizer)
-    with sent.parts.notifier.listen() as waiter:
-        with sent.parts.hold_idempotency_key(sent.who.user_id or "", sent.idempotency_key):
-            found, new = await _submit(sent, slug, phase, waiter)
+async def post_submission(slug: str, phase: str, upload: SubmissionRequestDep) -> Response:
+    """Submits predictions to a phase. The request body is the file itself.
+
+    The file is stored durably before the reply, and scored soon after.
+    """
+    organizer = await run_in_threadpool(_refuse_early, upload, slug, phase)
+    if upload.dry_run:
+        return await _dry_run(upload, slug, phase, organizer=organizer)
+    with upload.state.notifier.listen() as waiter:
+        with upload.state.hold_idempotency_key(upload.who.user_id or "", upload.idempotency_key):
+            view, new = await _submit(upload, slug, phase, waiter)
         if new and waiter.submission_id is not None:
-            with contextlib.suppress(errors.AssayError):  # it is stored: whatever fails now, the answer has to say so
-                found = await _wait_for_scores(sent, found, waiter)
-    final = found.submission.status in FINAL_STATUSES
+            with contextlib.suppress(errors.AssayError):  # The submission is stored; the reply must say so in any case.
+                view = await _wait_for_scores(upload, view, waiter)
+    final = view.submission.status in FINAL_STATUSES
     return JSONResponse(
-        submission_shape(found).model_dump(mode="json"),
+        submission_shape(view).model_dump(mode="json"),
         status_code=200 if not new else 201 if final else 202,
-        headers={"Location": f"/api/v1/submissions/{found.submission.id}"}
+        headers={"Location": f"/api/v1/submissions/{view.submission.id}"}
         | ({} if final else {"Retry-After": "1"})
-        | ({"Preference-Applied": f"wait={sent.wait_seconds}"} if sent.wait_seconds else {}),
+        | ({"Preference-Applied": f"wait={upload.wait_seconds}"} if upload.wait_seconds else {}),
     )
 
 
 @router.post("/challenges/{slug}/submissions", summary="Submit to the one open phase", **SUBMIT_ROUTE_OPTIONS)
-async def post_to_open_phase(slug: str, sent: SubmissionRequestDep) -> Response:
-    """The same, for the one phase that is open now."""
+async def post_to_open_phase(slug: str, upload: SubmissionRequestDep) -> Response:
+    """Submits predictions to the only phase that is open now. Everything else is as in the route with a phase."""
 
-    def find() -> str:
-        with sent.parts.db.read() as session:
-            return only_open_phase(session, sent.who, slug, key=None if sent.dry_run else sent.idempotency_key)
+    def find_phase() -> str:
+        with upload.state.db.read() as session:
+            return only_open_phase(session, upload.who, slug, key=upload.stored_key)
 
-    return await post_submission(slug, await run_in_threadpool(find), sent)
-
-
-def _refuse_early(sent: SubmissionRequest, slug: str, phase: str) -> bool:
-    with sent.parts.db.read() as session:
-        return require_admission_early(
-            session, sent.who, slug, phase, sent.entry, key=None if sent.dry_run else sent.idempotency_key
-        )
+    return await post_submission(slug, await run_in_threadpool(find_phase), upload)
 
 
-def _max_useful_bytes(sent: SubmissionRequest, slug: str, phase: str) -> int | None:
-    """The bytes that predictions for the phase may have, as far as that is known; raises QuotaExceeded."""
-    settings = sent.parts.settings
+def _refuse_early(upload: SubmissionRequest, slug: str, phase: str) -> bool:
+    """Raise the errors that are known before the body is read; returns whether the caller organizes the challenge."""
+    with upload.state.db.read() as session:
+        return require_admission_early(session, upload.who, slug, phase, upload.entry, key=upload.stored_key)
+
+
+def _max_useful_bytes(upload: SubmissionRequest, slug: str, phase: str) -> int | None:
+    """The size above which predictions for the phase are useless, None if unknown; raises QuotaExceeded."""
+    settings = upload.state.settings
     limits = Limits(expanded_bytes=settings.max_expanded, text_length=settings.max_text_length)
-    with sent.parts.db.read() as session:
-        if not sent.dry_run and sent.idempotency_key is None:  # what a key repeats is answered whatever is used up
-            require_quota_early(session, sent.who, slug, phase, sent.entry)
-        return max_prediction_bytes(session, sent.who, slug, phase, limits, pairs=sent.kind.layout == "long")
+    with upload.state.db.read() as session:
+        # With a key the request may be a repetition, which is answered even if the quota is used up.
+        if not upload.dry_run and upload.idempotency_key is None:
+            require_quota_early(session, upload.who, slug, phase, upload.entry)
+        return max_prediction_bytes(session, upload.who, slug, phase, limits, pairs=upload.kind.layout == "long")
 
 
-async def _dry_run(sent: SubmissionRequest, slug: str, phase: str, *, organizer: bool) -> Response:
+async def _dry_run(upload: SubmissionRequest, slug: str, phase: str, *, organizer: bool) -> Response:
     def check(stored: StoredFile) -> dict[str, Any]:
-        parts = sent.parts
+        state = upload.state
         try:
-            with parts.db.read() as session:
-                checking = dry_run(session, sent.who, slug, phase, sent.entry)
-                gold = gold_reference(checking.gold, checking.challenge)
-            with parts.files.local_path(stored.key) as path:
-                request = checking.request(gold.source, SourceFile(path, sent.kind))
-                reply = send_scoring_request(parts.db, parts.files, parts.readers.children, gold, request)
+            with state.db.read() as session:
+                context = dry_run(session, upload.who, slug, phase, upload.entry)
+                gold = gold_reference(context.gold, context.challenge)
+            with state.files.local_path(stored.key) as path:
+                request = context.request(gold.source, SourceFile(path, upload.kind))
+                reply = send_scoring_request(state.db, state.files, state.readers.processes, gold, request)
                 assert isinstance(reply, FileResult)
                 return reply.to_dict()
         finally:
-            delete_unreferenced(parts.files, stored)
+            delete_unreferenced(state.files, stored)
 
-    with sent.parts.readers.queue.enter(caller_key(sent.request, sent.who), organizer=organizer) as place:
-        answer = await receive_upload(
-            sent.request, sent.parts, check, partial(_max_useful_bytes, sent, slug, phase), place.wait_for_turn
-        )
+    with upload.state.readers.queue.enter(caller_key(upload.request, upload.who), organizer=organizer) as position:
+        max_bytes = partial(_max_useful_bytes, upload, slug, phase)
+        answer = await receive_upload(upload.request, upload.state, check, max_bytes, position.wait_for_turn)
     return JSONResponse(DryRun.model_validate(answer).model_dump(mode="json", exclude_unset=True))
 
 
-async def _submit(sent: SubmissionRequest, slug: str, phase: str, waiter: Waiter) -> tuple[SubmissionView, bool]:
-    """The stored submission, and whether it is new; the waiter hears of it, if it shall wait and so many may."""
+async def _submit(upload: SubmissionRequest, slug: str, phase: str, waiter: Waiter) -> tuple[SubmissionView, bool]:
+    """Store the submission; returns it and whether it is new. The waiter is subscribed if the request wants to wait."""
 
     def store(stored: StoredFile) -> tuple[SubmissionView, bool]:
-        with sent.parts.db.write() as session:
-            found, new = submit_prediction(
+        with upload.state.db.write() as session:
+            view, new = submit_prediction(
                 session,
-                sent.parts.queue,
-                sent.who,
+                upload.state.queue,
+                upload.who,
                 slug,
                 phase,
-                entry=sent.entry,
+                entry=upload.entry,
                 stored=stored,
-                kind=sent.kind,
-                key=sent.idempotency_key,
+                kind=upload.kind,
+                key=upload.idempotency_key,
             )
-            if new and sent.wait_seconds:
-                sent.parts.notifier.subscribe(waiter, found.submission.id, sent.parts.settings.max_waiters)
+            if new and upload.wait_seconds:
+                upload.state.notifier.subscribe(waiter, view.submission.id, upload.state.settings.max_waiters)
         if not new:
-            delete_unreferenced(sent.parts.files, stored)
-        return found, new
+            delete_unreferenced(upload.state.files, stored)
+        return view, new
 
-    large = sent.parts.large_uploads.admit(caller_key(sent.request, sent.who))
-    found, new = await receive_upload(
-        sent.request, sent.parts, store, partial(_max_useful_bytes, sent, slug, phase), large=large
-    )
-    structlog.contextvars.bind_contextvars(submission=found.submission.id)
+    large = upload.state.large_uploads.admit(caller_key(upload.request, upload.who))
+    max_bytes = partial(_max_useful_bytes, upload, slug, phase)
+    view, new = await receive_upload(upload.request, upload.state, store, max_bytes, large=large)
+    structlog.contextvars.bind_contextvars(submission=view.submission.id)
     if new:
         log.info("submission_stored")
-    return found, new
+    return view, new
 
 
-async def _wait_for_scores(sent: SubmissionRequest, found: SubmissionView, waiter: Waiter) -> SubmissionView:
-    """Wait for the final status without holding a thread or a session."""
+async def _wait_for_scores(upload: SubmissionRequest, view: SubmissionView, waiter: Waiter) -> SubmissionView:
+    """Wait for the final status without holding a thread or a database session."""
 
     def read() -> SubmissionView:
-        with sent.parts.db.read() as session:
-            return read_submission_status(session, sent.who, found.submission.id)
+        with upload.state.db.read() as session:
+            return read_submission_status(session, upload.who, view.submission.id)
 
-    until = asyncio.get_running_loop().time() + sent.wait_seconds
+    deadline = asyncio.get_running_loop().time() + upload.wait_seconds
     while True:
-        left = until - asyncio.get_running_loop().time()
-        if left > 0 and not sent.parts.notifier.is_closed:
+        left = deadline - asyncio.get_running_loop().time()
+        if left > 0 and not upload.state.notifier.is_closed:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(waiter.wait(), left)
         waiter.clear()
-        now = await run_in_threadpool(read)
-        if now.submission.status in FINAL_STATUSES or left <= 0 or sent.parts.notifier.is_closed:
-            return now
+        current = await run_in_threadpool(read)
+        if current.submission.status in FINAL_STATUSES or left <= 0 or upload.state.notifier.is_closed:
+            return current

@@ -1,8 +1,9 @@
-"""Streams an upload from the request to the file store: hashed and counted on the way, never held whole or parsed."""
+"""Streams uploads from the request to the file store, which hashes them; they are never parsed or held whole."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -22,14 +23,12 @@ from app.formats import FORMATS, FileKind, detect_file_kind
 from app.formats.size_limits import BASE_FILE_BYTES
 from app.store.tables import GoldVersion, Submission
 
-Filename = Annotated[str | None, Query(description="Tells the format where the media type does not.")]
-Layout = Annotated[
-    str | None, Query(description="'long' where a table has one row per pair of instance and label (multi-label).")
-]
+Filename = Annotated[str | None, Query(description="The file name, which gives the format if the media type does not.")]
+Layout = Annotated[str | None, Query(description="`long` for a multilabel table with one row per instance and label.")]
 
 Result = TypeVar("Result")
 
-BUFFER_BYTES = 1 << 20  # bytes gathered before a write to disk
+BUFFER_BYTES = 1 << 20  # collected before each write to disk
 
 
 def request_file_kind(request: Request, filename: str | None, layout: str | None) -> FileKind:
@@ -40,31 +39,35 @@ def request_file_kind(request: Request, filename: str | None, layout: str | None
 
 async def receive_upload(
     request: Request,
-    parts: AppState,
+    state: AppState,
     then: Callable[[StoredFile], Result],
-    room: Callable[[], int | None] | None = None,
+    max_useful_bytes: Callable[[], int | None] | None = None,
     turn: Callable[[], Awaitable[None]] | None = None,
     large: AbstractContextManager[object] | None = None,
 ) -> Result:
-    """What `then` gives for the body as a stored file; it is called in a thread, and the file goes where it raises.
+    """Store the body as a file and return the result of `then` for it. If `then` raises, the file is deleted.
 
-    `room` tells how many bytes can be of any use, if that is known; it is asked in a thread, about large bodies alone.
+    `max_useful_bytes` returns the size above which a body is certainly useless, if that is known; it is called for
+    large bodies only. Both functions are called in a thread.
 
-    A body below BUFFER bytes waits in memory, where there is room, until it is whole, so that all of it costs one visit to a thread; `large` is
-    entered while a larger one is kept. With `turn` the whole body waits on disk until that returns. Raises TooLarge, StorageShort, BadRequest when the client
-    breaks off, and whatever `then` raises.
+    A body below BUFFER_BYTES stays in memory, if there is any, until it is complete, so that it needs a thread only
+    once; the context `large` is entered for a larger one. With `turn`, the complete body waits on disk until that
+    returns.
+
+    Raises TooLarge, StorageAlmostFull, BadRequest if the client disconnects, and whatever `then` raises.
     """
-    with ExitStack() as held:
-        body = UploadBody(parts.files)
+    with ExitStack() as stack:
+        body = UploadBody(state.files)
         try:
-            rest = await _write_body(request, parts, body, room, lambda: large and held.enter_context(large))
+            enter_large = partial(stack.enter_context, large or nullcontext())
+            rest = await _write_body(request, state, body, max_useful_bytes, enter_large)
             if turn is not None:
                 await run_in_threadpool(body.write, rest)
                 rest = []
                 await _wait_for_turn(request, turn)
-        except ClientDisconnect as gone:
+        except ClientDisconnect as error:
             await run_in_threadpool(body.abort)
-            raise BadRequest("The upload broke off before its end.") from gone
+            raise BadRequest("The upload broke off before its end.") from error
         except BaseException:
             await run_in_threadpool(body.abort)
             raise
@@ -72,38 +75,38 @@ async def receive_upload(
 
 
 async def _wait_for_turn(request: Request, turn: Callable[[], Awaitable[None]]) -> None:
-    """Wait for its turn; raises ClientDisconnect for a request that nobody waits for any more."""
+    """Wait for the turn of a request; raises ClientDisconnect if its client has gone meanwhile."""
     await turn()
     if await request.is_disconnected():
         raise ClientDisconnect
 
 
 class UploadBody:
-    """A body on its way to the store; its file is begun with the first bytes that are written."""
+    """A body on its way to the file store; the file is created with the first write."""
 
     def __init__(self, files: FileStore) -> None:
         self._files = files
         self._upload: Upload | None = None
 
     def write(self, chunks: Sequence[bytes]) -> None:
-        """Append bytes; raises StorageShort."""
+        """Append bytes; raises StorageAlmostFull."""
         if self._upload is None:
             self._upload = self._files.begin()
         for chunk in chunks:
             self._upload.write(chunk)
 
     def abort(self) -> None:
-        """Forget it."""
+        """Delete what was written."""
         if self._upload is not None:
             self._upload.abort()
 
     def finish_and_use(self, rest: Sequence[bytes], then: Callable[[StoredFile], Result]) -> Result:
-        """Make the file durable with its last bytes, and go on with it; what refuses it takes it away again."""
+        """Write the last bytes, make the file durable and call `then`; an error of `then` deletes the file."""
         stored = self._finish(rest)
         try:
             return then(stored)
         except CommitUncertain:
-            raise  # a row may point to the file, so it has to stay
+            raise  # A row may refer to the file, so it has to stay.
         except Exception:
             delete_unreferenced(self._files, stored)
             raise
@@ -119,102 +122,99 @@ class UploadBody:
 
 
 def delete_unreferenced(files: FileStore, stored: StoredFile) -> None:
-    """Remove a file that no row will point to; where that cannot be done now the sweeper will find it."""
+    """Delete a file that no row refers to. If the store is unavailable, the sweep deletes it later."""
     with suppress(Unavailable):
         files.delete(stored.key)
 
 
 class _UploadSizeLimit:
-    """Refuses a body that is larger than any upload may be, or than can be of use where it is sent."""
+    """Refuses a body that exceeds the limit of all uploads, or the size that can be useful where it is sent."""
 
-    def __init__(self, most: int, room: Callable[[], int | None] | None) -> None:
-        self._limit, self._reason = most, "An upload has"
-        self._max_useful_bytes = room
+    def __init__(self, limit: int, max_useful_bytes: Callable[[], int | None] | None) -> None:
+        self._limit, self._reason = limit, "An upload has"
+        self._max_useful_bytes = max_useful_bytes
 
     async def check(self, size: int) -> None:
-        """Raise TooLarge for so many bytes."""
+        """Raise TooLarge if a body of this size exceeds a limit."""
         if size > self._limit:
-            raise _too_large_error(self._limit, self._reason)
+            detail = f"{self._reason} at most {self._limit} bytes."
+            raise TooLarge(detail, headers={"Connection": "close"}, limit=self._limit)
         if self._max_useful_bytes is None or size <= BASE_FILE_BYTES:
             return
-        room, self._max_useful_bytes = await run_in_threadpool(self._max_useful_bytes), None
-        if room is not None and room < self._limit:
-            self._limit, self._reason = room, "Predictions for this phase have"
+        useful, self._max_useful_bytes = await run_in_threadpool(self._max_useful_bytes), None
+        if useful is not None and useful < self._limit:
+            self._limit, self._reason = useful, "Predictions for this phase have"
             await self.check(size)
 
 
 async def _write_body(
     request: Request,
-    parts: AppState,
+    state: AppState,
     body: UploadBody,
-    room: Callable[[], int | None] | None,
-    large: Callable[[], object],
+    max_useful_bytes: Callable[[], int | None] | None,
+    before_first_write: Callable[[], object],
 ) -> list[bytes]:
-    """Write the body but for its last bytes, which are given: while some are written, the next may come.
-
-    `large` is called before the first are written.
-    """
-    fit = _UploadSizeLimit(parts.settings.max_upload, room)
+    """Write the body except for its last bytes, which are returned. Each write runs while the next bytes arrive."""
+    size_limit = _UploadSizeLimit(state.settings.max_upload, max_useful_bytes)
     declared = request.headers.get("content-length", "")
-    await fit.check(int(declared) if declared.isdigit() else 0)
+    await size_limit.check(int(declared) if declared.isdigit() else 0)
     waiting: list[bytes] = []
-    held = size = 0
+    buffered = size = 0
     writing: asyncio.Future[None] | None = None
     try:
-        with parts.upload_memory.admit_body(client_address_block(request)) as holds:
-            async for chunk in stream_with_timeout(request, parts.settings.upload_idle, parts.settings.upload_rate):
+        with state.upload_memory.admit_body(client_address_block(request)) as resize:
+            async for chunk in stream_with_timeout(request, state.settings.upload_idle, state.settings.upload_rate):
                 waiting.append(chunk)
-                held, size = held + len(chunk), size + len(chunk)
-                await fit.check(size)
-                has_room = holds(held)
-                if held >= BUFFER_BYTES or not has_room:
+                buffered, size = buffered + len(chunk), size + len(chunk)
+                await size_limit.check(size)
+                has_memory = resize(buffered)
+                if buffered >= BUFFER_BYTES or not has_memory:
                     if writing is None:
-                        large()
+                        before_first_write()
                     else:
                         await writing
                     writing = asyncio.ensure_future(run_in_threadpool(body.write, waiting))
-                    waiting, held = [], 0
-                    holds(0)
+                    waiting, buffered = [], 0
+                    resize(0)
         if writing is not None:
             await writing
     finally:
         if writing is not None:
-            await asyncio.wait([writing])  # whatever becomes of the body, nobody writes to it any more
+            await asyncio.wait([writing])  # After this function no thread writes to the body, even if it was cancelled.
     return waiting
 
 
 async def stream_with_timeout(request: Request, idle: float, rate: int = 0) -> AsyncIterator[bytes]:
-    """The chunks of a body; raises TooSlow when none comes for `idle` seconds.
+    """The chunks of a body; raises TooSlow if none arrives for `idle` seconds.
 
-    With `rate`, also when in any `idle` seconds fewer bytes a second than that have come: what came before does not pay
-    for a body that has all but ceased to come.
+    With `rate`, it also raises TooSlow if fewer bytes per second than that arrive in any period of `idle` seconds. Each
+    period counts alone, so a fast start does not make up for a body that has almost stopped.
     """
     chunks = aiter(request.stream())
     clock = asyncio.get_running_loop().time
     began, received = clock(), 0
     while True:
         try:
-            async with asyncio.timeout(idle):  # wait_for() would make a task of each chunk
+            async with asyncio.timeout(idle):  # wait_for() would create a task for each chunk
                 chunk = await anext(chunks)
         except StopAsyncIteration:
             return
-        except TimeoutError as stalled:
-            raise TooSlow(f"Nothing came for {idle:g} s.") from stalled
+        except TimeoutError as error:
+            raise TooSlow(f"No data arrived for {idle:g} s.") from error
         received += len(chunk)
         passed = clock() - began
         if passed > idle:
             if received < rate * passed:
-                raise TooSlow(f"Only {received} bytes came in {passed:.0f} s; at least {rate} a second are expected.")
+                raise TooSlow(f"Only {received} bytes arrived in {passed:.0f} s; {rate} per second are required.")
             began, received = clock(), 0
         yield chunk
 
 
-def _too_large_error(most: int, why: str) -> TooLarge:
-    return TooLarge(f"{why} at most {most} bytes.", headers={"Connection": "close"}, limit=most)
-
-
 class WholeFileResponse(FileResponse):
-    """A file as it is: a Range header is ignored, as RFC 9110 (section 14.2) allows, so every error is a problem document."""
+    """A complete file.
+
+    Range headers are ignored, as RFC 9110 (section 14.2) allows, so every error is a problem document.
+    """
 
     def __init__(
         self,
@@ -225,38 +225,38 @@ class WholeFileResponse(FileResponse):
         tag: str,
         sending: AbstractContextManager[object] | None = None,
     ) -> None:
-        """`sending` is entered while it is sent."""
+        """The context `sending` is entered while the file is being sent."""
         super().__init__(path, media_type=media_type, filename=filename, headers={"ETag": f'"{tag}"'})
         del self.headers["accept-ranges"]
         self._sending = sending or nullcontext()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send it."""
+        """Send the file."""
         headers = [(name, value) for name, value in scope["headers"] if name != b"range"]
         with self._sending:
             await super().__call__({**scope, "headers": headers}, receive, send)
 
 
-def stored_file_response(parts: AppState, row: GoldVersion | Submission, name: str) -> Response:
-    """The file of a row as it was uploaded, named by its format; held until it is sent."""
-    held = ExitStack()
-    path = held.enter_context(parts.files.local_path(row.file_key))
+def stored_file_response(state: AppState, row: GoldVersion | Submission, name: str) -> Response:
+    """The uploaded file of a row, with the extension of its format. The local copy is held until it is sent."""
+    sending = ExitStack()
+    path = sending.enter_context(state.files.local_path(row.file_key))
     return WholeFileResponse(
         path,
         media_type="application/octet-stream",
         filename=name + stored_file_kind(row).ending,
         tag=row.sha256,
-        sending=held,
+        sending=sending,
     )
 
 
 def file_request_body(description: str, examples: Mapping[str, JSON]) -> dict[str, Any]:
-    """The OpenAPI request body of a route that takes a file in any of our formats, with examples of each media type."""
+    """The OpenAPI request body of a route that takes a file in any format, with examples for each media type."""
     content: dict[str, Any] = {}
     for known in FORMATS.values():
         schema = {"type": "string", "format": "binary"}
         if known.is_binary:
-            schema["description"] = f"{known.name}, as Python writes it: {known.shapes[0].example}"
+            schema["description"] = f"{known.name}, written in Python: {known.shapes[0].example}"
         for media in known.media_types:
             content[media] = {"schema": schema, **({} if known.is_binary else {"examples": examples[media]})}
     content["application/json"]["schema"] = {}

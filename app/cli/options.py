@@ -1,11 +1,15 @@
-"""Arguments and options that several commands share, each declared once with name, help and environment variable."""
+"""Arguments and options that commands share, each declared once with its name, help and environment variable."""
 
+import inspect
+from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
 from app.cli.input.piped_files import spool_pipe
+from app.gold_metadata import CLASSES, GOLD_METADATA
 
 Task = Literal["binary", "multiclass", "multilabel"]
 FORMATS_HELP = ".json, .jsonl, .csv, .tsv, .npz, .parquet or .arrow, also .gz or .zst"
@@ -14,6 +18,39 @@ FORMATS_HELP = ".json, .jsonl, .csv, .tsv, .npz, .parquet or .arrow, also .gz or
 def file_option(*names: str, help: str) -> Any:  # noqa: A002 (typer's own word)
     """An option that takes a file to read, a pipe, or - for standard input."""
     return typer.Option(*names, callback=spool_pipe, metavar="FILE", help=help)
+
+
+def gold_metadata_options(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """A decorator that replaces the parameter `gold_metadata` of a command by one option per kind of gold metadata.
+
+    The options come from `app.gold_metadata`: all kinds, or those with the given names. The command receives one
+    mapping from names to files, None for a file that is not given.
+    """
+    kinds = [kind for kind in GOLD_METADATA if kind.name in names or not names]
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        signature = inspect.signature(command)
+        parameters = list(signature.parameters.values())
+        at = list(signature.parameters).index("gold_metadata")
+        parameters[at : at + 1] = [
+            inspect.Parameter(
+                kind.field,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=None,
+                annotation=Annotated[Path | None, file_option(f"--{kind.name}", help=kind.option_help)],
+            )
+            for kind in kinds
+        ]
+
+        @wraps(command)
+        def run(**arguments: Any) -> None:
+            files = {kind.name: arguments.pop(kind.field) for kind in kinds}
+            command(**arguments, gold_metadata=files)
+
+        run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]  # which typer reads
+        return run
+
+    return decorate
 
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON; messages go to standard error.")]
@@ -54,18 +91,7 @@ Email = Annotated[str, typer.Option("--email", metavar="ADDRESS", help="E-mail a
 Password = Annotated[
     str | None, typer.Option("--password", metavar="-", help="- reads it from standard input (default: prompt).")
 ]
-Classes = Annotated[Path | None, file_option("--classes", help="JSON list of all classes (default: those that occur).")]
-TrainFrequencies = Annotated[
-    Path | None, file_option("--train-frequencies", help="JSON {label: count} of the training data.")
-]
-ClassWeights = Annotated[Path | None, file_option("--class-weights", help="JSON {label: weight}.")]
-CostMatrix = Annotated[Path | None, file_option("--cost-matrix", help="JSON {gold label: {predicted label: cost}}.")]
-Hierarchy = Annotated[
-    Path | None,
-    file_option("--hierarchy", help='JSON {"parents": {child: list of parents}} or {"parent": {child: parent}}.'),
-]
-Folds = Annotated[Path | None, file_option("--folds", help="JSON {id: fold} for cross-validation.")]
-Groups = Annotated[Path | None, file_option("--groups", help="JSON {id: group}: its document, patient, speaker.")]
+Classes = Annotated[Path | None, file_option(f"--{CLASSES.name}", help=CLASSES.option_help)]
 VoidIds = Annotated[Path | None, file_option("--void", help="JSON list of ids to leave out of the scores.")]
 Preset = Annotated[
     str | None,

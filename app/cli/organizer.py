@@ -1,6 +1,6 @@
 """Commands for organizers: create, edit and publish a challenge; upload, list and activate its gold labels."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,18 +13,13 @@ from app.cli.options import (
     AsJson,
     ChallengeFile,
     Classes,
-    ClassWeights,
-    CostMatrix,
-    Folds,
-    Groups,
-    Hierarchy,
     Layout,
     Phase,
     Slug,
     Token,
-    TrainFrequencies,
     Url,
     file_option,
+    gold_metadata_options,
 )
 from app.cli.terminal import object_tables
 from app.cli.terminal.output import CommandError, CommandOutput, command_output
@@ -94,6 +89,7 @@ def publish_challenge(slug: Slug, url: Url = None, token: Token = None, as_json:
         out.result(challenge, lambda console: object_tables.show_challenge(console, challenge))
 
 
+@gold_metadata_options()
 def upload_gold(
     *,
     slug: Slug,
@@ -101,12 +97,7 @@ def upload_gold(
     phase: Phase = None,
     layout: Layout = None,
     classes: Classes = None,
-    train_frequencies: TrainFrequencies = None,
-    class_weights: ClassWeights = None,
-    cost_matrix: CostMatrix = None,
-    hierarchy: Hierarchy = None,
-    folds: Folds = None,
-    groups: Groups = None,
+    gold_metadata: Mapping[str, Path | None],
     activate: Annotated[bool, typer.Option("--activate/--draft", help="Activate it, or leave it a draft.")] = True,
     url: Url = None,
     token: Token = None,
@@ -114,16 +105,9 @@ def upload_gold(
 ) -> None:
     """Upload the gold labels of a phase as a new version."""
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
-        beside = {
-            "train-frequencies": train_frequencies,
-            "class-weights": class_weights,
-            "cost-matrix": cost_matrix,
-            "hierarchy": hierarchy,
-            "folds": folds,
-            "groups": groups,
-        }
         tables = {} if classes is None else {"classes": value_parsing.read_strings(classes)}
-        tables |= {name: _request_body(name, value) for name, value in value_parsing.read_gold_metadata(beside).items()}
+        metadata = value_parsing.read_gold_metadata(gold_metadata)
+        tables |= {name: _request_body(name, value) for name, value in metadata.items()}
         name = client.phase(slug, phase)
         with out.upload_bar(f"Uploading {file.name}", then="Validating") as progress:
             gold = client.upload_gold(

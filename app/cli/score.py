@@ -17,13 +17,8 @@ from app.cli.input.gold_and_predictions import (
 from app.cli.options import (
     AsJson,
     Classes,
-    ClassWeights,
-    CostMatrix,
-    Folds,
     Gold,
     GoldLayout,
-    Groups,
-    Hierarchy,
     Layout,
     Metrics,
     Options,
@@ -31,8 +26,8 @@ from app.cli.options import (
     Predictions,
     Preset,
     TaskType,
-    TrainFrequencies,
     VoidIds,
+    gold_metadata_options,
 )
 from app.cli.terminal.notes import ScoreNotes
 from app.cli.terminal.output import CommandError, CommandOutput, command_output
@@ -57,6 +52,7 @@ _Report = Annotated[
 ]
 
 
+@gold_metadata_options()
 def score(
     *,
     gold: Gold,
@@ -64,12 +60,7 @@ def score(
     task: TaskType = None,
     positive_label: PositiveLabel = None,
     classes: Classes = None,
-    train_frequencies: TrainFrequencies = None,
-    class_weights: ClassWeights = None,
-    cost_matrix: CostMatrix = None,
-    hierarchy: Hierarchy = None,
-    folds: Folds = None,
-    groups: Groups = None,
+    gold_metadata: Mapping[str, Path | None],
     void: VoidIds = None,
     metric: Metrics = None,
     option: Options = None,
@@ -84,14 +75,6 @@ def score(
 ) -> None:
     """Score predictions against a gold file on this machine, with the same scorer as the service."""
     options = value_parsing.parse_option_pairs(option or ()) | ({"preset": preset} if preset else {})
-    beside = {
-        "train-frequencies": train_frequencies,
-        "class-weights": class_weights,
-        "cost-matrix": cost_matrix,
-        "hierarchy": hierarchy,
-        "folds": folds,
-        "groups": groups,
-    }
     with command_output(as_json=as_json) as out:
         table_options = _checked_options(ScoreTableOptions(bool(metric), show_all, per_class, confusion), report)
         files = read_gold_and_predictions(
@@ -103,7 +86,7 @@ def score(
             positive_label=positive_label,
             classes=classes,
             void=void,
-            beside=beside,
+            beside=gold_metadata,
             preset=options.get("preset"),
         )
         _score_and_show(out, files, metric or (), options, table_options=table_options, report_path=report)

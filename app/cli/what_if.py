@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
@@ -17,7 +18,6 @@ from app.cli.input.gold_and_predictions import (
 from app.cli.options import (
     AsJson,
     Classes,
-    ClassWeights,
     Gold,
     GoldLayout,
     Layout,
@@ -25,8 +25,8 @@ from app.cli.options import (
     PositiveLabel,
     Predictions,
     TaskType,
-    TrainFrequencies,
     VoidIds,
+    gold_metadata_options,
 )
 from app.cli.terminal.notes import ScoreNotes
 from app.cli.terminal.output import CommandOutput, command_output
@@ -110,6 +110,7 @@ _Prevalence = Annotated[
 ]
 
 
+@gold_metadata_options("train-frequencies", "class-weights")
 def what_if(
     *,
     gold: Gold,
@@ -117,8 +118,7 @@ def what_if(
     task: TaskType = None,
     positive_label: PositiveLabel = None,
     classes: Classes = None,
-    train_frequencies: TrainFrequencies = None,
-    class_weights: ClassWeights = None,
+    gold_metadata: Mapping[str, Path | None],
     void: VoidIds = None,
     move: _Moves = None,
     correct: _Corrections = None,
@@ -152,7 +152,7 @@ def what_if(
             positive_label=positive_label,
             classes=classes,
             void=void,
-            beside={"train-frequencies": train_frequencies, "class-weights": class_weights},
+            beside=gold_metadata,
         )
         metrics = metric or _DEFAULT_METRICS[files.task]
         needs_scores = request.selects_doubtful or wants_scores(metrics)

@@ -2,9 +2,10 @@
 
 import gc
 import json
-from collections import OrderedDict
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any
+
+from cachetools import LRUCache
 
 from app.formats import Limits, Problems
 from app.pipeline import Gold, load_gold
@@ -15,9 +16,6 @@ from app.scoring.gold_content_hash import gold_content_hash
 
 MAX_CACHED_GOLDS = 4
 MAX_CACHED_RECIPES = 64
-
-Key = TypeVar("Key")
-Value = TypeVar("Value")
 
 
 class GoldNotPrepared(Exception):
@@ -31,8 +29,8 @@ class GoldCache:
         self.limits = limits
         self.memory = memory
         self._prepared = prepared
-        self._golds: OrderedDict[str, Gold] = OrderedDict()
-        self._recipes: OrderedDict[tuple[str, str], ScoringRecipe] = OrderedDict()
+        self._golds: LRUCache[str, Gold] = LRUCache(MAX_CACHED_GOLDS)
+        self._recipes: LRUCache[tuple[str, str], ScoringRecipe] = LRUCache(MAX_CACHED_RECIPES)
 
     def load(self, source: GoldSource) -> tuple[Gold | None, Problems]:
         """The gold of this source; None if it has problems. Raises GoldNotPrepared."""
@@ -70,18 +68,18 @@ class GoldCache:
         known = self._recipes.get(key) if key[0] else None
         if known is None:
             rules: dict[str, Any] = {"positive_label": gold.spec.positive_label, "classes": gold.spec.classes}
-            known = parse_recipe(body, gold.spec.task, **rules, stored=True)
-        return _put_entry(self._recipes, key, known, MAX_CACHED_RECIPES)
+            known = self._recipes[key] = parse_recipe(body, gold.spec.task, **rules, stored=True)
+        return known
 
     def _load_prepared(self, name: str) -> Gold | None:
         """The gold with this name from memory or from a prepared file, else None."""
         gold = self._golds.get(name)
         if self._prepared is not None and name:
-            if gold is None:
-                gold = self._prepared.load(name)
-            else:
+            if gold is not None:
                 self._prepared.used(name)
-        return None if gold is None else _put_entry(self._golds, name, gold, MAX_CACHED_GOLDS)
+            elif (gold := self._prepared.load(name)) is not None:
+                self._golds[name] = gold
+        return gold
 
     def _keep(self, name: str, gold: Gold) -> Gold:
         """Cache the gold. A prepared copy replaces it, because mapped files use next to no memory of this process."""
@@ -90,16 +88,8 @@ class GoldCache:
         if self._prepared is not None:
             self._prepared.keep(name, gold)
             gold = self._prepared.load(name) or gold
-        return _put_entry(self._golds, name, gold, MAX_CACHED_GOLDS)
-
-
-def _put_entry(cache: OrderedDict[Key, Value], key: Key, value: Value, max_entries: int) -> Value:
-    """Store a value as the most recently used one, and evict the oldest beyond `max_entries`."""
-    cache[key] = value
-    cache.move_to_end(key)
-    while len(cache) > max_entries:
-        cache.popitem(last=False)
-    return value
+        self._golds[name] = gold
+        return gold
 
 
 def _stored_gold_name(file: GoldFile, gold: Gold) -> str:

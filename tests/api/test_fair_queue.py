@@ -29,7 +29,7 @@ class Clock:
 def turns(most: int = 1000, most_of_one: int = 1000) -> tuple[FairQueue[Item], Clock]:
     clock = Clock()
     made: FairQueue[Item] = FairQueue(
-        lambda item: item.place, lambda item: item.ready, most=most, most_of_one=most_of_one, clock=clock
+        lambda item: item.place, lambda item: item.ready, limit=most, limit_per_queue=most_of_one, clock=clock
     )
     return made, clock
 

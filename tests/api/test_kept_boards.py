@@ -242,7 +242,7 @@ def test_the_address_counted_is_that_of_the_route(app: ServedApp) -> None:
 
 
 def entry(body: bytes = b"{}", *marks: str, until: float = math.inf) -> CachedReply:
-    return CachedReply.build(body, "application/json", marks=frozenset(marks), until=until)
+    return CachedReply.build(body, "application/json", marks=frozenset(marks), expires_at=until)
 
 
 def held_up() -> tuple[threading.Event, threading.Event, list[CachedReply], Callable[[], CachedReply]]:
@@ -259,7 +259,7 @@ def held_up() -> tuple[threading.Event, threading.Event, list[CachedReply], Call
 
 
 def test_what_many_ask_for_at_once_is_made_once() -> None:
-    boards = BoardCache(hears=False)
+    boards = BoardCache(needs_notifications=False)
     begun, may_end, made, make = held_up()
 
     async def all_at_once() -> list[CachedReply]:
@@ -282,7 +282,7 @@ def test_what_many_ask_for_at_once_is_made_once() -> None:
 
 
 def test_a_board_that_changed_while_it_was_made_is_not_kept_nor_given_to_who_asked_later() -> None:
-    boards = BoardCache(hears=False)
+    boards = BoardCache(needs_notifications=False)
     begun, may_end, made, make = held_up()
     with ThreadPoolExecutor(2) as threads:
         first = threads.submit(boards.get_or_build, ASKED, make)
@@ -304,7 +304,7 @@ def test_a_board_that_changed_while_it_was_made_is_not_kept_nor_given_to_who_ask
 
 
 def test_what_cannot_be_made_is_refused_to_all_who_wait_and_tried_again_by_the_next() -> None:
-    boards = BoardCache(hears=False)
+    boards = BoardCache(needs_notifications=False)
 
     def fails() -> CachedReply:
         raise DatabaseUnavailable
@@ -320,7 +320,7 @@ def test_what_cannot_be_made_is_refused_to_all_who_wait_and_tried_again_by_the_n
 
 def test_a_thread_does_not_wait_for_one_that_has_no_thread_yet() -> None:
     """All threads may be taken by those who ask with a token."""
-    boards = BoardCache(hears=False)
+    boards = BoardCache(needs_notifications=False)
     flight, first, _ = boards._join_build(ASKED)  # as the loop does before it gets a thread
     assert first
     assert boards.get_or_build(ASKED, entry) == entry()
@@ -328,7 +328,7 @@ def test_a_thread_does_not_wait_for_one_that_has_no_thread_yet() -> None:
 
 
 def test_who_hangs_up_before_there_is_a_thread_keeps_nobody_waiting() -> None:
-    boards = BoardCache(hears=False)
+    boards = BoardCache(needs_notifications=False)
 
     async def ask() -> CachedReply:
         threads = anyio.to_thread.current_default_thread_limiter()
@@ -351,7 +351,7 @@ def test_who_hangs_up_before_there_is_a_thread_keeps_nobody_waiting() -> None:
 def test_who_hears_nothing_keeps_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [1000.0]
     monkeypatch.setattr("app.api.caching.board_cache.time.monotonic", lambda: now[0])
-    boards = BoardCache(hears=True)
+    boards = BoardCache(needs_notifications=True)
     boards.get_or_build(ASKED, entry)
     assert boards.get(ASKED) is None
     boards.trust_until(now[0] + 5)
@@ -369,7 +369,7 @@ def test_who_hears_nothing_keeps_nothing(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_a_board_is_kept_until_its_time_and_no_longer_than_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [1000.0]
     monkeypatch.setattr("app.api.caching.board_cache.time.monotonic", lambda: now[0])
-    boards = BoardCache(hears=False)
+    boards = BoardCache(needs_notifications=False)
     for until, seconds in ((1003.0, 3.0), (math.inf, board_cache.MAX_AGE_SECONDS)):
         now[0] = 1000.0
         boards.invalidate(frozenset({ALL_BOARDS}))
@@ -384,7 +384,7 @@ def test_a_board_is_kept_until_its_time_and_no_longer_than_a_minute(monkeypatch:
 
 def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(board_cache, "MAX_CACHE_BYTES", 100_000)
-    boards = BoardCache(hears=False)
+    boards = BoardCache(needs_notifications=False)
     for number in range(100):
         boards.get_or_build(ASKED._replace(slug=f"c{number}"), lambda: entry(b"x" * 5000))
         assert boards.get(ASKED._replace(slug="c0")) is not None  # what is read stays

@@ -85,7 +85,7 @@ def test_logins_that_wait_hold_no_thread_that_others_need(strict: ServedApp, ada
 
 
 def test_failures_move_attempts_to_a_queue_that_all_of_the_account_or_block_share() -> None:
-    failures = FailedLogins("2/hour", on=True)
+    failures = FailedLogins("2/hour", enabled=True)
 
     def fail(account: str, block: str, times: int) -> None:
         for _ in range(times):

@@ -29,7 +29,7 @@ async def made(files: GeneratedFiles, *names: str, size: int = 10) -> list[str]:
 
 
 def fresh(folder: Path, most_bytes: int = 1000, spared: float = 0.0) -> GeneratedFiles:
-    files = GeneratedFiles(folder / "files", ReaderQueue(2), most_bytes=most_bytes, spared=spared)
+    files = GeneratedFiles(folder / "files", ReaderQueue(2), max_bytes=most_bytes, min_idle_seconds=spared)
     files.clear()
     return files
 
@@ -74,7 +74,7 @@ def test_no_more_are_made_while_those_being_sent_take_twice_the_room(tmp_path: P
         for name in ("a", "b", "c"):
             asyncio.run(made(files, name))
             sending.enter_context(files.pin(name))
-        with pytest.raises(Unavailable, match="no room") as refused:
+        with pytest.raises(Unavailable, match="no space") as refused:
             asyncio.run(made(files, "d"))
         assert refused.value.headers["Retry-After"]
         assert asyncio.run(made(files, "a", "b", "c")) == []

@@ -75,7 +75,7 @@ def test_a_caller_waits_for_one_request_of_each_other_caller(count: int, callers
 
 
 def test_a_caller_has_so_many_places_and_leaves_them() -> None:
-    turns = ReaderQueue(1, most=3)
+    turns = ReaderQueue(1, max_per_caller=3)
     with ExitStack() as held:
         for _ in range(3):
             held.enter_context(turns.enter("A"))
@@ -86,7 +86,7 @@ def test_a_caller_has_so_many_places_and_leaves_them() -> None:
             pass
     with turns.enter("A"):
         pass
-    assert turns.__dict__ == ReaderQueue(1, most=3).__dict__
+    assert turns.__dict__ == ReaderQueue(1, max_per_caller=3).__dict__
 
 
 def test_who_is_cancelled_gives_way_whether_its_turn_has_come_or_not() -> None:
@@ -126,7 +126,7 @@ def test_children_that_are_kept_go_to_organizers_alone() -> None:
             await asyncio.sleep(3600)
 
     async def ask_all() -> None:
-        turns, served_now = ReaderQueue(3, kept=1), list[str]()
+        turns, served_now = ReaderQueue(3, reserved=1), list[str]()
         tasks = []
         for caller in "abcdAB":
             tasks.append(asyncio.ensure_future(ask(turns, caller, served_now)))
@@ -148,7 +148,7 @@ def test_children_that_are_kept_go_to_organizers_alone() -> None:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        assert turns.__dict__ == ReaderQueue(3, kept=1).__dict__
+        assert turns.__dict__ == ReaderQueue(3, reserved=1).__dict__
 
     asyncio.run(ask_all())
 
@@ -238,7 +238,7 @@ class Gate:
 def gate(app: ServedApp) -> Iterator[Gate]:
     service = app.app.state.service
     before = service.readers
-    made = Gate(before.children)
+    made = Gate(before.processes)
     service.readers = ReaderPool(made, before.queue)
     yield made
     service.readers = before
@@ -346,7 +346,7 @@ def test_a_dry_run_has_a_time_limit_of_its_own_which_is_not_the_fault_of_the_fil
         open_challenge(app.admin(), "digits", GOLD)
         admin = app.admin().join("digits", "Admins")
         eventually(lambda: dry_run(admin, "Blue").status_code == 200, "a reader is ready")
-        for pid in app.app.state.service.readers.children.pids():
+        for pid in app.app.state.service.readers.processes.pids():
             freeze(pid)
         answer = dry_run(admin, "Blue")
         assert (answer.status_code, answer.json()["code"]) == (503, "unavailable"), answer.text

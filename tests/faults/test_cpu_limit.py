@@ -119,7 +119,7 @@ def test_a_file_at_which_the_program_breaks_off_is_tried_again_uncharged_but_cou
     who = blue(site)
     dry = sent(who, f"{MAIN}/submissions", CORRECT_PREDICTIONS, before=before, dry_run="true")
     assert (dry.status_code, dry.json()["code"]) == (422, "invalid_content")
-    assert "broke off at this one" in dry.json()["detail"]
+    assert "crashed on this one" in dry.json()["detail"]
     body = sent(who, f"{MAIN}/submissions", CORRECT_PREDICTIONS, before=before).json()
     assert (body["status"], body["failure"]["code"]) == ("failed", "aborted")
     task, ledger = only(given)

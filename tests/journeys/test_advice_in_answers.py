@@ -19,7 +19,7 @@ from tests.live_service import PASSWORD
 @pytest.mark.parametrize("path", ["/nope", "/challenge", "/users/1/nope"])
 def test_an_unknown_route_is_told_from_an_object_that_one_may_not_see(people: People, path: str) -> None:
     body = require_refused(people.visitor.get(path), 404, "no_such_route")
-    assert body["detail"] == f"This service has no address '/api/v1{path}'."
+    assert body["detail"] == f"This service has no path '/api/v1{path}'."
     assert "/docs" in body["remedy"]
 
 

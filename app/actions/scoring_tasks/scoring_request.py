@@ -1,8 +1,9 @@
 """Send a request about stored gold to a scoring process: by the name of the gold and, if needed, with its file."""
 
 import threading
-from collections import OrderedDict
 from dataclasses import dataclass, replace
+
+from cachetools import LRUCache, cached
 
 from app.actions.challenges.upload_gold import stored_file_kind, stored_gold_file
 from app.files import FileStore
@@ -29,35 +30,21 @@ class GoldReference:
         return GoldSource(self.name)
 
 
-class _GoldNameCache:
-    """The names of versions that no longer change: computing one reads their classes and metadata, often large."""
-
-    def __init__(self) -> None:
-        self._names: OrderedDict[tuple[object, ...], str] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def of(self, version: GoldVersion, challenge: Challenge) -> str:
-        if version.status == "draft":
-            return _compute_gold_name(version, challenge)
-        # With the time of activation: after a restore, the same draft may be activated again with other metadata.
-        key = (version.id, version.status, version.activated_at)
-        with self._lock:
-            name = self._names.get(key)
-        name = name or _compute_gold_name(version, challenge)
-        with self._lock:
-            self._names[key] = name
-            self._names.move_to_end(key)
-            if len(self._names) > MAX_CACHED_GOLD_NAMES:
-                self._names.popitem(last=False)
-        return name
-
-
-_GOLD_NAME_CACHE = _GoldNameCache()
+@cached(
+    LRUCache(MAX_CACHED_GOLD_NAMES),
+    # Restoring a backup may let the same draft be activated once more with other metadata, so the id is not enough.
+    key=lambda version, _challenge: (version.id, version.status, version.activated_at),
+    lock=threading.Lock(),
+)
+def _settled_gold_name(version: GoldVersion, challenge: Challenge) -> str:
+    """The name of a version that no longer changes. Its classes and metadata may be large, so they are read once."""
+    return _compute_gold_name(version, challenge)
 
 
 def gold_reference(version: GoldVersion, challenge: Challenge) -> GoldReference:
     """The reference to a version; called within the session of the version, as it may read further columns."""
-    return GoldReference(version.id, _GOLD_NAME_CACHE.of(version, challenge))
+    name_of = _compute_gold_name if version.status == "draft" else _settled_gold_name
+    return GoldReference(version.id, name_of(version, challenge))
 
 
 def send_scoring_request(

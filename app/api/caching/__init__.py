@@ -1,1 +1,1 @@
-"""Replies that are kept: leaderboards in memory, generated files on disk."""
+"""Cached replies: leaderboards in memory, generated files on disk."""

@@ -1,6 +1,7 @@
-"""Boards kept as the bytes that are sent, in the memory of this process, until a row that they are made of changes.
+"""Leaderboards cached in memory as encoded replies, until a row that they depend on changes.
 
-Nothing here may be lost: what is not kept is made again from the rows (`read_leaderboard`), and is the same.
+The cache holds nothing that may not be lost: a board that is not cached is built again from the rows by
+`read_leaderboard`, with the same result.
 """
 
 import asyncio
@@ -26,14 +27,14 @@ from app.store.board_invalidation import ALL_BOARDS
 BoardFormat = Literal["json", "csv"]
 HeaderPair = tuple[bytes, bytes]
 
-MAX_CACHE_BYTES = 64 << 20  # bytes of all boards together
-MAX_BOARDS = 4096  # boards
-MAX_AGE_SECONDS = 60.0  # seconds: a row that somebody changed past the service is shown by then
-MAX_JOINED_BUILDS = 3  # of waiting for others who make the same board
+MAX_CACHE_BYTES = 64 << 20
+MAX_BOARDS = 4096
+MAX_AGE_SECONDS = 60.0  # A row that was changed without the service shows by then.
+MAX_JOINED_BUILDS = 3  # A request waits for so many builds of others before it builds the board itself.
 
 
 class BoardKey(NamedTuple):
-    """A board as it is asked for; `view` says who sees it (read_leaderboard.Sight)."""
+    """A requested board; `view` is its audience (`read_leaderboard.BoardAudience`)."""
 
     slug: str
     phase: str
@@ -45,27 +46,26 @@ class BoardKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class EncodedBody:
-    """Bytes as they are sent, and the headers that say what they are."""
+    """A body as it is sent, with its headers."""
 
     body: bytes
     etag: str
     media_type: str
     encoding: str | None
-    headers: list[HeaderPair]  # as `response` has them, for who answers without it
-    not_modified_headers: list[HeaderPair]  # the same without what only a body has
+    headers: list[HeaderPair]  # the same as those of `response`, for replies that bypass the framework
+    not_modified_headers: list[HeaderPair]  # those of a 304, which has no body
 
     @classmethod
     def build(cls, body: bytes, media: str, encoding: str | None) -> "EncodedBody":
-        """These bytes; a tag stands for one encoding."""
+        """Encode headers for this body. The ETag differs per encoding, as strong ETags must."""
         tag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
-        vary = (b"vary", b"Accept-Encoding, Authorization")
-        what = [(b"content-encoding", encoding.encode())] if encoding else []
-        size = [(b"content-length", str(len(body)).encode()), (b"content-type", media.encode())]
-        mark = (b"etag", tag.encode())
-        return cls(body, tag, media, encoding, [vary, mark, *what, *size], [vary, mark])
+        common = [(b"vary", b"Accept-Encoding, Authorization"), (b"etag", tag.encode())]
+        content = [(b"content-encoding", encoding.encode())] if encoding else []
+        content += [(b"content-length", str(len(body)).encode()), (b"content-type", media.encode())]
+        return cls(body, tag, media, encoding, common + content, common)
 
     def response(self) -> Response:
-        """The reply of a route."""
+        """The reply as a response of the framework."""
         headers = {"Vary": "Accept-Encoding", "ETag": self.etag}
         if self.encoding is not None:
             headers["Content-Encoding"] = self.encoding
@@ -74,7 +74,7 @@ class EncodedBody:
 
 @dataclass(frozen=True, slots=True)
 class CachedReply:
-    """A board, or its refusal, with the marks of what it was made of; to be kept until a moment of time.monotonic()."""
+    """A board, or the error in its place, with the marks of its rows; `expires_at` is monotonic time."""
 
     plain: EncodedBody
     gzipped: EncodedBody
@@ -84,177 +84,181 @@ class CachedReply:
 
     @classmethod
     def build(
-        cls, body: bytes, media: str, *, marks: frozenset[str], until: float, refusal: AssayError | None = None
+        cls, body: bytes, media: str, *, marks: frozenset[str], expires_at: float, refusal: AssayError | None = None
     ) -> "CachedReply":
-        """These bytes, packed too where that makes them fewer."""
-        plain = EncodedBody.build(body, media, None)
+        """Build a reply from a body, compressed as well if that makes it smaller."""
+        plain = gzipped = EncodedBody.build(body, media, None)
         packed = gzip.compress(body, mtime=0)
-        smaller = len(packed) < len(body)
-        return cls(plain, EncodedBody.build(packed, media, "gzip") if smaller else plain, refusal, marks, until)
+        if len(packed) < len(body):
+            gzipped = EncodedBody.build(packed, media, "gzip")
+        return cls(plain, gzipped, refusal, marks, expires_at)
 
     @property
     def size(self) -> int:
-        """Bytes of memory, about."""
+        """The approximate bytes of memory."""
         return 2000 + len(self.plain.body) + len(self.gzipped.body)
 
     def encoded(self, accept_encoding: str) -> EncodedBody:
-        """In the encoding that the reader prefers."""
+        """The body in the encoding that an Accept-Encoding header prefers."""
         return self.gzipped if prefers_gzip(accept_encoding) else self.plain
 
     def response(self, accept_encoding: str) -> Response:
-        """The reply of a route."""
+        """The reply as a response of the framework."""
         if self.refusal is not None:
             return problem_response(self.refusal)
         return self.encoded(accept_encoding).response()
 
 
+Render = Callable[[], CachedReply]
+
+
 @dataclass(slots=True, eq=False)
 class _BoardBuild:
-    """A board that is being made, once for all who ask meanwhile, and what has changed since that began.
+    """A board that is being built once for all who request it meanwhile, and what has changed since the build began.
 
-    The answer is None where who was to make it got no thread for that.
+    The result is None if the request that was to build it got no thread.
     """
 
     future: "Future[CachedReply | None]" = field(default_factory=Future)
-    is_claimed: bool = False  # by the thread that makes it
+    is_claimed: bool = False  # by the thread that builds it
     changed_marks: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self.future.set_running_or_notify_cancel()  # one who no longer waits must not cancel it for the others
+        self.future.set_running_or_notify_cancel()  # so that one cancelled request cannot cancel it for the others
 
 
 class BoardCache:
-    """The boards that this process keeps; for the event loop and for many threads."""
+    """The boards that this process caches. Safe to use from the event loop and from several threads.
 
-    def __init__(self, *, hears: bool) -> None:
-        """`hears`: others change rows too, so that boards are kept only while that is heard of (app.store.notifications)."""
+    The entries are in a plain ordered dict: an invalidation walks all entries, which must not count as using them.
+    """
+
+    def __init__(self, *, needs_notifications: bool) -> None:
+        """`needs_notifications`: other processes change rows too; boards are trusted while their notices arrive."""
         self._lock = threading.Lock()
         self._entries: OrderedDict[BoardKey, CachedReply] = OrderedDict()
         self._size = 0
         self._builds: dict[BoardKey, _BoardBuild] = {}
-        self._trusted_until = 0.0 if hears else math.inf
+        self._trusted_until = 0.0 if needs_notifications else math.inf
 
-    # ---- what is kept
+    # ---- cached boards
 
-    def get(self, asked: BoardKey) -> CachedReply | None:
-        """The board as it is kept, if it is."""
-        entry = self._entries.get(asked)
+    def get(self, key: BoardKey) -> CachedReply | None:
+        """The cached board, if there is a valid one."""
+        entry = self._entries.get(key)  # without the lock, so that a miss costs next to nothing
         if entry is None:
             return None
         now = time.monotonic()
         if now >= self._trusted_until:
             return None
         with self._lock:
-            if self._entries.get(asked) is not entry:
+            if self._entries.get(key) is not entry:
                 return None
             if now >= entry.expires_at:
-                self._remove(asked)
+                self._remove(key)
                 return None
-            self._entries.move_to_end(asked)
+            self._entries.move_to_end(key)
         return entry
 
     def invalidate(self, marks: frozenset[str]) -> None:
-        """What bears one of these marks has changed."""
+        """Drop all boards with one of these marks, and do not store boards with them that are being built."""
         everything = ALL_BOARDS in marks
         with self._lock:
-            for flight in self._builds.values():
-                flight.changed_marks |= marks
-            for asked in [asked for asked, entry in self._entries.items() if everything or marks & entry.marks]:
-                self._remove(asked)
+            for build in self._builds.values():
+                build.changed_marks |= marks
+            for key in [key for key, entry in self._entries.items() if everything or marks & entry.marks]:
+                self._remove(key)
 
     def trust_until(self, until: float) -> None:
-        """All that changed so far was said; boards may be believed until this moment."""
+        """Trust cached boards until this time of the monotonic clock: all changes so far have been reported."""
         self._trusted_until = until
 
     def distrust(self) -> None:
-        """Changes may have been missed, and are from now on."""
+        """Drop all boards and store none until `trust_until` is called: changes may have been missed."""
         self._trusted_until = 0.0
         self.invalidate(frozenset({ALL_BOARDS}))
 
-    def _remove(self, asked: BoardKey) -> None:
-        self._size -= self._entries.pop(asked).size
+    def _remove(self, key: BoardKey) -> None:
+        self._size -= self._entries.pop(key).size
 
-    def _store(self, asked: BoardKey, entry: CachedReply, flight: _BoardBuild) -> None:
-        """Unless it has changed while it was made, is not to be believed, or would leave no room for others."""
+    def _store(self, key: BoardKey, entry: CachedReply, build: _BoardBuild) -> None:
+        """Store a board, unless its rows changed during the build, it is not trusted or it is too large."""
         now = time.monotonic()
-        until = min(entry.expires_at, now + MAX_AGE_SECONDS)
-        changed = ALL_BOARDS in flight.changed_marks or flight.changed_marks & entry.marks
-        if changed or now >= min(until, self._trusted_until) or entry.size > MAX_CACHE_BYTES:
+        expires_at = min(entry.expires_at, now + MAX_AGE_SECONDS)
+        changed = ALL_BOARDS in build.changed_marks or build.changed_marks & entry.marks
+        if changed or now >= min(expires_at, self._trusted_until) or entry.size > MAX_CACHE_BYTES:
             return
-        if asked in self._entries:
-            self._remove(asked)
-        self._entries[asked] = replace(entry, expires_at=until)
+        if key in self._entries:
+            self._remove(key)
+        self._entries[key] = replace(entry, expires_at=expires_at)
         self._size += entry.size
         while self._size > MAX_CACHE_BYTES or len(self._entries) > MAX_BOARDS:
             self._remove(next(iter(self._entries)))
 
-    # ---- what is made
+    # ---- building boards
 
-    async def get_or_build_async(self, asked: BoardKey, make: Callable[[], CachedReply]) -> CachedReply:
-        """The board, kept or made; who waits for one that is being made holds no thread. Raises what `make` raises."""
+    async def get_or_build_async(self, key: BoardKey, render: Render) -> CachedReply:
+        """The cached or newly built board; waiting for another build holds no thread. Raises what `render` raises."""
         for _ in range(MAX_JOINED_BUILDS):
-            kept = self.get(asked)
-            if kept is not None:
-                return kept
-            flight, first, old = self._join_build(asked)
-            entry = await (self._build_in_thread(asked, flight, make) if first else asyncio.wrap_future(flight.future))
-            if entry is not None and not old:
+            cached = self.get(key)
+            if cached is not None:
+                return cached
+            build, is_builder, outdated = self._join_build(key)
+            result = self._build_in_thread(key, build, render) if is_builder else asyncio.wrap_future(build.future)
+            entry = await result
+            if entry is not None and not outdated:
                 return entry
-        return await run_in_threadpool(make)
+        return await run_in_threadpool(render)
 
-    def get_or_build(self, asked: BoardKey, make: Callable[[], CachedReply]) -> CachedReply:
-        """The same in a thread."""
+    def get_or_build(self, key: BoardKey, render: Render) -> CachedReply:
+        """The same, called in a thread."""
         for _ in range(MAX_JOINED_BUILDS):
-            kept = self.get(asked)
-            if kept is not None:
-                return kept
-            flight, _first, old = self._join_build(asked)
-            entry = self._build_or_wait(asked, flight, make)
-            if entry is not None and not old:
+            cached = self.get(key)
+            if cached is not None:
+                return cached
+            build, _, outdated = self._join_build(key)
+            entry = self._build_or_wait(key, build, render)
+            if entry is not None and not outdated:
                 return entry
-        return make()
+        return render()
 
-    def _join_build(self, asked: BoardKey) -> tuple[_BoardBuild, bool, bool]:
-        """The making of a board, whether it begins with this, and whether it may have read rows that are older than now."""
+    def _join_build(self, key: BoardKey) -> tuple[_BoardBuild, bool, bool]:
+        """The running build of a board, whether this call started it, and whether it may have read outdated rows."""
         with self._lock:
-            flight = self._builds.get(asked)
-            if flight is not None:
-                return flight, False, bool(flight.changed_marks) or time.monotonic() >= self._trusted_until
-            self._builds[asked] = flight = _BoardBuild()
-            return flight, True, False
+            build = self._builds.get(key)
+            if build is not None:
+                return build, False, bool(build.changed_marks) or time.monotonic() >= self._trusted_until
+            self._builds[key] = build = _BoardBuild()
+            return build, True, False
 
-    async def _build_in_thread(
-        self, asked: BoardKey, flight: _BoardBuild, make: Callable[[], CachedReply]
-    ) -> CachedReply | None:
+    async def _build_in_thread(self, key: BoardKey, build: _BoardBuild, render: Render) -> CachedReply | None:
         try:
-            return await run_in_threadpool(self._build_or_wait, asked, flight, make)
+            return await run_in_threadpool(self._build_or_wait, key, build, render)
         finally:
             with self._lock:
-                mine, flight.is_claimed = not flight.is_claimed, True
-            if mine:  # it hung up, or there are no threads: another one makes it for those who wait
-                self._finish_build(asked, flight, None)
-                flight.future.set_result(None)
+                mine, build.is_claimed = not build.is_claimed, True
+            if mine:  # The request was cancelled or got no thread: one of those who wait builds the board.
+                self._finish_build(key, build, None)
+                build.future.set_result(None)
 
-    def _build_or_wait(
-        self, asked: BoardKey, flight: _BoardBuild, make: Callable[[], CachedReply]
-    ) -> CachedReply | None:
-        """Make the board, or wait for the thread that is making it: never for one that is still to come."""
+    def _build_or_wait(self, key: BoardKey, build: _BoardBuild, render: Render) -> CachedReply | None:
+        """Build the board, or wait for the thread that has claimed the build; never for one that is yet to start."""
         with self._lock:
-            mine, flight.is_claimed = not flight.is_claimed, True
+            mine, build.is_claimed = not build.is_claimed, True
         if not mine:
-            return flight.future.result()
+            return build.future.result()
         try:
-            entry = make()
-        except BaseException as fault:
-            self._finish_build(asked, flight, None)
-            flight.future.set_exception(fault)
+            entry = render()
+        except BaseException as error:
+            self._finish_build(key, build, None)
+            build.future.set_exception(error)
             raise
-        self._finish_build(asked, flight, entry)
-        flight.future.set_result(entry)
+        self._finish_build(key, build, entry)
+        build.future.set_result(entry)
         return entry
 
-    def _finish_build(self, asked: BoardKey, flight: _BoardBuild, entry: CachedReply | None) -> None:
+    def _finish_build(self, key: BoardKey, build: _BoardBuild, entry: CachedReply | None) -> None:
         with self._lock:
-            del self._builds[asked]
+            del self._builds[key]
             if entry is not None:
-                self._store(asked, entry, flight)
+                self._store(key, entry, build)

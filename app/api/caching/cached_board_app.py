@@ -1,4 +1,4 @@
-"""Boards for visitors before any route: what is kept is sent from memory, what is not is made once for all who wait."""
+"""Leaderboards for visitors, answered before any route: from memory, or built once for all waiting requests."""
 
 import time
 import uuid
@@ -26,17 +26,15 @@ BOARD_ROUTE = "/api/v1/challenges/{slug}/phases/{phase}/leaderboard"
 ROUTE_SEGMENTS = BOARD_ROUTE.split("/")
 ROUTE_PREFIX = BOARD_ROUTE.partition("{")[0]
 ROUTE_SUFFIX = BOARD_ROUTE.rpartition("}")[2]
-MAX_QUERY_BYTES = 500  # bytes
+MAX_QUERY_BYTES = 500
 SPLITS = frozenset({"all", "public", "private"})
 BOARD_FORMATS: dict[str, BoardFormat] = {form: form for form in get_args(BoardFormat)}
-FIXED_HEADERS = [
-    (name.lower().encode(), value.encode())
-    for name, value in (*SECURITY_HEADERS, ("Cache-Control", ANONYMOUS_CACHE_CONTROL))
-]
+_FIXED_HEADERS = (*SECURITY_HEADERS, ("Cache-Control", ANONYMOUS_CACHE_CONTROL))
+FIXED_HEADERS = [(name.lower().encode(), value.encode()) for name, value in _FIXED_HEADERS]
 
 
 class BoardRequest(NamedTuple):
-    """What a visitor's request for a board says beside its address."""
+    """A visitor's request for a board, with the headers that decide the form of the reply."""
 
     key: BoardKey
     accept_encoding: str
@@ -44,12 +42,14 @@ class BoardRequest(NamedTuple):
 
 
 def parse_board_request(scope: Scope) -> BoardRequest | None:
-    """The board that a visitor asks for; None for all other requests, and for queries that a route had better refuse."""
+    """The board that a visitor requests; None for all other requests, and for queries that the route should refuse."""
     path: str = scope["path"]
     if not path.startswith(ROUTE_PREFIX) or not path.endswith(ROUTE_SUFFIX) or scope["method"] not in {"GET", "HEAD"}:
         return None
-    places = path.split("/")
-    if len(places) != len(ROUTE_SEGMENTS) or not places[4] or places[5] != "phases" or not places[6] or "\0" in path:
+    segments = path.split("/")
+    if len(segments) != len(ROUTE_SEGMENTS) or not segments[4] or segments[5] != "phases" or not segments[6]:
+        return None
+    if "\0" in path:
         return None
     encodings = tags = None
     for name, value in scope["headers"]:
@@ -59,74 +59,74 @@ def parse_board_request(scope: Scope) -> BoardRequest | None:
             encodings = _join_header(encodings, value)
         elif name == b"if-none-match":
             tags = _join_header(tags, value)
-    asked = _apply_query(BoardKey(places[4], places[6], VISITOR_AUDIENCE), scope["query_string"])
-    return None if asked is None else BoardRequest(asked, encodings or "", tags)
+    key = _apply_query(BoardKey(segments[4], segments[6], VISITOR_AUDIENCE), scope["query_string"])
+    return None if key is None else BoardRequest(key, encodings or "", tags)
 
 
 def _join_header(before: str | None, value: bytes) -> str:
-    """A header that is given several times is one list."""
+    """Append a value to a header that may occur several times; RFC 9110 reads all of them as one list."""
     text = value.decode("latin-1")
     return text if before is None else f"{before},{text}"
 
 
-def _apply_query(asked: BoardKey, query: bytes) -> BoardKey | None:
+def _apply_query(key: BoardKey, query: bytes) -> BoardKey | None:
+    """The key with the parameters of a query string; None for a query that the route should judge."""
     if not query:
-        return asked
+        return key
     if len(query) > MAX_QUERY_BYTES:
         return None
     pairs = parse_qsl(query.decode("latin-1"), keep_blank_values=True)
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    parameters = dict(pairs)
+    if len(parameters) != len(pairs):
         return None
-    form = BOARD_FORMATS.get(found.pop("format", "json"))
-    split, metric = found.pop("split", None), found.pop("metric", None)
-    if found or form is None or not (split is None or split in SPLITS):
+    form = BOARD_FORMATS.get(parameters.pop("format", "json"))
+    split, metric = parameters.pop("split", None), parameters.pop("metric", None)
+    if parameters or form is None or not (split is None or split in SPLITS):
         return None
-    return asked._replace(split=split, metric=metric, form=form)
+    return key._replace(split=split, metric=metric, form=form)
 
 
 class CachedBoardApp(FastAPI):
-    """The app; a visitor's board that is kept is sent as it is, without session, thread, layer or route."""
+    """The app. It sends cached boards to visitors without a session, a thread, a middleware or a route."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
         began = time.perf_counter()
         scope = keep_encoded_slashes(scope) if scope["type"] == "http" else scope
-        wishes = parse_board_request(scope) if scope["type"] == "http" else None
-        entry = None if wishes is None else self._cached_entry(wishes.key, scope)
-        if wishes is None or entry is None:
+        wanted = parse_board_request(scope) if scope["type"] == "http" else None
+        entry = None if wanted is None else self._cached_entry(wanted.key, scope)
+        if wanted is None or entry is None:
             await super().__call__(scope, receive, send)
             return
-        request_id = uuid.uuid4().hex
-        status = 0
+        request_id, status = uuid.uuid4().hex, 0
         try:
-            status = await _send_cached(entry, wishes, scope, send, request_id)
+            status = await _send_cached(entry, wanted, scope, send, request_id)
         finally:
             self._record_request(scope, request_id, status, time.perf_counter() - began)
 
-    def _cached_entry(self, asked: BoardKey, scope: Scope) -> CachedReply | None:
-        parts: AppState = self.state.service
-        entry = parts.board_cache.get(asked)
+    def _cached_entry(self, key: BoardKey, scope: Scope) -> CachedReply | None:
+        state: AppState = self.state.service
+        entry = state.board_cache.get(key)
         if entry is None or entry.refusal is not None:
             return None
         try:
-            parts.request_limits.count_request("address", scope_address_block(scope))
+            state.request_limits.count_request("address", scope_address_block(scope))
         except TooManyRequests:
-            return None  # the next layer refuses it, with all that a problem carries
+            return None  # BoardBuildMiddleware counts it again and refuses it with a problem document.
         return entry
 
     def _record_request(self, scope: Scope, request_id: str, status: int, seconds: float) -> None:
-        """What is kept of a request, as of all others."""
-        method, parts = scope["method"], self.state.service
-        parts.figures.count_request(method, BOARD_ROUTE, status, seconds)
+        """Count and log the request, as ReplyMiddleware does for all others."""
+        method, state = scope["method"], self.state.service
+        state.figures.count_request(method, BOARD_ROUTE, status, seconds)
         line = {"path": scope["path"], "status": status, "ms": round(seconds * 1000, 1)}
         log.info("request", request=request_id, method=method, **line)
 
 
-async def _send_cached(entry: CachedReply, wishes: BoardRequest, scope: Scope, send: Send, request_id: str) -> int:
-    """Send what the caller prefers and has not; gives the status."""
-    chosen = entry.encoded(wishes.accept_encoding)
-    same = matches_etag(wishes.if_none_match, chosen.etag)
+async def _send_cached(entry: CachedReply, wanted: BoardRequest, scope: Scope, send: Send, request_id: str) -> int:
+    """Send the body that the caller prefers, or 304 if the caller has it; returns the status."""
+    chosen = entry.encoded(wanted.accept_encoding)
+    same = matches_etag(wanted.if_none_match, chosen.etag)
     status = 304 if same else 200
     own = (b"x-request-id", request_id.encode())
     headers = [*(chosen.not_modified_headers if same else chosen.headers), own, *FIXED_HEADERS]
@@ -137,24 +137,24 @@ async def _send_cached(entry: CachedReply, wishes: BoardRequest, scope: Scope, s
 
 
 class BoardBuildMiddleware:
-    """The innermost layer: a visitor's board that is not kept is made in one thread, and awaited by all others."""
+    """The innermost middleware: one thread builds a visitor's board that is not cached, other requests await it."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
-        wishes = parse_board_request(scope) if scope["type"] == "http" else None
-        if wishes is None:
+        wanted = parse_board_request(scope) if scope["type"] == "http" else None
+        if wanted is None:
             await self.app(scope, receive, send)
             return
-        scope["endpoint"] = get_leaderboard  # for the figures
-        parts: AppState = scope["app"].state.service
+        scope["endpoint"] = get_leaderboard  # for metrics
+        state: AppState = scope["app"].state.service
         try:
-            parts.request_limits.count_request("address", scope_address_block(scope))
-            asked = wishes.key
-            entry = await parts.board_cache.get_or_build_async(asked, partial(build_board, parts.db, asked))
-        except AssayError as refused:
-            await problem_response(refused)(scope, receive, send)
+            state.request_limits.count_request("address", scope_address_block(scope))
+            render = partial(build_board, state.db, wanted.key)
+            entry = await state.board_cache.get_or_build_async(wanted.key, render)
+        except AssayError as error:
+            await problem_response(error)(scope, receive, send)
             return
-        await entry.response(wishes.accept_encoding)(scope, receive, send)
+        await entry.response(wanted.accept_encoding)(scope, receive, send)

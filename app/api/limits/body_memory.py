@@ -1,4 +1,4 @@
-"""The room of bodies that have not ended: as slow as their senders like, and some before anybody is asked who they are."""
+"""Memory for request bodies that are still arriving: slow ones, and some that are read before authentication."""
 
 import resource
 from collections import Counter
@@ -10,18 +10,19 @@ from app.api.limits.reader_queue import TooManyWaiting
 MAX_TOTAL_BYTES = 256 << 20
 """Bytes of all bodies together."""
 _OPEN_FILES_PER_BODY = 2
-"""One of so many open files may be the connection of such a body."""
+"""Bodies may use the connections of one in so many of the files that the process may open."""
 
 
 class BodyMemoryLimiter:
-    """Counts the bodies of each address block and what they hold; of the event loop alone.
+    """Counts the bodies of each address block and the bytes they occupy. Use it from the event loop only.
 
-    A block may have anything as long as there is room. Where there is none, each that sends may have an equal share.
+    While memory lasts, an address block may use any amount. Once it is used up, each block that is sending may use an
+    equal share, so that one sender cannot lock out the others.
     """
 
-    def __init__(self, most: int = MAX_TOTAL_BYTES) -> None:
+    def __init__(self, max_bytes: int = MAX_TOTAL_BYTES) -> None:
         files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-        self._limit = most
+        self._max_bytes = max_bytes
         self._max_bodies = files // _OPEN_FILES_PER_BODY if files > 0 else 1 << 30
         self._bytes_of_block: Counter[str] = Counter()
         self._bodies_of_block: Counter[str] = Counter()
@@ -29,39 +30,36 @@ class BodyMemoryLimiter:
 
     @contextmanager
     def admit_body(self, block: str) -> Iterator[Callable[[int], bool]]:
-        """A body of this block. What is given takes how many bytes it holds now, and says whether there is room for more.
+        """Admit a body of this address block while the context lasts; raises TooManyWaiting.
 
-        Raises TooManyWaiting.
+        Yields a function that records how many bytes the body occupies now. It returns False if that is too many.
         """
-        if self._bodies_of_block.total() >= self._max_bodies and self._bodies_of_block[
-            block
-        ] >= self._max_bodies // len(self._bodies_of_block):
+        bodies = self._bodies_of_block
+        if bodies.total() >= self._max_bodies and bodies[block] >= self._max_bodies // len(bodies):
             raise body_memory_error()
-        own = 0
+        size = 0
 
-        def holds(size: int) -> bool:
-            nonlocal own
-            more, own = size - own, size
-            self._bytes_of_block[block] += more
-            self._total_bytes += more
-            return self._total_bytes <= self._limit or self._bytes_of_block[block] <= self._limit // len(
-                self._bodies_of_block
-            )
+        def resize(new_size: int) -> bool:
+            nonlocal size
+            self._bytes_of_block[block] += new_size - size
+            self._total_bytes += new_size - size
+            size = new_size
+            share = self._max_bytes // len(bodies)
+            return self._total_bytes <= self._max_bytes or self._bytes_of_block[block] <= share
 
-        self._bodies_of_block[block] += 1
+        bodies[block] += 1
         try:
-            yield holds
+            yield resize
         finally:
-            self._total_bytes -= own
-            self._bytes_of_block[block] -= own
-            self._bodies_of_block[block] -= 1
-            if not self._bodies_of_block[block]:
-                del self._bodies_of_block[block], self._bytes_of_block[block]
+            resize(0)
+            bodies[block] -= 1
+            if not bodies[block]:
+                del bodies[block], self._bytes_of_block[block]
 
 
 def body_memory_error() -> TooManyWaiting:
-    """What is said to whoever sends more bodies, or more of them, than there is room for."""
+    """The refusal of a body for which there is no memory, or of one body too many."""
     return TooManyWaiting(
-        "There is no room for more that comes from your address: too much is under way.",
+        "Too many request bodies from your address are being received; there is no memory for this one.",
         headers={"Retry-After": "5", "Connection": "close"},
     )

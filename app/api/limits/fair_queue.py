@@ -1,4 +1,4 @@
-"""Whose turn it is: queues that are served one after the other, so that a long one delays only those who stand in it."""
+"""A fair queue of queues: they are served in turn, so that a long queue delays only the items in it."""
 
 import heapq
 import time
@@ -7,27 +7,27 @@ from collections.abc import Callable
 from itertools import count
 from typing import Generic, NamedTuple, TypeVar
 
-PRUNE_THRESHOLD = 1000  # queues whose next start is remembered before those that passed are forgotten
+PRUNE_THRESHOLD = 1000  # Past start times are dropped once this many are stored.
 
 Item = TypeVar("Item")
 
 
 class FairQueuePosition(NamedTuple):
-    """Where an item stands: in a queue; its source has turns within that; the least seconds between two starts."""
+    """Where an item waits."""
 
     queue: tuple[str, ...]
-    source: str
-    min_interval: float = 0.0
-    preferred: bool = False  # such queues together get every second turn
+    source: str  # The sources of one queue are served in turn.
+    min_interval: float = 0.0  # The least seconds between two starts from this queue.
+    preferred: bool = False  # All preferred queues together get every second start.
 
 
 class _RoundRobinQueue(Generic[Item]):
-    """Items of one queue, the sources in turn: the first of each, then the second of each, and so on."""
+    """The items of one queue, round robin over their sources: all first items, then all second items, and so on."""
 
     def __init__(self) -> None:
-        self._heap: list[tuple[int, int, str, Item]] = []
-        self._next_rank: Counter[str] = Counter()  # ranks given to a source; what was served lies behind
-        self._served_rank = 0
+        self._heap: list[tuple[int, int, str, Item]] = []  # rank, sequence number, source, item
+        self._next_rank: Counter[str] = Counter()
+        self._served_rank = 0  # A source that comes back starts here; it gains nothing for the rounds it missed.
 
     def __len__(self) -> int:
         return len(self._heap)
@@ -41,13 +41,12 @@ class _RoundRobinQueue(Generic[Item]):
         return self._heap[0][3]
 
     def pop(self) -> Item:
-        rank, _, _, item = heapq.heappop(self._heap)
-        self._served_rank = rank
+        self._served_rank, _, _, item = heapq.heappop(self._heap)
         return item
 
     def drop_last(self) -> Item:
-        """Take out the one that would have come last."""
-        last = max(range(len(self._heap)), key=lambda place: self._heap[place][:2])
+        """Remove the item that would be served last."""
+        last = max(range(len(self._heap)), key=lambda index: self._heap[index][:2])
         _, _, source, item = self._heap.pop(last)
         self._next_rank[source] -= 1
         heapq.heapify(self._heap)
@@ -55,46 +54,47 @@ class _RoundRobinQueue(Generic[Item]):
 
 
 class FairQueue(Generic[Item]):
-    """Items in queues; for one thread.
+    """Items in queues that are served in turn. Use it from one thread only.
 
-    `place` says where an item belongs now: it is asked anew before an item is taken, and may send it elsewhere.
-    `ready` says whether it may start now.
+    `position_of` returns where an item belongs now. It is called again before an item is taken, and may move the item
+    to another queue. `may_start` returns whether an item may start now.
     """
 
     def __init__(
         self,
-        place: Callable[[Item], FairQueuePosition],
-        ready: Callable[[Item], bool],
+        position_of: Callable[[Item], FairQueuePosition],
+        may_start: Callable[[Item], bool],
         *,
-        most: int,
-        most_of_one: int,
+        limit: int,
+        limit_per_queue: int,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """At most `most` items wait, `most_of_one` of them in one queue."""
-        self._position_of, self._may_start, self._clock = place, ready, clock
-        self._limit, self._limit_per_queue = most, most_of_one
+        """At most `limit` items wait, and at most `limit_per_queue` of them in one queue."""
+        self._position_of, self._may_start, self._clock = position_of, may_start, clock
+        self._limit, self._limit_per_queue = limit, limit_per_queue
         self._lanes: dict[bool, OrderedDict[tuple[str, ...], _RoundRobinQueue[Item]]] = {
             preferred: OrderedDict() for preferred in (True, False)
         }
-        self._preferred_next = True  # at the next turn
+        self._preferred_next = True
         self._next_start: dict[tuple[str, ...], float] = {}
-        self._taken_at = clock()  # by which time `take` decided which queues have to wait
+        self._taken_at = clock()  # the time of the last `take`, which decided which queues have to wait
         self._sequence = count()
         self._waiting = 0
 
     def put(self, item: Item) -> Item | None:
-        """Add an item; gives the one that has to go, this one or the last of the longest queue, where all is full."""
-        place = self._position_of(item)
-        queue = self._lanes[place.preferred].get(place.queue)
+        """Add an item.
+
+        Returns the item that has to go if there are too many: this one, or the last of the longest queue.
+        """
+        position = self._position_of(item)
+        queue = self._lanes[position.preferred].get(position.queue)
         if queue is not None and len(queue) >= self._limit_per_queue:
             return item
-        self._add(item, place)
-        if self._waiting <= self._limit:
-            return None
-        return self._drop_from_longest()
+        self._add(item, position)
+        return None if self._waiting <= self._limit else self._drop_from_longest()
 
     def take(self) -> Item | None:
-        """The next item that may start now."""
+        """Take the next item that may start now."""
         while True:
             moved, self._taken_at = False, self._clock()
             for preferred in (self._preferred_next, not self._preferred_next):
@@ -107,54 +107,53 @@ class FairQueue(Generic[Item]):
                 return None
 
     def seconds_until_allowed(self) -> float | None:
-        """How long after the last `take` a queue that it left to its pace may start; None if it left none to that.
+        """Seconds from the last `take` until a queue that it skipped for its `min_interval` may start, or None.
 
-        Counted from the very reading of the clock by which `take` left it: by a later one it might wait no longer, and
-        whoever waits in it would be neither taken nor waited for.
+        They are counted from the very clock reading by which `take` skipped the queue. By a later reading the queue
+        might no longer have to wait; it would then be neither taken nor waited for.
         """
         queues = [name for lane in self._lanes.values() for name in lane]
         starts = [self._next_start[name] for name in queues if name in self._next_start]
         return min((start - self._taken_at for start in starts if start > self._taken_at), default=None)
 
-    def _add(self, item: Item, place: FairQueuePosition) -> None:
-        lane = self._lanes[place.preferred]
-        lane.setdefault(place.queue, _RoundRobinQueue()).put(item, place.source, next(self._sequence))
+    def _add(self, item: Item, position: FairQueuePosition) -> None:
+        lane = self._lanes[position.preferred]
+        lane.setdefault(position.queue, _RoundRobinQueue()).put(item, position.source, next(self._sequence))
         self._waiting += 1
 
     def _take_from_lane(self, preferred: bool) -> tuple[Item | None, bool]:
-        """The next item of one lane, and whether one was sent elsewhere on the way."""
+        """The next item of one lane, and whether an item was moved to another queue on the way."""
         lane, now, moved = self._lanes[preferred], self._taken_at, False
         for name in list(lane):
             queue = lane[name]
             if self._next_start.get(name, now) > now:
                 continue
             item = queue.peek()
-            place = self._position_of(item)
-            away = (place.queue, place.preferred) != (name, preferred)
-            if not away and not self._may_start(item):
+            position = self._position_of(item)
+            stays = (position.queue, position.preferred) == (name, preferred)
+            if stays and not self._may_start(item):
                 continue
             self._waiting -= 1
             queue.pop()
             lane.move_to_end(name)
             if not queue:
                 del lane[name]
-            if not away:
-                self._set_next_start(name, place.min_interval, now)
+            if stays:
+                self._set_next_start(name, position.min_interval, now)
                 return item, moved
-            self._add(item, place)
+            self._add(item, position)
             moved = True
         return None, moved
 
-    def _set_next_start(self, name: tuple[str, ...], pace: float, now: float) -> None:
-        if pace:
-            self._next_start[name] = now + pace
+    def _set_next_start(self, name: tuple[str, ...], min_interval: float, now: float) -> None:
+        if min_interval:
+            self._next_start[name] = now + min_interval
         if len(self._next_start) > PRUNE_THRESHOLD:
-            self._next_start = {each: start for each, start in self._next_start.items() if start > now}
+            self._next_start = {queue: start for queue, start in self._next_start.items() if start > now}
 
     def _drop_from_longest(self) -> Item:
-        lane, name = max(
-            ((lane, name) for lane in self._lanes.values() for name in lane), key=lambda each: len(each[0][each[1]])
-        )
+        queues = [(lane, name) for lane in self._lanes.values() for name in lane]
+        lane, name = max(queues, key=lambda entry: len(entry[0][entry[1]]))
         queue = lane[name]
         item = queue.drop_last()
         if not queue:

@@ -1,4 +1,4 @@
-"""Passwords are hashed on as many threads as there are cores; whoever waits for a turn holds no thread and no session."""
+"""Hashes passwords on one thread per core, in fair order; waiting requests hold no thread and no database session."""
 
 import asyncio
 import os
@@ -13,62 +13,61 @@ from app.api.limits.fair_queue import FairQueue, FairQueuePosition
 from app.api.limits.request_limits import FailedLogins
 from app.errors import AssayError, TooManyRequests, Unavailable
 
-MAX_WAITING = 10_000  # attempts that wait
-MAX_WAITING_PER_QUEUE = 1000  # of them in one queue: a large class that begins at the same moment
-SLOWED_INTERVAL_SECONDS = 0.25  # seconds between two checks of a queue that is slowed down
+MAX_WAITING = 10_000
+MAX_WAITING_PER_QUEUE = 1000  # enough for a large class that logs in at the same moment
+SLOWED_INTERVAL_SECONDS = 0.25  # between two checks of a queue that is slowed down
 
 
 class HashingTicket(Protocol):
-    """What a task has to do with its queue; called by the event loop's thread alone."""
+    """How a hashing task queues, and what happens when it begins and ends; called by the event loop's thread only."""
 
     def queue_position(self) -> FairQueuePosition:
-        """Where it stands now."""
+        """Where the task waits now."""
 
     def can_begin(self) -> bool:
-        """Whether it may begin now."""
+        """Whether the task may begin now."""
 
     def begin(self) -> None:
-        """It begins; raises TooMany where it may not."""
+        """Called before the work; raises TooManyRequests to refuse it."""
 
     def end(self, result: Any) -> None:
-        """It has ended; with None if it failed."""
+        """Called after the work with its result, None if it failed."""
 
 
 @dataclass(frozen=True)
 class SignUpTicket:
-    """A hash for a new account: in the queue of its address block."""
+    """The hash of a new account's password; it waits in the queue of its address block."""
 
     block: str
 
     def queue_position(self) -> FairQueuePosition:
-        """Where it stands."""
+        """The queue of the address block."""
         return FairQueuePosition(("address", self.block), "sign-up")
 
     def can_begin(self) -> bool:
-        """It always is."""
+        """Always true."""
         return True
 
     def begin(self) -> None:
-        """Nothing to note."""
+        """Do nothing: sign-ups are counted before."""
 
     def end(self, result: Any) -> None:
-        """Nothing to note."""
+        """Do nothing."""
 
 
 @dataclass
 class LoginTicket:
-    """A password to check, for an account from an address block; `known` where that succeeded before."""
+    """The check of a password for an account from an address block; `known` if the block has logged in before."""
 
     failures: FailedLogins
     account: str
     block: str
     known: bool
-    rate_limit_error: TooManyRequests | None = field(
-        default=None, init=False
-    )  # why a wrong password is answered with another refusal
+    rate_limit_error: TooManyRequests | None = field(default=None, init=False)
+    """The limit was reached when the check began. A wrong password is then answered with this error instead."""
 
     def queue_position(self) -> FairQueuePosition:
-        """Where it stands now: failures send it to a queue that all attempts on the account, or of the block, share."""
+        """Where it waits now: failures move it to a slowed queue of all attempts on the account, or of the block."""
         if self.known and self.failures.refusal(self.account, self.block) is None:
             return FairQueuePosition(("known", self.block), self.account, preferred=True)
         own = ("address", self.block)
@@ -79,27 +78,26 @@ class LoginTicket:
         return FairQueuePosition(own, self.account)
 
     def can_begin(self) -> bool:
-        """Attempts under way may all fail: no more begin than may still fail, so that many at once gain nothing."""
+        """Whether the limit would hold even if all running attempts failed, so that concurrent guesses gain nothing."""
         return not self.failures.must_wait_for_running(self.account, self.block)
 
     def refuse_early(self) -> None:
-        """Spare a refused attempt the queue; raises TooMany."""
-        over = self.failures.refusal(self.account, self.block)
-        if over is not None and not self.known:
-            raise over
+        """Refuse an attempt before it queues; raises TooManyRequests."""
+        error = self.failures.refusal(self.account, self.block)
+        if error is not None and not self.known:
+            raise error
 
     def begin(self) -> None:
-        """It begins; raises TooMany where the block may not try this account now."""
+        """Count the attempt as running; raises TooManyRequests if the block may not try this account now."""
         self.rate_limit_error = self.failures.refusal(self.account, self.block)
         if self.rate_limit_error is not None and not self.known:
             raise self.rate_limit_error
         self.failures.begin(self.account, self.block)
 
     def end(self, result: Any) -> None:
-        """Count it if the password was wrong."""
-        self.failures.end(
-            self.account, self.block, failed=isinstance(result, PasswordVerification) and not result.right
-        )
+        """Count the attempt as failed if the password was wrong."""
+        failed = isinstance(result, PasswordVerification) and not result.right
+        self.failures.end(self.account, self.block, failed=failed)
 
 
 @dataclass(eq=False)
@@ -115,7 +113,7 @@ def available_cpu_count() -> int:
 
 
 class HashingPool:
-    """Runs what hashes passwords, one task a core, in fair turns; used from one event loop."""
+    """Runs hashing tasks, one per core, in fair order. Use it from one event loop."""
 
     def __init__(self, width: int | None = None) -> None:
         self._width = width or available_cpu_count()
@@ -125,27 +123,29 @@ class HashingPool:
         self._queue: FairQueue[_Task] = FairQueue(
             lambda task: task.ticket.queue_position(),
             lambda task: task.done.done() or task.ticket.can_begin(),
-            most=MAX_WAITING,
-            most_of_one=MAX_WAITING_PER_QUEUE,
+            limit=MAX_WAITING,
+            limit_per_queue=MAX_WAITING_PER_QUEUE,
         )
 
     async def run(self, ticket: HashingTicket, work: Callable[[], Any]) -> Any:
-        """What the work gives, at its turn; raises TooMany, and Unavailable when far too many wait."""
+        """Run the work when its turn comes, and return its result.
+
+        Raises TooManyRequests, and Unavailable if too many tasks wait.
+        """
         task = _Task(ticket, work, asyncio.get_running_loop().create_future())
         dropped = self._queue.put(task)
         if dropped is not None and not dropped.done.done():
-            dropped.done.set_exception(
-                Unavailable("Too many people sign up or log in at this moment.", headers={"Retry-After": "10"})
-            )
+            error = Unavailable("Too many sign-ups and logins are waiting.", headers={"Retry-After": "10"})
+            dropped.done.set_exception(error)
         self._start_waiting()
-        return await task.done  # cancelled, it is passed over at its turn
+        return await task.done  # If the request is cancelled, its task is skipped when its turn comes.
 
     def close(self) -> None:
-        """Let what runs end, and nothing more begin."""
+        """Finish the running tasks and start no more."""
         self._threads.shutdown(cancel_futures=True)
 
     def _start_waiting(self) -> None:
-        """Begin what may."""
+        """Start tasks while threads are free, and set a timer for a queue that has to wait."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -158,21 +158,22 @@ class HashingPool:
                 task.done.set_exception(refused)
                 continue
             self._running += 1
-            at_work = asyncio.get_running_loop().run_in_executor(self._threads, task.work)
-            at_work.add_done_callback(partial(self._on_task_done, task))
+            work = asyncio.get_running_loop().run_in_executor(self._threads, task.work)
+            work.add_done_callback(partial(self._on_task_done, task))
         if self._running < self._width and (seconds := self._queue.seconds_until_allowed()) is not None:
             self._timer = asyncio.get_running_loop().call_later(seconds, self._start_waiting)
 
-    def _on_task_done(self, task: _Task, at_work: "asyncio.Future[Any]") -> None:
+    def _on_task_done(self, task: _Task, work: "asyncio.Future[Any]") -> None:
         self._running -= 1
-        fault = None if at_work.cancelled() else at_work.exception()
-        result = None if at_work.cancelled() or fault is not None else at_work.result()
+        error = None if work.cancelled() else work.exception()
+        result = None if work.cancelled() or error is not None else work.result()
         task.ticket.end(result)
-        if not task.done.done():
-            if at_work.cancelled():
-                task.done.cancel()
-            elif fault is not None:
-                task.done.set_exception(fault)
-            else:
-                task.done.set_result(result)
+        if task.done.done():
+            pass  # The request was cancelled; its attempt still counts.
+        elif work.cancelled():
+            task.done.cancel()
+        elif error is not None:
+            task.done.set_exception(error)
+        else:
+            task.done.set_result(result)
         self._start_waiting()

@@ -1,4 +1,4 @@
-"""Counts what somebody did within the last so many seconds, by this process's own counter: no clock can be set back on it."""
+"""Moving-window rate limits on the monotonic clock, so that setting the system clock back cannot extend a refusal."""
 
 import threading
 import time
@@ -7,20 +7,23 @@ from typing import NamedTuple
 
 from limits import RateLimitItem
 
-PRUNE_THRESHOLD = (
-    1000  # names known before those who have long done nothing are forgotten; then twice as many as are left
-)
+PRUNE_THRESHOLD = 1000
+"""Idle names are dropped once this many are stored, or twice as many as remained last time, to keep pruning cheap."""
 
 
 class _WindowHits(NamedTuple):
-    """When somebody did it, the oldest first, of as long ago as counts."""
+    """The times of the hits within the window, oldest first, and the length of the window."""
 
-    moments: deque[float]
+    times: deque[float]
     seconds: int
+
+    def drop_expired(self, now: float) -> None:
+        while self.times and self.times[0] <= now - self.seconds:
+            self.times.popleft()
 
 
 class RateLimiter:
-    """Moving windows, one per limit and name; for many threads."""
+    """Moving windows, one per limit and names; safe to use from several threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -28,54 +31,47 @@ class RateLimiter:
         self._prune_threshold = PRUNE_THRESHOLD
 
     def hit(self, item: RateLimitItem, *names: str) -> bool:
-        """Count one, unless that would pass the limit."""
+        """Count one hit and return True, unless that would exceed the limit."""
         with self._lock:
             self._prune()
-            moments = self._recent_hits(item, names)
-            if len(moments) >= item.amount:
+            times = self._recent_hits(item, names)
+            if len(times) >= item.amount:
                 return False
-            self._hits[item, names] = _WindowHits(moments, item.get_expiry())
-            moments.append(time.monotonic())
+            self._hits[item, names] = _WindowHits(times, item.get_expiry())
+            times.append(time.monotonic())
             return True
 
     def undo_hit(self, item: RateLimitItem, *names: str) -> None:
-        """Forget the latest one that was counted: it did not come to be."""
+        """Remove the latest hit: what it counted did not happen."""
         with self._lock:
-            moments = self._recent_hits(item, names)
-            if moments:
-                moments.pop()
+            if times := self._recent_hits(item, names):
+                times.pop()
 
     def test(self, item: RateLimitItem, *names: str, cost: int = 1) -> bool:
-        """Whether so many more would be within the limit."""
+        """Whether `cost` more hits would be within the limit."""
         with self._lock:
             return len(self._recent_hits(item, names)) + cost <= item.amount
 
     def seconds_until_allowed(self, item: RateLimitItem, *names: str) -> float:
-        """How long until there is room for one more."""
+        """Seconds until one more hit is within the limit."""
         with self._lock:
-            moments = self._recent_hits(item, names)
-            if len(moments) < item.amount:
+            times = self._recent_hits(item, names)
+            if len(times) < item.amount:
                 return 0.0
-            return moments[-item.amount] + item.get_expiry() - time.monotonic()
+            return times[-item.amount] + item.get_expiry() - time.monotonic()
 
     def _recent_hits(self, item: RateLimitItem, names: tuple[str, ...]) -> deque[float]:
-        known = self._hits.get((item, names))
-        if known is None:
+        hits = self._hits.get((item, names))
+        if hits is None:
             return deque()
-        _drop_expired(known, time.monotonic())
-        return known.moments
+        hits.drop_expired(time.monotonic())
+        return hits.times
 
     def _prune(self) -> None:
         if len(self._hits) < self._prune_threshold:
             return
         now = time.monotonic()
-        for known in self._hits.values():
-            _drop_expired(known, now)
-        self._hits = {key: known for key, known in self._hits.items() if known.moments}
+        for hits in self._hits.values():
+            hits.drop_expired(now)
+        self._hits = {key: hits for key, hits in self._hits.items() if hits.times}
         self._prune_threshold = max(PRUNE_THRESHOLD, 2 * len(self._hits))
-
-
-def _drop_expired(known: _WindowHits, now: float) -> None:
-    """Forget what no longer counts."""
-    while known.moments and known.moments[0] <= now - known.seconds:
-        known.moments.popleft()

@@ -1,4 +1,4 @@
-"""Admits callers to the reader children in turns, one request of each at a time; a child is kept for organizers."""
+"""Admits requests to the reader processes in fair order: one per caller at a time, some processes for organizers."""
 
 import asyncio
 from collections import Counter, OrderedDict, deque
@@ -11,34 +11,34 @@ from weakref import WeakValueDictionary
 from app.errors import TooManyRequests
 from app.scoring_processes import ScoringProcesses
 
-MAX_PER_CALLER = 10  # requests of one caller, with the one that is read
+MAX_PER_CALLER = 10  # requests that wait or are being read
 
 
 class TooManyWaiting(TooManyRequests):
-    """Too many files of yours are being read, wait to be read, or are under way."""
+    """Too many of your files are being read, waiting to be read, or still arriving."""
 
     code = "too_many_waiting"
     remedy = "Wait for the answers to your other requests, then send this one again."
 
 
 class ReaderQueueLane(NamedTuple):
-    """The requests of a caller, and apart from them those that he or she makes as an organizer."""
+    """The requests of one caller. Those that a caller sends as an organizer have a lane of their own."""
 
     caller: str
     organizer: bool
 
 
 class ReaderQueuePosition:
-    """The place of one request in the line of its caller."""
+    """The position of one request in its lane."""
 
-    def __init__(self, turns: "ReaderQueue", line: ReaderQueueLane) -> None:
-        self._queue = turns
-        self.lane = line
+    def __init__(self, queue: "ReaderQueue", lane: ReaderQueueLane) -> None:
+        self._queue = queue
+        self.lane = lane
         self.has_turn = False
-        self.turn_granted: asyncio.Future[None] | None = None  # set while it waits for its turn
+        self.turn_granted: asyncio.Future[None] | None = None  # set once it has to wait
 
     async def wait_for_turn(self) -> None:
-        """Wait until a child is free and it is this request's turn; no thread and no session waits with it."""
+        """Wait for this request's turn and a free process, without holding a thread or a database session."""
         if not self._queue.try_begin(self):
             self.turn_granted = asyncio.get_running_loop().create_future()
             self._queue.append(self)
@@ -46,91 +46,95 @@ class ReaderQueuePosition:
 
 
 class ReaderQueue:
-    """Shares out `count` children, `kept` of them to organizers alone; all methods are called in the event loop.
+    """Distributes `count` processes, of which `reserved` are for organizers only. Use it from the event loop only.
 
-    A caller whose request has ended goes behind all other callers, so each of these waits for at most one request of
-    that caller per child.
+    A caller whose request has ended moves behind all other callers, so each of these waits for at most one request of
+    that caller per process.
     """
 
-    def __init__(self, count: int, kept: int = 0, most: int = MAX_PER_CALLER) -> None:
+    def __init__(self, count: int, reserved: int = 0, max_per_caller: int = MAX_PER_CALLER) -> None:
         self._free = count
-        self._reserved = kept
-        self._limit = most
+        self._reserved = reserved
+        self._limit = max_per_caller
         self._position_counts: dict[ReaderQueueLane, int] = {}
         self._served: set[ReaderQueueLane] = set()
         self._waiting: OrderedDict[ReaderQueueLane, deque[ReaderQueuePosition]] = OrderedDict()
 
     @contextmanager
     def enter(self, caller: str, *, organizer: bool = False) -> Iterator[ReaderQueuePosition]:
-        """A place in the line of this caller while the block lasts, with its turn if it got one; raises TooManyWaiting.
+        """A position in the lane of this caller while the context lasts; leaving it frees the process.
 
-        `organizer`: who asks organizes the challenge that it is about.
+        Raises TooManyWaiting.
+
+        `organizer`: the caller organizes the challenge that the request is about.
         """
-        line = ReaderQueueLane(caller, organizer)
-        if self._position_counts.get(line, 0) >= self._limit:
+        lane = ReaderQueueLane(caller, organizer)
+        if self._position_counts.get(lane, 0) >= self._limit:
             raise TooManyWaiting(
-                f"{self._limit} files of yours are being read or wait to be read; nothing was stored.",
+                f"{self._limit} of your files are being read or waiting to be read; nothing was stored.",
                 headers={"Retry-After": "5"},
             )
-        self._position_counts[line] = self._position_counts.get(line, 0) + 1
-        place = ReaderQueuePosition(self, line)
+        self._position_counts[lane] = self._position_counts.get(lane, 0) + 1
+        position = ReaderQueuePosition(self, lane)
         try:
-            yield place
+            yield position
         finally:
-            self._leave(place)
+            self._leave(position)
 
-    def try_begin(self, place: ReaderQueuePosition) -> bool:
-        """Give a place its turn at once if nobody has to wait before it."""
-        if place.lane in self._waiting or not self._can_begin(place.lane):
+    def try_begin(self, position: ReaderQueuePosition) -> bool:
+        """Grant a position its turn at once, unless an earlier request of its lane waits or no process is free."""
+        if position.lane in self._waiting or not self._can_begin(position.lane):
             return False
-        self._grant_turn(place)
+        self._grant_turn(position)
         return True
 
-    def append(self, place: ReaderQueuePosition) -> None:
-        """Put a place at the end of the line of its caller."""
-        self._waiting.setdefault(place.lane, deque()).append(place)
+    def append(self, position: ReaderQueuePosition) -> None:
+        """Add a position to the end of its lane."""
+        self._waiting.setdefault(position.lane, deque()).append(position)
 
-    def _can_begin(self, line: ReaderQueueLane) -> bool:
-        return line not in self._served and self._free > (0 if line.organizer else self._reserved)
+    def _can_begin(self, lane: ReaderQueueLane) -> bool:
+        return lane not in self._served and self._free > (0 if lane.organizer else self._reserved)
 
-    def _grant_turn(self, place: ReaderQueuePosition) -> None:
+    def _grant_turn(self, position: ReaderQueuePosition) -> None:
         self._free -= 1
-        self._served.add(place.lane)
-        place.has_turn = True
+        self._served.add(position.lane)
+        position.has_turn = True
 
-    def _leave(self, place: ReaderQueuePosition) -> None:
-        line = place.lane
-        self._position_counts[line] -= 1
-        if not self._position_counts[line]:
-            del self._position_counts[line]
-        if place.has_turn:
+    def _leave(self, position: ReaderQueuePosition) -> None:
+        lane = position.lane
+        self._position_counts[lane] -= 1
+        if not self._position_counts[lane]:
+            del self._position_counts[lane]
+        if position.has_turn:
             self._free += 1
-            self._served.discard(line)
-            if line in self._waiting:
-                self._waiting.move_to_end(line)
+            self._served.discard(lane)
+            if lane in self._waiting:
+                self._waiting.move_to_end(lane)
             self._grant_next_turns()
-        elif line in self._waiting:
-            with suppress(ValueError):  # one that never waited
-                self._waiting[line].remove(place)
-            self._drop_empty_lane(line)
+        elif lane in self._waiting:
+            with suppress(ValueError):  # it never waited
+                self._waiting[lane].remove(position)
+            self._drop_empty_lane(lane)
 
     def _grant_next_turns(self) -> None:
-        while (line := next(filter(self._can_begin, self._waiting), None)) is not None:
-            place = self._waiting[line].popleft()
-            self._drop_empty_lane(line)
-            self._grant_turn(place)
-            if (
-                place.turn_granted is not None and not place.turn_granted.done()
-            ):  # else whoever waited was cancelled, and leaves
-                place.turn_granted.set_result(None)
+        while (lane := next(filter(self._can_begin, self._waiting), None)) is not None:
+            position = self._waiting[lane].popleft()
+            self._drop_empty_lane(lane)
+            self._grant_turn(position)
+            # A future that is done belongs to a cancelled request, which leaves and frees the process itself.
+            if position.turn_granted is not None and not position.turn_granted.done():
+                position.turn_granted.set_result(None)
 
-    def _drop_empty_lane(self, line: ReaderQueueLane) -> None:
-        if not self._waiting[line]:
-            del self._waiting[line]
+    def _drop_empty_lane(self, lane: ReaderQueueLane) -> None:
+        if not self._waiting[lane]:
+            del self._waiting[lane]
 
 
 class CallerFairLock:
-    """One after the other of each caller, and of all: whoever comes waits for one of each that is here, not for all."""
+    """A lock that is fair between callers: a newcomer waits for at most one holder per other caller.
+
+    Each caller has a lock of its own, and only the request that holds it competes for the shared one.
+    """
 
     def __init__(self) -> None:
         self._shared_lock = asyncio.Lock()
@@ -138,37 +142,37 @@ class CallerFairLock:
 
     @asynccontextmanager
     async def hold(self, caller: str) -> AsyncIterator[None]:
-        """The block has its turn."""
+        """Hold the lock while the context lasts."""
         own = self._caller_locks.setdefault(caller, asyncio.Lock())
         async with own, self._shared_lock:
             yield
 
 
 class LargeUploadLimiter:
-    """Counts the large files that callers are sending: each takes room on the disk, and may come as slowly as it likes."""
+    """Limits the large files that a caller sends at once: each occupies disk space for as long as its sender likes."""
 
-    def __init__(self, most: int = MAX_PER_CALLER) -> None:
-        self._limit = most
-        self._under_way: Counter[str] = Counter()
+    def __init__(self, limit: int = MAX_PER_CALLER) -> None:
+        self._limit = limit
+        self._active: Counter[str] = Counter()
 
     @contextmanager
     def admit(self, caller: str) -> Iterator[None]:
-        """While the block lasts one more of this caller's is under way; raises TooManyWaiting."""
-        if self._under_way[caller] >= self._limit:
-            detail = f"{self._limit} large files of yours are under way; nothing of this one was stored."
+        """Count one more large upload of this caller while the context lasts; raises TooManyWaiting."""
+        if self._active[caller] >= self._limit:
+            detail = f"{self._limit} of your large files are still arriving; nothing of this one was stored."
             raise TooManyWaiting(detail, headers={"Retry-After": "5"})
-        self._under_way[caller] += 1
+        self._active[caller] += 1
         try:
             yield
         finally:
-            self._under_way[caller] -= 1
-            if not self._under_way[caller]:
-                del self._under_way[caller]
+            self._active[caller] -= 1
+            if not self._active[caller]:
+                del self._active[caller]
 
 
 @dataclass(frozen=True, slots=True)
 class ReaderPool:
-    """Children that read files while callers wait, and the turns in which they may be asked."""
+    """Scoring processes that read files while callers wait, and the queue for them."""
 
-    children: ScoringProcesses
+    processes: ScoringProcesses
     queue: ReaderQueue

@@ -1,4 +1,7 @@
-"""Rates per user and per address block: requests, sign-ups, teams founded, failed logins; each says when to come back."""
+"""Rate limits per user and per address block: requests, sign-ups, new teams, failed logins.
+
+Refusals carry Retry-After.
+"""
 
 import math
 from collections import Counter
@@ -11,17 +14,18 @@ from app.api.limits.rate_limiter import RateLimiter
 from app.errors import AssayError, TooManyRequests
 from app.settings import Settings
 
-AGGREGATE_LIMIT_FACTOR = 10  # so many times a limit is that of all addresses, or all accounts, together
+AGGREGATE_LIMIT_FACTOR = 10  # The limit over all addresses, or all accounts, is this multiple of the single limit.
 
 UNCOUNTED_BODY_BYTES, COUNTED_PART_BYTES = 1 << 12, 1 << 16
-"""Bytes that a JSON body may have before it counts as a request of its address, and each as many more as another: reading
-so many takes ten milliseconds of all."""
+"""A JSON body of more bytes than the first counts as a request of its address, and as another one for every further
+part of the second size: reading one part takes the event loop about ten milliseconds.
+"""
 
 RateLimitKey = tuple[RateLimitItem, tuple[str, ...]]
 
 
 class RequestLimits:
-    """Counts what users and address blocks do, unless the settings turn limits off."""
+    """Counts the requests of users and address blocks, unless the settings turn rate limits off."""
 
     def __init__(self, settings: Settings) -> None:
         self._is_enabled = settings.rate_limits != "off"
@@ -30,26 +34,26 @@ class RequestLimits:
         self._team_limit = parse(settings.team_limit)
         self._team_limit_per_block = _multiplied_limit(self._team_limit, AGGREGATE_LIMIT_FACTOR)
         self._rate_limiter = RateLimiter()
-        self.failed_logins = FailedLogins(settings.login_limit, on=self._is_enabled)
+        self.failed_logins = FailedLogins(settings.login_limit, enabled=self._is_enabled)
 
     def count_request(self, *who: str) -> None:
-        """Count a request; raises TooMany."""
+        """Count a request; raises TooManyRequests."""
         self._count("requests", (self._request_limit, ("request", *who)))
 
     def count_body(self, block: str) -> None:
-        """Count a JSON body that is not small, or a part of one, before its sender is asked for; raises TooMany."""
+        """Count a JSON body that is not small, or a part of one, before authentication; raises TooManyRequests."""
         self._count(
             f"JSON bodies of more than {UNCOUNTED_BODY_BYTES >> 10} KiB from one address, or parts of {COUNTED_PART_BYTES >> 10} KiB of them,",
             (self._request_limit, ("body", block)),
         )
 
     def count_sign_up(self, block: str) -> None:
-        """Count somebody's wish for an account; raises TooMany."""
+        """Count a sign-up; raises TooManyRequests."""
         self._count("sign-ups from one address", (self._sign_up_limit, ("sign-up", block)))
 
     @contextmanager
     def count_team_founding(self, user_id: str, block: str) -> Iterator[None]:
-        """Count the team that is founded in the block, if it is; raises TooMany."""
+        """Count the team that is founded within the context, unless that fails; raises TooManyRequests."""
         counts = ((self._team_limit, ("team of", user_id)), (self._team_limit_per_block, ("team from", block)))
         self._count("teams founded by one user or from one address", *counts)
         try:
@@ -60,43 +64,44 @@ class RequestLimits:
             raise
 
     def _count(self, what: str, *counts: RateLimitKey) -> None:
-        """Count one of each, or none; raises TooMany."""
+        """Count a hit on every limit, or on none; raises TooManyRequests."""
         if not self._is_enabled:
             return
-        for place, (item, names) in enumerate(counts):
+        for index, (item, names) in enumerate(counts):
             if not self._rate_limiter.hit(item, *names):
-                for earlier, known in counts[:place]:
-                    self._rate_limiter.undo_hit(earlier, *known)
-                raise rate_limit_error(
-                    f"The limit of {what} is {item}.", self._rate_limiter.seconds_until_allowed(item, *names)
-                )
+                for earlier_item, earlier_names in counts[:index]:
+                    self._rate_limiter.undo_hit(earlier_item, *earlier_names)
+                seconds = self._rate_limiter.seconds_until_allowed(item, *names)
+                raise rate_limit_error(f"The limit of {what} is {item}.", seconds)
 
 
 class FailedLogins:
-    """Wrong passwords per account and address block, per account, and per block; of the event loop alone.
+    """Counts wrong passwords per account and address block, per account, and per block.
 
-    Only the first may refuse; the others say whose attempts are slowed down. What succeeds is never counted.
+    Use it from the event loop only.
+
+    Only the first limit refuses attempts, so that an attacker cannot lock the owner out of an account; the other two
+    slow attempts down. Successful logins are never counted.
     """
 
-    def __init__(self, limit: str, *, on: bool) -> None:
-        self._is_enabled = on
+    def __init__(self, limit: str, *, enabled: bool) -> None:
+        self._is_enabled = enabled
         self._limit_per_pair = parse(limit)
         self._aggregate_limit = _multiplied_limit(self._limit_per_pair, AGGREGATE_LIMIT_FACTOR)
         self._rate_limiter = RateLimiter()
         self._running: Counter[tuple[str, str]] = Counter()
 
     def refusal(self, account: str, block: str) -> TooManyRequests | None:
-        """Why this block may not try this account now, if it may not."""
+        """The error if this block may not try this account now, else None."""
         names = ("login", account, block)
         if not self._is_enabled or self._rate_limiter.test(self._limit_per_pair, *names):
             return None
         seconds = self._rate_limiter.seconds_until_allowed(self._limit_per_pair, *names)
-        return rate_limit_error(
-            f"The limit of failed logins to one account from one address is {self._limit_per_pair}.", seconds
-        )
+        detail = f"The limit of failed logins to one account from one address is {self._limit_per_pair}."
+        return rate_limit_error(detail, seconds)
 
     def must_wait_for_running(self, account: str, block: str) -> bool:
-        """Whether those being checked have to end first: if all of them fail, the limit is reached."""
+        """Whether running checks have to end first, because the limit is reached if all of them fail."""
         running = self._running[account, block]
         return (
             self._is_enabled
@@ -105,19 +110,19 @@ class FailedLogins:
         )
 
     def is_account_slowed(self, account: str) -> bool:
-        """Whether the account had too many wrong passwords, from wherever."""
+        """Whether the account had too many wrong passwords, from all addresses together."""
         return self._is_enabled and not self._rate_limiter.test(self._aggregate_limit, "account", account)
 
     def is_block_slowed(self, block: str) -> bool:
-        """Whether too many wrong passwords came from this block, for whatever accounts."""
+        """Whether too many wrong passwords came from this block, for all accounts together."""
         return self._is_enabled and not self._rate_limiter.test(self._aggregate_limit, "block", block)
 
     def begin(self, account: str, block: str) -> None:
-        """An attempt is being checked."""
+        """Record that the check of an attempt begins."""
         self._running[account, block] += 1
 
     def end(self, account: str, block: str, *, failed: bool) -> None:
-        """It has been checked."""
+        """Record that the check has ended."""
         self._running[account, block] -= 1
         if not self._running[account, block]:
             del self._running[account, block]
@@ -128,7 +133,7 @@ class FailedLogins:
 
 
 def rate_limit_error(detail: str, seconds: float) -> TooManyRequests:
-    """A refusal that says when to come back."""
+    """A refusal with a Retry-After header."""
     return TooManyRequests(detail, headers={"Retry-After": str(max(1, math.ceil(seconds)))})
 
 

@@ -1,1 +1,1 @@
-"""The OpenAPI document, its examples and the page that shows it."""
+"""The OpenAPI document, its examples, and the documentation page."""

@@ -1,4 +1,4 @@
-"""The documentation page: Swagger UI from files of our own, no script from elsewhere."""
+"""The documentation page: Swagger UI, served from files of this package without any script from other sites."""
 
 from fastapi import APIRouter
 from starlette.responses import HTMLResponse, RedirectResponse
@@ -7,7 +7,7 @@ router = APIRouter(include_in_schema=False)
 
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; "
-    # these three do not fall back on default-src
+    # These three do not fall back to default-src.
     "frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 )
 SWAGGER_HTML = """<!doctype html>
@@ -29,11 +29,11 @@ SWAGGER_HTML = """<!doctype html>
 
 @router.get("/docs")
 async def docs() -> HTMLResponse:
-    """Every route with its shapes and examples, to be tried out."""
+    """The interactive API documentation."""
     return HTMLResponse(SWAGGER_HTML, headers={"Content-Security-Policy": CONTENT_SECURITY_POLICY})
 
 
 @router.get("/")
 async def root() -> RedirectResponse:
-    """The documentation is the front door."""
+    """Redirect to the documentation."""
     return RedirectResponse("/docs")

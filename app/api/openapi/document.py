@@ -1,4 +1,4 @@
-"""The OpenAPI document made true: what the framework assumes about errors is replaced by what this service answers."""
+"""Corrects the OpenAPI document: replaces what the framework assumes about errors by what this service returns."""
 
 import json
 from collections.abc import Iterator
@@ -10,22 +10,22 @@ from app.errors import InvalidRequest, TooLarge
 
 FRAMEWORK_ERROR_SCHEMAS = ("HTTPValidationError", "ValidationError")
 SCHEMA_REFERENCE = "#/components/schemas/{model}"
-PAGE_SCHEMA_PREFIX = "Page_"  # how the framework calls the lists of a shape
+PAGE_SCHEMA_PREFIX = "Page_"  # of the names that the framework gives to pages
 
-# What the parts of an address mean, the same on every route.
+# Descriptions of path parameters, the same on every route.
 PATH_PARAMETERS = {
-    "slug": "The challenge, by its slug.",
-    "phase": "The phase, by its slug: the name in lower case, with hyphens.",
-    "version": "The number of the gold version, from 1 in each phase.",
+    "slug": "The slug of the challenge.",
+    "phase": "The slug of the phase: its name in lower case, with hyphens.",
+    "version": "The number of the gold version. Versions are counted from 1 in each phase.",
     "submission_id": "The `id` of the submission.",
     "registration_id": "The `id` of the registration.",
-    "token_id": "The `id` of the token; the text of the token begins with `assay_<id>`.",
+    "token_id": "The `id` of the token. The text of a token begins with `assay_<id>`.",
     "key": "The `key` of the metric, without parameters.",
 }
 
 
 def complete_document(document: dict[str, Any]) -> dict[str, Any]:
-    """The document of the framework, corrected."""
+    """Correct the document of the framework, in place."""
     schemas = document["components"]["schemas"]
     schemas["Problem"] = Problem.model_json_schema(ref_template=SCHEMA_REFERENCE)
     schemas.update(schemas["Problem"].pop("$defs", {}))
@@ -41,7 +41,7 @@ def complete_document(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def serialize_document(document: dict[str, Any]) -> str:
-    """The document as it is kept in docs/openapi.json."""
+    """The document as stored in docs/openapi.json."""
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
@@ -51,7 +51,7 @@ def _operations(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _add_page_examples(schemas: dict[str, Any]) -> None:
-    """Give every page the example of its rows."""
+    """Add an example to every page, made of the example of its rows."""
     for name, schema in schemas.items():
         if name.startswith(PAGE_SCHEMA_PREFIX):
             row = schemas[schema["properties"]["items"]["items"]["$ref"].rsplit("/", 1)[1]]
@@ -67,7 +67,7 @@ def _describe_path_parameters(operation: dict[str, Any]) -> None:
 def _correct_responses(operation: dict[str, Any]) -> None:
     responses = operation["responses"]
     if "422" in responses and MEDIA_TYPE not in responses["422"].get("content", {}):
-        del responses["422"]  # wrong parameters are answered with 400 here
+        del responses["422"]  # This service answers invalid parameters with 400.
     media = operation.get("requestBody", {}).get("content", {})
     if set(media) == {"application/json"}:
         for status, response in error_responses(InvalidRequest, TooLarge).items():

@@ -1,4 +1,4 @@
-"""One example of each reply and file, as the documentation shows it: a challenge about pets, its gold, one submission."""
+"""The examples of replies and files in the API documentation: a challenge about pets, its gold, one submission."""
 
 import json
 from collections.abc import Mapping
@@ -188,7 +188,6 @@ QUEUED: JSON = SUBMISSION | {
     "scores": {},
     "attempt": 0,
     "queue_position": 1,
-    "timings": dict.fromkeys(SUBMISSION["timings"]) | {"submitted_at": TIMESTAMP},
 }
 DRY_RUN: JSON = {
     "valid": False,
@@ -211,20 +210,8 @@ QUOTA: JSON = {
     "remaining": {"per_day": 9, "total": None, "concurrent": None, "invalid_per_day": None},
     "reset_at": "2027-02-01T00:00:00Z",
     "ledger": [
-        {
-            "submission_id": SUBMISSION_ID,
-            "kind": "charge",
-            "day": "2027-01-31",
-            "reason": "finished",
-            "created_at": TIMESTAMP,
-        },
-        {
-            "submission_id": SUBMISSION_ID,
-            "kind": "reserve",
-            "day": "2027-01-31",
-            "reason": "admitted",
-            "created_at": TIMESTAMP,
-        },
+        {"submission_id": SUBMISSION_ID, "kind": kind, "day": "2027-01-31", "reason": reason, "created_at": TIMESTAMP}
+        for kind, reason in (("charge", "finished"), ("reserve", "admitted"))
     ],
 }
 BOARD: JSON = {
@@ -268,19 +255,19 @@ UNREADY: JSON = {
     },
 }
 
-# The labels that GOLD and SUBMISSION are about. Their sizes and digests are of the two files as stored.
+# The labels behind GOLD and SUBMISSION, whose sizes and digests are those of the two files as stored.
 TRUE_LABELS = {"t1": "cat", "t2": "dog", "t3": "cat", "t4": "dog"}
 PREDICTED_LABELS = {"t1": "cat", "t2": "dog", "t3": "dog", "t4": "dog"}
 SPLITS = {"t1": "public", "t2": "public", "t3": "private", "t4": "private"}
 
 
 def mark_nulls(value: Any) -> Any:
-    """A value with a mark in place of each null, for the framework drops nulls from its document."""
+    """The value with a marker in place of each null, because the framework drops nulls from its document."""
     return _replace_value(value, None, NULL_MARKER)
 
 
 def restore_nulls(value: Any) -> Any:
-    """A value with its nulls again."""
+    """The value with nulls in place of markers."""
     return _replace_value(value, NULL_MARKER, None)
 
 
@@ -293,7 +280,7 @@ def _replace_value(value: Any, old: str | None, new: str | None) -> Any:
 
 
 def named_examples(**values: Any) -> JSON:
-    """Examples as the document lists them, each under its name."""
+    """Examples in the form of the document, by name."""
     return {name: {"value": mark_nulls(value)} for name, value in values.items()}
 
 
@@ -306,7 +293,7 @@ def _compact(value: Any) -> str:
 
 
 def _label_file_examples(labels: Mapping[str, str]) -> dict[str, JSON]:
-    """A file of these labels in each media type and layout."""
+    """A file with these labels in each media type and layout."""
     records = _records(labels)
     lines = named_examples(lines="".join(json.dumps(record) + "\n" for record in records))
     return {
@@ -328,23 +315,23 @@ def _label_table(labels: Mapping[str, str], separator: str) -> str:
 
 
 def _template_examples() -> dict[str, JSON]:
-    """The template of these instances, as the service writes it in each format."""
-    found: dict[str, JSON] = {}
+    """The template of these instances in each format."""
+    templates: dict[str, JSON] = {}
     spec = TaskSpec("multiclass", tuple(sorted(set(TRUE_LABELS.values()))))
-    for name, made in TEMPLATES.items():
-        media = made.media_type
-        if made.is_binary:  # bytes that no JSON can show
-            found[media] = {}
+    for name, template in TEMPLATES.items():
+        media = template.media_type
+        if template.is_binary:  # JSON cannot show bytes.
+            templates[media] = {}
             continue
         text = build_template(list(TRUE_LABELS), spec, name).decode()
-        found.setdefault(media, {})[name] = {"value": json.loads(text) if media == "application/json" else text}
-    return found
+        templates.setdefault(media, {})[name] = {"value": json.loads(text) if media == "application/json" else text}
+    return templates
 
 
 PREDICTION_FILE = _label_file_examples(PREDICTED_LABELS)
 GOLD_FILE = _label_file_examples(TRUE_LABELS)
 GOLD_FILE["application/json"] |= named_examples(
-    splits=[record | {"split": SPLITS[record["id"]]} for record in _records(TRUE_LABELS)],
+    splits=[record | {"split": SPLITS[record["id"]]} for record in _records(TRUE_LABELS)]
 )
 TEMPLATE_FILE = _template_examples()
 PROMETHEUS_TEXT = {
@@ -353,7 +340,7 @@ PROMETHEUS_TEXT = {
         "# TYPE assay_queue_depth gauge\n"
         'assay_queue_depth{status="queued"} 3.0\n'
         'assay_queue_depth{status="running"} 1.0\n'
-    ),
+    )
 }
 STORED_GOLD = {"application/octet-stream": named_examples(file=_compact(_records(TRUE_LABELS)))}
 STORED_PREDICTIONS = {"application/octet-stream": named_examples(file=_compact(PREDICTED_LABELS))}

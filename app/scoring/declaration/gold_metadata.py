@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from app.errors import InvalidContent, InvalidRequest
+from app.gold_metadata import GOLD_METADATA
 from app.scoring.declaration.metric_syntax import pluralize
 from app.scoring.declaration.task import TaskKind, TaskSpec
 from app.scoring.evaluation_input import Grouping
@@ -20,11 +21,6 @@ CLASS_WEIGHT_RANGE = (1e-12, 1e12)  # the smallest and the largest class weight 
 MAX_COST = 1e12
 MAX_FOLDS = 1000  # each fold is scored separately
 _MAX_LISTED_FAULTS = 100  # faults reported one by one
-_FREQUENCIES_EXAMPLE = '{"cat": 812, "dog": 1044}'
-_WEIGHTS_EXAMPLE = '{"cat": 0.25, "dog": 0.75}'
-_COST_MATRIX_EXAMPLE = '{"cat": {"dog": 1}, "dog": {"cat": 5}}'
-_HIERARCHY_EXAMPLE = '{"parents": {"poodle": ["dog"], "dog": ["animal"]}}'
-_PARTITION_EXAMPLE = '{"t1": "1", "t2": "2"}'
 
 _Faults = list[dict[str, str]]
 
@@ -39,7 +35,6 @@ class GoldMetadataKind:
     """
 
     field: str
-    meaning: str
     shape: str
     parse: Callable[[Any], Any]
     is_keyed_by_label: bool = True
@@ -83,6 +78,14 @@ def _object_parser(what: str, shape: str, valid: Callable[[Any], bool], must: st
         return items
 
     return parse
+
+
+_EXAMPLES = {kind.name: kind.example for kind in GOLD_METADATA}
+_FREQUENCIES_EXAMPLE = _EXAMPLES["train-frequencies"]
+_WEIGHTS_EXAMPLE = _EXAMPLES["class-weights"]
+_COST_MATRIX_EXAMPLE = _EXAMPLES["cost-matrix"]
+_HIERARCHY_EXAMPLE = _EXAMPLES["hierarchy"]
+_PARTITION_EXAMPLE = _EXAMPLES["folds"]
 
 
 def _is_number(value: Any) -> bool:
@@ -144,7 +147,7 @@ def _parse_hierarchy(value: Any) -> dict[str, list[str]]:
     return Hierarchy.from_parents(parents).to_json()
 
 
-def _partition_kind(field: str, meaning: str, max_parts: int | None = None) -> GoldMetadataKind:
+def _partition_kind(field: str, max_parts: int | None = None) -> GoldMetadataKind:
     """Metadata that names a part for each id, with at most `max_parts` distinct names."""
     read = _object_parser(field, _PARTITION_EXAMPLE, _is_part_name, "must be a name: a text or a whole number")
 
@@ -158,27 +161,18 @@ def _partition_kind(field: str, meaning: str, max_parts: int | None = None) -> G
             )
         return partition
 
-    return GoldMetadataKind(field, meaning, _PARTITION_EXAMPLE, parse, is_keyed_by_label=False)
+    return GoldMetadataKind(field, _PARTITION_EXAMPLE, parse, is_keyed_by_label=False)
 
 
-_DECLARED = (
-    GoldMetadataKind(
-        "train_frequencies",
-        "how often each label occurs in the training data",
-        _FREQUENCIES_EXAMPLE,
-        _parse_frequencies,
-    ),
-    GoldMetadataKind(
-        "class_weights", "how much each class weighs in weighted_accuracy", _WEIGHTS_EXAMPLE, _parse_class_weights
-    ),
-    GoldMetadataKind(
-        "cost_matrix", "what it costs to predict one label for another", _COST_MATRIX_EXAMPLE, _parse_cost_matrix
-    ),
-    GoldMetadataKind("hierarchy", "the parents of each class", _HIERARCHY_EXAMPLE, _parse_hierarchy),
-    _partition_kind("folds", "the fold of cross-validation to which each id belongs", MAX_FOLDS),
-    _partition_kind("groups", "the group of each id: its document, patient, speaker"),
+_KINDS = (
+    GoldMetadataKind("train_frequencies", _FREQUENCIES_EXAMPLE, _parse_frequencies),
+    GoldMetadataKind("class_weights", _WEIGHTS_EXAMPLE, _parse_class_weights),
+    GoldMetadataKind("cost_matrix", _COST_MATRIX_EXAMPLE, _parse_cost_matrix),
+    GoldMetadataKind("hierarchy", _HIERARCHY_EXAMPLE, _parse_hierarchy),
+    _partition_kind("folds", MAX_FOLDS),
+    _partition_kind("groups"),
 )
-GOLD_METADATA_KINDS: dict[str, GoldMetadataKind] = {kind.name: kind for kind in _DECLARED}
+GOLD_METADATA_KINDS: dict[str, GoldMetadataKind] = {kind.name: kind for kind in _KINDS}
 
 
 def check_metadata_labels(kind: GoldMetadataKind, value: Any, classes: Sequence[str]) -> None:
