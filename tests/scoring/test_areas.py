@@ -132,7 +132,7 @@ def test_one_score_ranks_both_classes() -> None:
         for turned in (False, True):
             assert value(distances(SINGLE, turned), text, score_direction="lower") == value(SINGLE, text)
             beyond = replace(SINGLE, scores=np.array([[0.9], [0.2], [0.4], [-0.1 if turned else 1.1]]))
-            assert "pooling needs one for each class" in str(reason(beyond, text))
+            assert "pooling needs both classes" in str(reason(beyond, text))
     assert notes(SINGLE, "auc_micro") == ("'ham' has 1 less the score of the positive label",)
     assert exactly(SINGLE, "auc_micro:exclude_labels=ham") == exactly(SINGLE, "auc")
     assert value(replace(SINGLE, spec=replace(SINGLE.spec, positive_label="ham")), "auc_micro") == pytest.approx(1 / 8)

@@ -207,7 +207,7 @@ def test_the_skill_is_one_less_a_quotient_of_two_scores(data: st.DataObject, m: 
     found = results(of, ["brier_skill"])["brier_skill"]
     if reference == 0:
         assert found.value is None
-        assert "all one class" in str(found.reason)
+        assert "only one class" in str(found.reason)
     else:
         assert found.value == float(1 - cost / n / reference)
 

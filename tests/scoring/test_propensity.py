@@ -101,7 +101,7 @@ def test_the_best_ranking_reaches_one_when_normalized() -> None:
     ("given", "reason"),
     [
         ("n_train=30", "'a' occurs 40 times in training, more often than n_train=30"),
-        ("n_train=50,b=0", "with b=0 a label that training lacks has no propensity, and gold has such a label"),
+        ("n_train=50,b=0", "with b=0 a label absent from training has no propensity, and gold has such a label"),
         ("n_train=50,ties=best", None),
     ],
 )

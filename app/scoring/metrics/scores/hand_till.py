@@ -22,7 +22,9 @@ from app.scoring.numeric.exact import Floats, Integers, multiply, total
 from app.scoring.pairwise_wins import PairwiseWins, TooManyClassesError, pairwise_wins
 from app.scoring.tally import EvaluationContext
 
-DECISION_LABEL_PARAM = Param("label", "label", "class whose score is the decision value", required_for=("multiclass",))
+DECISION_LABEL_PARAM = Param(
+    "label", "label", "the class whose score is the decision value", required_for=("multiclass",)
+)
 DIRECTION_PARAM = choice_param(
     "direction",
     "how the decision value should follow the declared order of the classes",
