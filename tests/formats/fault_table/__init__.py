@@ -1,13 +1,13 @@
 """The table of formats and faults: what each faulty file gets for an answer. The tests run it and docs/formats.md shows it."""
 
-from tests.formats.fault_table import encodings, limits, scores, tables, text, values
+from tests.formats.fault_table import encodings, ids, labels, limits, scores, tables, text
 from tests.formats.fault_table.model import Cell, Group
 
 GROUPS: tuple[Group, ...] = (
     text.GROUP,
     text.MISTAKEN,
-    values.IDENTITY,
-    values.ANSWERS,
+    ids.IDENTITY,
+    labels.ANSWERS,
     scores.GROUP,
     tables.TEXT,
     tables.NPZ,
