@@ -110,8 +110,8 @@ def test_a_server_that_others_run_is_used_as_it_is(
 
 DIES = """
 import os, signal
-from tests.postgres import OwnServer
-made = OwnServer()
+from tests.postgres import OwnPostgresServer
+made = OwnPostgresServer()
 print(made.pid, made.folder, flush=True)
 os.kill(os.getpid(), signal.SIGKILL)
 """
