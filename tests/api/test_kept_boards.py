@@ -35,8 +35,6 @@ from tests.prometheus_scrape import Scrape
 BOARD = "/challenges/digits/phases/main/leaderboard"
 LABELS = {row["id"]: row["label"] for row in GOLD}
 ASKED = BoardKey("digits", "main", "visitor")
-
-
 BACKGROUND = ("scheduler", "slot", "rescor", "raise")  # how the threads of a worker are called
 COUNTER = "assay_http_requests_total"
 

@@ -1,12 +1,12 @@
 """The table of formats and faults: what each faulty file gets for an answer. The tests run it and docs/formats.md shows it."""
 
-from tests.formats.fault_table import encodings, labels, limits, scores, tables, text, values
+from tests.formats.fault_table import encodings, ids, labels, limits, scores, tables, text
 from tests.formats.fault_table.model import Cell, Group
 
 GROUPS: tuple[Group, ...] = (
     text.GROUP,
     text.MISTAKEN,
-    values.IDENTITY,
+    ids.IDENTITY,
     labels.ANSWERS,
     scores.GROUP,
     tables.TEXT,

@@ -2,6 +2,16 @@
 
 from typing import Any
 
+from tests.formats.fault_table.ids import (
+    FLAGS,
+    FLOATS,
+    NO_NULL,
+    RECORDS,
+    TEXT_ALONE,
+    column_of,
+    lists_for,
+    typed_columns,
+)
 from tests.formats.fault_table.model import (
     CLASSES,
     IDS,
@@ -11,16 +21,6 @@ from tests.formats.fault_table.model import (
     cells_of_columns,
     missing_instances,
     problem_at,
-)
-from tests.formats.fault_table.values import (
-    FLAGS,
-    FLOATS,
-    NO_NULL,
-    RECORDS,
-    TEXT_ALONE,
-    column_of,
-    list_cells,
-    typed_array_cells,
 )
 from tests.formats.fault_table.write import (
     ALL,
@@ -175,7 +175,7 @@ ANSWERS = Group(
             "A number with a decimal point.",
             {
                 **cells_of_columns(JSON, cell_with_label("wrong_shape", RawJson("1.0")), **TEXT_ALONE),
-                **typed_array_cells("label", FLOATS),
+                **typed_columns("label", FLOATS),
             },
         ),
         Fault(
@@ -183,7 +183,7 @@ ANSWERS = Group(
             "A boolean.",
             {
                 **cells_of_columns(JSON, cell_with_label("wrong_shape", RawJson("true")), **TEXT_ALONE),
-                **typed_array_cells("label", FLAGS),
+                **typed_columns("label", FLAGS),
             },
         ),
         Fault(
@@ -197,7 +197,7 @@ ANSWERS = Group(
         Fault(
             "list as label",
             "A list instead of a text.",
-            {**cells_of_columns(JSON, cell_with_label("wrong_shape", ["dog"]), **TEXT_ALONE), **list_cells("label")},
+            {**cells_of_columns(JSON, cell_with_label("wrong_shape", ["dog"]), **TEXT_ALONE), **lists_for("label")},
         ),
         Fault(
             "unequal lengths",

@@ -153,7 +153,7 @@ def _id_null(column: str) -> Cell:
     return column_of(column, "id", ["t1", None, "t3"], problem_at("missing_id", "/id/1"), *missing_instances("t2"))
 
 
-def typed_array_cells(name: str, array: Any) -> dict[str, Cell]:
+def typed_columns(name: str, array: Any) -> dict[str, Cell]:
     """Cells of a whole column (.npz: array) of a wrong type."""
     problem = problem_at("wrong_shape", f"/{name}")
     arrays = {"ids": IDS, "labels": CLASSES} | {f"{name}s": np.asarray(array)}
@@ -161,7 +161,7 @@ def typed_array_cells(name: str, array: Any) -> dict[str, Cell]:
     return {"npz": packed, **{column: column_of(column, name, array, problem) for column in ARROWS}}
 
 
-def list_cells(name: str) -> dict[str, Cell | str]:
+def lists_for(name: str) -> dict[str, Cell | str]:
     lists = [[one] for one in (IDS if name == "id" else CLASSES)]
     packed = make_cell(
         "npz", npz(**({"ids": IDS, "labels": CLASSES} | {f"{name}s": lists})), problem_at("wrong_shape", f"/{name}s")
@@ -209,7 +209,7 @@ IDENTITY = Group(
                 **cells_of_columns(
                     LISTED, cells_with_ids_or_labels("wrong_shape", RawJson("1.0")), map=KEYS_ARE_TEXT, **TEXT_ALONE
                 ),
-                **typed_array_cells("id", FLOATS),
+                **typed_columns("id", FLOATS),
             },
         ),
         Fault(
@@ -219,7 +219,7 @@ IDENTITY = Group(
                 **cells_of_columns(
                     LISTED, cells_with_ids_or_labels("wrong_shape", RawJson("true")), map=KEYS_ARE_TEXT, **TEXT_ALONE
                 ),
-                **typed_array_cells("id", FLAGS),
+                **typed_columns("id", FLAGS),
             },
         ),
         Fault(
@@ -243,11 +243,8 @@ IDENTITY = Group(
                 **cells_of_columns(
                     LISTED, cells_with_ids_or_labels("wrong_shape", ["t2"]), map=KEYS_ARE_TEXT, **TEXT_ALONE
                 ),
-                **list_cells("id"),
+                **lists_for("id"),
             },
         ),
     ),
 )
-
-
-# ---- labels ----------------------------------------------------------------------------------------
