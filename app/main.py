@@ -276,7 +276,7 @@ def serve(settings: Settings, *, scoring: bool = True) -> None:
 
     Without `scoring`, only serve the API.
 
-    Raises AlreadyServed, AddressInUse, FolderNotShared, migrate.SchemaBehind and bootstrap.WeakAdminToken.
+    Raises DataFolderInUse, AddressInUse, FolderNotShared, migrate.SchemaBehind and bootstrap.WeakAdminToken.
     """
     os.umask(0o077)  # Only the account of the service may read gold labels and password hashes.
     raise_limit()

