@@ -172,7 +172,7 @@ BROKEN: dict[str, tuple[Callable[[Path], Any], str, str, str]] = {
         lambda data: (data / "assay.sqlite3").write_text("hello " * 1000),
         *("database.reachable", "problem", "not a database"),
     ),
-    "older schema": (older_schema, "database.schema", "problem", "not the one that this version needs"),
+    "older schema": (older_schema, "database.schema", "problem", "older than this version needs"),
     "other journal": (
         lambda data: change(data, "PRAGMA journal_mode=DELETE"),
         *("sqlite.journal", "problem", "delete"),

@@ -100,7 +100,7 @@ BROKEN: dict[str, tuple[list[str], str, str, str]] = {
         ["DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET synchronous_commit = off', current_database()); END $$"],
         *("postgresql.durability", "problem", "synchronous_commit"),
     ),
-    "schema gone": (["DROP TABLE alembic_version"], "database.schema", "problem", "not the one"),
+    "schema gone": (["DROP TABLE alembic_version"], "database.schema", "problem", "older than this version needs"),
 }
 
 

@@ -167,7 +167,7 @@ def test_what_is_undefined_has_a_note(scored: tuple[object, ...], tmp_path: Path
         (["--threshold", "nan", "--target-label", "c1"], 2, "not a number"),
         (["--share", "1.5", "--target-label", "c1"], 2, "not a number between 0 and 1"),
         (["--share", "1/0", "--target-label", "c1"], 2, "not a number between 0 and 1"),
-        (["--share", "0.1", "--target-label", "c1"], 1, "give no scores"),
+        (["--share", "0.1", "--target-label", "c1"], 1, "have no scores"),
         (["--target-label", "c9"], 2, "labels: c1, c2, c3, c4"),
         (["--move", "c4,c2"], 2, "FROM,TO,COUNT"),
         (["--move", "c4,c2,0"], 2, "FROM,TO,COUNT"),

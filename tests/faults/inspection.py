@@ -108,7 +108,10 @@ def frozen_children(*parents: int) -> Iterator[list[int]]:
 
 def asked(child: int) -> bool:
     """Whether a frozen child has been sent something: bytes wait in the pipe that it reads."""
-    pipe = os.open(f"/proc/{child}/fd/0", os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        pipe = os.open(f"/proc/{child}/fd/0", os.O_RDONLY | os.O_NONBLOCK)
+    except FileNotFoundError:  # it ended: the pool replaces a process that is slow to start
+        return False
     try:
         return any(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)))
     finally:

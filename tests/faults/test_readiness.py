@@ -46,7 +46,7 @@ def test_folder_schema_and_space_are_told_apart(tmp_path: Path, monkeypatch: pyt
         uploads.rename(given.files_dir / "elsewhere")
         status, checks = ready(service.url)
         assert (status, checks["space"]) == (503, "ok")
-        assert "folder of the uploads is gone" in checks["files"]
+        assert "folder of uploads is missing" in checks["files"]
         shutil.move(given.files_dir / "elsewhere", uploads)
         with Database(given).engine().begin() as connection:
             connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0001'")

@@ -113,7 +113,7 @@ def test_below_the_space_that_is_kept_free_uploads_wait_and_reading_goes_on(on_p
             assert_reads(crowd, "short", rows=1, door=1)
             answer = httpx.get(ready, timeout=MAX_WAIT_SECONDS)
             assert (answer.status_code, answer.json()["checks"]["database"]) == (503, "ok")
-            assert "nearly full" in answer.json()["checks"]["space"]
+            assert "almost full" in answer.json()["checks"]["space"]
     eventually(lambda: set(crowd.statuses("short")) == {"finished"}, "what was in the queue is scored")
     assert httpx.get(ready, timeout=MAX_WAIT_SECONDS).status_code == 200
     assert blue.submit("short", CORRECT_PREDICTIONS).json()["status"] == "finished"

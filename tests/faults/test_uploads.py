@@ -114,7 +114,7 @@ def test_a_short_disk_refuses_uploads_and_goes_on_reading(tmp_path: Path) -> Non
         assert len(admin.get(SUBMISSIONS).json()["items"]) == 1
         ready = admin.get(service.url + "/readyz")
         assert ready.status_code == 503
-        assert "nearly full" in ready.json()["checks"]["space"]
+        assert "almost full" in ready.json()["checks"]["space"]
         assert ready.json()["checks"]["files"] == "ok"
 
 
