@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from app.formats import gold_validation as gold_rules
-from app.formats.columns import NormalizedTable
+from app.formats.column_data import NormalizedTable
 from app.formats.problems import Problems, TooManyProblems
 from app.formats.reader import read_table
 from app.formats.reading_rules import DEFAULT_LIMITS, Limits, ReadingRules

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from app.errors import InvalidContent
 from app.formats import gold_validation as gold_rules
-from app.formats.columns import NormalizedTable, TooManyRows
+from app.formats.column_data import NormalizedTable, TooManyRows
 from app.formats.decoding import to_nfc
 from app.formats.detection import FileKind
 from app.formats.infer_task import has_label_sets

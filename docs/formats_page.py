@@ -8,7 +8,7 @@ from pathlib import Path
 from textwrap import fill
 
 from app.formats import FORMATS, detect_file_kind
-from app.formats.declaration import Format, FormatShape
+from app.formats.format_declaration import Format, FormatShape
 from app.formats.problems import MAX_LISTED_PROBLEMS, PROBLEM_CODES, Problem
 from app.formats.registry import ENCODINGS
 from app.pipeline import SourceFile, validate_predictions

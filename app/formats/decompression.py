@@ -7,7 +7,7 @@ from typing import BinaryIO, Protocol
 
 from backports import zstd
 
-from app.formats.declaration import Encoding
+from app.formats.format_declaration import Encoding
 from app.formats.problems import Problems, build_problem
 from app.formats.reading_rules import Limits
 from app.formats.registry import ENCODINGS

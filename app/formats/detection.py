@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 
 from app.errors import BadRequest, UnsupportedMedia
-from app.formats.declaration import Encoding, Format
+from app.formats.format_declaration import Encoding, Format
 from app.formats.registry import ENCODINGS, FORMATS
 
 __all__ = ["ENCODINGS", "FORMATS", "LAYOUTS", "FileKind", "Format", "accepted_formats_advice", "detect_file_kind"]

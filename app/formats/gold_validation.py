@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from app.formats.columns import NormalizedTable
+from app.formats.column_data import NormalizedTable
 from app.formats.normalize import IGNORED_SPLIT, SPLITS
 from app.formats.problems import Problems, quote
 from app.formats.reading_rules import DEFAULT_LIMITS, Limits

@@ -6,11 +6,11 @@ import io
 import json
 from typing import Any, BinaryIO
 
-from app.formats.columns import ReaderContext, TooManyRows
-from app.formats.declaration import Format
+from app.formats.column_data import ReaderContext, TooManyRows
 from app.formats.decoding import decode_utf8
 from app.formats.decompression import read_bytes
 from app.formats.detection import FORMATS, FileKind
+from app.formats.format_declaration import Format
 from app.formats.layouts import ColumnListsLayout
 from app.formats.problems import Problems, TooManyProblems
 from app.formats.reader import binary_file_problem, read_columns

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import partial
 from itertools import chain
 
-from app.formats.columns import MissingValue, NormalizedTable, RawColumns, ignored_field_notes
+from app.formats.column_data import MissingValue, NormalizedTable, RawColumns, ignored_field_notes
 from app.formats.decoding import has_excess_combining_marks, to_nfc
 from app.formats.layouts import Field
 from app.formats.problems import Problem, build_problem, describe_value, quote, replace_surrogates

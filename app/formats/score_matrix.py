@@ -11,7 +11,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from app.formats.columns import MissingValue, NormalizedTable, RawScores
+from app.formats.column_data import MissingValue, NormalizedTable, RawScores
 from app.formats.decoding import to_nfc
 from app.formats.layouts import ItemKey
 from app.formats.problems import (

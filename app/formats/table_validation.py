@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from app.formats.columns import NormalizedTable, RawScores
+from app.formats.column_data import NormalizedTable, RawScores
 from app.formats.layouts import KeyedMapLayout
 from app.formats.problems import (
     END_OF_FILE_ROW,
@@ -311,8 +311,8 @@ class _RowValidator:
         near = None if is_joined else self.label_suggestions.find(label)
         remedy = f"Did you mean {quote(near)}?" if near is not None else "Use one of the labels of the vocabulary."
         if is_joined:
-            several = "Give each label of its own: in a list, or in a table is_joined by |."
-            remedy = several if self.table.counts is not None else "One label is due here."
+            several = "Give each label separately: in a list, or in a table joined by |."
+            remedy = several if self.table.counts is not None else "Exactly one label is expected here."
         message = f"{quote(label)} is not in the vocabulary (labels are compared exactly). {remedy}"
         location = self.table.layout.locate(row, "label", item)
         expected = _describe_vocabulary(list(self.codes)) if near is None else quote(near)

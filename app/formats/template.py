@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from app.errors import BadRequest
-from app.formats.declaration import Format
 from app.formats.detection import is_supported
+from app.formats.format_declaration import Format
 from app.formats.registry import FORMATS
 from app.formats.template_writers import TemplateContent
 from app.scoring.declaration.task import TaskSpec

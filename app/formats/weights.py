@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from app.formats.columns import MissingValue, RawColumns
+from app.formats.column_data import MissingValue, RawColumns
 from app.formats.numbers import parse_number
 from app.formats.problems import describe_value
 from app.formats.readers.strict_json import LongNumber

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from backports import zstd
 
-from app.formats.columns import NormalizedTable
+from app.formats.column_data import NormalizedTable
 from app.formats.detection import FileKind
 from app.formats.problems import Problems
 from app.formats.reader import read_table

@@ -100,7 +100,7 @@ def test_an_archive_with_something_around_it_is_refused(junk: tuple[bytes, bytes
 
 def test_labels_joined_where_one_is_due_are_told_so() -> None:
     _, problems = read_answers('{"t1":"cat|dog","t2":"cat","t3":"eel"}')
-    assert "One label is due here." in problems.first[0].message
+    assert "Exactly one label is expected here." in problems.first[0].message
     _, problems = read_answers('{"t1":["cat,dog"],"t2":[],"t3":[]}', multilabel=True)
     assert "Give each label of its own" in problems.first[0].message
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from app.formats.detection import FileKind
 from app.formats.reading_rules import DEFAULT_LIMITS, Limits, ReadingRules
 from app.formats.vectorized.scores import read_scores
-from app.formats.vectorized.scores.byte_window import BYTE_WINDOW_BYTES
 from app.formats.vectorized.scores.decimal_parsing import LEADING_PAD_BYTES, parse_binary64
+from app.formats.vectorized.scores.file_window import BYTE_WINDOW_BYTES
 from app.pipeline import SourceFile, build_lookup_tables, validate_predictions
 from app.scoring.declaration.task import TaskSpec
 from app.scoring.evaluation_input import IdIndex

@@ -9,7 +9,7 @@ import pytest
 
 from app.formats.reading_rules import ReadingRules
 from app.formats.vectorized.scores import score_reader
-from app.formats.vectorized.scores.byte_window import ByteWindow
+from app.formats.vectorized.scores.file_window import ByteWindow
 from app.formats.vectorized.scores.template_rows import skip_whitespace
 from app.scoring.declaration.task import TaskSpec
 from tests.formats.reading import read_answers

@@ -14,7 +14,7 @@ from app.prepared.gold_cache import GoldCache
 from app.prepared.gold_source import GoldFile, GoldSource
 from app.scoring.reports import report_size
 from app.scoring_processes import MemoryLimitExceeded, ScoringTimeout
-from app.scoring_processes.messages import FileWritten, Refusal, Reply, WriteReport
+from app.scoring_processes.messages import FileResult, FileWritten, Refusal, Reply, WriteReport
 from app.worker.scoring_process import StageCpuTimer, handle_report
 
 
@@ -40,6 +40,7 @@ class Answering:
         (ScoringTimeout("no answer within 60 s"), "more time"),
         (MemoryLimitExceeded(), "more memory"),
         (Refusal("There is no such table."), "no such table"),
+        (FileResult(valid=False, total={"too_large": 1}, problems=[]), "more memory"),
     ],
 )
 def test_a_report_beyond_the_limits_is_no_file_to_make_smaller(answer: Exception | Reply, said: str) -> None:

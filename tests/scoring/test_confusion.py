@@ -16,7 +16,7 @@ from app.scoring import crosstab
 from app.scoring.crosstab import confusion, sparse_confusion
 from app.scoring.declaration.task import TaskSpec
 from app.scoring.evaluation_input import EvaluationInput, Labels
-from app.scoring.metrics.labels import confusion as family
+from app.scoring.metrics.labels import confusion_matrix as family
 from app.scoring.tally import NO_LABEL
 from tests.scoring.case_builder import case, results
 from tests.scoring.strategies import cases

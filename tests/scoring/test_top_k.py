@@ -121,7 +121,7 @@ def test_which_labels_of_a_list_take_a_place() -> None:
 
 def test_the_best_labels_are_found_once_for_all_measures(monkeypatch: pytest.MonkeyPatch) -> None:
     counted = Mock(side_effect=decide_labels)
-    monkeypatch.setattr("app.scoring.metrics.scores.top_k.decide_labels", counted)
+    monkeypatch.setattr("app.scoring.metrics.scores.label_measures_at_k.decide_labels", counted)
     of = case("multilabel", CLASSES, [["a"]], [["b"]], [[0.3, 0.2, 0.1]])
     texts = [f"{key}:k={k}" for key in ("f1_macro_top_k", "f1_micro_top_k", "hamming_loss_top_k") for k in (1, 2)]
     evaluate(of, [parse_metric(text, task="multilabel") for text in texts])

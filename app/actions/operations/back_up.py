@@ -13,7 +13,7 @@ from app.actions.operations import backup_folder
 from app.actions.operations.backup_folder import LostFile, Manifest, Progress
 from app.files import FileStore
 from app.settings import Settings
-from app.store import snapshot
+from app.store import database_copy
 from app.store.migrate import current_revision
 from app.store.session import Database, translate_database_errors
 from app.store.sweep_lock import prevent_sweeping
@@ -35,9 +35,9 @@ def back_up(
     try:
         with translate_database_errors(), prevent_sweeping(db):
             created_at = utcnow()
-            snapshot.take(settings, db, folder / backup_folder.DATABASE_FILENAME)
-            with snapshot.open_snapshot(folder / backup_folder.DATABASE_FILENAME) as copy:
-                counts, revision = snapshot.row_counts(copy), current_revision(copy)
+            database_copy.take(settings, db, folder / backup_folder.DATABASE_FILENAME)
+            with database_copy.open_snapshot(folder / backup_folder.DATABASE_FILENAME) as copy:
+                counts, revision = database_copy.row_counts(copy), current_revision(copy)
                 number, size, lost = _FileCopier(files, folder, progress).all(copy)
         manifest = Manifest(
             format=backup_folder.BACKUP_FORMAT,
@@ -89,14 +89,14 @@ class _FileCopier:
         self._sums = folder / backup_folder.CHECKSUMS_FILENAME
         self._progress = progress
 
-    def all(self, copy: snapshot.SnapshotConnection) -> tuple[int, int, list[LostFile]]:
+    def all(self, copy: database_copy.SnapshotConnection) -> tuple[int, int, list[LostFile]]:
         """Copy every file that the snapshot refers to: their number, their bytes, and those that are lost."""
         for path in (self._root, self._root / "uploads"):
             path.mkdir(mode=0o700)
-        total, processed, number, size = snapshot.total_file_bytes(copy), 0, 0, 0
+        total, processed, number, size = database_copy.total_file_bytes(copy), 0, 0, 0
         lost: list[LostFile] = []
         with backup_folder.create_private_file(self._sums) as sums:
-            for row in snapshot.stored_files(copy):
+            for row in database_copy.stored_files(copy):
                 fault = self._copy_one(row)
                 if fault is None:
                     sums.write(f"{row.sha256}  {backup_folder.FILES_FOLDER}/{row.key}\n".encode())
@@ -108,7 +108,7 @@ class _FileCopier:
                     self._progress(processed, total)
         return number, size, lost
 
-    def _copy_one(self, row: snapshot.SnapshotFile) -> str | None:
+    def _copy_one(self, row: database_copy.SnapshotFile) -> str | None:
         """Copy a file; returns what is wrong with it, None if nothing is."""
         target = self._root / row.key
         try:

@@ -15,7 +15,7 @@ from app.actions.operations.backup_keys import install_keys, require_no_conflict
 from app.errors import AssayError
 from app.files import FileStore
 from app.settings import Settings
-from app.store import clock, locks, migrate, snapshot
+from app.store import clock, database_copy, locks, migrate
 from app.store.queries import tasks, workers
 from app.store.session import Database, ReadSession
 
@@ -47,7 +47,7 @@ class VerifiedBackup:
 
     folder: Path
     manifest: backup_folder.Manifest
-    copy: snapshot.SnapshotConnection
+    copy: database_copy.SnapshotConnection
 
 
 @contextmanager
@@ -64,10 +64,12 @@ def verified_backup(settings: Settings, folder: Path, progress: Progress | None 
     database = folder / backup_folder.DATABASE_FILENAME
     _raise_unless(database.is_file(), BackupBroken(f"{database} is missing."))
     _raise_unless(file_sha256(database) == manifest.database_sha256, BackupBroken(f"{database} is damaged."))
-    with snapshot.open_snapshot(database) as copy:
-        matches = migrate.current_revision(copy) == manifest.revision and snapshot.row_counts(copy) == manifest.counts
+    with database_copy.open_snapshot(database) as copy:
+        matches = (
+            migrate.current_revision(copy) == manifest.revision and database_copy.row_counts(copy) == manifest.counts
+        )
         _raise_unless(matches, BackupBroken(f"{database} does not match the manifest."))
-    with _database_at_head(settings, database, manifest) as path, snapshot.open_snapshot(path) as copy:
+    with _database_at_head(settings, database, manifest) as path, database_copy.open_snapshot(path) as copy:
         _check_files(copy, folder, manifest, progress)
         yield VerifiedBackup(folder, manifest, copy)
 
@@ -85,15 +87,15 @@ def _database_at_head(settings: Settings, database: Path, manifest: backup_folde
     with tempfile.TemporaryDirectory(prefix="assay-restore-") as folder:
         path = Path(folder) / backup_folder.DATABASE_FILENAME
         shutil.copyfile(database, path)
-        migrate.upgrade(snapshot.snapshot_settings(settings, path))
+        migrate.upgrade(database_copy.snapshot_settings(settings, path))
         yield path
 
 
 def _check_files(
-    copy: snapshot.SnapshotConnection, folder: Path, manifest: backup_folder.Manifest, progress: Progress | None
+    copy: database_copy.SnapshotConnection, folder: Path, manifest: backup_folder.Manifest, progress: Progress | None
 ) -> None:
-    lost, processed, total = {file.key for file in manifest.lost}, 0, snapshot.total_file_bytes(copy)
-    for row in snapshot.stored_files(copy):
+    lost, processed, total = {file.key for file in manifest.lost}, 0, database_copy.total_file_bytes(copy)
+    for row in database_copy.stored_files(copy):
         _raise_unless(bool(FILE_KEY_PATTERN.fullmatch(row.key)), BackupBroken(f"'{row.key}' is not the key of a file."))
         path = folder / backup_folder.FILES_FOLDER / row.key
         if row.key not in lost:
@@ -128,18 +130,18 @@ def _require_empty(db: Database, files: FileStore, backup: VerifiedBackup) -> No
     """Raise StillServed while workers run, InstallationNotEmpty for rows, and for files that are not of this backup."""
     where = f"The database {db.engine().url.render_as_string(hide_password=True)}"
     with db.read() as session:
-        occupied = snapshot.find_nonempty_table(session.connection())
+        occupied = database_copy.find_nonempty_table(session.connection())
         _raise_unless(occupied is None, InstallationNotEmpty(f"{where} is not empty: its table {occupied} has rows."))
         if migrate.current_revision(session.connection()) is not None and not db.sqlite:
             _require_no_live_worker(session)
     present = set(files.keys(older=ANY_AGE_SECONDS))
-    unknown = present and present - {row.key for row in snapshot.stored_files(backup.copy)}
+    unknown = present and present - {row.key for row in database_copy.stored_files(backup.copy)}
     detail = f"The store for uploads contains {len(unknown)} files that are not of this backup."
     _raise_unless(not unknown, InstallationNotEmpty(detail))
 
 
 def _require_no_live_worker(session: ReadSession) -> None:
-    if "workers" not in snapshot.table_names(session.connection()):
+    if "workers" not in database_copy.table_names(session.connection()):
         return
     since = clock.steady(session) - WORKER_SILENCE_LIMIT
     alive = [worker.name for worker in workers.all_workers(session) if worker.heartbeat_at > since]
@@ -149,7 +151,7 @@ def _require_no_live_worker(session: ReadSession) -> None:
 def _restore_files(files: FileStore, backup: VerifiedBackup, progress: Progress | None = None) -> None:
     """Copy every file to the store, except those that an earlier try has copied. Raises errors of the file store."""
     processed = 0
-    for row in snapshot.stored_files(backup.copy):
+    for row in database_copy.stored_files(backup.copy):
         path = backup.folder / backup_folder.FILES_FOLDER / row.key
         if path.is_file() and not _is_stored(files, row):
             files.put(row.key, path, row.size)
@@ -158,7 +160,7 @@ def _restore_files(files: FileStore, backup: VerifiedBackup, progress: Progress 
             progress(processed, backup.manifest.bytes)
 
 
-def _is_stored(files: FileStore, row: snapshot.SnapshotFile) -> bool:
+def _is_stored(files: FileStore, row: database_copy.SnapshotFile) -> bool:
     try:
         with files.local_path(row.key) as path:
             return path.stat().st_size == row.size and file_sha256(path) == row.sha256
@@ -174,9 +176,9 @@ def _restore_rows(db: Database, backup: VerifiedBackup) -> int:
     """
     with db.write() as session:
         locks.first_start(session)
-        occupied = snapshot.find_nonempty_table(session.connection())
+        occupied = database_copy.find_nonempty_table(session.connection())
         detail = f"Another process has inserted rows into the table {occupied} meanwhile."
         _raise_unless(occupied is None, InstallationNotEmpty(detail))
         workers.remove_all(session)
-        snapshot.restore_rows(backup.copy, session)
+        database_copy.restore_rows(backup.copy, session)
         return tasks.requeue_unfinished(session)

@@ -18,7 +18,7 @@ from app.pipeline import SourceFile
 from app.scoring import SCORER_VERSION
 from app.scoring.reports.detailed_report import REPORT_PARTS
 from app.scoring_processes import MemoryLimitExceeded, ScoringProcesses, ScoringTimeout
-from app.scoring_processes.messages import Refusal, Reply, WriteReport
+from app.scoring_processes.messages import FileResult, Refusal, Reply, WriteReport
 from app.store import clock
 from app.store.queries import challenges, gold
 from app.store.session import Database, ReadSession
@@ -139,3 +139,5 @@ def send_report_request(ask: Callable[[WriteReport], Reply], request: WriteRepor
         if reply.needs_probabilities:
             raise BadRequest(reply.detail, remedy="Ask for another part, such as ?part=per_class.")
         raise ReportTooLarge(reply.detail)
+    if isinstance(reply, FileResult):  # the file could not be read again: its scores need more memory than labels alone
+        raise ReportTooLarge("This report takes more memory than the limit allows.")

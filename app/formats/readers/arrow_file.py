@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pyarrow.types as is_
 
-from app.formats.columns import check_set_label_count, check_value_count
+from app.formats.column_data import check_set_label_count, check_value_count
 from app.formats.cpu_share import CpuShare
 from app.formats.problems import quote
 from app.formats.reading_rules import Limits

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from app.formats.columns import RawColumns, RawScores, ReaderContext, check_row_count, split_joined_labels
+from app.formats.column_data import RawColumns, RawScores, ReaderContext, check_row_count, split_joined_labels
 from app.formats.layouts import ColumnListsLayout, FieldNames
 from app.formats.problems import WHOLE_FILE_ROW, Location, Problem, build_problem, pointer_token, quote
 from app.formats.readers import arrow_file

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from app.formats.columns import RawColumns, RawScores, ReaderContext, check_row_count, split_joined_labels
+from app.formats.column_data import RawColumns, RawScores, ReaderContext, check_row_count, split_joined_labels
 from app.formats.layouts import Field
 from app.formats.normalize import normalize_clean_texts
 from app.formats.numbers import parse_number, parse_numbers

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from app.formats.columns import (
+from app.formats.column_data import (
     MissingValue,
     RawColumns,
     RawScores,

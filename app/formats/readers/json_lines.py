@@ -4,7 +4,7 @@ import json
 from functools import partial
 from typing import Any
 
-from app.formats.columns import RawColumns, ReaderContext
+from app.formats.column_data import RawColumns, ReaderContext
 from app.formats.layouts import FieldNames, JsonLinesLayout
 from app.formats.problems import Location, Problem, build_problem
 from app.formats.readers.records import columns_from_records

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from app.formats.columns import MissingValue, RawColumns, ReaderContext, check_pair_counts
+from app.formats.column_data import MissingValue, RawColumns, ReaderContext, check_pair_counts
 from app.formats.decoding import to_nfc
 from app.formats.layouts import Field, LongTableLayout
 from app.formats.problems import Problem, build_problem, describe_value, quote

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from app.formats.columns import (
+from app.formats.column_data import (
     RawColumns,
     RawScores,
     ReaderContext,

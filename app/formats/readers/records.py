@@ -6,7 +6,14 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
-from app.formats.columns import MissingValue, RawColumns, RawScores, ReaderContext, check_label_lists, check_row_count
+from app.formats.column_data import (
+    MissingValue,
+    RawColumns,
+    RawScores,
+    ReaderContext,
+    check_label_lists,
+    check_row_count,
+)
 from app.formats.layouts import FieldNames, JsonLinesLayout, RecordListLayout
 from app.formats.normalize import normalize_clean_texts
 from app.formats.problems import (

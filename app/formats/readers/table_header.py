@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from app.formats.columns import ReaderContext
+from app.formats.column_data import ReaderContext
 from app.formats.decoding import to_nfc
 from app.formats.layouts import DelimitedTableLayout, FieldNames
 from app.formats.problems import Location, Problem, build_problem, quote

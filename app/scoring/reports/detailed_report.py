@@ -12,7 +12,7 @@ from app.scoring.declaration.metric_parser import effective_options, parse_metri
 from app.scoring.evaluate import evaluate
 from app.scoring.evaluation_input import EvaluationInput, Labels
 from app.scoring.numeric.exact import total
-from app.scoring.numeric.weight_scaling import to_json_number
+from app.scoring.numeric.weight_unit import to_json_number
 from app.scoring.probability_rows import are_probabilities
 from app.scoring.reports.per_class_report import PART_METRICS, per_class_report
 from app.scoring.reports.report_size import reason_too_large

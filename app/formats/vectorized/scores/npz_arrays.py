@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from app.formats.readers.npz import read_score_arrays
 from app.formats.reading_rules import Limits
-from app.formats.vectorized.scores.score_rows import ScoreRowCollector, class_order
+from app.formats.vectorized.scores.score_collector import ScoreRowCollector, class_order
 from app.formats.vectorized.unsupported import UnsupportedLayout, require
 from app.scoring.declaration.task import TaskSpec
 from app.scoring.string_table import PADDING_BYTES, Spans, words_of

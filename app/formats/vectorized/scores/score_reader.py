@@ -5,17 +5,17 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import BinaryIO, Final
 
-from app.formats.columns import ReaderContext
+from app.formats.column_data import ReaderContext
 from app.formats.decompression import DecompressionError, iter_decompressed
 from app.formats.detection import FORMATS, FileKind
 from app.formats.problems import Problems
 from app.formats.readers.table_header import identify_columns
 from app.formats.reading_rules import Limits, ReadingRules
-from app.formats.vectorized.scores.byte_window import BYTE_WINDOW_BYTES, ByteWindow
 from app.formats.vectorized.scores.decimal_parsing import MAX_NUMBER_LENGTH
+from app.formats.vectorized.scores.file_window import BYTE_WINDOW_BYTES, ByteWindow
 from app.formats.vectorized.scores.npz_arrays import read_npz_scores
 from app.formats.vectorized.scores.row_template import FirstRow, RowTemplate, ValueKind
-from app.formats.vectorized.scores.score_rows import ScoreRowCollector, class_order
+from app.formats.vectorized.scores.score_collector import ScoreRowCollector, class_order
 from app.formats.vectorized.scores.template_rows import (
     read_line_rows,
     read_list_rows,

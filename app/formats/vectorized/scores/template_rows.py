@@ -7,10 +7,10 @@ from typing import Final
 
 import numpy as np
 
-from app.formats.vectorized.scores.byte_window import ByteWindow
 from app.formats.vectorized.scores.decimal_parsing import LEADING_PAD_BYTES, parse_binary64
+from app.formats.vectorized.scores.file_window import ByteWindow
 from app.formats.vectorized.scores.row_template import FirstRow, IncompleteRow, RowTemplate, TemplateMatcher, ValueSlot
-from app.formats.vectorized.scores.score_rows import ScoreRowCollector
+from app.formats.vectorized.scores.score_collector import ScoreRowCollector
 from app.formats.vectorized.unsupported import UnsupportedLayout, require
 from app.scoring.string_table import Bytes, Int, words_of
 

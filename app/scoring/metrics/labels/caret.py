@@ -12,7 +12,7 @@ from app.scoring.declaration.granularity import CONFUSION
 from app.scoring.declaration.metric import Compute, MetricCall, Param, Properties, Result
 from app.scoring.metrics.example_data import BINARY_EXAMPLE, MULTICLASS_EXAMPLE
 from app.scoring.metrics.labels.agreement import unweighted_kappa
-from app.scoring.metrics.labels.confusion_cells import confusion_cells
+from app.scoring.metrics.labels.class_pair_counts import confusion_cells
 from app.scoring.metrics.labels.undefined_rules import UndefinedError, table_of
 from app.scoring.metrics.shared_declarations import (
     ASYMMETRIC,

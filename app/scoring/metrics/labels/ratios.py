@@ -212,7 +212,7 @@ DERIVED_MEASURES = (
         product(FP, IN_GOLD),
         "Pepe 2003, The statistical evaluation of medical tests; no value where it would divide by 0",
         values_per_average("9/4"),
-        peers={"PyCM": 'PLR; "None" where null here', "scikit-learn": "class_unboundeds; nan where null here"},
+        peers={"PyCM": 'PLR; "None" where null here', "scikit-learn": "class_likelihood_ratios; nan where null here"},
     ),
     _unbounded(
         "lr_minus",
@@ -224,7 +224,7 @@ DERIVED_MEASURES = (
         "Pepe 2003, The statistical evaluation of medical tests; no value where it would divide by 0",
         values_per_average("3/8"),
         direction="lower",
-        peers={"PyCM": 'NLR; "None" where null here', "scikit-learn": "class_unboundeds; nan where null here"},
+        peers={"PyCM": 'NLR; "None" where null here', "scikit-learn": "class_likelihood_ratios; nan where null here"},
     ),
     _unbounded(
         "dor",

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from app.formats.vectorized.labels.id_join import IdJoin
 from app.formats.vectorized.labels.json_framing import HEAD_BYTES, JsonFraming
-from app.formats.vectorized.labels.separators import SeparatorClassifier
+from app.formats.vectorized.labels.json_separators import SeparatorClassifier
 from app.formats.vectorized.labels.span_window import SpanWindow
 from app.formats.vectorized.unsupported import UnsupportedLayout, require, require_match
 from app.scoring.string_table import Int

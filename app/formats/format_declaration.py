@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from app.formats.columns import RawColumns, ReaderContext
+from app.formats.column_data import RawColumns, ReaderContext
 from app.formats.template_writers import TemplateContent
 
 TextReader = Callable[[str, ReaderContext], RawColumns | None]

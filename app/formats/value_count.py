@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from app.formats.columns import ReaderContext, check_row_count, check_value_count
-from app.formats.declaration import Format
+from app.formats.column_data import ReaderContext, check_row_count, check_value_count
+from app.formats.format_declaration import Format
 
 _BLOCK_BYTES = 1 << 20
 _QUOTE = ord('"')
