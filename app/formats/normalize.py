@@ -200,7 +200,7 @@ class _CellNormalizer:
         if not text.isascii() and not _is_encodable(text):
             if self.columns.has_invalid_bytes and any("\udc80" <= sign <= "\udcff" for sign in text):
                 return None
-            message = "The text holds half of a surrogate pair, which is no character. Write the whole character."
+            message = "The text contains an unpaired surrogate, which is not a character. Write the whole character."
             return refuse("encoding", message=message, got=quote(text))
         if "\0" in text:
             return refuse("encoding", message="The text holds the character NUL (U+0000). Remove it.", got=quote(text))

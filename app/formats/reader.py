@@ -26,14 +26,14 @@ _WORKBOOK_PARTS = (b"xl/workbook", b"xl/worksheets/")
 
 def memory_limit_problem(limit: int) -> Problem:
     """The problem of a file that cannot be read with this many bytes of memory."""
-    message = f"Reading this file takes more than the {limit >> 20} MiB of memory that there are for one. "
+    message = f"Reading this file needs more than the {limit >> 20} MiB of memory allowed for one file. "
     remedy = "Leave out what is not scored; many scores take least as .npz."
     return build_problem("too_large", message + remedy)
 
 
 def cpu_limit_problem(seconds: float) -> Problem:
     """The problem of a file that cannot be read within this many seconds of CPU time."""
-    message = f"Reading this file takes more than the {seconds:g} s of CPU time that there are for one"
+    message = f"Reading this file takes more than the {seconds:g} s of CPU time allowed for one file"
     message += ", or decoding its Parquet or Arrow more than a small part of them. "
     remedy = "Leave out what is not scored, and write plain values once; many rows are read quickest as CSV or .npz."
     return build_problem("too_large", message + remedy)
@@ -93,7 +93,7 @@ def read_table(
 
     Never raises for the content of the file: everything wrong is added to `problems`, and the table holds what could be
     read. `gold` also reads `split` and `weight`, and refuses fields that would change the score. `classes` (NFC) is the
-    vocabulary where it is known; `wants_scores` reads scores beside labels. Source: contract, section 2.
+    vocabulary where it is known; `wants_scores` reads scores beside labels.
     """
     sets = task == "multilabel"
     reading = ReaderContext(task, gold, limits, problems, sets, classes, kind.layout == "long", wants_scores)

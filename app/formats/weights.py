@@ -33,7 +33,7 @@ class WeightReader:
         weight = Fraction(0) if value is MissingValue.FAULT else parse_exact_weight(value) if is_typed else None
         if weight is None:
             missing = value is MissingValue.ABSENT or value == ""
-            message = "Other rows have a weight, this one has none." if missing else "This is no weight."
+            message = "Other rows have a weight, this one has none." if missing else "This is not a valid weight."
             location = self._columns.layout.locate(row, None if value is MissingValue.ABSENT else "weight")
             got = "nothing" if missing else describe_value(value)
             self._columns.reading.problems.add_new(

@@ -1,4 +1,4 @@
-"""Scores as probabilities: checks which rows sum to one, and normalizes them (catalogue, c2)."""
+"""Scores as probabilities: checks which rows sum to one, and normalizes them."""
 
 import math
 

@@ -156,7 +156,7 @@ import os, signal, sys
 from pathlib import Path
 from app.files.bucket import BucketFileStore
 from app.files.folder import FolderFileStore
-from app.store import snapshot
+from app.store import database_copy
 
 def dying(call):
     def die(*given):
@@ -168,7 +168,7 @@ if sys.argv[1] == "files":
     FolderFileStore.put = dying(FolderFileStore.put)
     BucketFileStore.put = dying(BucketFileStore.put)
 else:
-    snapshot.restore_rows = dying(snapshot.restore_rows)  # every row is there, and not committed
+    database_copy.restore_rows = dying(database_copy.restore_rows)  # every row is there, and not committed
 from app.cli import root
 root(["restore", sys.argv[2], "--data-dir", sys.argv[3]])
 """

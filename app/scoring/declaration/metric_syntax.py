@@ -1,4 +1,4 @@
-"""Splits and formats metric strings, `key:name=value,name=value` (contract: metric strings)."""
+"""Splits and formats metric strings, `key:name=value,name=value`."""
 
 import re
 from collections.abc import Callable, Hashable, Mapping

@@ -143,7 +143,7 @@ _RESERVED = str.maketrans({sign: quote(sign, safe="") for sign in ",=:|%"})
 
 
 def encode_value(value: str) -> str:
-    """A value as written in a metric string: the characters , = : | % become %XX (contract: metric strings)."""
+    """A value as written in a metric string: the characters , = : | % become %XX."""
     return value.translate(_RESERVED)
 
 

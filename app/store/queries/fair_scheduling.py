@@ -1,6 +1,6 @@
 """The fair order of queued tasks: round robin over lanes, within a lane over sublanes, there the oldest first.
 
-Each participant has a lane, with a sublane for each team that he or she submits for. Everything that organizers enter
+Each participant has a lane, with a sublane for each of their teams. Everything that organizers enter
 shares one lane, with a sublane per organizer. A queued task takes its lane's next free `turn`, the number of a round.
 The task with the smallest turn determines which lane is next. Within that lane the smallest `subturn` determines the
 task, in the same way among sublanes. If that is another task, the two swap turns: turns belong to the lane, not to the
