@@ -102,7 +102,7 @@ def test_labels_joined_where_one_is_due_are_told_so() -> None:
     _, problems = read_answers('{"t1":"cat|dog","t2":"cat","t3":"eel"}')
     assert "Exactly one label is expected here." in problems.first[0].message
     _, problems = read_answers('{"t1":["cat,dog"],"t2":[],"t3":[]}', multilabel=True)
-    assert "Give each label of its own" in problems.first[0].message
+    assert "Give each label separately" in problems.first[0].message
 
 
 def test_a_small_file_with_many_rows_and_classes_costs_little() -> None:
