@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from app.durable_files import fsync_file, fsync_folder
 from app.errors import StorageAlmostFull, Unavailable
 from app.files import StoredFile
 from app.files.partial_upload import PartialUpload
@@ -45,7 +46,7 @@ class FolderUpload(PartialUpload):
             self._file.close()
             final = self._root / self.key
             self._part.rename(final)
-            _sync_folder(final.parent)
+            fsync_folder(final.parent)
         except OSError as full:
             self.abort()
             raise StorageAlmostFull from full
@@ -60,7 +61,7 @@ class FolderFileStore:
         self._min_free = settings.min_free
         (self.root / "uploads").mkdir(parents=True, exist_ok=True, mode=0o700)
         for folder in (self.root, self.root.parent):
-            _sync_folder(folder)  # a file is only as durable as the folders above it
+            fsync_folder(folder)  # a file is only as durable as the folders above it
 
     def begin(self) -> FolderUpload:
         """Start an upload; raises errors.StorageAlmostFull when little space is left."""
@@ -77,7 +78,7 @@ class FolderFileStore:
         try:
             _copy(path, part, size)
             part.rename(final)
-            _sync_folder(final.parent)
+            fsync_folder(final.parent)
         except OSError as full:
             part.unlink(missing_ok=True)
             raise StorageAlmostFull from full
@@ -129,14 +130,4 @@ def _copy(path: Path, part: Path, size: int) -> None:
         shutil.copyfileobj(source, out, COPY_CHUNK_BYTES)
         if out.tell() != size:
             raise OSError(f"{path} does not hold {size} bytes")
-        out.flush()
-        os.fsync(out.fileno())
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the entries of a folder durable: syncing a file does not sync its name."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        fsync_file(out)

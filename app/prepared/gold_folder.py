@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from app.durable_files import fsync_folder
 from app.pipeline import Gold
 from app.prepared import array_file
 from app.prepared.gold_arrays import decode_gold, encode_gold
@@ -92,7 +93,7 @@ class PreparedGoldFolder:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.folder))
         with _temporary_file(self._path(name)) as file:
             array_file.write(file, pieces)
-        _sync_folder(self.folder)
+        fsync_folder(self.folder)
 
 
 @contextmanager
@@ -117,11 +118,3 @@ def _delete_temporary_files(folder: Path) -> None:
         with suppress(OSError), path.open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             path.unlink()
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -11,6 +11,7 @@ from typing import BinaryIO
 from app import __version__
 from app.actions.operations import backup_folder
 from app.actions.operations.backup_folder import LostFile, Manifest, Progress
+from app.durable_files import fsync_file, fsync_folder
 from app.files import FileStore
 from app.settings import Settings
 from app.store import database_copy
@@ -62,12 +63,12 @@ def _make_durable(folder: Path, manifest: Manifest) -> None:
     database = folder / backup_folder.DATABASE_FILENAME
     with (folder / backup_folder.CHECKSUMS_FILENAME).open("ab") as sums:
         sums.write(f"{manifest.database_sha256}  {backup_folder.DATABASE_FILENAME}\n".encode())
-        backup_folder.fsync_file(sums)
+        fsync_file(sums)
     with database.open("rb+") as file:
-        backup_folder.fsync_file(file)
+        fsync_file(file)
     files = folder / backup_folder.FILES_FOLDER
     for path in (files / "uploads", files, folder, folder.resolve().parent):
-        backup_folder.fsync_folder(path)
+        fsync_folder(path)
     backup_folder.write_manifest(folder, manifest)
 
 
@@ -114,7 +115,7 @@ class _FileCopier:
         try:
             with self._files.local_path(row.key) as path, backup_folder.create_private_file(target) as out:
                 digest = _copy_and_hash(path, out)
-                backup_folder.fsync_file(out)
+                fsync_file(out)
         except FileNotFoundError:
             return "missing"
         except UnreadableFile as fault:

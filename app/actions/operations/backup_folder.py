@@ -12,6 +12,7 @@ from typing import BinaryIO, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from app.durable_files import fsync_file, fsync_folder
 from app.errors import AssayError
 
 BACKUP_FORMAT = 1
@@ -133,18 +134,3 @@ def file_sha256(path: Path) -> str:
     """The SHA-256 of a file; raises OSError."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def fsync_file(file: BinaryIO) -> None:
-    """Write the buffered content of a file to disk."""
-    file.flush()
-    os.fsync(file.fileno())
-
-
-def fsync_folder(folder: Path) -> None:
-    """Write the directory entries of a folder to disk."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

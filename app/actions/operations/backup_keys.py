@@ -3,7 +3,8 @@
 import json
 from pathlib import Path
 
-from app.actions.operations.backup_folder import create_file_once, create_private_file, fsync_file, fsync_folder
+from app.actions.operations.backup_folder import create_file_once, create_private_file
+from app.durable_files import fsync_file, fsync_folder
 from app.errors import AssayError
 from app.settings import Settings
 
