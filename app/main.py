@@ -34,7 +34,6 @@ from app.api import (
     health,
     leaderboards,
     phases,
-    problems,
     prometheus,
     quotas,
     registrations,
@@ -47,10 +46,11 @@ from app.api.caching.board_cache import BoardCache, CachedReply
 from app.api.caching.cached_board_app import BoardBuildMiddleware, CachedBoardApp
 from app.api.caching.generated_files import GeneratedFiles
 from app.api.dependencies import AppState, Notifier
+from app.api.http import problem_documents
+from app.api.http.middleware import ReplyMiddleware
 from app.api.limits.password_hashing import HashingPool
 from app.api.limits.reader_queue import ReaderPool, ReaderQueue
 from app.api.limits.request_limits import RequestLimits
-from app.api.middleware import ReplyMiddleware
 from app.api.openapi import docs_page, document
 from app.files import FileStore
 from app.runtime import logging_setup
@@ -115,7 +115,7 @@ API_TAGS = [
 
 def add_routes(app: FastAPI) -> None:
     """Add the routes and the error handlers of the API to an app."""
-    problems.install_error_handlers(app)
+    problem_documents.install_error_handlers(app)
     for module in ROUTER_MODULES:
         # `include_router` would build every route a second time, which takes 0.2 s at each start.
         app.router.routes.extend(module.router.routes)

@@ -13,17 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.errors import InvalidContent
-from app.formats import gold_validation as gold_rules
 from app.formats.column_data import NormalizedTable, TooManyRows
-from app.formats.decoding import to_nfc
-from app.formats.detection import FileKind
-from app.formats.infer_task import has_label_sets
+from app.formats.content.format_detection import FileKind
+from app.formats.content.utf8_decoding import to_nfc
+from app.formats.label_set_detection import has_label_sets
 from app.formats.normalize import SPLITS
 from app.formats.problems import Problems, TooManyProblems
-from app.formats.reader import read_table
 from app.formats.reading_rules import DEFAULT_LIMITS, Limits, ReadingRules
 from app.formats.size_limits import PhaseSize, limits_for_phase
-from app.formats.table_validation import validate_table
+from app.formats.strict_reader import read_table
+from app.formats.validation import gold_validation as gold_rules
+from app.formats.validation.table_validation import validate_table
 from app.formats.vectorized.labels import LookupTables, read_labels
 from app.formats.vectorized.scores import read_scores
 from app.scoring.declaration import decision_rules

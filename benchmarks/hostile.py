@@ -62,7 +62,7 @@ def spent(path: str, kind: FileKind, phase: TargetGold, way: Way) -> float:
         resource.setrlimit(resource.RLIMIT_DATA, (_MEMORY, _MEMORY))
         timer = CpuTimer(LONGEST)
         timer.begin()
-        limits = replace(DEFAULT_LIMITS, cpu_share=timer.share)
+        limits = replace(DEFAULT_LIMITS, cpu_budget=timer.budget)
         with suppress(FileMemoryError):
             validate_predictions(index, spec, SourceFile(Path(path), kind), rules=rules, tables=tables, limits=limits)
         os._exit(0)

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Sequence
 from markdown_parts import code, linked, safe, table
 
 from app.scoring.catalogue.settings_index import all_settings, describe_preset
+from app.scoring.declaration.convention_presets import PRESETS
 from app.scoring.declaration.decision_rules import DECISION_RULES
 from app.scoring.declaration.metric import CATALOGUE, Param
 from app.scoring.declaration.options import OPTIONS, Option
-from app.scoring.declaration.presets import PRESETS
 
 _METRICS = "metrics/"
 _INTRODUCTION = """# Conventions

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from markdown_parts import code, metric_link, safe, table
 
-from app.scoring.declaration.granularity import GoldSize, Granularity
+from app.scoring.declaration.distinct_value_bounds import GoldSize, Granularity
 from app.scoring.declaration.metric import CATALOGUE
 from app.scoring.declaration.recipe import parse_recipe
 from app.scoring.declaration.task import TaskKind

@@ -16,11 +16,11 @@ from app.actions.accounts.passwords import PasswordVerification
 from app.actions.accounts.sign_up import check_sign_up, require_strong_password, sign_up
 from app.api.dependencies import AccountDep, AppState, AppStateDep, CallerDep, Cursor, Limit
 from app.api.field_types import Body, Email, Moment, Name, NewEmail, Page, Shape, reply_example, request_example
-from app.api.json_body import api_router
+from app.api.http.json_body import api_router
+from app.api.http.problem_documents import TOKEN_OPTIONAL, error_responses
 from app.api.limits.client_addresses import client_address_block
 from app.api.limits.password_hashing import LoginTicket, SignUpTicket
 from app.api.openapi import examples
-from app.api.problems import TOKEN_OPTIONAL, error_responses
 from app.text.email_addresses import login_limit_key
 
 router = api_router("accounts")

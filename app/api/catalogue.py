@@ -13,9 +13,9 @@ from app import errors
 from app.api.caching.board_cache import CachedReply
 from app.api.dependencies import CallerDep, Cursor, Limit, paginate
 from app.api.field_types import Page, reply_example
-from app.api.json_body import api_router
+from app.api.http.json_body import api_router
+from app.api.http.problem_documents import TOKEN_OPTIONAL, error_responses
 from app.api.openapi import examples
-from app.api.problems import TOKEN_OPTIONAL, error_responses
 from app.scoring.catalogue.description import describe_metric, explain_call
 from app.scoring.declaration.metric import CATALOGUE
 from app.scoring.declaration.metric_parser import find_metric, parse_metric

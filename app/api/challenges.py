@@ -35,10 +35,10 @@ from app.api.field_types import (
     request_example,
     require_plain_json,
 )
-from app.api.json_body import api_router
+from app.api.http.json_body import api_router
+from app.api.http.problem_documents import TOKEN_OPTIONAL, error_responses
 from app.api.openapi import examples
 from app.api.phases import NewPhase, PhaseShape, phase_shape
-from app.api.problems import TOKEN_OPTIONAL, error_responses
 from app.api.recipes import RecipeShape, recipe_shape
 from app.store.session import ReadSession
 from app.store.tables import Challenge, Organizer

@@ -35,12 +35,19 @@ from app.api.field_types import (
     limit_invalid_values,
     reply_example,
 )
-from app.api.json_body import GoldMetadataRoute, api_router
+from app.api.http.json_body import GoldMetadataRoute, api_router
+from app.api.http.problem_documents import error_responses, json_examples, success_response
+from app.api.http.uploads import (
+    Filename,
+    Layout,
+    file_request_body,
+    receive_upload,
+    request_file_kind,
+    stored_file_response,
+)
 from app.api.limits.reader_queue import TooManyWaiting
 from app.api.openapi import examples
-from app.api.problems import error_responses, json_examples, success_response
 from app.api.recipes import InferenceShape, inference_shape
-from app.api.uploads import Filename, Layout, file_request_body, receive_upload, request_file_kind, stored_file_response
 from app.files import StoredFile
 from app.formats import FileKind
 from app.gold_metadata import CLASSES, GOLD_METADATA, GoldMetadataDeclaration

@@ -10,9 +10,9 @@ from starlette.responses import JSONResponse
 from app.actions.operations.check_readiness import OK
 from app.api.dependencies import app_state
 from app.api.field_types import reply_example
-from app.api.json_body import api_router
+from app.api.http.json_body import api_router
+from app.api.http.problem_documents import json_examples
 from app.api.openapi import examples
-from app.api.problems import json_examples
 
 router = api_router("health", base="")
 

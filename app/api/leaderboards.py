@@ -19,10 +19,10 @@ from app.actions.submissions.read_leaderboard import (
 from app.api.caching.board_cache import BoardFormat, BoardKey, CachedReply
 from app.api.dependencies import AppStateDep, CallerDep
 from app.api.field_types import Moment, Shape, reply_example
-from app.api.json_body import api_router
+from app.api.http.json_body import api_router
+from app.api.http.problem_documents import TOKEN_OPTIONAL, error_responses, success_response
 from app.api.openapi import examples
 from app.api.openapi.examples import named_examples
-from app.api.problems import TOKEN_OPTIONAL, error_responses, success_response
 from app.store.session import Database
 from app.store.types import format_timestamp
 from app.text.spreadsheet_cells import escape_formula

@@ -14,12 +14,12 @@ from app.actions.challenges.plan_phases import create_phase, edit_phase, is_open
 from app.actions.scoring_tasks.scoring_request import GoldReference
 from app.api.dependencies import AppStateDep, CallerDep, Cursor, Limit, OrganizerDep, caller_key, paginate
 from app.api.field_types import Body, Moment, Name, Page, Shape, reply_example, request_example
-from app.api.json_body import api_router
+from app.api.http.json_body import api_router
+from app.api.http.problem_documents import TOKEN_OPTIONAL, error_responses, success_response
+from app.api.http.uploads import WholeFileResponse
 from app.api.limits.reader_queue import TooManyWaiting
 from app.api.openapi import examples
-from app.api.problems import TOKEN_OPTIONAL, error_responses, success_response
-from app.api.uploads import WholeFileResponse
-from app.formats.template import TEMPLATES
+from app.formats.templates.build_template import TEMPLATES
 from app.store.session import ReadSession
 from app.store.tables import Phase
 

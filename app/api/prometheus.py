@@ -9,10 +9,10 @@ from starlette.responses import Response
 from app import errors
 from app.actions.access import require_administrator
 from app.api.dependencies import AppStateDep, CallerDep
-from app.api.json_body import api_router
+from app.api.http.json_body import api_router
+from app.api.http.problem_documents import TOKEN_OPTIONAL, error_responses, success_response
 from app.api.limits.client_addresses import client_address
 from app.api.openapi import examples
-from app.api.problems import TOKEN_OPTIONAL, error_responses, success_response
 from app.runtime import telemetry
 
 router = api_router("health", base="")

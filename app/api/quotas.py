@@ -8,9 +8,9 @@ from app import errors
 from app.actions.submissions.read_quota import read_quota
 from app.api.dependencies import AccountDep, AppStateDep
 from app.api.field_types import Moment, Shape, reply_example
-from app.api.json_body import api_router
+from app.api.http.json_body import api_router
+from app.api.http.problem_documents import error_responses
 from app.api.openapi import examples
-from app.api.problems import error_responses
 
 router = api_router("submissions")
 

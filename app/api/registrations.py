@@ -10,10 +10,10 @@ from app import errors
 from app.actions.challenges.team_registration import decide_registration, list_registrations, list_teams, register_team
 from app.api.dependencies import AccountDep, AppStateDep, Cursor, Limit, OrganizerDep
 from app.api.field_types import Body, Moment, Page, Shape, TeamName, Text, reply_example, request_example
-from app.api.json_body import api_router
+from app.api.http.json_body import api_router
+from app.api.http.problem_documents import error_responses, json_examples
 from app.api.limits.client_addresses import client_address_block
 from app.api.openapi import examples
-from app.api.problems import error_responses, json_examples
 
 router = api_router("teams")
 

@@ -10,11 +10,11 @@ from starlette.responses import Response
 from app import errors
 from app.actions.submissions.read_report import ReportRequest, ReportTooLarge, authorize_report, make_report
 from app.api.dependencies import AccountDep, AppStateDep, caller_key
-from app.api.json_body import api_router
+from app.api.http.json_body import api_router
+from app.api.http.problem_documents import error_responses, success_response
+from app.api.http.uploads import WholeFileResponse
 from app.api.limits.reader_queue import TooManyWaiting
 from app.api.openapi import examples
-from app.api.problems import error_responses, success_response
-from app.api.uploads import WholeFileResponse
 from app.scoring.reports.detailed_report import REPORT_PARTS
 
 router = api_router("submissions")

@@ -17,9 +17,9 @@ from app.actions.scoring_tasks.rescoring_order import (
 )
 from app.api.dependencies import AccountDep, AppStateDep, OrganizerDep
 from app.api.field_types import Moment, Shape, reply_example
-from app.api.json_body import api_router
+from app.api.http.json_body import api_router
+from app.api.http.problem_documents import error_responses
 from app.api.openapi import examples
-from app.api.problems import error_responses
 from app.api.submissions import SubmissionShape, submission_shape
 
 router = api_router("submissions")

@@ -17,10 +17,10 @@ from app.actions.submissions.read_submissions import (
 )
 from app.api.dependencies import AccountDep, AppStateDep, Cursor, Limit
 from app.api.field_types import Moment, Page, Shape, reply_example
-from app.api.json_body import api_router
+from app.api.http.json_body import api_router
+from app.api.http.problem_documents import error_responses, json_examples, success_response
+from app.api.http.uploads import stored_file_response
 from app.api.openapi import examples
-from app.api.problems import error_responses, json_examples, success_response
-from app.api.uploads import stored_file_response
 from app.store.tables import Submission
 
 router = api_router("submissions")

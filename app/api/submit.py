@@ -27,12 +27,19 @@ from app.actions.submissions.submit_prediction import (
 )
 from app.api.dependencies import AccountDep, AppState, AppStateDep, Waiter, caller_key, parse_prefer_wait
 from app.api.field_types import Shape, SingleLineText, TeamName, reply_example
-from app.api.json_body import api_router
+from app.api.http.json_body import api_router
+from app.api.http.problem_documents import error_responses, json_examples
+from app.api.http.uploads import (
+    Filename,
+    Layout,
+    delete_unreferenced,
+    file_request_body,
+    receive_upload,
+    request_file_kind,
+)
 from app.api.limits.reader_queue import TooManyWaiting
 from app.api.openapi import examples
-from app.api.problems import error_responses, json_examples
 from app.api.submissions import FINAL_STATUSES, TOTAL_AT_LEAST_DESCRIPTION, SubmissionShape, submission_shape
-from app.api.uploads import Filename, Layout, delete_unreferenced, file_request_body, receive_upload, request_file_kind
 from app.files import StoredFile
 from app.formats import FileKind, Limits
 from app.pipeline import SourceFile

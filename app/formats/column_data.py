@@ -8,9 +8,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from app.formats.layouts import Layout
 from app.formats.problems import END_OF_FILE_ROW, Location, Problems, build_problem, pointer_token, shorten
 from app.formats.reading_rules import Limits
+from app.formats.value_locations import Layout
 from app.scoring.declaration.metric_syntax import pluralize
 from app.scoring.declaration.task import TaskKind
 

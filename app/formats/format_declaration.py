@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from app.formats.column_data import RawColumns, ReaderContext
-from app.formats.template_writers import TemplateContent
+from app.formats.templates.template_writers import TemplateContent
 
 TextReader = Callable[[str, ReaderContext], RawColumns | None]
 BytesReader = Callable[[bytes, ReaderContext], RawColumns | None]

@@ -10,10 +10,10 @@ from functools import partial
 from itertools import chain
 
 from app.formats.column_data import MissingValue, NormalizedTable, RawColumns, ignored_field_notes
-from app.formats.decoding import has_excess_combining_marks, to_nfc
-from app.formats.layouts import Field
+from app.formats.content.utf8_decoding import has_excess_combining_marks, to_nfc
 from app.formats.problems import Problem, build_problem, describe_value, quote, replace_surrogates
 from app.formats.reading_rules import Limits
+from app.formats.value_locations import Field
 from app.formats.weights import WeightReader
 
 SPLITS = ("public", "private")

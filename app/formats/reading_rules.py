@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from app.formats.cpu_share import CpuShare
+from app.formats.content.cpu_budget import CpuBudget
 from app.scoring.declaration.metric import PROBABILITIES, RANKING, SCORES, MetricCall
 
 
@@ -36,7 +36,7 @@ class Limits:
     """Columns of a table."""
     decoding_seconds: float = 60.0
     """CPU time for decoding a Parquet or Arrow file, where it is limited."""
-    cpu_share: Callable[[float], CpuShare] = CpuShare
+    cpu_budget: Callable[[float], CpuBudget] = CpuBudget
     """Enforces the limit of CPU time."""
     nesting: int = 64
     """Levels of lists and objects in JSON."""

@@ -1,12 +1,12 @@
 """The registry of file formats and encodings; each format declares its reader, its templates and its examples."""
 
-from app.formats import template_writers
 from app.formats.column_data import RawColumns, ReaderContext
 from app.formats.format_declaration import Encoding, FileTemplate, Format, FormatShape
 from app.formats.readers.csv_table import read_csv, read_tsv
 from app.formats.readers.json_document import read_json
 from app.formats.readers.json_lines import read_json_lines
 from app.formats.readers.npz import read_npz
+from app.formats.templates import template_writers
 
 ENCODINGS: dict[str, Encoding] = {
     known.key: known

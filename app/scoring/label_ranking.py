@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.scoring.evaluation_input import Labels
-from app.scoring.numeric.sorted_search import search_sorted
+from app.scoring.numeric.constant_time_search import search_sorted
 
 Int = NDArray[np.int64]
 Scores = NDArray[np.float64]

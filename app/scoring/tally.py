@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.scoring.evaluation_input import MISSING_CODE, EvaluationInput, Labels
+from app.scoring.numeric.constant_time_search import search_sorted
 from app.scoring.numeric.exact import multiply, total
-from app.scoring.numeric.sorted_search import search_sorted
 
 Int = NDArray[np.int64]
 Mask = NDArray[np.bool_]

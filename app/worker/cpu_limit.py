@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from app.formats.cpu_share import CpuShare
+from app.formats.content.cpu_budget import CpuBudget
 
 _MIN_TIMER_SECONDS = 1e-4
 """Seconds; setting a timer to zero would switch it off."""
@@ -42,13 +42,13 @@ class CpuTimer:
             signal.raise_signal(signal.SIGPROF)
         signal.setitimer(signal.ITIMER_PROF, max(_MIN_TIMER_SECONDS, left))
 
-    def share(self, seconds: float) -> CpuShare:
+    def budget(self, seconds: float) -> CpuBudget:
         """A part of the CPU time of a stage, for some of its steps."""
-        return _TimedCpuShare(seconds, self)
+        return _TimedCpuBudget(seconds, self)
 
 
-class _TimedCpuShare(CpuShare):
-    """Steps that end the program when they exceed their share."""
+class _TimedCpuBudget(CpuBudget):
+    """Steps that end the program when they exceed their budget."""
 
     def __init__(self, seconds: float, timer: CpuTimer) -> None:
         super().__init__(seconds)

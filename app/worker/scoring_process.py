@@ -22,9 +22,9 @@ from typing import IO, Any
 from app.errors import BadRequest, InvalidContent
 from app.formats import Limits, Problems, ReadingRules
 from app.formats.problems import Problem
-from app.formats.reader import cpu_limit_problem, memory_limit_problem
 from app.formats.size_limits import PhaseSize
-from app.formats.template import build_template
+from app.formats.strict_reader import cpu_limit_problem, memory_limit_problem
+from app.formats.templates.build_template import build_template
 from app.pipeline import FileMemoryError, Gold, predicted_case, score_predictions, validate_predictions
 from app.prepared.gold_cache import GoldCache, GoldNotPrepared
 from app.prepared.gold_folder import PreparedGoldFolder
@@ -188,7 +188,7 @@ def main() -> None:
     send(messages.ReplyEnvelope(messages.Ready()))
     remarks: list[str] = []
     cpu = StageCpuTimer(options.cpu, send)
-    limits = Limits(**options.limits, cpu_share=cpu.share)
+    limits = Limits(**options.limits, cpu_budget=cpu.budget)
     golds = GoldCache(limits, options.memory, _open_prepared_gold(options.prepared, remarks.append))
     while True:
         request = messages.decode_request(requests.get())

@@ -78,7 +78,7 @@ def create_process_pool(
     A request may take `seconds`, by default the time limit of scoring.
     """
     limits = asdict(file_limits(settings))
-    del limits["cpu_share"]  # each process has its own
+    del limits["cpu_budget"]  # each process has its own
     arguments = ["--memory", str(settings.scoring_memory), "--cpu", str(settings.cpu_seconds)]
     arguments += ["--limits", json.dumps(limits)]
     if work is not None:

@@ -9,8 +9,8 @@ import pytest
 from starlette.types import Message
 
 from app.api.caching.generated_files import GeneratedFiles
+from app.api.http.uploads import WholeFileResponse
 from app.api.limits.reader_queue import ReaderQueue
-from app.api.uploads import WholeFileResponse
 from app.errors import Unavailable
 from tests.api.in_process_app import ServedApp
 

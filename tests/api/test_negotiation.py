@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.api.negotiation import matches_etag, prefers_gzip
+from app.api.http.negotiation import matches_etag, prefers_gzip
 
 
 @pytest.mark.parametrize(

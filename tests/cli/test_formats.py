@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from backports import zstd
 
-from app.formats.template import TEMPLATES, build_template
+from app.formats.templates.build_template import TEMPLATES, build_template
 from app.scoring.declaration.task import TaskSpec
 from tests.cli.run_command import run_assay
 from tests.cli.scripted_server import ScriptedAnswer, ScriptedServer
@@ -172,7 +172,7 @@ import sys
 sys.modules["pyarrow"] = None
 from app.errors import BadRequest, UnsupportedMedia
 from app.formats import detect_file_kind
-from app.formats.template import build_template
+from app.formats.templates.build_template import build_template
 from app.scoring.declaration.task import TaskSpec
 import app.pipeline
 assert detect_file_kind("a.npz", None, None).format == "npz"

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from app.scoring.declaration.convention_presets import PRESETS
 from app.scoring.declaration.metric import CATALOGUE
-from app.scoring.declaration.presets import PRESETS
 from app.scoring.metrics import FAMILIES
 from tests.cli.run_command import run_assay
 

@@ -10,11 +10,11 @@ import numpy as np
 from backports import zstd
 
 from app.formats.column_data import NormalizedTable
-from app.formats.detection import FileKind
+from app.formats.content.format_detection import FileKind
 from app.formats.problems import Problems
-from app.formats.reader import read_table
 from app.formats.reading_rules import DEFAULT_LIMITS, Limits, ReadingRules
-from app.formats.table_validation import validate_table
+from app.formats.strict_reader import read_table
+from app.formats.validation.table_validation import validate_table
 from app.formats.vectorized.labels import read_labels
 from app.formats.vectorized.labels.span_window import SPAN_WINDOW_BYTES
 from app.formats.vectorized.scores import read_scores

@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.formats import normalize as tidy_module
-from app.formats import score_matrix as scores_module
-from app.formats import table_validation as check_module
 from app.formats.readers import csv_table as csv_module
 from app.formats.readers import json_lines as lines_module
 from app.formats.readers import records as records_module
 from app.formats.reading_rules import ReadingRules
+from app.formats.validation import score_matrix as scores_module
+from app.formats.validation import table_validation as check_module
 from app.scoring.declaration.task import TASK_KINDS, TaskKind
 from tests.formats.answer_table import AnswerTable
 from tests.formats.reading import code_sets, compress, read_answers

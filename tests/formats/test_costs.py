@@ -8,11 +8,11 @@ import unicodedata
 
 import pytest
 
-from app.formats.decoding import decode_utf8, has_excess_combining_marks, to_nfc
+from app.formats.content.utf8_decoding import decode_utf8, has_excess_combining_marks, to_nfc
 from app.formats.problems import Problems
 from app.formats.readers.strict_json import json_decoder
 from app.formats.reading_rules import Limits
-from app.formats.suggestions import SuggestionFinder
+from app.formats.validation.suggestions import SuggestionFinder
 
 
 def test_similar_texts_are_looked_for_a_few_hundred_times_only() -> None:

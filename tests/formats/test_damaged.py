@@ -11,8 +11,8 @@ import pyarrow.feather
 import pyarrow.parquet
 import pytest
 
-from app.formats.detection import FileKind
-from app.formats.infer_task import has_label_sets
+from app.formats.content.format_detection import FileKind
+from app.formats.label_set_detection import has_label_sets
 from app.formats.reading_rules import Limits
 from tests.formats.reading import code_sets, read, read_answers
 

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from app.formats import FileKind, ReadingRules
-from app.formats.template import build_template
+from app.formats.templates.build_template import build_template
 from app.offline import read_ids
 from app.pipeline import SourceFile, load_gold
 from app.scoring.declaration.task import TaskKind, TaskSpec

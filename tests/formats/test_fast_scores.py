@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from app.formats.detection import FileKind
+from app.formats.content.format_detection import FileKind
 from app.formats.reading_rules import DEFAULT_LIMITS, Limits, ReadingRules
 from app.formats.vectorized.scores import read_scores
 from app.formats.vectorized.scores.decimal_parsing import LEADING_PAD_BYTES, parse_binary64

@@ -64,7 +64,7 @@ def test_many_names_of_classes_take_little_memory() -> None:
 _LARGE_GOLD = """
 import io, resource
 from app.formats.vectorized.scores import read_scores
-from app.formats.detection import FileKind
+from app.formats.content.format_detection import FileKind
 from app.formats.reading_rules import DEFAULT_LIMITS, ReadingRules
 from app.scoring.declaration.task import TaskSpec
 from app.scoring.string_table import StringTable

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from app.formats.detection import FileKind
+from app.formats.content.format_detection import FileKind
 from app.pipeline import Gold, SourceFile, load_gold
 from app.scoring.declaration.task import TASK_KINDS, TaskKind
 from tests.formats.answer_table import AnswerTable, FormatWriter

@@ -1,6 +1,6 @@
 import pytest
 
-from app.formats.suggestions import SuggestionFinder
+from app.formats.validation.suggestions import SuggestionFinder
 from tests.formats.reading import read_answer_labels
 
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.formats.detection import FileKind
+from app.formats.content.format_detection import FileKind
 from app.formats.reading_rules import ReadingRules
 from app.offline import score_offline
 from app.pipeline import SourceFile, validate_predictions

@@ -7,10 +7,10 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.formats.detection import FORMATS
-from app.formats.gold_validation import label_set
+from app.formats.content.format_detection import FORMATS
 from app.formats.reading_rules import ReadingRules
-from app.formats.table_validation import validate_table
+from app.formats.validation.gold_validation import label_set
+from app.formats.validation.table_validation import validate_table
 from app.scoring.declaration.task import TaskSpec
 from app.scoring.evaluation_input import IdIndex
 from tests.formats.reading import CLASSES, IDS, read, read_answer_labels

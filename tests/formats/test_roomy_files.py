@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from app.formats.detection import FileKind
+from app.formats.content.format_detection import FileKind
 from app.formats.reading_rules import DEFAULT_LIMITS, ReadingRules
 from app.formats.size_limits import PhaseSize, limits_for_phase, max_upload_bytes
 from app.pipeline import SourceFile, validate_predictions

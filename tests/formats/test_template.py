@@ -11,7 +11,7 @@ import pytest
 
 from app.errors import BadRequest
 from app.formats.reading_rules import ReadingRules
-from app.formats.template import TEMPLATES, build_template
+from app.formats.templates.build_template import TEMPLATES, build_template
 from app.scoring.declaration.task import TaskKind, TaskSpec
 from tests.formats.reading import CLASSES, code_sets, read_answers
 

@@ -4,8 +4,8 @@ import zlib
 
 import pytest
 
-from app.formats.decoding import decode_utf8
-from app.formats.decompression import read_bytes
+from app.formats.content.decompression import read_bytes
+from app.formats.content.utf8_decoding import decode_utf8
 from app.formats.problems import Problems
 from app.formats.reading_rules import Limits
 from tests.formats.reading import code_sets, compress, read_answer_labels, summarize_problems

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from backports import zstd
 
-from app.formats.detection import FileKind
+from app.formats.content.format_detection import FileKind
 from app.scoring.declaration.task import TaskKind
 from tests.fuzz.hostile_arrow import (
     arrow_bytes,

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from app.formats.detection import FileKind
+from app.formats.content.format_detection import FileKind
 from tests.fuzz.hostile_file import MAX_FILE_BYTES, HostileFile, TargetGold, constant_body, zstd_frame
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from backports import zstd
 
-from app.formats.detection import FileKind
+from app.formats.content.format_detection import FileKind
 from app.formats.reading_rules import DEFAULT_LIMITS
 from app.formats.size_limits import PhaseSize, limits_for_phase
 from app.scoring.declaration.task import TaskKind

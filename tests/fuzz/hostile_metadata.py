@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from backports import zstd
 
-from app.formats.detection import FileKind
+from app.formats.content.format_detection import FileKind
 from tests.fuzz import thrift
 from tests.fuzz.hostile_file import HostileFile, TargetGold, zstd_frame
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from app.formats.detection import FileKind
+from app.formats.content.format_detection import FileKind
 from tests.fuzz.hostile_arrow import pair, parquet_bytes
 from tests.fuzz.hostile_file import Body, HostileFile, TargetGold, zstd_frame
 

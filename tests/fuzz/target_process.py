@@ -16,7 +16,7 @@ with atheris.instrument_imports(include=["app", "csv", "json", "zipfile"], enabl
 
     import app.pipeline  # noqa: F401 (and with it csv and json)
 
-from app.formats.decompression import read_bytes
+from app.formats.content.decompression import read_bytes
 from app.formats.problems import Problems
 from tests.formats.reading import compress
 from tests.fuzz.targets import LIMITS, assert_cheap, cases, check_input

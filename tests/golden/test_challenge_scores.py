@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.formats.detection import FileKind
+from app.formats.content.format_detection import FileKind
 from app.formats.reading_rules import ReadingRules
 from app.pipeline import SourceFile, load_gold, predicted_case
 from app.scoring.declaration.gold_metadata import GOLD_METADATA_KINDS

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from app.formats.detection import FileKind
+from app.formats.content.format_detection import FileKind
 from app.pipeline import SourceFile, load_gold, score_predictions
 from app.scoring.declaration.metric_parser import parse_metric
 from app.scoring.evaluation_input import EvaluationInput

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.formats.detection import FileKind
+from app.formats.content.format_detection import FileKind
 from app.formats.reading_rules import ReadingRules
 from app.pipeline import SourceFile, load_gold, score_predictions
 from app.scoring.declaration.decision_rules import ConfiguredDecisionRule, decide_labels

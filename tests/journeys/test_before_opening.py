@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from app.formats.template import TEMPLATES
+from app.formats.templates.build_template import TEMPLATES
 from tests.journeys.support import (
     CORRECT_PREDICTIONS,
     GOLD,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.formats.template import TEMPLATES
+from app.formats.templates.build_template import TEMPLATES
 from tests.journeys.support import SUBMIT_MODES, People, create_challenge, make_recipe
 from tests.live_service import Caller
 

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 from backports import zstd
 
-from app.formats.detection import ENCODINGS, FORMATS
+from app.formats.content.format_detection import ENCODINGS, FORMATS
 from tests.faults.hostile import arrow, npz, parquet, valid_files
 from tests.faults.inspection import GOLD
 from tests.journeys.support import (

@@ -9,8 +9,8 @@ from typing import Any
 from app.actions.access import VISITOR
 from app.actions.accounts.issue_token import authenticate_token
 from app.actions.submissions.read_leaderboard import read_leaderboard
+from app.api.http.problem_documents import problem_response
 from app.api.leaderboards import encode_board
-from app.api.problems import problem_response
 from app.errors import AssayError
 from app.settings import Settings
 from app.store import board_invalidation

@@ -7,7 +7,7 @@ import pytest
 import app.cli
 import app.main
 from app import errors
-from app.api.problems import problem_response
+from app.api.http.problem_documents import problem_response
 from app.errors import AssayError
 from tests.error_classes import error_classes
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from app.cli import _COMMAND_GROUPS, _TOP_LEVEL_COMMANDS
+from app.scoring.declaration.convention_presets import PRESETS
 from app.scoring.declaration.metric import CATALOGUE
 from app.scoring.declaration.options import OPTIONS
-from app.scoring.declaration.presets import PRESETS
 from app.scoring.metrics import FAMILIES
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"

@@ -7,7 +7,7 @@ import pytest
 from jsonschema_rs import Draft202012Validator
 from pydantic import TypeAdapter
 
-from app.api.problems import MEDIA_TYPE
+from app.api.http.problem_documents import MEDIA_TYPE
 from app.formats import FORMATS
 from app.main import API_TAGS, ROUTER_MODULES, bare_app
 from tests.error_classes import error_classes

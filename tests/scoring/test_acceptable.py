@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.formats.detection import FileKind
+from app.formats.content.format_detection import FileKind
 from app.pipeline import SourceFile, load_gold, score_predictions
 from app.scoring.declaration.metric import CATALOGUE
 from app.scoring.declaration.metric_parser import parse_metric

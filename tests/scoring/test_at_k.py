@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn import metrics as sk
 
-from app.scoring import tie_rules
+from app.scoring import ranking_ties
 from tests.scoring import ranking_oracle as oracle
 from tests.scoring.case_builder import case, results, value
 
@@ -200,16 +200,16 @@ def test_a_tie_over_many_labels_is_shared_to_twelve_digits() -> None:
 
 @pytest.mark.parametrize("terms", [1, 7, 1 << 20])
 def test_expected_precisions_are_summed_in_parts_of_any_size(terms: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tie_rules, "_MAX_TERMS_PER_PART", terms)
+    monkeypatch.setattr(ranking_ties, "_MAX_TERMS_PER_PART", terms)
     made: list[int] = []
-    make = tie_rules._expected_precisions
+    make = ranking_ties._expected_precisions
 
-    def counted(*given: Any) -> tie_rules.Terms:
+    def counted(*given: Any) -> ranking_ties.Terms:
         found = make(*given)
         made.append(len(found[0]))
         return found
 
-    monkeypatch.setattr(tie_rules, "_expected_precisions", counted)
+    monkeypatch.setattr(ranking_ties, "_expected_precisions", counted)
     m, n = 9, 40  # all labels of an instance are tied, and one of them is relevant
     names = [f"c{at}" for at in range(m)]
     of = case("multilabel", names, [[names[at % m]] for at in range(n)], [[]] * n, [[0.5] * m] * n)

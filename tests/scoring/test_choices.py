@@ -14,8 +14,8 @@ from app.scoring.catalogue.settings_index import (
     describe_bounds,
     describe_preset,
 )
+from app.scoring.declaration.convention_presets import PRESETS
 from app.scoring.declaration.metric import CATALOGUE
-from app.scoring.declaration.presets import PRESETS
 from app.scoring.metrics import FAMILIES, FAMILY_BY_KEY
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from app.scoring.declaration.granularity import GoldSize
+from app.scoring.declaration.distinct_value_bounds import GoldSize
 from app.scoring.declaration.recipe import ScoringRecipe, parse_recipe
 from app.scoring.disclosure.inference_bound import (
     BINARY64_BITS,

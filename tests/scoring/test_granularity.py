@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from app.scoring.declaration.granularity import GoldSize
+from app.scoring.declaration.distinct_value_bounds import GoldSize
 from app.scoring.declaration.metric import CATALOGUE, MetricCall
 from app.scoring.declaration.metric_parser import parse_metric
 from app.scoring.declaration.task import TaskKind

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.scoring.numeric.sorted_search import search_sorted
+from app.scoring.numeric.constant_time_search import search_sorted
 from tests.scoring.case_builder import case, value
 
 ROWS, CLASSES = 20, 2000

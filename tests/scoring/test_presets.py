@@ -3,10 +3,10 @@
 import pytest
 
 from app.errors import InvalidMetric
+from app.scoring.declaration.convention_presets import PRESETS
 from app.scoring.declaration.metric import CATALOGUE
 from app.scoring.declaration.metric_parser import parse_metric, parse_shared_options, setting_declarations
 from app.scoring.declaration.options import OPTIONS
-from app.scoring.declaration.presets import PRESETS
 from tests.scoring.case_builder import case, value
 
 

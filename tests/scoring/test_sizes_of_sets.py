@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from app.scoring.declaration.granularity import GoldSize
+from app.scoring.declaration.distinct_value_bounds import GoldSize
 from app.scoring.declaration.metric_parser import parse_metric
 from tests.scoring.case_builder import case, results
 

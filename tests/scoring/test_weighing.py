@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.formats.detection import FileKind
+from app.formats.content.format_detection import FileKind
 from app.formats.reading_rules import ReadingRules
 from app.pipeline import SourceFile, load_gold, predicted_case
 from app.prepared.gold_arrays import encode_gold

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from app.formats.detection import FileKind
+from app.formats.content.format_detection import FileKind
 from app.offline import score_offline
 from app.pipeline import SourceFile
 from app.scoring.declaration.recipe import parse_recipe

@@ -8,7 +8,7 @@ from typing import Any, cast
 from app.actions.access import Caller, is_organizer, load_visible_phase
 from app.actions.challenges.change_recipe import parse_stored_recipe
 from app.actions.submissions.check_quota import quota_day
-from app.scoring.declaration.granularity import GoldSize
+from app.scoring.declaration.distinct_value_bounds import GoldSize
 from app.scoring.declaration.recipe import ScoringRecipe
 from app.scoring.disclosure import inference_bound
 from app.scoring.disclosure.inference_bound import BoardVisibility, DisclosureRules

@@ -19,8 +19,8 @@ from typing import Literal, NamedTuple
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from app.api.negotiation import prefers_gzip
-from app.api.problems import problem_response
+from app.api.http.negotiation import prefers_gzip
+from app.api.http.problem_documents import problem_response
 from app.errors import AssayError
 from app.store.board_invalidation import ALL_BOARDS
 

@@ -13,11 +13,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from app.actions.submissions.read_leaderboard import VISITOR_AUDIENCE
 from app.api.caching.board_cache import BoardFormat, BoardKey, CachedReply
 from app.api.dependencies import AppState
+from app.api.http.middleware import ANONYMOUS_CACHE_CONTROL, SECURITY_HEADERS, keep_encoded_slashes
+from app.api.http.negotiation import matches_etag
+from app.api.http.problem_documents import problem_response
 from app.api.leaderboards import build_board, get_leaderboard
 from app.api.limits.client_addresses import scope_address_block
-from app.api.middleware import ANONYMOUS_CACHE_CONTROL, SECURITY_HEADERS, keep_encoded_slashes
-from app.api.negotiation import matches_etag
-from app.api.problems import problem_response
 from app.errors import AssayError, TooManyRequests
 
 log = structlog.get_logger()

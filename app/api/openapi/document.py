@@ -4,8 +4,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from app.api.http.problem_documents import MEDIA_TYPE, Problem, error_responses
 from app.api.openapi.examples import restore_nulls
-from app.api.problems import MEDIA_TYPE, Problem, error_responses
 from app.errors import InvalidRequest, TooLarge
 
 FRAMEWORK_ERROR_SCHEMAS = ("HTTPValidationError", "ValidationError")

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from app.errors import DatabaseUnavailable
-from app.formats.template import TEMPLATES, build_template
+from app.formats.templates.build_template import TEMPLATES, build_template
 from app.scoring import SCORER_VERSION
 from app.scoring.catalogue.description import describe_call, describe_metric
 from app.scoring.declaration.metric import CATALOGUE

@@ -84,7 +84,7 @@ def _object_without_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any
 def read_text(path: Path) -> str:
     """The text of a small file, which may be compressed."""
     from app.formats import DEFAULT_LIMITS, Problems, detect_file_kind
-    from app.formats.decompression import read_bytes
+    from app.formats.content.decompression import read_bytes
 
     problems, encoding = Problems(), detect_file_kind(path.name, None, None).encoding
     with path.open("rb") as stream:
@@ -128,7 +128,7 @@ def read_gold_metadata(given: Mapping[str, Path | None]) -> dict[str, Any]:
 
 def default_positive_label(preset: str | None, classes: Sequence[str] | None) -> str | None:
     """The positive label if none is given: the first class, with a preset whose tool does that; else None."""
-    from app.scoring.declaration.presets import PRESETS
+    from app.scoring.declaration.convention_presets import PRESETS
 
     known = PRESETS.get(preset or "")
     return classes[0] if known is not None and known.positive_first and classes else None

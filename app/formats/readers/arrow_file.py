@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pyarrow.types as is_
 
 from app.formats.column_data import check_set_label_count, check_value_count
-from app.formats.cpu_share import CpuShare
+from app.formats.content.cpu_budget import CpuBudget
 from app.formats.problems import quote
 from app.formats.reading_rules import Limits
 
@@ -47,10 +47,10 @@ class OpenedArrowFile:
 
     `batches` yields the columns with the given names, batch by batch; texts may come as dictionaries, so that a text
     shared by many rows is held once. It raises ArrowFileError if the columns declare more bytes than a file may have.
-    `share` limits the CPU time of all calls of pyarrow.
+    `budget` limits the CPU time of all calls of pyarrow.
     """
 
-    share: CpuShare
+    budget: CpuBudget
     schema: pa.Schema
     rows: int | None
     batches: Callable[[Sequence[str]], Iterator[pa.RecordBatch]]
@@ -64,12 +64,12 @@ def too_many_bytes_error(limits: Limits) -> ArrowFileError:
 
 def open_parquet(data: bytes, limits: Limits) -> OpenedArrowFile:
     """Read the metadata of a Parquet file; raises ArrowFileError, and any error of pyarrow for an invalid file."""
-    share = limits.cpu_share(limits.decoding_seconds)
+    budget = limits.cpu_budget(limits.decoding_seconds)
     bounds = {
         "thrift_string_size_limit": _MAX_THRIFT_STRING_BYTES,
         "thrift_container_size_limit": _MAX_THRIFT_CONTAINER_ITEMS,
     }
-    with share.step():
+    with budget.step():
         header = pq.ParquetFile(BytesIO(data), **bounds)
         metadata, schema = header.metadata, header.schema_arrow
     _check_row_group_count(metadata.num_row_groups, "row groups", metadata.num_columns, limits)
@@ -79,11 +79,11 @@ def open_parquet(data: bytes, limits: Limits) -> OpenedArrowFile:
             raise too_many_bytes_error(limits)
         texts = [name for name in names if is_.is_string(schema.field(name).type)]
         how: dict[str, Any] = {"read_dictionary": texts, "page_checksum_verification": True, **bounds}
-        with share.step():
+        with budget.step():
             file = pq.ParquetFile(BytesIO(data), metadata=metadata, **how)
-        return share.each(file.iter_batches(batch_size=_ROWS_PER_TABLE, columns=list(names), use_threads=False))
+        return budget.each(file.iter_batches(batch_size=_ROWS_PER_TABLE, columns=list(names), use_threads=False))
 
-    return OpenedArrowFile(share, schema, metadata.num_rows, batches)
+    return OpenedArrowFile(budget, schema, metadata.num_rows, batches)
 
 
 def _check_row_group_count(count: int, name: str, columns: int, limits: Limits) -> None:
@@ -115,9 +115,9 @@ def _uncompressed_bytes(metadata: pq.FileMetaData) -> int:
 
 def open_arrow(data: bytes, limits: Limits) -> OpenedArrowFile:
     """Read the schema of an Arrow IPC file; raises ArrowFileError, and any error of pyarrow for an invalid file."""
-    share = limits.cpu_share(limits.decoding_seconds)
+    budget = limits.cpu_budget(limits.decoding_seconds)
     try:
-        with share.step():
+        with budget.step():
             first = pa.ipc.open_file(pa.BufferReader(data))
     except pa.ArrowInvalid:
         if data[:4] == b"\xff\xff\xff\xff":
@@ -131,11 +131,11 @@ def open_arrow(data: bytes, limits: Limits) -> OpenedArrowFile:
     def batches(names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         positions = {name: at for at, name in enumerate(schema.names)}  # pyarrow builds this list anew on each access
         options = pa.ipc.IpcReadOptions(included_fields=[positions[name] for name in names])
-        with share.step():
+        with budget.step():
             again = pa.ipc.open_file(pa.BufferReader(data), options=options)
-        return share.each(map(again.get_batch, range(again.num_record_batches)))
+        return budget.each(map(again.get_batch, range(again.num_record_batches)))
 
-    return OpenedArrowFile(share, schema, None, batches)
+    return OpenedArrowFile(budget, schema, None, batches)
 
 
 def combine_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
@@ -159,8 +159,8 @@ class ArrowColumnValidator:
     the phase can use.
     """
 
-    def __init__(self, limits: Limits, share: CpuShare) -> None:
-        self._limits, self._share = limits, share
+    def __init__(self, limits: Limits, budget: CpuBudget) -> None:
+        self._limits, self._budget = limits, budget
         self._known: dict[tuple[object, ...], pa.Array] = {}
         self._bytes = self._values = self._labels = 0
 
@@ -174,7 +174,7 @@ class ArrowColumnValidator:
     def check(self, name: str, column: pa.ChunkedArray | pa.Array) -> None:
         """Validate a column without a dictionary."""
         try:
-            with self._share.step():
+            with self._budget.step():
                 column.validate(full=True)
         except pa.ArrowInvalid as fault:
             if "UTF8" not in str(fault):

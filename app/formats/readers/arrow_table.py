@@ -11,7 +11,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from app.formats.column_data import RawColumns, RawScores, ReaderContext, check_row_count, split_joined_labels
-from app.formats.layouts import ColumnListsLayout, FieldNames
 from app.formats.problems import WHOLE_FILE_ROW, Location, Problem, build_problem, pointer_token, quote
 from app.formats.readers import arrow_file
 from app.formats.readers.arrow_file import (
@@ -29,6 +28,7 @@ from app.formats.readers.arrow_file import (
 )
 from app.formats.readers.table_header import TableHeader, identify_columns
 from app.formats.reading_rules import Limits
+from app.formats.value_locations import ColumnListsLayout, FieldNames
 from app.formats.weights import to_shortest_decimals
 
 _ALLOCATION_SIZE = re.compile(r"of size ([0-9]+)")
@@ -186,7 +186,7 @@ def _read_values(
     cells: dict[str, list[Any]] = {field: [] for field in shape.named}
     parts: list[NDArray[np.float64]] = []
     rows: list[Any] = []
-    checked = ArrowColumnValidator(reading.limits, opened.share)
+    checked = ArrowColumnValidator(reading.limits, opened.budget)
     for part in combine_batches(_check_batch_rows(opened.batches([*shape.named.values(), *shape.scores]), reading)):
         for field, name in shape.named.items():
             cells[field].extend(checked.values(name, part.column(name)))

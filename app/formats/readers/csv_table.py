@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 from app.formats.column_data import RawColumns, RawScores, ReaderContext, check_row_count, split_joined_labels
-from app.formats.layouts import Field
+from app.formats.content.wrong_format import json_format_problem
 from app.formats.normalize import normalize_clean_texts
 from app.formats.numbers import parse_number, parse_numbers
 from app.formats.problems import Location, Problem, build_problem, quote
 from app.formats.readers.long_table import PairCounter
 from app.formats.readers.table_header import TableHeader, read_header
-from app.formats.wrong_format import json_format_problem
+from app.formats.value_locations import Field
 
 _ROWS_PER_BATCH = 4096
 """Rows processed together: their scores become numbers before the next rows are read, so that few texts are held."""

@@ -15,7 +15,7 @@ from app.formats.column_data import (
     check_label_lists,
     check_row_count,
 )
-from app.formats.layouts import ColumnListsLayout, FieldNames, KeyedMapLayout, RecordListLayout
+from app.formats.content.wrong_format import table_format_problem
 from app.formats.problems import WHOLE_FILE_ROW, Location, Problem, build_problem, describe_value, pointer_token, quote
 from app.formats.readers.records import columns_from_records, fault_message, gold_field_refusal, valid_id
 from app.formats.readers.strict_json import (
@@ -29,7 +29,7 @@ from app.formats.readers.strict_json import (
     json_decoder,
     json_pointer,
 )
-from app.formats.wrong_format import table_format_problem
+from app.formats.value_locations import ColumnListsLayout, FieldNames, KeyedMapLayout, RecordListLayout
 
 JsonObject = tuple[Any, ...]
 """A decoded object: pairs of key and value (see strict_json)."""

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from app.formats.column_data import RawColumns, ReaderContext
-from app.formats.layouts import FieldNames, JsonLinesLayout
+from app.formats.content.wrong_format import table_format_problem
 from app.formats.problems import Location, Problem, build_problem
 from app.formats.readers.records import columns_from_records
 from app.formats.readers.strict_json import (
@@ -15,7 +15,7 @@ from app.formats.readers.strict_json import (
     inspect_nesting,
     json_decoder,
 )
-from app.formats.wrong_format import table_format_problem
+from app.formats.value_locations import FieldNames, JsonLinesLayout
 
 _WHITESPACE = " \t\r"
 

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from app.formats.column_data import MissingValue, RawColumns, ReaderContext, check_pair_counts
-from app.formats.decoding import to_nfc
-from app.formats.layouts import Field, LongTableLayout
+from app.formats.content.utf8_decoding import to_nfc
 from app.formats.problems import Problem, build_problem, describe_value, quote
+from app.formats.value_locations import Field, LongTableLayout
 
 
 @dataclass(slots=True)

@@ -24,10 +24,10 @@ from app.formats.column_data import (
     check_value_count,
     split_joined_labels,
 )
-from app.formats.layouts import ColumnListsLayout, FieldNames
 from app.formats.problems import Location, Problems, build_problem, pointer_token, quote, shorten
 from app.formats.readers.records import gold_field_refusal
 from app.formats.reading_rules import Limits
+from app.formats.value_locations import ColumnListsLayout, FieldNames
 from app.formats.weights import to_shortest_decimals
 
 Array = NDArray[Any]

@@ -14,7 +14,6 @@ from app.formats.column_data import (
     check_label_lists,
     check_row_count,
 )
-from app.formats.layouts import FieldNames, JsonLinesLayout, RecordListLayout
 from app.formats.normalize import normalize_clean_texts
 from app.formats.problems import (
     Location,
@@ -33,6 +32,7 @@ from app.formats.readers.strict_json import (
     iter_faults,
     json_pointer,
 )
+from app.formats.value_locations import FieldNames, JsonLinesLayout, RecordListLayout
 
 _SPLIT_FIELD_NAMES = frozenset({"split", "splits", "usage"})
 _WEIGHT_FIELD_NAMES = frozenset(

@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from app.formats.column_data import ReaderContext
-from app.formats.decoding import to_nfc
-from app.formats.layouts import DelimitedTableLayout, FieldNames
+from app.formats.content.utf8_decoding import to_nfc
 from app.formats.problems import Location, Problem, build_problem, quote
 from app.formats.readers.records import gold_field_refusal
+from app.formats.value_locations import DelimitedTableLayout, FieldNames
 
 DeferredProblem = tuple[str, Callable[[], Problem]]
 """The code of a problem, and a function that builds it if it will be listed."""

@@ -6,9 +6,9 @@ from functools import cache, lru_cache
 from typing import Any
 
 from app.scoring.catalogue import worked_examples
+from app.scoring.declaration.convention_presets import PRESETS
 from app.scoring.declaration.metric import CATALOGUE, Metric, MetricCall, Param
 from app.scoring.declaration.options import DEFAULTS, OPTIONS, Option
-from app.scoring.declaration.presets import PRESETS
 from app.scoring.declaration.requirements import NEED_MEANINGS
 from app.scoring.declaration.task import TaskKind
 from app.scoring.metrics import FAMILY_BY_KEY

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from app.scoring.declaration.convention_presets import Preset, key_matches
 from app.scoring.declaration.metric import CATALOGUE, Metric, Param
 from app.scoring.declaration.metric_parser import setting_declarations
 from app.scoring.declaration.options import OPTIONS
-from app.scoring.declaration.presets import Preset, key_matches
 
 
 def all_settings() -> dict[str, dict[Param, list[str]]]:

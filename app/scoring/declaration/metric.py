@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from app.scoring.declaration.granularity import Granularity
+from app.scoring.declaration.distinct_value_bounds import Granularity
 from app.scoring.declaration.task import TaskKind
 from app.scoring.numeric.correct_rounding import Real
 from app.scoring.tally import EvaluationContext

@@ -8,6 +8,7 @@ from typing import Any
 
 from app.errors import InvalidMetric
 from app.scoring.declaration import metric_syntax
+from app.scoring.declaration.convention_presets import PRESET_OPTION, PRESETS
 from app.scoring.declaration.metric import (
     ACCEPTABLE_SETS,
     CATALOGUE,
@@ -19,7 +20,6 @@ from app.scoring.declaration.metric import (
     Param,
 )
 from app.scoring.declaration.options import DEFAULTS, OPTIONS, excluded_labels
-from app.scoring.declaration.presets import PRESET_OPTION, PRESETS
 from app.scoring.declaration.task import TaskKind
 from app.text.close_matches import did_you_mean, format_hint
 

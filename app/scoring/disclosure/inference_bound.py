@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from app.scoring.declaration.granularity import (
+from app.scoring.declaration.distinct_value_bounds import (
     CLASS_TABLES,
     CONFUSION,
     FREE_SIZE_OPTIONS,

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from app.scoring.hierarchy.ancestry import Ancestry, HierarchyCostLimitError
 from app.scoring.hierarchy.augmented_sets import LabelSets
-from app.scoring.numeric.sorted_search import search_sorted
+from app.scoring.numeric.constant_time_search import search_sorted
 
 Floats = NDArray[np.float64]
 GOLD_COST_FACTOR = 2.0  # a file may cost this many times what the gold would cost

@@ -13,11 +13,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from app.formats.detection import FileKind
+from app.formats.content.format_detection import FileKind
 from app.formats.problems import Problems
-from app.formats.reader import read_table
 from app.formats.reading_rules import DEFAULT_LIMITS, Limits, ReadingRules
-from app.formats.table_validation import validate_table
+from app.formats.strict_reader import read_table
+from app.formats.validation.table_validation import validate_table
 from app.formats.vectorized.labels import read_labels
 from app.formats.vectorized.labels.json_framing import HEAD_BYTES
 from app.pipeline import SourceFile, build_lookup_tables, validate_predictions

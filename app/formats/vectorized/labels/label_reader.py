@@ -5,16 +5,16 @@ from typing import BinaryIO
 import numpy as np
 
 from app.formats.column_data import check_set_label_count
-from app.formats.decompression import DecompressionError, iter_decompressed
-from app.formats.detection import FORMATS, FileKind
+from app.formats.content.decompression import DecompressionError, iter_decompressed
+from app.formats.content.format_detection import FORMATS, FileKind
 from app.formats.reading_rules import Limits
-from app.formats.table_validation import assemble_labels, has_repeated_labels
+from app.formats.validation.table_validation import assemble_labels, has_repeated_labels
 from app.formats.vectorized.labels.delimited_pairs import read_delimited_pairs
 from app.formats.vectorized.labels.id_join import IdJoin, LookupTables
 from app.formats.vectorized.labels.json_columns import is_json_columns, read_json_columns
 from app.formats.vectorized.labels.json_framing import HEAD_BYTES, detect_json_framing, detect_json_lines_framing
 from app.formats.vectorized.labels.json_label_sets import read_label_sets
-from app.formats.vectorized.labels.single_label import read_single_labels
+from app.formats.vectorized.labels.json_single_labels import read_single_labels
 from app.formats.vectorized.labels.span_window import SPAN_WINDOW_BYTES, SpanWindow
 from app.formats.vectorized.unsupported import UnsupportedLayout, require
 from app.scoring.evaluation_input import Labels

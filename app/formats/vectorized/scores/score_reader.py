@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import BinaryIO, Final
 
 from app.formats.column_data import ReaderContext
-from app.formats.decompression import DecompressionError, iter_decompressed
-from app.formats.detection import FORMATS, FileKind
+from app.formats.content.decompression import DecompressionError, iter_decompressed
+from app.formats.content.format_detection import FORMATS, FileKind
 from app.formats.problems import Problems
 from app.formats.readers.table_header import identify_columns
 from app.formats.reading_rules import Limits, ReadingRules

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-from app.scoring.declaration.granularity import INSTANCE_PARTITION
+from app.scoring.declaration.distinct_value_bounds import INSTANCE_PARTITION
 from app.scoring.declaration.metric import FOLDS, LABELS, MetricCall, Result
 from app.scoring.declaration.task import TASK_KINDS
 from app.scoring.metrics.example_data import BINARY_EXAMPLE, MULTILABEL_EXAMPLE

@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from app.scoring.declaration.granularity import CONFUSION
+from app.scoring.declaration.distinct_value_bounds import CONFUSION
 from app.scoring.declaration.metric import HIERARCHY, LABELS, MetricCall, Result
 from app.scoring.declaration.metric_syntax import pluralize
 from app.scoring.declaration.task import TASK_KINDS

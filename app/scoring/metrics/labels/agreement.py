@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from app.scoring.declaration.granularity import CLASS_TABLES, CONFUSION
+from app.scoring.declaration.distinct_value_bounds import CLASS_TABLES, CONFUSION
 from app.scoring.declaration.metric import MetricCall, Properties, Result
 from app.scoring.metrics.example_data import MULTICLASS_EXAMPLE
 from app.scoring.metrics.labels.class_pair_counts import confusion_cells

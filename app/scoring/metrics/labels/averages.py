@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from app.scoring.declaration.granularity import CLASS_TABLES, INSTANCES, ONE_TABLE, POOLED_TABLE, Granularity
+from app.scoring.declaration.distinct_value_bounds import CLASS_TABLES, INSTANCES, ONE_TABLE, POOLED_TABLE, Granularity
 from app.scoring.declaration.metric import LABELS, TRAIN_FREQUENCIES, MetricCall, Result, rounded_result
 from app.scoring.declaration.metric_syntax import pluralize
 from app.scoring.declaration.task import TASK_KINDS, TaskKind

@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from app.scoring.declaration.granularity import INSTANCES
+from app.scoring.declaration.distinct_value_bounds import INSTANCES
 from app.scoring.declaration.metric import MetricCall, Param, Result
 from app.scoring.metrics.example_data import MULTILABEL_EXAMPLE
 from app.scoring.metrics.labels.averages import FixedInstances, average_instances, empty_set_values

@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from app.scoring.declaration.granularity import CONFUSION
+from app.scoring.declaration.distinct_value_bounds import CONFUSION
 from app.scoring.declaration.metric import Compute, MetricCall, Param, Properties, Result
 from app.scoring.metrics.example_data import BINARY_EXAMPLE, MULTICLASS_EXAMPLE
 from app.scoring.metrics.labels.agreement import unweighted_kappa

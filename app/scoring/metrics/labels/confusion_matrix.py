@@ -13,7 +13,7 @@ from app.scoring.crosstab import (
     sparse_confusion,
     split_confusion,
 )
-from app.scoring.declaration.granularity import CONFUSION
+from app.scoring.declaration.distinct_value_bounds import CONFUSION
 from app.scoring.declaration.metric import MetricCall, Properties, Result
 from app.scoring.metrics.example_data import MULTICLASS_EXAMPLE, MULTILABEL_EXAMPLE
 from app.scoring.metrics.labels.undefined_rules import UndefinedError

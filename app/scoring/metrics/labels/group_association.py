@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.scoring.association import Association, association
-from app.scoring.declaration.granularity import INSTANCE_PARTITION
+from app.scoring.declaration.distinct_value_bounds import INSTANCE_PARTITION
 from app.scoring.declaration.metric import GROUPS, LABELS, Example, MetricCall, Result
 from app.scoring.declaration.task import TASK_KINDS
 from app.scoring.metrics.labels.undefined_rules import UndefinedError

@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from app.scoring.declaration.granularity import CORRECT_DECISIONS, CORRECT_INSTANCES, INSTANCES
+from app.scoring.declaration.distinct_value_bounds import CORRECT_DECISIONS, CORRECT_INSTANCES, INSTANCES
 from app.scoring.declaration.metric import Compute, Example, MetricCall, Properties, Result
 from app.scoring.declaration.task import TASK_KINDS
 from app.scoring.edit_distance import EditDistanceCostLimitError, edit_distances

@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from app.scoring.declaration.granularity import CLASS_TABLES, CORRECT_DECISIONS, CORRECT_INSTANCES
+from app.scoring.declaration.distinct_value_bounds import CLASS_TABLES, CORRECT_DECISIONS, CORRECT_INSTANCES
 from app.scoring.declaration.metric import MetricCall, Properties, Result, rounded_result
 from app.scoring.declaration.task import TASK_KINDS
 from app.scoring.metrics.example_data import MULTICLASS_EXAMPLE, MULTILABEL_EXAMPLE

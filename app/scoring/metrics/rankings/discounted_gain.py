@@ -8,10 +8,10 @@ from functools import partial
 
 import numpy as np
 
-from app.scoring.declaration.granularity import LABEL_WEIGHTS
+from app.scoring.declaration.distinct_value_bounds import LABEL_WEIGHTS
 from app.scoring.declaration.metric import MetricCall, Result
 from app.scoring.label_ranking import Int, LabelRanks
-from app.scoring.metrics.rankings.instance_means import (
+from app.scoring.metrics.rankings.ranking_inputs import (
     COUNTED_INSTANCES_SYMBOLS,
     DEPTH_SYMBOLS,
     K_PARAM,
@@ -26,8 +26,8 @@ from app.scoring.metrics.rankings.instance_means import (
 )
 from app.scoring.metrics.shared_declarations import ROUNDED_SCORE_PROPERTIES, UNBOUNDED_RANGE
 from app.scoring.numeric.exact import round_to_12_digits
+from app.scoring.ranking_ties import TIE_RULES, positions
 from app.scoring.tally import EvaluationContext
-from app.scoring.tie_rules import TIE_RULES, positions
 
 DISCOUNT_UNITS = 2**46
 

@@ -5,10 +5,10 @@ from functools import partial
 
 import numpy as np
 
-from app.scoring.declaration.granularity import HITS, ORDER
+from app.scoring.declaration.distinct_value_bounds import HITS, ORDER
 from app.scoring.declaration.metric import MetricCall, Result
 from app.scoring.label_ranking import UNLISTED
-from app.scoring.metrics.rankings.instance_means import (
+from app.scoring.metrics.rankings.ranking_inputs import (
     COUNTED_INSTANCES_SYMBOLS,
     DEPTH_SYMBOLS,
     K_PARAM,
@@ -23,14 +23,14 @@ from app.scoring.metrics.rankings.instance_means import (
 )
 from app.scoring.numeric.correct_rounding import Real, lazy_real, sum_reals
 from app.scoring.numeric.exact import multiply
-from app.scoring.tally import EvaluationContext
-from app.scoring.tie_rules import (
+from app.scoring.ranking_ties import (
     Terms,
     best_relevant_labels,
     expected_reciprocal_rank,
     first_positions,
     precisions_within,
 )
+from app.scoring.tally import EvaluationContext
 
 
 def map_at_k(ws: EvaluationContext, call: MetricCall) -> Result:

@@ -8,10 +8,10 @@ from functools import partial
 
 import numpy as np
 
-from app.scoring.declaration.granularity import INSTANCES, LABEL_ORDER_PAIRS, ORDER
+from app.scoring.declaration.distinct_value_bounds import INSTANCES, LABEL_ORDER_PAIRS, ORDER
 from app.scoring.declaration.metric import SCORES, MetricCall, Result
 from app.scoring.label_ranking import Int, LabelRanks
-from app.scoring.metrics.rankings.instance_means import (
+from app.scoring.metrics.rankings.ranking_inputs import (
     COUNTED_INSTANCES_SYMBOLS,
     LABEL_SYMBOLS,
     InstanceMeans,

@@ -4,10 +4,10 @@ from functools import partial
 
 import numpy as np
 
-from app.scoring.declaration.granularity import HITS
+from app.scoring.declaration.distinct_value_bounds import HITS
 from app.scoring.declaration.metric import MetricCall, Result
 from app.scoring.label_ranking import Int
-from app.scoring.metrics.rankings.instance_means import (
+from app.scoring.metrics.rankings.ranking_inputs import (
     COUNTED_INSTANCES_SYMBOLS,
     K_PARAM,
     PAD_PARAM,
@@ -20,8 +20,8 @@ from app.scoring.metrics.rankings.instance_means import (
     ranking_example,
     ranks_of_case,
 )
+from app.scoring.ranking_ties import hits_within
 from app.scoring.tally import EvaluationContext
-from app.scoring.tie_rules import hits_within
 
 
 def _constant_k(ws: EvaluationContext, k: int) -> Int:

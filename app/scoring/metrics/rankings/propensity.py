@@ -10,12 +10,12 @@ from functools import partial
 
 import numpy as np
 
-from app.scoring.declaration.granularity import LABEL_WEIGHTS
+from app.scoring.declaration.distinct_value_bounds import LABEL_WEIGHTS
 from app.scoring.declaration.metric import RANKING, TRAIN_FREQUENCIES, MetricCall, Param, Result
 from app.scoring.label_ranking import Int, LabelRanks
 from app.scoring.metrics.labels.undefined_rules import UndefinedError
 from app.scoring.metrics.rankings.discounted_gain import DISCOUNT_UNITS, discounts, gains
-from app.scoring.metrics.rankings.instance_means import (
+from app.scoring.metrics.rankings.ranking_inputs import (
     K_PARAM,
     PAD_PARAM,
     TIES_PARAM,
@@ -34,8 +34,8 @@ from app.scoring.metrics.shared_declarations import (
     choice_param,
 )
 from app.scoring.numeric.exact import Floats, divide, divide_sum, round_to_12_digits
+from app.scoring.ranking_ties import TIE_RULES, positions, tied_positions_within
 from app.scoring.tally import EvaluationContext
-from app.scoring.tie_rules import TIE_RULES, positions, tied_positions_within
 
 
 def psp_at_k(ws: EvaluationContext, call: MetricCall) -> Result:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from app.scoring.declaration.granularity import PAIRS, PAIRS_BY_CLASS, POOLED_PAIRS
+from app.scoring.declaration.distinct_value_bounds import PAIRS, PAIRS_BY_CLASS, POOLED_PAIRS
 from app.scoring.declaration.metric import SCORES, Example, Metric, MetricCall, register
 from app.scoring.declaration.task import TaskKind
 from app.scoring.metrics.example_data import BINARY_EXAMPLE

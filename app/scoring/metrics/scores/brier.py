@@ -8,7 +8,7 @@ import numpy as np
 from app.scoring.declaration.metric import MetricCall, Result
 from app.scoring.metrics.labels.undefined_rules import UndefinedError
 from app.scoring.metrics.scores.oriented_scores import positive_code
-from app.scoring.metrics.scores.probability_forecasts import (
+from app.scoring.metrics.scores.probability_inputs import (
     BINARY_FORECASTS,
     MULTICLASS_FORECASTS,
     declare_probability_metric,

@@ -12,12 +12,12 @@ from app.scoring.calibration_bins import (
     fill_bins,
     maximum_calibration_error,
 )
-from app.scoring.declaration.granularity import CALIBRATION_BINS, CALIBRATION_BINS_BY_CLASS
+from app.scoring.declaration.distinct_value_bounds import CALIBRATION_BINS, CALIBRATION_BINS_BY_CLASS
 from app.scoring.declaration.metric import Example, MetricCall, Param, Result
 from app.scoring.declaration.task import TASK_KINDS
 from app.scoring.metrics.labels.undefined_rules import label_position, requested_label
 from app.scoring.metrics.scores.oriented_scores import scores_of
-from app.scoring.metrics.scores.probability_forecasts import declare_probability_metric, has_class, probabilities
+from app.scoring.metrics.scores.probability_inputs import declare_probability_metric, has_class, probabilities
 from app.scoring.metrics.shared_declarations import MULTILABEL_TASKS, SCORE_PROPERTIES
 from app.scoring.numeric.exact import Floats
 from app.scoring.tally import EvaluationContext

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from app.scoring.curves import ThresholdCounts, corner_mask, run_end_mask
-from app.scoring.declaration.granularity import ORDER
+from app.scoring.declaration.distinct_value_bounds import ORDER
 from app.scoring.declaration.metric import SCORES, Compute, Metric, MetricCall, Param, Result, register
 from app.scoring.declaration.task import TASK_KINDS
 from app.scoring.metrics.labels.undefined_rules import UndefinedError

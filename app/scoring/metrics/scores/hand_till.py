@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from app.scoring.declaration.granularity import PAIRS_OF_CLASSES
+from app.scoring.declaration.distinct_value_bounds import PAIRS_OF_CLASSES
 from app.scoring.declaration.metric import SCORES, Metric, MetricCall, Param, Result, register, rounded_result
 from app.scoring.metrics.labels.undefined_rules import UndefinedError, join_names
 from app.scoring.metrics.scores.auc import SCORED_MULTICLASS_EXAMPLE, TIES_PARAM

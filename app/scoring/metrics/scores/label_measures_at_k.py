@@ -20,7 +20,7 @@ from app.scoring.declaration.metric import (
 from app.scoring.evaluation_input import Labels
 from app.scoring.label_ranking import occupied_positions
 from app.scoring.metrics.example_data import MULTILABEL_EXAMPLE
-from app.scoring.metrics.rankings.instance_means import submitted_order_note
+from app.scoring.metrics.rankings.ranking_inputs import submitted_order_note
 from app.scoring.metrics.shared_declarations import MULTILABEL_TASKS, SINGLE_LABEL_TASKS
 from app.scoring.tally import EvaluationContext
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from app.scoring.declaration.granularity import ORDER
+from app.scoring.declaration.distinct_value_bounds import ORDER
 from app.scoring.declaration.metric import SCORES, Example, Metric, MetricCall, register
 from app.scoring.declaration.task import TASK_KINDS
 from app.scoring.metrics.scores.auc import SCORED_BINARY_EXAMPLE, SCORED_MULTILABEL_EXAMPLE

@@ -12,7 +12,7 @@ from app.scoring.curves import (
     roc_corners,
     standardize_partial_area,
 )
-from app.scoring.declaration.granularity import ORDER
+from app.scoring.declaration.distinct_value_bounds import ORDER
 from app.scoring.declaration.metric import SCORES, Compute, Metric, MetricCall, Param, Result, register
 from app.scoring.declaration.task import TASK_KINDS
 from app.scoring.metrics.labels.undefined_rules import UndefinedError

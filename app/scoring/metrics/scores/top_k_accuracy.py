@@ -1,10 +1,10 @@
 """Top-k accuracy: whether the right label is among the k labels with the best scores."""
 
-from app.scoring.declaration.granularity import HITS
+from app.scoring.declaration.distinct_value_bounds import HITS
 from app.scoring.declaration.metric import SCORES, Example, MetricCall, Param, Result
 from app.scoring.label_ranking import LabelRanks, RelevantLabels, rank_by_scores
 from app.scoring.metrics.labels.undefined_rules import UndefinedError
-from app.scoring.metrics.rankings.instance_means import TIES_PARAM, InstanceMeans
+from app.scoring.metrics.rankings.ranking_inputs import TIES_PARAM, InstanceMeans
 from app.scoring.metrics.scores.oriented_scores import Scores, positive_code, scores_of
 from app.scoring.metrics.shared_declarations import (
     SCORE_DIRECTION_OPTION,
@@ -14,8 +14,8 @@ from app.scoring.metrics.shared_declarations import (
     declare_metric,
 )
 from app.scoring.probability_rows import scores_of_both_classes
+from app.scoring.ranking_ties import hit_probability
 from app.scoring.tally import EvaluationContext
-from app.scoring.tie_rules import hit_probability
 
 
 def top_k_accuracy(ws: EvaluationContext, call: MetricCall) -> Result:

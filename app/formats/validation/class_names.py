@@ -3,9 +3,9 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from app.formats.decoding import to_nfc
+from app.formats.content.utf8_decoding import to_nfc
 from app.formats.problems import quote
-from app.formats.suggestions import SuggestionFinder
+from app.formats.validation.suggestions import SuggestionFinder
 
 ProblemText = tuple[str, str | None, str]
 """Message, expected and got of a problem."""

@@ -10,8 +10,8 @@ from fastapi.routing import iter_route_contexts
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.api.negotiation import matches_etag
-from app.api.problems import PROBLEM_CODE_KEY, internal_error_response, problem_response
+from app.api.http.negotiation import matches_etag
+from app.api.http.problem_documents import PROBLEM_CODE_KEY, internal_error_response, problem_response
 from app.errors import NotFound
 from app.runtime.telemetry import OTHER_METHOD, Telemetry
 

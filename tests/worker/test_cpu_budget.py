@@ -1,4 +1,4 @@
-"""Decoding a file of columns has a share of the CPU time of its own, whatever its metadata make of it."""
+"""Decoding a file of columns has a budget of the CPU time of its own, whatever its metadata make of it."""
 
 import json
 import signal
@@ -72,7 +72,7 @@ def ended(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
 def test_a_share_ends_steps_of_any_length_and_counts_nothing_between_them(ended: list[int]) -> None:
     timer = CpuTimer(600)
     timer.begin()
-    short, long, unused = timer.share(0.05), timer.share(0.05), timer.share(0.05)
+    short, long, unused = timer.budget(0.05), timer.budget(0.05), timer.budget(0.05)
     with long.step():
         while not ended:
             pass
@@ -89,8 +89,8 @@ def test_a_share_ends_steps_of_any_length_and_counts_nothing_between_them(ended:
 def test_many_short_steps_leave_the_time_of_the_stage_as_it_is(ended: list[int]) -> None:
     timer = CpuTimer(2)
     timer.begin()
-    share = timer.share(60)
-    for _ in share.each(map(_burnt, [0.0001] * 100_000)):
+    budget = timer.budget(60)
+    for _ in budget.each(map(_burnt, [0.0001] * 100_000)):
         if ended:
             break
     assert ended

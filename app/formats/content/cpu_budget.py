@@ -7,7 +7,7 @@ from typing import TypeVar
 Item = TypeVar("Item")
 
 
-class CpuShare:
+class CpuBudget:
     """The CPU time that some steps may take together; unlimited here and on the command line.
 
     The process that reads files for the service limits it (app.worker.cpu_limit), as formats have no access to a clock.

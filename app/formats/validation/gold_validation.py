@@ -13,7 +13,7 @@ from app.formats.column_data import NormalizedTable
 from app.formats.normalize import IGNORED_SPLIT, SPLITS
 from app.formats.problems import Problems, quote
 from app.formats.reading_rules import DEFAULT_LIMITS, Limits
-from app.formats.score_matrix import named_classes
+from app.formats.validation.score_matrix import named_classes
 from app.scoring.declaration.task import TaskKind, TaskSpec
 from app.scoring.evaluation_input import IdIndex
 

@@ -7,15 +7,15 @@ import json
 from typing import Any, BinaryIO
 
 from app.formats.column_data import ReaderContext, TooManyRows
-from app.formats.decoding import decode_utf8
-from app.formats.decompression import read_bytes
-from app.formats.detection import FORMATS, FileKind
+from app.formats.content.decompression import read_bytes
+from app.formats.content.format_detection import FORMATS, FileKind
+from app.formats.content.utf8_decoding import decode_utf8
 from app.formats.format_declaration import Format
-from app.formats.layouts import ColumnListsLayout
 from app.formats.problems import Problems, TooManyProblems
-from app.formats.reader import binary_file_problem, read_columns
 from app.formats.readers.strict_json import json_decoder
 from app.formats.reading_rules import Limits
+from app.formats.strict_reader import binary_file_problem, read_columns
+from app.formats.value_locations import ColumnListsLayout
 
 
 def has_label_sets(stream: BinaryIO, kind: FileKind, limits: Limits) -> bool:

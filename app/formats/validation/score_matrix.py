@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.formats.column_data import MissingValue, NormalizedTable, RawScores
-from app.formats.decoding import to_nfc
-from app.formats.layouts import ItemKey
+from app.formats.content.utf8_decoding import to_nfc
 from app.formats.problems import (
     MAX_LISTED_PROBLEMS,
     WHOLE_FILE_ROW,
@@ -25,7 +24,8 @@ from app.formats.problems import (
     quote,
 )
 from app.formats.readers.strict_json import BadNumber
-from app.formats.vocabulary import ProblemText, Vocabulary
+from app.formats.validation.class_names import ProblemText, Vocabulary
+from app.formats.value_locations import ItemKey
 from app.scoring.probability_rows import sum_tolerance, sums_to_one
 
 ScoreMatrix = NDArray[np.float64]

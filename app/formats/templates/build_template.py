@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from app.errors import BadRequest
-from app.formats.detection import is_supported
+from app.formats.content.format_detection import is_supported
 from app.formats.format_declaration import Format
 from app.formats.registry import FORMATS
-from app.formats.template_writers import TemplateContent
+from app.formats.templates.template_writers import TemplateContent
 from app.scoring.declaration.task import TaskSpec
 
 _MAX_CELLS = 20_000_000

@@ -13,11 +13,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from app.api.dependencies import AppState, app_state, require_request_organizer
+from app.api.http.problem_documents import AssayHTTPException
+from app.api.http.uploads import stream_with_timeout
 from app.api.limits.body_memory import body_memory_error
 from app.api.limits.client_addresses import client_address_block
 from app.api.limits.request_limits import COUNTED_PART_BYTES, UNCOUNTED_BODY_BYTES
-from app.api.problems import AssayHTTPException
-from app.api.uploads import stream_with_timeout
 from app.errors import AssayError, BadRequest, TooLarge, TooManyRequests, TooSlow, UnsupportedMedia
 
 LARGE_BODY_BYTES = 1 << 14  # Larger bodies are parsed in a thread.

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.formats.column_data import NormalizedTable, RawScores
-from app.formats.layouts import KeyedMapLayout
 from app.formats.problems import (
     END_OF_FILE_ROW,
     MAX_LISTED_PROBLEMS,
@@ -25,9 +24,10 @@ from app.formats.problems import (
     quote,
 )
 from app.formats.reading_rules import ReadingRules
-from app.formats.score_matrix import build_score_matrix
-from app.formats.suggestions import SuggestionFinder
-from app.formats.vocabulary import Vocabulary
+from app.formats.validation.class_names import Vocabulary
+from app.formats.validation.score_matrix import build_score_matrix
+from app.formats.validation.suggestions import SuggestionFinder
+from app.formats.value_locations import KeyedMapLayout
 from app.scoring.declaration.metric_syntax import pluralize
 from app.scoring.declaration.task import TaskSpec
 from app.scoring.evaluation_input import MISSING_CODE, IdIndex, Labels, PredictionArrays

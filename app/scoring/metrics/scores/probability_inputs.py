@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from app.scoring.declaration.granularity import SCORE_VALUES
+from app.scoring.declaration.distinct_value_bounds import SCORE_VALUES
 from app.scoring.declaration.metric import PROBABILITIES, SCORES, Example, MetricCall
 from app.scoring.metrics.example_data import BINARY_EXAMPLE
 from app.scoring.metrics.scores.oriented_scores import positive_code, scores_of

@@ -4,17 +4,17 @@ from collections.abc import Sequence
 from typing import BinaryIO
 
 from app.formats.column_data import NormalizedTable, RawColumns, ReaderContext, TooManyRows, empty_table
-from app.formats.decoding import decode_utf8
-from app.formats.decompression import read_bytes
-from app.formats.detection import FileKind
+from app.formats.content.decompression import read_bytes
+from app.formats.content.format_detection import FileKind
+from app.formats.content.utf8_decoding import decode_utf8
+from app.formats.content.value_count import check_text_size
 from app.formats.format_declaration import Format
-from app.formats.layouts import ColumnListsLayout
 from app.formats.normalize import normalize_columns
 from app.formats.problems import Location, Problem, Problems, TooManyProblems, build_problem
 from app.formats.readers.long_table import group_by_id
 from app.formats.reading_rules import DEFAULT_LIMITS, Limits, ReadingRules
 from app.formats.registry import FORMATS
-from app.formats.value_count import check_text_size
+from app.formats.value_locations import ColumnListsLayout
 from app.scoring.declaration.task import TaskKind
 
 __all__ = ["DEFAULT_LIMITS", "Limits", "NormalizedTable", "ReadingRules", "read_table"]

@@ -1,0 +1,1 @@
+"""HTTP parts that all routes share: bodies, uploads, negotiation, headers and errors."""

@@ -1,0 +1,1 @@
+"""Templates: files for participants to fill in."""
