@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import util
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, LiteralString
 
 import psycopg
 from psycopg import sql
@@ -24,15 +24,16 @@ Mode = Literal["smart", "fast", "immediate"]
 SIGNALS = {"smart": signal.SIGTERM, "fast": signal.SIGINT, "immediate": signal.SIGQUIT}
 SERVER_TIMEOUT_SECONDS = MAX_WAIT_SECONDS  # seconds for a server to start or to stop
 UNPRIVILEGED_USER = "nobody"  # PostgreSQL refuses to run as root
+# What is committed survives a killed server, which is all that tests do to it; only a power failure needs fsync.
 CONFIGURATION = """
 listen_addresses = '127.0.0.1'
 port = {port}
 unix_socket_directories = ''
 max_connections = 200
 shared_buffers = 32MB
-fsync = on
+fsync = off
+full_page_writes = off
 synchronous_commit = on
-full_page_writes = on
 log_line_prefix = '%m [%p] %d '
 """
 
@@ -159,6 +160,15 @@ class OwnPostgresServer(PostgresServer):
         """End the server as `pg_ctl stop -m MODE` does: smart waits for clients, immediate is a crash."""
         self._end(SIGNALS[mode])
 
+    @contextmanager
+    def with_fsync(self) -> Iterator[None]:
+        """Write everything to disk during the block, as a server in operation should."""
+        self._configure("ALTER SYSTEM SET fsync = on", "ALTER SYSTEM SET full_page_writes = on")
+        try:
+            yield
+        finally:
+            self._configure("ALTER SYSTEM RESET ALL")
+
     def restart(self, mode: Mode = "immediate") -> None:
         """Stop and start on the same port with the same data."""
         self.stop(mode)
@@ -174,6 +184,11 @@ class OwnPostgresServer(PostgresServer):
         if self._guard is not None:
             self._end(signal.SIGQUIT)
         shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _configure(self, *statements: LiteralString) -> None:
+        with self.connect() as connection:
+            for statement in (*statements, "SELECT pg_reload_conf()"):
+                connection.execute(statement)
 
     def _end(self, how: signal.Signals) -> None:
         assert self._guard is not None, "the server is stopped"
