@@ -1,4 +1,4 @@
-# Everything a person types. `make help` prints what stands beside each target.
+# Commands for developers. `make help` lists the targets with their descriptions.
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
@@ -15,7 +15,7 @@ COMPILE := pip-compile --quiet --upgrade --generate-hashes --allow-unsafe --stri
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-# Two stamps: running needs little, testing and benchmarks need their tools and peers too.
+# Two stamps: tests and benchmarks need more packages than running the service.
 $(VENV)/run.stamp: requirements.txt requirements-build.txt pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(PIP) install $(PINNED) -r requirements.txt -r requirements-build.txt
@@ -26,9 +26,9 @@ $(VENV)/dev.stamp: requirements-dev.txt $(VENV)/run.stamp
 	$(PIP) install $(PINNED) -r requirements-dev.txt
 	touch $@
 
-setup: $(VENV)/dev.stamp ## Make .venv with everything for running, testing and benchmarks
+setup: $(VENV)/dev.stamp ## Create .venv with everything for running, testing and benchmarks
 
-run: $(VENV)/run.stamp ## Run the main job: a demo challenge with five real systems, its board, and keep serving
+run: $(VENV)/run.stamp ## Run a demo challenge with five real systems, print its board, and keep serving
 	$(BIN)/assay demo $(if $(PORT),--port $(PORT))
 
 lint: $(VENV)/dev.stamp ## Check style, types and import directions
@@ -47,23 +47,23 @@ test: $(VENV)/dev.stamp compiled ## Check style, types and tests (TEST_SCOPE=ful
 
 PURE_TESTS := tests/formats tests/golden tests/oracles tests/scoring tests/text tests/test_pipeline.py
 
-quick: $(VENV)/dev.stamp ## Check what needs no service: lint, then the tests of scoring, formats, texts and golden scores
+quick: $(VENV)/dev.stamp ## Check what needs no service: lint, and the tests of scoring, formats, texts and golden scores
 	$(MAKE) --no-print-directory lint
 	$(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder $(PURE_TESTS)
 
 tested: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest -n 4 --dist loadscope --no-loadscope-reorder $(if $(filter full,$(TEST_SCOPE)),,-m 'not slow')
 
-# Hundreds of processes are started: none need compile the program again.
+# Tests start hundreds of processes; this way none of them compiles the program again.
 compiled: $(VENV)/rewritten.stamp
 	$(BIN)/python -m compileall -q app migrations tests
 
-# pytest compiles tests in its own way: from nothing, one process does so for all.
+# pytest rewrites and compiles the tests; on a fresh checkout, one process does this for all workers.
 $(VENV)/rewritten.stamp: $(VENV)/dev.stamp
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --collect-only -qq >/dev/null 2>&1 || true  # pytest itself tells
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --collect-only -qq >/dev/null 2>&1 || true  # the test run reports errors
 	touch $@
 
-bench: $(VENV)/dev.stamp ## Print the benchmark tables (KEEP=1 keeps them for the page, ONLY=W1,W3 some of them)
+bench: $(VENV)/dev.stamp ## Print the benchmark tables (KEEP=1 stores them for the page, ONLY=W1,W3 selects some)
 	$(BIN)/python -m benchmarks.run $(if $(ONLY),--only $(ONLY)) $(if $(KEEP),--json docs/performance.json)
 	$(if $(ONLY),,$(BIN)/python -m benchmarks.operations $(if $(KEEP),--json docs/performance_service.json))
 
@@ -76,11 +76,11 @@ explore: $(VENV)/dev.stamp ## Draw new examples for all property tests (SECONDS=
 storm: $(VENV)/dev.stamp ## Kill and freeze a service at random while 2,000 submissions come in (RUNS=10, SEED=1, OUT=FILE)
 	$(BIN)/python -m tests.storm.run --runs $(or $(RUNS),10) --seed $(or $(SEED),1) $(if $(OUT),--out $(OUT))
 
-docs: $(VENV)/run.stamp ## Write the pages that are made from declarations
+docs: $(VENV)/run.stamp ## Generate the documents that follow from declarations
 	$(BIN)/python docs/build.py
 
-# Development first: what its tools cannot live with must not be picked for the service.
-pins: ## Pin all requirements anew, with hashes (needs pip-tools)
+# Development first, so that the service gets only versions that are compatible with the development tools.
+pins: ## Update all pins, with hashes (needs pip-tools)
 	$(COMPILE) --extra dev -o requirements-dev.txt pyproject.toml
 	$(COMPILE) -c requirements-dev.txt -o requirements.txt pyproject.toml
 	$(COMPILE) --extra build -c requirements-dev.txt -o requirements-build.txt pyproject.toml

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Makes the secret files of the compositions, each once; one that is there is never touched.
+# Creates the missing secret files of the compositions; existing files are never changed.
 #
 #   bash deploy/make-secrets.sh [FOLDER]      (default: secrets, beside the compositions)
 #
-# The folder keeps other users of this machine out (mode 700). The files in it are readable (444), because the processes
-# in the containers run as other users and see the mounted file alone, not its folder.
+# The folder is closed to other users of this machine (mode 700). The files in it are readable (444), because the
+# processes in the containers run as other users and see only the mounted file, not its folder.
 set -euo pipefail
 umask 077
 
@@ -14,7 +14,7 @@ random() {
     od -An -N 32 -t x1 /dev/urandom | tr -d ' \n'
 }
 
-# Made beside its place and then linked: a link never replaces a file, and a half-written one never counts.
+# Written to a temporary file and then linked: a link never replaces a file, and a partial file never gets the name.
 keep() {
     local name=$1 value=$2 made
     if [ -e "$folder/$name" ] || [ -L "$folder/$name" ]; then
@@ -26,7 +26,7 @@ keep() {
     chmod 444 "$made"
     ln "$made" "$folder/$name"
     rm -f "$made"
-    echo "made $folder/$name"
+    echo "created $folder/$name"
 }
 
 mkdir -p "$folder"
@@ -35,7 +35,7 @@ chmod 700 "$folder"
 keep admin_token "$(random)"
 keep s3_secret_key "$(random)"
 if [ -e "$folder/database_url" ] && [ ! -e "$folder/database_password" ]; then
-    echo "$folder/database_url is there without database_password: write the password of that URL into it." >&2
+    echo "$folder/database_url exists without database_password: write the password of that URL to database_password." >&2
     exit 1
 fi
 keep database_password "$(random)"

@@ -1,4 +1,4 @@
-"""Writes the pages that are made from declarations, so that they cannot lie: `python docs/build.py`, or `make docs`."""
+"""Generates the documents that follow from declarations: `python docs/build.py`, or `make docs`."""
 
 import sys
 from collections.abc import Callable
@@ -20,27 +20,27 @@ def openapi() -> str:
     return document.serialize_document(bare_app().openapi())
 
 
-def _beside(module: str) -> Any:
-    """A module that makes a page; it lies beside this file, and may read the tests."""
+def _page_module(module: str) -> Any:
+    """A module beside this file that generates a page; it may import from the tests."""
     sys.path[:0] = [name for name in (str(HERE), str(HERE.parent)) if name not in sys.path]
     return import_module(module)
 
 
 def _pages() -> dict[str, Callable[[], str]]:
-    metrics = _beside("metrics_pages")
+    metrics = _page_module("metrics_pages")
     families = {f"metrics/{family.name}.md": partial(metrics.page, family) for family in FAMILIES}
     return {
         "settings.md": settings_page,
-        "conventions.md": _beside("conventions_page").page,
+        "conventions.md": _page_module("conventions_page").page,
         "metrics/README.md": metrics.index,
         **families,
-        "commands.md": _beside("commands_page").page,
-        "disclosure.md": _beside("disclosure_page").page,
-        "doctor.md": _beside("doctor_page").page,
-        "formats.md": _beside("formats_page").page,
-        "errata.md": _beside("errata_page").page,
-        "performance.md": _beside("performance_page").page,
-        "storm.md": _beside("storm_page").page,
+        "commands.md": _page_module("commands_page").page,
+        "disclosure.md": _page_module("disclosure_page").page,
+        "doctor.md": _page_module("doctor_page").page,
+        "formats.md": _page_module("formats_page").page,
+        "errata.md": _page_module("errata_page").page,
+        "performance.md": _page_module("performance_page").page,
+        "storm.md": _page_module("storm_page").page,
         "openapi.json": openapi,
     }
 
@@ -49,11 +49,11 @@ PAGES = _pages()
 
 
 def main() -> None:
-    """Write all pages."""
-    written = {HERE / name: make() for name, make in PAGES.items()}
-    for old in set(HERE.glob("metrics/*.md")) - written.keys():
-        old.unlink()
-    for path, text in written.items():
+    """Write all documents and delete pages of metrics that no longer exist."""
+    pages = {HERE / name: generate() for name, generate in PAGES.items()}
+    for outdated in set(HERE.glob("metrics/*.md")) - pages.keys():
+        outdated.unlink()
+    for path, text in pages.items():
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
 

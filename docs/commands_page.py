@@ -1,4 +1,4 @@
-"""Makes docs/commands.md: every command of `assay`, from the tree of commands itself."""
+"""Generates docs/commands.md: every command of `assay`, from the command tree."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -10,8 +10,8 @@ from app.cli import root
 
 _INTRODUCTION = """# Commands
 
-What `assay` can do. Every command but `serve` prints one JSON value with `--json`; `assay COMMAND --help` says the same
-on a terminal.
+All commands of `assay`. With `--json`, every command except `serve` prints one JSON value. `assay COMMAND --help` shows
+the same text on a terminal.
 """
 
 
@@ -30,7 +30,7 @@ def page() -> str:
 
 
 def _leaves(name: str, command: Any) -> Iterator[tuple[str, Any]]:
-    """The command, or those of a group, each with its words."""
+    """The command, or those of a group, each with its full name."""
     if not hasattr(command, "commands"):
         yield name, command
         return
@@ -55,7 +55,7 @@ def _section(name: str, command: Any) -> Iterator[str]:
 
 
 def _written(param: Any) -> str:
-    """An option with its short form and what it takes, or the place of an argument."""
+    """An option with its short form and value, or the name of an argument."""
     value = param.metavar or ""
     if param.param_type_name == "argument":
         return code(value or param.name.upper())

@@ -1,4 +1,4 @@
-"""Makes docs/conventions.md: every choice that changes a number, from the declarations of options, settings and presets."""
+"""Generates docs/conventions.md from the declarations of options, settings and presets."""
 
 from collections.abc import Iterator, Sequence
 
@@ -13,33 +13,33 @@ from app.scoring.declaration.options import OPTIONS, Option
 _METRICS = "metrics/"
 _INTRODUCTION = """# Conventions
 
-Where tools disagree, a metric's value depends on a choice. Each choice is an option with a default; a recipe
-sets it for all metrics (`options`), a metric string for one (`f1_macro:zero_division=0`), `assay score` for a
-run (`--option zero_division=0`). The board prints the options in force beside each equation. An option that
-does not concern a metric is ignored for it; an unknown one is refused.
+Where tools disagree, a metric's value depends on a convention. Each convention is an option with a default. A recipe
+sets it for all metrics (`options`), a metric string for one metric (`f1_macro:zero_division=0`), and `assay score` for
+one run (`--option zero_division=0`). The board shows the options in force beside each equation. A metric ignores
+options that do not concern it; an unknown option is refused.
 
-This page has the [options](#options) that concern many metrics, the [settings](#settings) of few, the
-[presets](#presets) that set several as a named tool has them, and the rules by which
-[hard labels follow from scores](#hard-labels-from-scores). Bold is the default. The metrics are in
+This page lists the [options](#options), which concern many metrics, the [settings](#settings), which concern few, the
+[presets](#presets), which reproduce a named tool, and the rules by which
+[hard labels follow from scores](#hard-labels-from-scores). The default is bold. The metrics are in
 [metrics](metrics/README.md).
 """
 _SETTINGS = """## Settings
 
-Parameters of metrics that have a default. They too may be said once for all metrics; a metric that does not know the
-value keeps its own default.
+Settings are parameters of metrics that have a default. They may be set once for all metrics too; a metric that does not
+support the value uses its own default.
 """
 _PRESETS = """## Presets
 
-A preset sets what a named tool does, so that a number it published can be reproduced: `"options": {"preset": "sklearn"}`
-in a recipe, `assay score --preset sklearn`. What is said beside it goes first. `assay metrics f1_macro --preset sklearn`
-shows a metric under a preset.
+A preset sets the conventions of a named tool, so that its published numbers can be reproduced:
+`"options": {"preset": "sklearn"}` in a recipe, or `assay score --preset sklearn`. Options that are given explicitly
+take precedence. `assay metrics f1_macro --preset sklearn` shows a metric under a preset.
 """
 _DECISIONS = """## Hard labels from scores
 
-Where a file gives scores and no labels, metrics of hard labels see those that follow by the recipe's `decision`:
-the name of a rule, or an object such as `{"rule": "threshold", "threshold": 0.4}`. Without one it is `argmax`
-for exclusive classes, and `threshold` for multi-label data and for the single score of a positive label. The notes
-of a submission name the rule that was used.
+If a file gives scores but no labels, hard-label metrics use the labels that follow by the recipe's `decision`: the name
+of a rule, or an object such as `{"rule": "threshold", "threshold": 0.4}`. The default is `argmax` for exclusive
+classes, and `threshold` for multi-label data and for the single score of a positive label. The notes of a submission
+name the rule that was used.
 """
 
 
@@ -53,8 +53,8 @@ def page() -> str:
 
 
 def _option(option: Option) -> Iterator[str]:
-    concerned = sum(option.name in metric.options for metric in CATALOGUE.values())
-    yield from (f"### `{option.name}`", "", f"{safe(option.meaning)} Concerns {concerned} of the metrics.", "")
+    count = sum(option.name in metric.options for metric in CATALOGUE.values())
+    yield from (f"### `{option.name}`", "", f"{safe(option.meaning)} It concerns {count} metrics.", "")
     if option.values:
         yield from _values(option.values, option.value_meanings, option.default)
     else:
@@ -70,14 +70,14 @@ def _settings() -> Iterator[str]:
     for name, declared in all_settings().items():
         yield from (f"### `{name}`", "")
         for param, keys in declared.items():
-            yield from (f"{_meaning(param)} Of {linked(keys, _METRICS)}.", "")
+            yield from (f"{_meaning(param)} Parameter of {linked(keys, _METRICS)}.", "")
             if param.kind == "choice" and param.default is not None:
                 meanings = param.value_meanings or [""] * len(param.values)
                 yield from _values(param.values, meanings, param.default)
 
 
 def _meaning(param: Param) -> str:
-    """The meaning of a parameter as a sentence, with its default where no table shows it."""
+    """The meaning of a parameter as a sentence, with its default unless a table shows it."""
     text = safe(param.meaning.rstrip("."))
     usual = "" if param.kind == "choice" else f", by default **{code(param.default)}**"
     words = "".join(f", or {code(word)}" for word in param.values if word != param.default and param.kind != "choice")
@@ -94,7 +94,7 @@ def _presets() -> Iterator[str]:
         yield from table(["metrics", "sets", "meaning"], cells)
         if preset.positive_first:
             yield from (
-                "The positive label of a binary task is the class declared first, where nobody says otherwise.",
+                "The positive label of a binary task is the class declared first, unless it is given.",
                 "",
             )
         if preset.remark:

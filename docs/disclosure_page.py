@@ -1,4 +1,4 @@
-"""Makes docs/disclosure.md: how much of the gold labels scores can tell at most, with the numbers of the program itself."""
+"""Generates docs/disclosure.md: an upper bound of what scores reveal about the gold, with numbers that the program computes."""
 
 from collections.abc import Iterator
 
@@ -25,21 +25,21 @@ Every published score reveals something about the labels it was computed with. T
 ## The bound
 
 The sender knows the predictions. A published value only adds which of its possible values occurred, so a value with at
-most *v* possible values reveals at most log2 *v* bits. The bits of all values that one submission is shown add up to *b*.
-A label out of *K* classes holds log2 *K* bits; in label sets, each class of each instance is one bit. Averaged over
-equally likely labellings, a team with *s* scored submissions can therefore learn at most
+most *v* possible values reveals at most log2 *v* bits. The bits of all values that one submission is shown add up to
+*b*. A label out of *K* classes holds log2 *K* bits; in label sets, each class of each instance is one bit. Averaged
+over equally likely labellings, a team with *s* scored submissions can therefore learn at most
 
 ```math
 \\min\\left(n, \\frac{s\\,b}{\\log_2 K}\\right)
 ```
 
 of the *n* labels of the split that is shown. This bounds information; it describes no attack, and most rules allow far
-less. An average does not exclude luck: a file that happens to be entirely correct learns every label from its score of 1.
-What could be guessed without any score is not counted.
+less. An average does not exclude luck: a file that happens to be entirely correct learns every label from its score of
+1. What could be guessed without any score is not counted.
 
 `GET /api/v1/challenges/{slug}/recipe` returns the bound of each phase under `inference`, in numbers and in words. It is
-also in the replies when a challenge is created, a recipe changed or gold activated, and in `assay doctor`. Before there is
-gold, the digits alone bound a submission. No gold label enters the bound. Participants see it for all ids that they
+also in the replies when a challenge is created, a recipe changed or gold activated, and in `assay doctor`. Before there
+is gold, the digits alone bound a submission. No gold label enters the bound. Participants see it for all ids that they
 predict, once the phase is open; organizers for the ids of the public split.
 
 ## What enters the bound
@@ -54,40 +54,42 @@ predict, once the phase is open; organizers for the ids of the public split.
 - **The quota.** `total`, or `per_day` times the days of the window. Without either, submissions are unlimited and the
   bound is all labels. Dry runs and rejected files reveal nothing: they are answered without the labels. Failed
   submissions are refunded, and count again if organizers have them scored after all.
-- **Sizes of predicted sets.** With `unknown_label=count_as_fp` and `duplicates=multiset` a predicted set may have any size,
-  and chosen sizes let values differ for every labelling: of each instance (`instances`, `hits` and the report per class),
-  and with `duplicates=multiset`, where gold may repeat labels too, of all counts except those of entirely correct
-  instances.
-- **The order of a team's own entries** reveals nothing more where their values are shown. The entry that represents a team
-  is chosen by the values as shown, the earlier of equal ones, and lists of own submissions are ordered by time. Where a
-  team is shown no values, a board after the close names one of its *s* files, which adds log2 *s* bits once; without a
-  quota that may be all labels.
+- **Sizes of predicted sets.** With `unknown_label=count_as_fp` and `duplicates=multiset` a predicted set may have any
+  size, and chosen sizes let values differ for every labelling: of each instance (`instances`, `hits` and the report per
+  class), and with `duplicates=multiset`, where gold may repeat labels too, of all counts except those of entirely
+  correct instances.
+- **The order of a team's own entries** reveals nothing more where their values are shown. The entry that represents a
+  team is chosen by the values as shown, the earlier of equal ones, and lists of own submissions are ordered by time.
+  Where a team is shown no values, a board after the close names one of its *s* files, which adds log2 *s* bits once;
+  without a quota that may be all labels.
 - **The order across teams.** The board ranks teams at full precision, so two rows that show the same value may have
-  different ranks. While a board is shown and submissions are accepted, rows move: a file of another team with a known
-  value can be placed above or below a row until the row's value is known to the last digit. On a public board each metric
-  therefore counts at full precision, whatever digits it shows, and fewer digits reduce nothing. A board that is shown only
-  after the close has each row at one position: among *t* other rows one of 2·*t* + 1, which adds log2(2·*t* + 1) bits for
-  each metric that it can be ranked by. *t* is the largest possible number of rows, teams and baselines, and at least
-  {teams}.
-- **When the board is shown.** A board shown after the close while files are still queued would show each of them in turn,
-  as many values as a team has files. Only organizers see it until everything from before the close has its final status;
-  others get the number of files that are still queued. Submissions that failed for good or were cancelled are not waited
-  for; a team cannot cancel after the close. Entries that organizers add after the close, and rescoring for comparison, hide
-  nothing. A failed file that organizers queue again hides the board while it is queued: otherwise, after an outage at the
-  close, all such files would be shown one by one. Whatever organizers change after the close (a failed file scored after
-  all, a row removed, the window reopened) moves the board once more, and reveals as much again.
+  different ranks. While a board is shown and submissions are accepted, rows move: by submitting files with known
+  values, another team can place its own row above or below a row until that row's value is known to the last digit. On
+  a public board each metric therefore counts at full precision, whatever digits it shows, and fewer digits reduce
+  nothing. A board that is shown only after the close has each row at one position: among *t* other rows one of 2·*t* +
+  1, which adds log2(2·*t* + 1) bits for each metric that it can be ranked by. *t* is the largest possible number of
+  rows, teams and baselines, and at least {teams}.
+- **When the board is shown.** A board shown after the close while files are still queued would show each of them in
+  turn, as many values as a team has files. Only organizers see it until all submissions from before the close have
+  their final status; others see the number of files that are still queued. Submissions that failed for good or were
+  cancelled are not waited for; a team cannot cancel after the close. Entries that organizers add after the close, and
+  rescoring for comparison, hide nothing. A failed file that organizers queue again hides the board while it is queued:
+  otherwise, after an outage at the close, all such files would be shown one by one. Whatever organizers change after
+  the close (a failed file scored after all, a row removed, the window reopened) moves the board once more, and reveals
+  as much again.
 - **Teams and accounts.** The bound is for one team. Each further team can learn as much again. With open registration
   every account may found a team, and with open sign-up the number of accounts is unlimited.
 - **Phases.** The bound is for one phase. Phases with the same instances add up.
-- **Splits.** Before the final release only the public split is shown; private scores reveal nothing. The release shows one
-  value of each metric for each file of a team, when nothing can be submitted any more. The duration of scoring is not a
-  score and is not counted. It hardly depends on single labels: where measures search (`lca_*`, `mgia`), the cost of one
-  instance is limited to some hundredths of a second, and participants read times to the second.
+- **Splits.** Before the final release only the public split is shown; private scores reveal nothing. The release shows
+  one value of each metric for each file of a team, when nothing can be submitted any more. The duration of scoring is
+  not a score and is not counted. It hardly depends on single labels: where measures search (`lca_*`, `mgia`), the cost
+  of one instance is limited to some hundredths of a second, and participants read times to the second.
 
 ## How to reduce it
 
-Set a total quota; show the board after the close, and then fewer digits; use fewer metrics, and metrics that count; show no
-reports of curves, confusion or classes; require approval or invitation for registration; and decide by a private split.
+Set a total quota; show the board after the close, and then fewer digits; use fewer metrics, and metrics that count;
+show no reports of curves, confusion or classes; require approval or invitation for registration; and decide by a
+private split.
 """
 
 
@@ -96,8 +98,8 @@ def page() -> str:
     one = round_bits_up(digit_bits(6, (0.0, 1.0)))
     small = round_bits_up(digit_bits(3, (0.0, 1.0)))
     digits = (
-        f"Of 6 digits between 0\n  and 1, and of every power of ten that binary64 has, that makes {one} bits; of 3 digits "
-        f"{small}. Where the gold is\n  known, metrics that cannot be as small have fewer."
+        f"For 6 digits between 0\n  and 1, and every power of ten of binary64, this gives {one} bits; for 3 digits "
+        f"{small}. Once there is\n  gold, metrics whose values cannot be that small have fewer."
     )
     lines = [_HEAD.replace("{digits}", digits).replace("{teams}", str(MIN_RIVALS))]
     lines += [
@@ -107,7 +109,7 @@ def page() -> str:
         "",
         *table(["rules", "bits of a submission", "bits once", "labels at most"], _examples()),
     ]
-    lines += ["## How metrics answer to single labels", ""]
+    lines += ["## How metrics depend on single labels", ""]
     lines += ["Bits of one value at full precision, by the size of the gold.", ""]
     lines += table(["name", "its value", *_SIZES, "metrics"], map(_row, _granularities()))
     return "\n".join(lines)
@@ -141,12 +143,12 @@ def _examples() -> Iterator[list[str]]:
     for task, metrics, digits, submissions, sizes, board in _EXAMPLES:
         body = {"primary": metrics[0], "metrics": list(metrics), "disclosure": {"digits": digits}}
         agreed = parse_recipe(body, task, positive_label="a" if task == "binary" else None)
-        found = compute_inference_bound(agreed, DisclosureRules(submissions, board, ("scores",)), sizes)
+        bound = compute_inference_bound(agreed, DisclosureRules(submissions, board, ("scores",)), sizes)
         named = ", ".join(map(code, metrics))
         sent = "1 submission" if submissions == 1 else f"{submissions} submissions"
         rules = f"{named} at {digits} digits, {_BOARDS[board]}, {sent}, {sizes.instances:,} instances of {sizes.classes} classes"
-        bits = [f"{round_bits_up(value):g}" for value in (found.per_submission, found.once)]
-        yield [rules, *bits, f"{found.labels:,} of {sizes.labels:,}"]
+        bits = [f"{round_bits_up(value):g}" for value in (bound.per_submission, bound.once)]
+        yield [rules, *bits, f"{bound.labels:,} of {sizes.labels:,}"]
 
 
 def _granularities() -> list[Granularity]:

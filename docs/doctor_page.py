@@ -1,4 +1,4 @@
-"""Makes docs/doctor.md: every check of `assay doctor`, from the declarations."""
+"""Generates docs/doctor.md: every check of `assay doctor`, from the declarations."""
 
 from itertools import groupby
 
@@ -30,7 +30,7 @@ def page() -> str:
     lines = [_INTRODUCTION]
     for area, checks in groupby(all_checks(), key=lambda each: each.function.__module__.rpartition(".")[2]):
         lines += [f"## {area.replace('_', ' ').capitalize().replace('sql', 'SQL').replace('Sqlite', 'SQLite')}", ""]
-        lines += table(["check", "what is well", "otherwise"], [_row(each) for each in checks])
+        lines += table(["check", "condition", "remedy"], [_row(each) for each in checks])
     return "\n".join(lines)
 
 

@@ -1,4 +1,4 @@
-"""The small tables of the source documents as cases, and their figures as this scorer computes them."""
+"""The small tables of the source documents as evaluation inputs, and their figures as this scorer computes them."""
 
 import math
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ Counts = Sequence[Sequence[int]]
 
 
 def matrix(classes: Sequence[str], counts: Counts, train: Sequence[int] | None = None) -> EvaluationInput:
-    """The case with these counts; rows are gold."""
+    """The evaluation input with these counts; rows are gold."""
     pairs = [
         (gold, predicted)
         for gold, row in zip(classes, counts, strict=True)
@@ -24,7 +24,7 @@ def matrix(classes: Sequence[str], counts: Counts, train: Sequence[int] | None =
 
 
 def sets(classes: str, *pairs: tuple[str, str]) -> EvaluationInput:
-    """The case with these sets of one-letter labels: gold, predicted."""
+    """The evaluation input with these sets of one-letter labels: gold, predicted."""
     return case("multilabel", list(classes), [list(gold) for gold, _ in pairs], [list(other) for _, other in pairs])
 
 
@@ -48,11 +48,11 @@ TABLES = {
         ((35, 0, 0, 5, 5), (0, 9, 0, 1, 0), (0, 5, 10, 0, 0), (0, 0, 2, 23, 0), (2, 2, 0, 0, 1)),
     ),
     SEFIDIAN: sets("abc", ("b", "bc"), ("bc", "bc"), ("ac", "b"), ("c", "")),
-    # Table 3 after answers have moved: one of the false c4 to c2; that and two of the false c2 to c1; two of c3 mended
+    # Table 3 after changes: one false c4 moved to c2; also two false c2 moved to c1; two answers of c3 corrected
     "table3_one_move": matrix(FOUR, (*TABLE3[:2], (1, 3, 6, 4), TABLE3[3]), (10, 20, 30, 40)),
     "table3_two_moves": matrix(FOUR, (*TABLE3[:2], (3, 1, 6, 4), TABLE3[3]), (10, 20, 30, 40)),
     "table3_mended": matrix(FOUR, (*TABLE3[:2], (1, 2, 8, 3), TABLE3[3])),
-    # a fold of the cross-validation: 8 of 10 positives found, 2 of 90 others taken for one
+    # a fold of the cross-validation: 8 of 10 positives predicted, and 2 of 90 others as positive
     "fold": matrix(("A", "B"), ((8, 2), (2, 88))),
     # recalls of 4/5 and 977/1000, nine times as many B as A
     "proportion": matrix(("A", "B"), ((800, 200), (207, 8793))),
@@ -60,7 +60,7 @@ TABLES = {
 
 
 def as_sets(name: str, more: int) -> EvaluationInput:
-    """A table read as sets of one label, after as many wrong answers as `more` have got the right label beside theirs."""
+    """A table as sets of one label, with the right label added to the first `more` wrong answers."""
     of = TABLES[name]
     gold = [of.spec.classes[code] for code in of.gold.codes]
     predicted = [[of.spec.classes[code]] for code in of.predicted.codes]
@@ -75,7 +75,7 @@ TABLES["table3_added"] = as_sets(T3, 2)
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A metric of one of the tables with its exact value; `exact` computes it and raises where they differ."""
+    """A metric of one of the tables with its exact value; `exact` computes it and raises AssertionError if they differ."""
 
     table: str
     metric: str
@@ -138,7 +138,7 @@ FIGURES = {
     "s hamming": Figure(SEFIDIAN, "hamming_loss", "5/12"),
     "s f": Figure(SEFIDIAN, "f1_samples", "5/12"),
 }
-"""The figures of the page by a name; the tests hold them against the golden vectors."""
+"""The figures of the page by name; tests compare them with the golden vectors."""
 
 SOUND = {
     (T2, "precision_macro"): ("0.7", "7/10"),
@@ -162,11 +162,11 @@ SOUND = {
     (T6, "precision:label=C"): ("0", "0"),
     (T6, "recall:label=A"): ("0.5", "1/2"),
 }
-"""Printed values of Van Asch that are right, with the exact ones."""
+"""Printed values of Van Asch that are right, with the exact values."""
 
 
 def confirmed() -> int:
-    """How many printed values are the exact ones, rounded; raises AssertionError where one is not."""
+    """How many printed values are the exact ones, rounded; raises AssertionError if one is not."""
     for (table, metric), (printed, fraction) in SOUND.items():
         off = abs(Figure(table, metric, fraction).exact() - Fraction(printed))
         assert off <= Fraction(1, 2 * 10 ** len(printed.partition(".")[2])), (table, metric)

@@ -1,4 +1,4 @@
-"""Makes docs/errata.md: slips in the documents that the catalogue draws on, recomputed by this scorer."""
+"""Generates docs/errata.md: errors in the source documents of the catalogue, with recomputed values."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,18 +11,17 @@ from app.scoring.reports.per_class_report import per_class_report
 
 _INTRODUCTION = """# Errata
 
-Slips in the documents that the catalogue draws on, and what is right. This page is made by `docs/build.py`: every number
-in the column “right” that stands as a fraction is computed anew by this scorer from the counts of the documents
-(`docs/errata_data.py`), and the page is not written unless it agrees. A scorer that reproduced the printed numbers
-instead would be wrong.
+Errors in the source documents of the catalogue, with corrections. `docs/build.py` generates this page: it recomputes
+every fraction in the column “correct” from the counts of the documents (`docs/errata_data.py`), and writes the page
+only if the values agree. A scorer that reproduced the printed numbers would be wrong.
 
-“As printed” is the value that a formula gives if it is followed to the letter.
+“As printed” denotes the value that a formula gives if it is followed literally.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One slip: where it stands, what is printed there, what is right, and why."""
+    """One error: its location, the printed text, the correction, and an explanation."""
 
     place: str
     printed: str
@@ -44,13 +43,13 @@ def _sections() -> Iterator[str]:
         "Zhang & Zhou, A review on multi-label learning algorithms (2014)": _zhang_zhou(),
     }
     for title, rows in chapters.items():
-        lines = ["| where | printed | right | why |", "|---|---|---|---|"]
+        lines = ["| location | printed | correct | explanation |", "|---|---|---|---|"]
         lines += [f"| {row.place} | {row.printed} | {row.right} | {row.why} |" for row in rows]
         yield f"## {title}\n\n" + "\n".join(lines) + "\n"
 
 
 def _is(name: str) -> str:
-    """A figure in words."""
+    """A figure as text."""
     return number(FIGURES[name].exact())
 
 
@@ -69,30 +68,30 @@ def _f(precision: Fraction, recall: Fraction) -> Fraction:
 
 def _wenzel() -> Iterator[Row]:
     yield Row(
-        "eq 16 against its example, Fig 8",
+        "eq 16 and its example, Fig 8",
         "weights TP + FP; example 0.750",
         f"{_is('w weighted precision')}, with the weights TP + FN",
-        f"the example is right and the equation is not: as printed it gives {_is('w micro precision')}, the micro precision",
+        f"the example is right, the equation is not: as printed it gives {_is('w micro precision')}, the micro precision",
     )
     yield Row("sec 3.2.3, Fig 6, accuracy", "7/10", _is("w accuracy 6"), "(22 + 52) / 90 is not 7/10")
     yield Row(
         "sec 3.2.3, remark on Fig 8",
         "the imbalanced matrix has the higher accuracy",
         f"the lower: {_is('w accuracy 8')} < {_is('w accuracy 6')}",
-        "follows from the slip before",
+        "follows from the previous error",
     )
-    slip = _f(Fraction(7, 10), FIGURES["w micro recall 6"].exact())
+    printed = _f(Fraction(7, 10), FIGURES["w micro recall 6"].exact())
     yield Row(
         "sec 3.2.4, Fig 6, micro F1",
-        "an expression with precision 7/10, said to be 11/15",
+        "an expression with precision 7/10, given as 11/15",
         _is("w micro f 6"),
-        f"the result is right; the expression is {number(slip)}, since the micro precision is 11/15 too",
+        f"the result is right; the expression is {number(printed)}, because the micro precision is 11/15 too",
     )
     yield Row(
         "sec 3.2.4, Fig 8, weighted F1",
         "0.709",
         f"{_is('w weighted f')}, so 0.708",
-        f"the F1 of Mouse enters as 0.793, and is {_is('w mouse f')}",
+        f"the F1 of Mouse is used as 0.793; it is {_is('w mouse f')}",
     )
     yield from _wenzel_sets()
 
@@ -104,13 +103,13 @@ def _wenzel_sets() -> Iterator[Row]:
         "sec 3.3.1, Fig 9, recall",
         "last term 1/(1 + 4); result 0.66",
         f"last term 1/(1 + 0); {_is('w recall 9')}",
-        f"FP stands for FN; the terms as printed give {number(printed)}",
+        f"FP is used in place of FN; the terms as printed give {number(printed)}",
     )
     yield Row(
         "sec 3.3.2, Fig 9, precision",
         "the five terms of the recall; result 0.573",
         f"3/3, 4/4, 0/2, 2/3, 1/5; {_is('w precision 9')}",
-        f"the terms were copied, and give {number(printed)}",
+        f"the terms were copied from the recall; they give {number(printed)}",
     )
     rest = Fraction(8, 9) + _f(Fraction(66, 100), Fraction(1, 2)) + Fraction(1, 3)
     yield Row(
@@ -129,37 +128,37 @@ def _wenzel_sets() -> Iterator[Row]:
         "sec 3.3.6, remark",
         "the literature takes the mean of F over instances",
         "Zhang & Zhou define the F of averages",
-        "one of the works cited does the other thing",
+        "one of the cited works does the opposite",
     )
     yield Row(
         "sec 3.1.4",
         "Hamming loss as another name of the error rate",
-        f"for two classes and for single labels only; on Fig 6 {_is('w hamming 6')} against {_is('w error 6')}",
-        "a wrong answer among m classes is two wrong cells of m: 2/m of the error rate",
+        f"only for single labels of two classes; on Fig 6 {_is('w hamming 6')} and {_is('w error 6')}",
+        "a wrong answer among m classes gives two wrong cells of m: 2/m of the error rate",
     )
     yield Row(
         "sec 3.3, sec 4",
         "micro averages over instances differ from those over classes",
         f"they are the same; Fig 9: precision {_is('w micro precision 9')}, recall {_is('w micro recall 9')}, "
         f"F1 {_is('w micro f 9')}",
-        "both add up the same cells",
+        "both sum the same cells",
     )
     yield Row(
         "sec 4, mAP",
-        "the overlap of boxes as part of it",
+        "includes the overlap of boxes",
         "the mean over classes of the average precision, no boxes",
-        "the work cited tags whole images and detects nothing",
+        "the cited work tags whole images; it does not detect objects",
     )
     yield Row(
         "sec 2.3",
         "partially correct: a label shared; wrong: none shared; TN among all label sets",
-        "right is tested first, then partial, then wrong; TN is counted among the classes",
-        "as printed, right answers are partial too, two empty sets are right and wrong, and TN is taken from another set",
+        "correct is tested first, then partial, then wrong; TN is counted among the classes",
+        "as printed, correct answers are partially correct too, two empty sets are both correct and wrong, and TN is taken from another set",
     )
 
 
 def _factor(delta: int, tp: int, fp: int, share: Fraction) -> Fraction:
-    """How much precision a label with this share loses by `delta` more false positives (eq 16)."""
+    """How much a label with this share changes the average precision by `delta` more false positives (eq 16)."""
     return -delta * tp * share / Fraction((tp + fp) * (tp + fp + delta))
 
 
@@ -171,7 +170,7 @@ def _van_asch() -> Iterator[Row]:
         f"contradicts eq 3 unless β = 1; as printed {number(Fraction(5 * 3, 5 * 3 + 4 * 2 + 7))}",
     )
     yield Row(
-        "eq 10", "B(tp, fp, tp, fn)", "B(tp, fp, tn, fn)", "tp stands twice; eq 8 and eq 9 have another order too"
+        "eq 10", "B(tp, fp, tp, fn)", "B(tp, fp, tn, fn)", "tp occurs twice; the order of eq 8 and eq 9 differs too"
     )
     counts = per_class_report(TABLES[T5])
     same = all(row["fp"] == row["fn"] for row in counts.values())
@@ -180,28 +179,28 @@ def _van_asch() -> Iterator[Row]:
         "Table 5, caption; sec 3.4.3",
         "tp = fn for each label; “Table 4”",
         "fp = fn for each label: " + ", ".join(f"{label} {row['fp']:g}" for label, row in counts.items()) + "; Table 5",
-        "the text says so, and the counts",
+        "as in the text and the counts",
     )
     yield Row(
         "Table 5, macro",
         "0.613",
         f"{_is('v macro precision 5')} (precision and recall)",
-        "a tie: 0.613 rounds it half up, 0.612 half to even",
+        "a tie: 0.613 if rounded half up, 0.612 half to even",
     )
     yield Row(
         "Table 6, recall of B and C",
         "0",
         reason(T6, "recall:label=B", {"zero_division": "skip"}).partition(",")[0],
-        "a convention for 0/0 (`zero_division`), no value",
+        "a convention for 0/0 (`zero_division`), not a value",
     )
     yield Row(
         "Table 7, caption",
         "gold labels in the “column”",
-        "gold labels name the rows; a cell prints what counts for its column, then for its row",
-        "can be read both ways",
+        "gold labels name the rows; a cell shows the count for its column, then for its row",
+        "ambiguous",
     )
     yield from _van_asch_moves()
-    yield Row("Tables 2 to 4 and 6", "the other values", f"as printed, all {confirmed()}", "recomputed and rounded")
+    yield Row("Tables 2 to 4 and 6", "the other values", f"all {confirmed()} as printed", "recomputed and rounded")
 
 
 def _van_asch_moves() -> Iterator[Row]:
@@ -214,7 +213,7 @@ def _van_asch_moves() -> Iterator[Row]:
         "eq 17",
         "the giving and the receiving label with the same δ",
         f"−δ for the giving one; in Table 3, one false c4 that becomes c2: {number(one)}",
-        f"the rule of signs of eq 16; as printed {number(_factor(1, 6, 9, shares['c4']) + receiver)}",
+        f"the sign convention of eq 16; as printed {number(_factor(1, 6, 9, shares['c4']) + receiver)}",
     )
     ends = _factor(2, 3, 2, shares["c1"])
     assert two == _factor(-1, 6, 9, shares["c4"]) + _factor(1 - 2, 1, 7, shares["c2"]) + ends
@@ -223,29 +222,29 @@ def _van_asch_moves() -> Iterator[Row]:
         "eq 18",
         "δ₁, δ₁ + δ₂, δ₂",
         f"−δ₁, δ₁ − δ₂, δ₂; in Table 3, one false c4 to c2 and two false c2 to c1: {number(two)}",
-        f"as eq 17, and what the middle label passes on it loses; as printed {number(printed)}",
+        f"as for eq 17; the middle label loses what it passes on; as printed {number(printed)}",
     )
     before = FIGURES["v micro"].exact()
     mended, added = (FIGURES[name].exact() - before for name in ("v micro mended", "v micro added"))
     yield Row(
         "eq 25",
         "δ·tp / ((tp + fp)(tp + fp + δ))",
-        f"δ·fp / (…) where labels are added, in Table 3 with δ = 2 {number(added)}; δ/N where answers are mended, "
+        f"δ·fp / (…) if labels are added, in Table 3 with δ = 2 {number(added)}; δ/N if answers are corrected, "
         f"{number(mended)}",
         f"recounted; as printed {number(Fraction(2 * 16, 40 * 42))}",
     )
     yield Row(
         "sec 6.1.2",
-        "tp + fn is the count of training; TP and FP pass instances to each other",
-        "it is the count in the test data; TP and FN do",
-        "the symbols of another section",
+        "tp + fn is the count in the training data; instances move between TP and FP",
+        "it is the count in the test data; instances move between TP and FN",
+        "symbols of another section",
     )
     assert Fraction(2 * 8, 100 + 8 - 88) == FIGURES["v fold"].exact()
     yield Row(
         "eq 29",
         "tp_N in the divisor",
         f"tp_B; of 100 with 8 and 88 right, 2 and 2 wrong: F1 {_is('v fold')}",
-        "no N was introduced",
+        "N is not defined",
     )
     recalls = Fraction(4, 5), Fraction(977, 1000)
     assert _eq31(*recalls, Fraction(9)) == FIGURES["v proportion"].exact()
@@ -253,7 +252,7 @@ def _van_asch_moves() -> Iterator[Row]:
         "eq 31",
         "p is the proportion of A",
         f"p = n_B / n_A; with recalls 0.8 and 0.977 and one A in ten, p = 9: {_is('v proportion')}",
-        f"the list of definitions has it right; with p = 1/10 it would be {float(_eq31(*recalls, Fraction(1, 10))):.6f}",
+        f"the list of definitions is right; with p = 1/10 it would be {float(_eq31(*recalls, Fraction(1, 10))):.6f}",
     )
 
 
@@ -268,20 +267,20 @@ def _doering() -> Iterator[Row]:
         "micro F1",
         "0.88",
         _is("d micro f"),
-        f"a misspelt field makes every FN count 0, so that recall is 1: {number(_f(accuracy, Fraction(1)))}; the value is "
-        "that of the accuracy",
+        f"a misspelt field sets every FN to 0, so recall is 1: {number(_f(accuracy, Fraction(1)))}; the correct value "
+        "equals the accuracy",
     )
     yield Row(
         "macro F1",
         "0.68",
         f"{_is('d f of averages')} as F1 of averages; {_is('d macro f')} as mean of F1 (scikit-learn)",
-        "right, but of two things that are called so",
+        "right, but two measures have this name",
     )
     yield Row(
         "weighted accuracy, formula",
-        "a sum of weights over right answers",
+        "a sum of weights over correct answers",
         f"each class divided by its size; {_is('d weighted accuracy')}, so 0.69 is right",
-        f"as printed it is {number(accuracy * 100 / 5)}; the weight needs the index of the class, and the code ignores it",
+        f"as printed it is {number(accuracy * 100 / 5)}; the weight needs the index of the class, which the code ignores",
     )
     yield Row(
         "mean area “under the precision-recall curve”",
@@ -296,18 +295,18 @@ def _doering() -> Iterator[Row]:
         "outdated",
     )
     yield Row(
-        "code for Hand & Till", "ranks in the order of sorting", "mean ranks of ties", "ties decided by row order"
+        "code for Hand & Till", "ranks in the order of sorting", "mean ranks of ties", "the order of rows decides ties"
     )
     pairs = Fraction("0.9627329")
-    yield Row("area of Hand & Till", "0.988", number((1 + 1 + pairs) / 3), "the mean of the printed pairs: right")
+    yield Row("area of Hand & Till", "0.988", number((1 + 1 + pairs) / 3), "right: the mean of the printed pairs")
 
 
 def _sefidian() -> Iterator[Row]:
     yield Row(
         "“Precision”, “Recall”: formulas and functions",
         "precision divided by gold, recall by predictions",
-        "the other way round",
-        "swapped; listed among label-based measures too, and are example-based",
+        "the reverse",
+        "swapped; also listed among label-based measures, although they are example-based",
     )
     yield Row(
         "printed output",
@@ -321,13 +320,13 @@ def _sefidian() -> Iterator[Row]:
         "α-evaluation, code",
         "one ratio of counts over all instances, with a small constant",
         f"the mean over instances: {number(mean)}",
-        f"Boutell et al. average; the pooled ratio (α = 1, β = 0.25, γ = 1, no constant) is {number(pooled)}",
+        f"Boutell et al. average over instances; the pooled ratio (α = 1, β = 0.25, γ = 1, no constant) is {number(pooled)}",
     )
     yield Row(
         "empty sets",
         "loops leave 0/0 out, numpy divides",
-        "one rule, an option here (`both_empty`, `one_empty`)",
-        "two answers to one question",
+        "one rule, here an option (`both_empty`, `one_empty`)",
+        "inconsistent",
     )
 
 

@@ -6,13 +6,13 @@ from app.scoring.metrics import FAMILY_BY_KEY
 
 
 def safe(text: object) -> str:
-    """Text that Markdown shows as it is, in tables too."""
+    """Text with the characters escaped that Markdown would interpret, in tables too."""
     shown = str(text).replace("<", "&lt;").replace("*", "\\*")
     return shown.replace("|", "\\|")
 
 
 def sentence(text: str) -> str:
-    """Words as a sentence."""
+    """Text as a sentence, with a capital letter and a full stop."""
     return safe(f"{text[:1].upper()}{text[1:].rstrip('.')}.")
 
 
@@ -22,13 +22,13 @@ def code(text: object) -> str:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """The lines of a table, of cells that are Markdown already, and an empty one."""
+    """The lines of a table whose cells are Markdown, and an empty line."""
     lines = [list(head), ["---"] * len(head), *map(list, rows)]
     return ["|" + "".join(f" {cell} |" if cell else " |" for cell in line) for line in lines] + [""]
 
 
 def metric_link(key: str, folder: str = "") -> str:
-    """A link to the section of a metric; `folder` is where the pages of metrics lie, seen from the page that links."""
+    """A link to the section of a metric; `folder` is the path of the pages of metrics, relative to the linking page."""
     return f"[{code(key)}]({folder}{FAMILY_BY_KEY[key].name}.md#{key})"
 
 

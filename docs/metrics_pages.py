@@ -1,4 +1,4 @@
-"""Makes docs/metrics: an index of all metrics, and a page for each family, from the declarations of the metrics."""
+"""Generates docs/metrics: an index of all metrics and a page per family, from the declarations of the metrics."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -15,42 +15,43 @@ from app.scoring.metrics import FAMILIES, MetricFamily
 
 _LETTERS = {"binary": "B", "multiclass": "C", "multilabel": "L"}
 _PROPERTIES = {
-    "symmetric": "swapping gold and predictions keeps the value",
-    "prevalence_sensitive": "replicating the instances of one class can move the value",
+    "symmetric": "swapping gold and predictions does not change the value",
+    "prevalence_sensitive": "replicating the instances of one class may change the value",
     "count_based": "a function of integer counts",
-    "ordinal": "the order in which the classes are declared can move the value",
+    "ordinal": "the order in which the classes are declared may change the value",
 }
 _BY_CLASS = ("macro", "weighted", "weighted_by_predicted", "lfb_train", "lfb_test")
 _UNKNOWN = (
-    "`unknown_label=count_as_fp`: a label outside the vocabulary is a false positive of no class, so that it costs the "
-    "gold class its recall and no class its precision"
+    "`unknown_label=count_as_fp`: a label outside the vocabulary is a false positive of no class; it lowers the recall "
+    "of the gold class and the precision of no class"
 )
 _BOTH_RATIOS = (
-    "the whole value is -1 where one of the two ratios is 0/0; under `unknown_label=count_as_fp` a label outside the "
-    "vocabulary is a false positive, which may make that ratio defined, and the value higher"
+    "the whole value is -1 if one of the two ratios is 0/0; under `unknown_label=count_as_fp` a label outside the "
+    "vocabulary is a false positive, which may make that ratio defined and the value higher"
 )
 _BESIDE = ("positive_label", "train_frequencies", "hierarchy", "cost_matrix", "class_weights")
 _INTRODUCTION = """# Metrics
 
-Every metric of the catalogue, by family. A metric is asked for by a string: its key, then parameters and options, as in
-`f1_macro`, `f_beta_macro:beta=0.5` or `f1_macro:label_set=gold`. The options are explained in
-[conventions](../conventions.md), with the presets of named tools. `assay metrics KEY` shows the same on a terminal,
-`GET /api/v1/metrics/{key}` as JSON; both take a whole metric string too and show the equation as that string uses it.
+Every metric of the catalogue, by family. A metric string names a metric: its key, then parameters and options, such as
+`f1_macro`, `f_beta_macro:beta=0.5` or `f1_macro:label_set=gold`. [Conventions](../conventions.md) explains the options
+and the presets of named tools. `assay metrics KEY` shows the same on a terminal, `GET /api/v1/metrics/{key}` as JSON;
+both also accept a whole metric string and show the equation with its parameters and options.
 
 {aliases}
-Metrics that are tables or curves have the range "data"; [the report](../reports.md) of a submission gives most of them.
+Metrics that are tables or curves have the range "data"; [the report](../reports.md) of a submission contains most of
+them.
 
-Tasks: B binary, C multi-class, L multi-label. What a metric may need:
+Tasks: B binary, C multi-class, L multi-label. A metric may have these requirements:
 """
 
 
 def index() -> str:
     """The page of all keys."""
-    said = "; ".join(f"`{alias}` for `{meant}`" for alias, meant in METRIC_KEY_ALIASES.items())
-    aliases = f"A key may begin with another name of its measure, with every average: {said}."
+    synonyms = "; ".join(f"`{alias}` for `{meant}`" for alias, meant in METRIC_KEY_ALIASES.items())
+    aliases = f"A key may begin with another name of its measure, for every average: {synonyms}."
     lines = [
         _INTRODUCTION.replace("{aliases}", aliases),
-        *table(["need", "meaning"], ([code(need), safe(text)] for need, text in NEED_MEANINGS.items())),
+        *table(["requirement", "meaning"], ([code(need), safe(text)] for need, text in NEED_MEANINGS.items())),
     ]
     for family in FAMILIES:
         lines += [f"## [{family.title}]({family.name}.md)", "", safe(family.meaning), ""]
@@ -95,7 +96,7 @@ def page(family: MetricFamily) -> str:
 
 
 def _contents(keys: Sequence[str]) -> Iterator[str]:
-    """A line for each measure: its key, then the endings of those that are made of it."""
+    """A line per measure: its key, then the suffixes of the metrics derived from it."""
     roots = {key: _root(key, keys) for key in keys}
     for root in dict.fromkeys(roots.values()):
         made = [key for key in keys if roots[key] == root and key != root]
@@ -104,7 +105,7 @@ def _contents(keys: Sequence[str]) -> Iterator[str]:
 
 
 def _root(key: str, keys: Sequence[str]) -> str:
-    """The shortest key of which this one is made by an ending."""
+    """The shortest key to which this one adds a suffix."""
     return next((other for other in sorted(keys, key=len) if key.startswith(f"{other}_")), key)
 
 
@@ -128,21 +129,21 @@ def _facts(metric: Metric, entry: Mapping[str, Any], data: Mapping[str, str]) ->
     better = f"{metric.direction} is better" if metric.direction != "none" else "no direction"
     holds = [text for name, text in _PROPERTIES.items() if entry["properties"][name]]
     if not metric.supports_weights:
-        holds.append("null where instances have weights")
+        holds.append("null if instances have weights")
     if entry["significant_digits"]:
         holds.append(f"rounded to {entry['significant_digits']} significant digits")
     if metric.acceptable:
-        holds.append("gold may give several right answers to an instance")
+        holds.append("gold may give several right answers for an instance")
     facts = {
         "where": "; ".join(f"{code(sign)} {safe(text)}" for sign, text in entry["symbols"].items()),
         "value": f"{better}; {_range(metric)}",
         "tasks": ", ".join(metric.tasks),
-        "else": "<br>".join(f"{tasks}: {safe(hint)}" for hint, tasks in task_hints(metric).items()),
+        "other tasks": "<br>".join(f"{tasks}: {safe(hint)}" for hint, tasks in task_hints(metric).items()),
         "needs": ", ".join(metric.needs),
         "conventions": ", ".join(map(_option, entry["options"])),
         "presets": ", ".join(_preset(one) for one in entry["presets"]),
         "properties": "; ".join(holds),
-        "[single labels](../disclosure.md)": f"its value {metric.granularity.meaning}",
+        "[granularity](../disclosure.md)": f"the value {metric.granularity.meaning}",
         "unknown labels": _UNKNOWN if _charges_classes(metric) else "",
         "0/0": _BOTH_RATIOS if metric.key.startswith(("informedness", "markedness")) else "",
         "other tools": "<br>".join(f"{safe(tool)}: {safe(text)}" for tool, text in metric.peers.items()),
@@ -153,7 +154,7 @@ def _facts(metric: Metric, entry: Mapping[str, Any], data: Mapping[str, str]) ->
 
 
 def _charges_classes(metric: Metric) -> bool:
-    """Whether it is made of false positives of classes, which labels outside the vocabulary have none of."""
+    """Whether the value uses the false positives of classes, to which labels outside the vocabulary do not contribute."""
     base = metric.key.removesuffix("_top_k")
     averaged = base.endswith(tuple(f"_{suffix}" for suffix in _BY_CLASS))
     return "unknown_label" in metric.options and (averaged or any(param.name == "label" for param in metric.params))
@@ -180,7 +181,7 @@ def _param(param: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _example(metric: Metric, example: Mapping[str, Any], data: str) -> str:
-    """The value, the data that it is of, and what it comes from."""
+    """The value, a link to its data, and the values that it is derived from."""
     params = ", ".join(f"`{name}={value}`" for name, value in metric.example.params.items())
     value = safe(worked_examples.format_example_value(metric)) if metric.scalar else "the data below,"
     text = f"{value} on [{data}](#{data.replace(' ', '-')})" + (f" with {params}" if params else "")
@@ -202,7 +203,7 @@ def _number(value: Any) -> str:
 
 
 def _numbered(family: MetricFamily) -> dict[str, str]:
-    """The name of each metric's data: equal ones have one name."""
+    """The name of each metric's data; equal data share a name."""
     names: dict[str, str] = {}
     found = {}
     for key in family.keys:
@@ -215,7 +216,7 @@ def _identity(metric: Metric) -> str:
 
 
 def _beside(example: Example) -> list[str]:
-    """What an example has beside its instances."""
+    """The data of an example besides its instances."""
     found = [f"classes: {', '.join(example.classes)}"]
     for name in _BESIDE:
         value = getattr(example, name)

@@ -1,4 +1,4 @@
-"""Makes the page docs/performance.md: what is measured and how, and the figures that the benchmark programs kept."""
+"""Generates docs/performance.md: the benchmarks, the method, and the stored figures."""
 
 import json
 from collections.abc import Iterator
@@ -23,21 +23,21 @@ PIECES = {
     "W3-metrics": "metrics of a matrix of scores, from arrays, on one thread",
     "W3-files": "files of scores, from the bytes to a checked matrix in the order of the gold",
     "W6-boards": "reading a leaderboard over HTTP",
-    "W6-posts": "large predictions accepted over HTTP, durable before the answer; the memory that they take",
+    "W6-posts": "large predictions accepted over HTTP, durable before the reply; the memory that they take",
     "W6-waits": "from a POST with `Prefer: wait` to the scores, with many in flight",
-    "W7": "the same as W1 for growing numbers of records: time of each, and memory",
-    "hostile": "small files that cost much to read, each beside a valid file for the same gold in the same format",
-    "commands": f"the command line, from start to end, down to `{ONE}`",
+    "W7": "W1 for growing numbers of records: time per record, and memory",
+    "hostile": "small files that take long to read, each compared with a valid file for the same gold in the same format",
+    "commands": f"the command line, from start to exit, including `{ONE}`",
 }
 _INTRODUCTION = """\
 # Performance
 
-What is measured, beside whom, and the figures of a run that was kept. Trust the ratios, not the milliseconds: every way
-of doing a piece of work runs in turns with the others in the same process, and the figure is the median.
+The benchmarks, what they compare with, and the figures of one run. The ratios are more reliable than the milliseconds:
+all ways of doing a piece of work run in turn in the same process, and each figure is the median.
 
 ```sh
-make bench                                  # all of it, and the service as a whole
-make bench KEEP=1                           # the same, kept; `make docs` then writes the tables below
+make bench                                  # all benchmarks, and the service as a whole
+make bench KEEP=1                           # also stores the figures; `make docs` then writes the tables below
 .venv/bin/python -m benchmarks.run --quick  # smaller work, some minutes
 .venv/bin/python -m benchmarks.run --only W1,W6-boards --json figures.json
 ```
@@ -45,65 +45,71 @@ make bench KEEP=1                           # the same, kept; `make docs` then w
 ## What is measured
 """
 _METHOD = """\
-- *Time* is processor time of the process, except over HTTP and for commands, where it is wall time. Gold is loaded
-  before, in every row, ours and theirs. Our side opens the file; the peers have the bytes in memory.
-- *Memory* is the highest resident size during a call above what was there before it, after freed memory has been given
-  back, in a fresh process for each size.
+- *Time* is CPU time of the process, except over HTTP and for commands, where it is wall time. In every row the gold is
+  loaded beforehand. Assay opens the file; the peers have the bytes in memory.
+- *Memory* is the peak resident size during a call minus the size before it, after freed memory has been returned to the
+  system, in a fresh process for each size.
 - *Data* are drawn from a fixed seed: classes by Zipf's law, four in five predictions right, in shuffled order. Ids and
-  labels are equally long but in the row that says otherwise.
+  labels have equal lengths, except in the row that says otherwise.
 - *scikit-learn on integer codes* is a careful user: the fastest parser, a dictionary for the join, integer codes before
-  any metric, then precision, recall and F of each class and averaged three ways, accuracy, kappa, MCC and the confusion
-  matrix. It reports no faults: a wrong, missing or repeated id is an exception or goes unseen. Ours includes the strict
-  reading with the place of every fault. The same user with *lists of strings* runs once, for it takes long.
-- *alone* means that nothing else is done: parsers that only parse, sorts that only sort. They are limits, not rivals.
-- *Over HTTP* the server has one core for itself and the sender the others, where there are several; the waits share all
-  cores with the sender. The peers are served by the same web server with the same settings (`benchmarks/peers.py`). The
-  ratios of boards are of the server's processor time, which neighbours disturb least; those of uploads are of wall time,
-  for they wait for the disk.
-- *A target* names what is aimed at. What is not met says so.
+  any metric, then precision, recall and F of each class and averaged in three ways, accuracy, kappa, MCC and the
+  confusion matrix. It reports no faults: a wrong, missing or repeated id raises an exception or stays undetected. Assay
+  includes strict reading with the location of every fault. The same user with *lists of strings* runs once, because it
+  takes long.
+- *alone* means that nothing else is done: parsers that only parse, sorts that only sort. They are lower limits, not
+  alternatives.
+- *Over HTTP* the server has one core to itself and the sender the others, if there are several; for the waits both
+  share all cores. The peers run on the same web server with the same settings (`benchmarks/peers.py`). The ratios of
+  boards compare CPU time of the server, which other load disturbs least; those of uploads compare wall time, because
+  uploads wait for the disk.
+- *Targets* that are not met are marked.
 
-A test holds the memory of the API process: an upload of 60 MiB raises its peak by less than 16 MiB
-(`tests/faults/test_memory.py`).
+`tests/faults/test_memory.py` checks the memory of the API process: an upload of 60 MiB raises its peak by less than
+16 MiB.
 """
 _LIMITS = """\
-## What is not met, and why
+## Unmet targets
 
-- *`.npz` against the best JSON parser.* The parser that is compared does nothing else and has the bytes in memory; ours
-  opens the file, checks the archive's sums and every number, joins the ids, and writes a matrix of binary64 in the
-  order of the gold. The table shows what cannot be saved: `zlib.crc32` of the file alone and `numpy.load` alone each take
-  more than a fiftieth of the best parser. Against our own reading of JSON columns, with the same checks, `.npz` is
-  quicker too, but JSON is no longer slow: its numbers are read without a Python object of any.
-- *A large upload against `request.body()` alone.* Of a megabyte that is accepted, SHA-256, the write and the fsync remain
-  when all else is left out: the row "stream to a file, SHA-256, fsync" is a route that does only that, and does not
-  reach the target either. Ours hashes and writes in threads, so that a slow disk holds up nobody else, which costs
-  processor time that the event loop alone would not.
-- *Waits under a recipe of few metrics.* Scoring such a file takes about a millisecond or two, and everything around it is
-  not scoring: per submission the service spent some 13 ms of processor in its one process (of them: receiving, storing
-  and committing 3.4; the event loop with HTTP 3.0; loading, asking a child and settling 2.7; reading the answer back 1.3;
-  refusing early what will be refused 1.2; claiming 0.9), measured by thread while 20 were in flight. The disk is not what
-  bounds it: with the data folder in memory the rate rose by a tenth to a fifth. Processes of their own for the API and the
-  workers, as on PostgreSQL, would share that between cores. Under a recipe of all metrics the waits come near the targets.
-- *Small files.* Each window costs a number of numpy calls however little is in it, and each metric its own: for each
-  record a file of ten thousand costs several times what one of a million does.
+- *`.npz` compared with the best JSON parser.* The parser does nothing else and has the bytes in memory. Assay opens the
+  file, checks the checksums of the archive and every number, joins the ids, and writes a matrix of binary64 in the
+  order of the gold. Part of the cost is unavoidable: `zlib.crc32` of the file alone and `numpy.load` alone each take
+  more than a fiftieth of the best parser. `.npz` is also faster than Assay's own reading of JSON columns with the same
+  checks, but JSON is no longer slow: its numbers are read without creating Python objects.
+- *A large upload compared with `request.body()` alone.* For each accepted megabyte, SHA-256, the write and the fsync
+  cannot be omitted: the route of the row "stream to a file, SHA-256, fsync" does nothing else, and does not reach the
+  target either. Assay hashes and writes in threads, so that a slow disk delays no other request; that takes CPU time
+  that the event loop alone would not need.
+- *Waits under a recipe of few metrics.* Scoring such a file takes one or two milliseconds; the rest is not scoring. Per
+  submission the service used some 13 ms of CPU time in its one process (receiving, storing and committing 3.4; the
+  event loop with HTTP 3.0; loading, asking a scoring process and settling 2.7; reading the reply back 1.3; the early
+  admission check 1.2; claiming 0.9), measured by thread with 20 submissions in flight. The disk is not the bottleneck:
+  with the data folder in memory the rate rose by a tenth to a fifth. Separate processes for the API and the workers, as
+  on PostgreSQL, would spread this over cores. Under a recipe of all metrics the waits come close to the targets.
+- *Small files.* Each window costs a number of numpy calls, however little it contains, and so does each metric: per
+  record, a file of ten thousand costs several times as much as one of a million.
 """
 _SERVICE = f"""\
 ## The service as a whole
 
-Submitting and claiming on PostgreSQL with 1,000,000 stored were measured before a statement that read the whole table was
-mended; with 250,000 stored they take as long now as with 1,000.
+The figures for submitting and claiming on PostgreSQL with 1,000,000 stored submissions were measured before a statement
+that read the whole table was fixed; with 250,000 stored submissions they now take as long as with 1,000.
 
-What `python -m benchmarks.operations` printed, on the cores that also ran the senders and PostgreSQL: wall times of
-real processes, {RECORDS:,} records a submission, {SENDERS} senders, uploads in a folder. `make bench` prints this table too.
+The output of `python -m benchmarks.operations`, on the cores that also ran the senders and PostgreSQL: wall times of
+real processes, {RECORDS:,} records per submission, {SENDERS} senders, uploads in a folder. `make bench` prints this table too.
 """
 _BOUNDS = """\
-What bounds them. *Acceptance*: the processor that senders, API and database share. *Scoring*: one core per slot, and on
-PostgreSQL the engine's own statements for each job; slots on cores that also run everything else gain less than their
-number. *A killed child* waits one second on purpose. *A killed service* is bound by the start of Python. *A killed
-worker* is bound by `ASSAY_LEASE_SECONDS` ({lease:g}), which its last sign of life began up to `ASSAY_HEARTBEAT_SECONDS`
-({heartbeat:g}) before, and the two seconds between two looks: at most some {most:g} seconds. *A large store*: the board is
-that of a phase with {in_board:,} finished submissions; the others are in another challenge. A board of one phase grows with that
-phase. On SQLite nobody runs ANALYZE, and nobody should: with its statistics of a store in which nearly everything is
-done, SQLite no longer takes the index of what waits.
+The bottlenecks:
+
+- *Acceptance*: the cores that senders, API and database share.
+- *Scoring*: one core per slot, and on PostgreSQL the engine's own statements for each job. Slots on cores that also run
+  everything else gain less than their number.
+- *A killed scoring process*: its task is delayed by one second on purpose.
+- *A killed service*: the start of Python.
+- *A killed worker*: `ASSAY_LEASE_SECONDS` ({lease:g}), counted from its last heartbeat, up to `ASSAY_HEARTBEAT_SECONDS`
+  ({heartbeat:g}) before the kill, and the two seconds between two checks: at most some {most:g} seconds.
+- *A large store*: the board is that of a phase with {in_board:,} finished submissions; the others are in another
+  challenge. The cost of a board grows with its own phase. Do not run ANALYZE on SQLite: with statistics of a store in
+  which nearly all tasks are done, SQLite no longer uses the index of waiting tasks.
 """
 
 
@@ -118,37 +124,37 @@ def page() -> str:
 
 
 def _measured() -> Iterator[str]:
-    """Targets and ways of the run that is kept."""
+    """The tables of targets and comparisons of the stored run."""
     if not RESULTS.exists():
         return
-    kept = json.loads(RESULTS.read_text(encoding="utf-8"))
+    results = json.loads(RESULTS.read_text(encoding="utf-8"))
     yield "## Targets\n"
-    yield f"{_machine(kept['machine'])} Size of the work: {kept['size']}.\n"
-    yield from table(TARGET_HEAD, [list(map(safe, cells)) for cells in target_cells(kept["pieces"])])
+    yield f"{_machine(results['machine'])} Size of the work: {results['size']}.\n"
+    yield from table(TARGET_HEAD, [list(map(safe, cells)) for cells in target_cells(results["pieces"])])
     yield "## Side by side\n"
-    yield "The ratio is to the first way of the same work.\n"
-    yield from table(WAY_HEAD, [_bold(list(map(safe, cells))) for cells in way_cells(kept["pieces"])])
+    yield "Ratios are relative to the first row of the same work.\n"
+    yield from table(WAY_HEAD, [_bold(list(map(safe, cells))) for cells in way_cells(results["pieces"])])
 
 
 def _bold(cells: list[str]) -> list[str]:
-    """Our own ways stand out."""
+    """The row with Assay's own ways in bold."""
     return [f"**{cell}**" if place == WAY_HEAD.index("way") and cell.startswith("assay") else cell
             for place, cell in enumerate(cells)]  # fmt: skip
 
 
 def _of_service() -> Iterator[str]:
-    """The figures of the service as a whole, which are kept by themselves."""
+    """The figures of the service as a whole, which are stored separately."""
     if not OF_SERVICE.exists():
         return
-    kept = json.loads(OF_SERVICE.read_text(encoding="utf-8"))
+    results = json.loads(OF_SERVICE.read_text(encoding="utf-8"))
     yield _SERVICE
-    yield f"{_machine(kept['machine'])}\n"
-    yield of_service([Figure(**figure) for figure in kept["figures"]]) + "\n"
+    yield f"{_machine(results['machine'])}\n"
+    yield of_service([Figure(**figure) for figure in results["figures"]]) + "\n"
     settings = Settings.model_fields
     lease, heartbeat = settings["lease_seconds"].default, settings["heartbeat_seconds"].default
     yield _BOUNDS.format(lease=lease, heartbeat=heartbeat, most=lease + 2, in_board=IN_BOARD)
 
 
 def _machine(facts: dict[str, Any]) -> str:
-    """What it was measured on, in a sentence."""
+    """The machine of the measurement, as a sentence."""
     return f"Measured on: {', '.join(f'{name} {safe(text)}' for name, text in facts.items())}."

@@ -1,4 +1,4 @@
-"""Makes the page docs/storm.md: what a storm is, and the figures of those that docs/storm.jsonl holds."""
+"""Generates docs/storm.md: the fault-injection test, and the figures of the runs in docs/storm.jsonl."""
 
 import json
 from collections import Counter
@@ -16,84 +16,87 @@ from tests.storm.storm import SENDERS
 RESULTS = Path(__file__).resolve().parent / "storm.jsonl"
 
 ACTIONS = {
-    "kill_child": "kill -9 of a scoring child, while it holds a request if one comes within two seconds",
-    "kill_worker": "kill -9 of a worker alone; its child is left to end by itself",
-    "kill_worker_group": "kill -9 of a worker and its child",
-    "freeze_worker": "SIGSTOP of a worker for longer than its lease, then SIGCONT: others have its task by then",
-    "kill_api": "kill -9 of one replica of the API while the other answers",
-    "crash_database": "PostgreSQL stopped in mode `immediate`, which is a crash, and started again; once or twice",
-    "kill_service": "kill -9 of the whole service; its children are left to end by themselves",
-    "kill_service_group": "kill -9 of the whole service and its children",
+    "kill_child": "kill -9 of a scoring process, during a request if one arrives within two seconds",
+    "kill_worker": "kill -9 of a worker alone; its scoring process ends by itself",
+    "kill_worker_group": "kill -9 of a worker and its scoring process",
+    "freeze_worker": "SIGSTOP of a worker for longer than its lease, then SIGCONT; by then another worker has its task",
+    "kill_api": "kill -9 of one API replica while the other answers",
+    "crash_database": "PostgreSQL stopped in mode `immediate`, which is a crash, and restarted; once or twice",
+    "kill_service": "kill -9 of the service; its scoring processes end by themselves",
+    "kill_service_group": "kill -9 of the service and its scoring processes",
     "kill_starting": "kill -9 of the service, and again while it starts",
-    "freeze_service": "SIGSTOP of the whole service for up to a second, then SIGCONT",
+    "freeze_service": "SIGSTOP of the service for up to a second, then SIGCONT",
 }
 FIGURES = {
-    "submissions": "posts to be made, each with an Idempotency-Key of its own",
-    "acknowledged": "posts that were answered 200, 201 or 202",
-    "requests, repeated": "requests sent for them, and how many of these were repetitions",
-    "repeated_because": "answers and broken connections after which a sender had to repeat",
-    "statuses": "submissions by final status; every file that is faulty is `rejected`",
-    "actions": "what was done, and how often",
-    "ended_by_themselves": "processes that ended because the database was away when they started, by role; they are started again",
-    "interruptions, crashes": "counted by the service: tasks whose worker went away, and children that died at work",
-    "attempts": "tasks by how often they were taken",
-    "files_without_row": "stored files of uploads that were never acknowledged; the service removes them after a day",
-    "lost, doubled, wrong": "faults that the verdict found",
-    "seconds, seconds_to_quiet": "from the first post until nothing was left to do, and from the last post",
-    "longest_acknowledgement": "seconds from the first request of a post to its acknowledgement, at most",
-    "longest_recovery": "seconds from an action to the next final status of any submission, at most",
-    "longest_to_final": "seconds from the admission of a submission to its final status, at most",
-    "leases": "the settings heartbeat_seconds and lease_seconds that it ran with; SQLite needs none",
+    "submissions": "planned posts, each with an Idempotency-Key of its own",
+    "acknowledged": "posts answered with 200, 201 or 202",
+    "requests, repeated": "requests sent for these posts, and how many of them were repetitions",
+    "repeated_because": "replies and broken connections after which a sender had to repeat",
+    "statuses": "submissions by final status; every faulty file is `rejected`",
+    "actions": "injected faults, by action",
+    "ended_by_themselves": "processes that exited because the database was unavailable when they started, by role; they are restarted",
+    "interruptions, crashes": "counted by the service: tasks whose worker was lost, and scoring processes that died during a request",
+    "attempts": "tasks by number of claims",
+    "files_without_row": "stored files of unacknowledged uploads; the service removes them after a day",
+    "lost, doubled, wrong": "errors that the verification found",
+    "seconds, seconds_to_quiet": "from the first post until no task was left, and the same from the last post",
+    "longest_acknowledgement": "maximum seconds from the first request of a post to its acknowledgement",
+    "longest_recovery": "maximum seconds from an action to the next final status of any submission",
+    "longest_to_final": "maximum seconds from the admission of a submission to its final status",
+    "leases": "the settings heartbeat_seconds and lease_seconds of the run; SQLite needs none",
 }
 _INTRODUCTION = f"""\
 # Storms
 
-A storm is a service under load whose processes are killed, frozen and started again at moments that a seed decides. Its
-claim: whatever was acknowledged is scored exactly once, and the board is the one that the stored files are worth.
+A storm is a fault-injection test: it kills, freezes and restarts processes of a service under load, at times that a
+seed determines. It verifies that every acknowledged submission is scored exactly once, and that the board is the one that
+follows from the stored files.
 
 ```sh
 make storm                             # ten runs of 2,000 submissions on each database
-make storm OUT=docs/storm.jsonl        # the same, each run kept as a line; `make docs` then writes the tables below
+make storm OUT=docs/storm.jsonl        # also stores each run as a line; `make docs` then writes the tables below
 .venv/bin/python -m tests.storm.run --database postgresql --submissions 150 --runs 1 --seed 7
 ```
 
-`make test` has a storm of 150 submissions on each database. On PostgreSQL {APIS} replicas of the API and {WORKERS} workers share a
-server of their own; on SQLite it is one `assay serve`. {SENDERS} senders, each a member of a team, post files of {INSTANCES}
-instances, in gusts of {BURST_SIZE}. Some files are faulty, some posts are sent two or three times at once, some again after they were
-acknowledged. Who gets no answer, or 503, repeats with the same key, on PostgreSQL at the next replica. A killed process
-is started again up to a second and a half later.
+`make test` runs a storm of 150 submissions on each database. On PostgreSQL, {APIS} API replicas and {WORKERS} workers share
+a server of their own; on SQLite there is one `assay serve`. {SENDERS} senders, each a member of a team, post files of
+{INSTANCES} instances in bursts of {BURST_SIZE}. Some files are faulty; some posts are sent two or three times at once, some again
+after they were acknowledged. A sender that gets no reply, or 503, repeats the request with the same key, on PostgreSQL
+to the next replica. A killed process is restarted up to a second and a half later.
 
-Leases are short, so that a storm is: heartbeat {LONG_LEASES.heartbeat:g} s and lease {LONG_LEASES.lease:g} s, in `make test` {SHORT_LEASES.heartbeat:g} s and {SHORT_LEASES.lease:g} s. An action comes every
-{LONG_SCHEDULE.pauses[0]:g} to {LONG_SCHEDULE.pauses[1]:g} s; a short storm, of up to 300 submissions, has {len(ACTIONS_BY_DATABASE["sqlite"])} actions, {SHORT_SCHEDULE.pauses[0]:g} to {SHORT_SCHEDULE.pauses[1]:g} s apart, besides crashes of the database.
-The cap of crashes is {CRASH_CAP}, as it is the storm that kills the children, not their files.
+Leases are short to keep storms short: heartbeat {LONG_LEASES.heartbeat:g} s and lease {LONG_LEASES.lease:g} s, in `make test` {SHORT_LEASES.heartbeat:g} s and {SHORT_LEASES.lease:g} s. There is an
+action every {LONG_SCHEDULE.pauses[0]:g} to {LONG_SCHEDULE.pauses[1]:g} s; a short storm, of up to 300 submissions, has {len(ACTIONS_BY_DATABASE["sqlite"])} actions, {SHORT_SCHEDULE.pauses[0]:g} to {SHORT_SCHEDULE.pauses[1]:g} s apart, plus
+crashes of the database. The cap of crashes is {CRASH_CAP}, because the storm kills the scoring processes, not their files.
 
-## What is done
+## Actions
 """
 _VERDICT = """\
-## The verdict
+## Verification
 
-After the last post everything is started, and the storm waits until nothing is queued or running. Then all rows are read
-in one snapshot, all stored files are scored again without the service, and everything is compared:
+After the last post all processes are started, and the storm waits until no task is queued or running. Then it reads all
+rows in one snapshot, scores all stored files again without the service, and checks:
 
 - Every acknowledged id has its row, its key and its file, whose bytes are those that were sent.
-- A key has one id, however often and wherever it was posted, and there is no row that nobody was told of.
-- A submission has one task, which is done, and one final status: `finished` if its file was valid, otherwise `rejected`;
-  `failed` only where its task reached a cap.
-- There is one row of scores for each finished submission and split, and none for another; every value equals the
+- Each key has one id, however often and to whichever replica it was posted, and no row lacks an acknowledgement.
+- Each submission has one task, which is done, and one final status: `finished` if its file was valid, otherwise
+  `rejected`; `failed` only if its task reached a cap.
+- Each finished submission has one row of scores for each split, and no other submission has any; every value equals the
   recomputed one to the last bit.
-- The ledger has one reservation, and one charge or one refund, as the status demands; the quota that the API shows is
-  the count of what finished.
-- No task and no job is left, and no process that had begun to work ended by itself.
-- The boards that the API shows, of all three splits, equal the recomputed ones: ranks, ties, entries, and values to the
+- The ledger has one reservation, and one charge or one refund, according to the status; the quota that the API shows
+  equals the number of finished submissions.
+- No task and no job is left, and no process exited by itself after it had started working.
+- The boards of all three splits that the API shows equal the recomputed ones: ranks, ties, entries, and values to the
   last bit.
 
-What is missing is *lost*, what is there more than once *doubled*, anything else *wrong*. The tests doctor the evidence
-of a storm, row by row and bit by bit, and the verdict has to notice (`tests/storm/test_storm.py`).
+Missing items count as *lost*, items that exist more than once as *doubled*, any other difference as *wrong*. Tests
+falsify the recorded results of a storm, row by row and bit by bit, and the verification must notice
+(`tests/storm/test_storm.py`).
 
-## How to read docs/storm.jsonl
+## Fields of docs/storm.jsonl
 
-Each line is a run, an object with its seed, its versions and these figures. A seed decides what is sent and which
-actions follow each other; when a process happens to be scheduled it does not, so that a seed repeats a storm only roughly.
+Each line is a run: an object with its seed, its versions and these figures. A seed determines the requests and the
+order of the actions, but not when the operating system schedules a process, so it reproduces a storm only
+approximately.
 """
 
 
@@ -101,7 +104,7 @@ def page() -> str:
     """The page."""
     lines = [_INTRODUCTION]
     lines += table(
-        ["action", "PostgreSQL", "SQLite", "what it is"],
+        ["action", "PostgreSQL", "SQLite", "meaning"],
         [[code(name), _where(name, "postgresql"), _where(name, "sqlite"), text] for name, text in ACTIONS.items()],
     )
     lines.append(_VERDICT)
@@ -119,11 +122,11 @@ def _where(action: str, database: str) -> str:
 
 
 def _measured() -> Iterator[str]:
-    """The figures of the runs that are kept."""
+    """The figures of the stored runs."""
     if not RESULTS.exists():
         return
     runs = [json.loads(line) for line in RESULTS.read_text(encoding="utf-8").splitlines()]
-    yield "## The runs that are kept\n"
+    yield "## Stored runs\n"
     head = ["database", "seed", "submissions", "requests", "actions", "interruptions", "crashes", "most attempts"]
     tail = ["lost", "doubled", "wrong", "seconds", "longest recovery"]
     yield from table([*head, *tail], map(_row, runs))

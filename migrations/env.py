@@ -1,4 +1,4 @@
-"""Runs the revisions on the connection that app.store.migrate hands over."""
+"""Runs the revisions on the connection of app.store.migrate."""
 
 from alembic import context
 

@@ -1,7 +1,7 @@
 """Trains five classifiers on scikit-learn's handwritten digits and writes the challenge's gold and prediction files.
 
 Run it from anywhere with the development dependencies installed: `python examples/digits/train.py [folder]`.
-The same scikit-learn and numpy write the same bytes; other versions may move single predictions.
+The same scikit-learn and numpy write the same bytes; other versions may change single predictions.
 """
 
 import csv
@@ -35,7 +35,7 @@ CLASSES = tuple("0123456789")
 
 @dataclass(frozen=True, slots=True)
 class Predictions:
-    """What one system says: n ids, n labels, and ten probabilities a row in the order of CLASSES."""
+    """The output of one system: n ids, n labels, and ten probabilities per row in the order of CLASSES."""
 
     ids: tuple[str, ...]
     labels: tuple[str, ...]
@@ -44,7 +44,7 @@ class Predictions:
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """A classifier and the file that its predictions go to."""
+    """A classifier and the file for its predictions."""
 
     filename: str
     classifier: Any
@@ -81,12 +81,12 @@ def as_columns(predictions: Predictions) -> str:
 
 
 def as_map(predictions: Predictions) -> str:
-    """A JSON map from id to label; it has no room for probabilities."""
+    """A JSON map from id to label; it cannot hold probabilities."""
     return compact(dict(zip(predictions.ids, predictions.labels, strict=True)))
 
 
 def as_csv(predictions: Predictions) -> str:
-    """CSV with one hard label a row."""
+    """CSV with one hard label per row."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(("id", "label"))
@@ -94,11 +94,11 @@ def as_csv(predictions: Predictions) -> str:
     return text.getvalue()
 
 
-# ---- five systems of different kinds, all with the library's usual settings --------------------
+# ---- five systems of different kinds, all with the default settings of the library -------------
 
 
 def systems() -> list[System]:
-    """The five systems, untrained; every source of chance carries the fixed seed."""
+    """The five systems, untrained; every random choice uses the fixed seed."""
     folds = StratifiedKFold(n_splits=5, shuffle=True, random_state=SEED)
     return [
         System(
@@ -118,7 +118,7 @@ def systems() -> list[System]:
 
 
 def predict(classifier: Any, ids: tuple[str, ...], images: NDArray[np.float64]) -> Predictions:
-    """Probabilities as they are written (rounded), and the label that is their first maximum.
+    """Rounded probabilities, and the label of their first maximum.
 
     Taking the label from the rounded row keeps both columns of a file in agreement.
     """
@@ -133,7 +133,7 @@ def predict(classifier: Any, ids: tuple[str, ...], images: NDArray[np.float64]) 
 
 
 def write_gzip(path: Path, text: str) -> None:
-    """Write text gzipped, with no name and no time in the header, so that equal text is equal bytes."""
+    """Write gzipped text without name and time in the header, so that equal text gives equal bytes."""
     with path.open("wb") as raw, gzip.GzipFile("", "wb", compresslevel=9, fileobj=raw, mtime=0) as packed:
         packed.write(text.encode())
 

@@ -1,4 +1,4 @@
-"""Files may be compressed in several ways and have several layouts: `gzipped` becomes `encoding`, beside `layout`."""
+"""Several encodings and layouts of files: `encoding` replaces `gzipped`, and `layout` is added."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""What stands beside gold labels moves into one column: it may be a hierarchy, costs, folds and groups too."""
+"""One column for all gold metadata, which may now include a hierarchy, costs, folds and groups."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""For several machines: workers that share the work list, the tables of the queue engine, and indexes for large stores."""
+"""Several machines: workers that share the work list, the tables of the queue engine, and indexes for large stores."""
 
 import sqlalchemy as sa
 from alembic import op

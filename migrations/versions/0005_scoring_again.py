@@ -1,4 +1,4 @@
-"""For scoring again: the scorer version in force of each phase, what was computed again, and by which order."""
+"""Rescoring: the scorer version of each phase, what was rescored, and by which order."""
 
 import sqlalchemy as sa
 from alembic import op

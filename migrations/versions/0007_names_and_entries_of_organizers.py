@@ -1,4 +1,4 @@
-"""Names of baselines apart from those of teams, names that look alike, entries on behalf of a team, and shown attempts."""
+"""Separate names for baselines, confusable team names, entries on behalf of a team, and the displayed attempts."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -54,7 +54,7 @@ def upgrade() -> None:
 
 
 def _part_baselines(bind: sa.Connection) -> None:
-    """Give baselines teams of their own; a team that only baselines are of becomes one."""
+    """Give baselines teams of their own; a team with only baselines becomes a baseline's team."""
     with_baselines = sa.select(submissions.c.team_id).where(submissions.c.baseline)
     members = sa.select(registrations.c.team_id)
     others = sa.select(submissions.c.team_id).where(submissions.c.baseline.is_(False))
@@ -75,7 +75,7 @@ def _part_baselines(bind: sa.Connection) -> None:
 
 
 def _note_looks(bind: sa.Connection) -> None:
-    """What each name looks like; of names that look alike already, the first in time holds it, and all stay."""
+    """Store the visual key of each name. Of existing names that look alike, only the oldest gets the key; all names remain."""
     held: set[tuple[str, str]] = set()
     found = sa.select(teams.c.id, teams.c.challenge_id, teams.c.name).where(teams.c.baseline.is_(False))
     for row in bind.execute(found.order_by(teams.c.id)).all():
@@ -86,7 +86,7 @@ def _note_looks(bind: sa.Connection) -> None:
 
 
 def _note_organizers(bind: sa.Connection) -> None:
-    """An entry whose sender is no member of its team was sent by an organizer who named the team."""
+    """Mark entries whose sender is not a member of the team: an organizer sent them on behalf of the team."""
     own = sa.select(registrations.c.user_id).where(
         registrations.c.team_id == submissions.c.team_id, registrations.c.user_id == submissions.c.user_id
     )
@@ -94,7 +94,7 @@ def _note_organizers(bind: sa.Connection) -> None:
 
 
 def _note_attempts(bind: sa.Connection) -> None:
-    """The attempts of the first task; 1 where that was scored again since, for how many were first is not known."""
+    """Store the attempts of the first task; 1 if it was rescored since, because the original number is unknown."""
     first = sa.select(sa.func.min(tasks.c.id)).group_by(tasks.c.submission_id)
     again = tasks.c.compared_at.is_not(None) | tasks.c.rerun_id.is_not(None)
     known = sa.case((again, 1), else_=tasks.c.attempt)
@@ -117,7 +117,7 @@ def downgrade() -> None:
 
 
 def _join_baselines(bind: sa.Connection) -> None:
-    """Give the baselines whose name a team bears to that team again."""
+    """Return baselines to the team that has their name."""
     apart, named = teams.alias(), teams.alias()
     same = (apart.c.challenge_id == named.c.challenge_id) & (apart.c.name_key == named.c.name_key)
     pairs = sa.select(apart.c.id, named.c.id).join(named, same).where(apart.c.baseline, named.c.baseline.is_(False))

@@ -1,4 +1,4 @@
-"""Queued tasks go round robin: the lane of each and its part, and the turn that it has in both."""
+"""Fair scheduling: the lane and sublane of each queued task, and its turn in both."""
 
 import sqlalchemy as sa
 from alembic import op

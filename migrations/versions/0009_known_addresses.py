@@ -1,4 +1,4 @@
-"""Address blocks from which a user has logged in, so that the next login from there is let in."""
+"""Address blocks from which a user has logged in; later logins from there are not delayed."""
 
 import sqlalchemy as sa
 from alembic import op

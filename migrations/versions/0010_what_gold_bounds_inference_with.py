@@ -1,6 +1,6 @@
-"""For the bound of what scores tell about gold: how many instances are public, and whether instances have weights.
+"""For the inference bound: the number of public instances, and whether instances have weights.
 
-Of gold that was stored before, the notes say whether it has weights; the bound counts with all of its instances.
+For existing gold, its notes say whether it has weights; the bound uses all of its instances.
 """
 
 import sqlalchemy as sa

@@ -1,6 +1,6 @@
-"""For the bound of a file of predictions: the longest id of gold, and how many of its instances are not scored.
+"""For the size limits of prediction files: the longest id of the gold, and the number of instances that are not scored.
 
-Of gold that was stored before neither is known; its ids are taken to be as long as ids may be.
+For existing gold neither is known; its ids are assumed to have the maximum length.
 """
 
 import sqlalchemy as sa

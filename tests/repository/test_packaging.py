@@ -21,6 +21,7 @@ from tests.live_service import MAX_WAIT_SECONDS
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 HEALTH = "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8000/healthz', timeout=4)"
+DECISION_SECTIONS = ["Context", "Decision", "Consequences", "Rejected alternatives", "Evidence", "Implementation"]
 PIN = re.compile(r"^([a-z0-9][a-z0-9._-]*)(?:\[[a-z0-9,_-]+\])?==([^ ;\\]+)")
 
 
@@ -202,7 +203,7 @@ def test_package_and_changelog_have_the_current_version() -> None:
     assert f"## [{PROJECT['version']}]" in changelog
 
 
-def test_every_decision_has_its_number_its_rule_and_where_it_shows() -> None:
+def test_every_decision_has_its_number_its_rule_and_the_same_sections() -> None:
     pages = sorted((ROOT / "docs" / "decisions").glob("[0-9]*.md"))
     assert [page.name[:4] for page in pages] == [f"{number:04d}" for number in range(1, len(pages) + 1)]
     assert pages
@@ -210,13 +211,13 @@ def test_every_decision_has_its_number_its_rule_and_where_it_shows() -> None:
         text = page.read_text(encoding="utf-8")
         assert text.startswith(f"# {int(page.name[:4])}. "), page.name
         headings = re.findall(r"^## (.+)$", text, flags=re.MULTILINE)
-        assert headings == ["Context", "Decision", "Consequences", "Refused", "Where it shows"], page.name
+        assert headings == DECISION_SECTIONS, page.name
         assert re.search(r"^> \*\*", text, flags=re.MULTILINE), page.name
 
 
 def test_every_decision_points_at_files_that_exist() -> None:
     for page in sorted((ROOT / "docs" / "decisions").glob("[0-9]*.md")):
-        where = page.read_text(encoding="utf-8").partition("## Where it shows")[2]
+        where = page.read_text(encoding="utf-8").partition("## Implementation")[2]
         paths = re.findall(r"`((?:app|tests|docs)/[^`]+|[A-Z][a-z]+file|[a-z-]+\.(?:txt|toml))`", where)
         assert paths, page.name
         assert [path for path in paths if not (ROOT / path).exists()] == [], page.name
