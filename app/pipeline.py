@@ -246,9 +246,9 @@ def build_gold(
     splits = gold_rules.split_codes(table, void)
     splits = None if splits is None else gold_rules.align_to_index(splits, table, void, index)
     if splits is not None and splits.all():
-        table.notes.append("no instance is public: until the phase's final release nobody but organizers sees a score")
+        table.notes.append("no instance is public: until the final release of the phase, only organizers see scores")
     if weights is not None:
-        table.notes.append("the instances have weights: all counts are sums of them")
+        table.notes.append("the instances have weights: all counts are sums of weights")
     tables = build_lookup_tables(index, spec.classes)
     exact_weights = None if weights is None else gold_rules.align_to_index(weights[0], table, void, index)
     unit = Fraction(1) if weights is None else weights[1]
@@ -359,7 +359,7 @@ def predicted_case(
     """The evaluation input of stored predictions on one split; raises ValueError if they have problems."""
     arrays, problems, _ = _validate_against_gold(gold, predictions, rules, limits)
     if arrays is None:
-        raise ValueError(f"stored predictions no longer read: {problems.to_dict()['total']}")
+        raise ValueError(f"stored predictions can no longer be read: {problems.to_dict()['total']}")
     labels, rule, _ = hard_labels(gold, arrays, decision, options or {})
     all_rows, rows = gold.case(labels, arrays.scores), gold.rows_by_split()[split]
     return all_rows if rows is None else decision_rules.redecide_subset(rule, all_rows.take(rows))

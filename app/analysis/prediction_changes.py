@@ -176,7 +176,9 @@ class WhatIfCounts:
                 gained[step.receiver] += step.count
         for label in range(len(tp)):
             if self.fp[label] + fp[label] < 0 or not -self.tp[label] <= tp[label] <= self.fn[label]:
-                raise InvalidContent("More predictions change than exist.", remedy="Lower the counts.")
+                raise InvalidContent(
+                    "The counts are larger than the number of predictions that can change.", remedy="Lower the counts."
+                )
         precision = [self._precision_change(label, tp[label], fp[label]) for label in range(len(tp))]
         recall = [_ratio_or_zero(right, self.tp[label] + self.fn[label]) for label, right in enumerate(tp)]
         added = [self._added_predictions(label, count) for label, count in enumerate(gained)]

@@ -27,10 +27,12 @@ def confidences(case: EvaluationInput, *, lower: bool = False) -> NDArray[np.flo
     are negated. Raises InvalidContent for label sets, and where the predictions have no scores.
     """
     if case.spec.task == "multilabel":
-        raise InvalidContent("A label of a set has no confidence of its own.", remedy="Use a single-label task.")
+        raise InvalidContent(
+            "The labels of a set have no confidence.", remedy="Use a task with one label per instance."
+        )
     if case.scores is None:
         remedy = "Give a score for each class; in a table that also has labels, score columns are recognized by declared classes."
-        raise InvalidContent("The predictions have no scores, so none is less confident than another.", remedy=remedy)
+        raise InvalidContent("The predictions have no scores, so their confidence is unknown.", remedy=remedy)
     codes, scores = case.predicted.codes, case.scores
     known = (codes >= 0) & (codes < len(case.spec.classes))
     if scores.shape[1] == 1:
@@ -96,10 +98,10 @@ def reweight_to_prevalence(case: EvaluationInput, prevalence: Fraction) -> Evalu
     positive, weights = _positive_mask(case)
     if not 0 < prevalence < 1:
         remedy = "Give a share between 0 and 1, such as 0.05."
-        raise InvalidContent("The share of positive instances must lie between 0 and 1.", remedy=remedy)
+        raise InvalidContent("The share of positive instances must be between 0 and 1.", remedy=remedy)
     positive_weight, negative_weight = total(weights[positive]), total(weights[~positive])
     if not positive_weight or not negative_weight:
-        remedy = "Both classes must occur in gold."
+        remedy = "Give gold in which both classes occur."
         raise InvalidContent("A class without instances cannot be reweighted.", remedy=remedy)
     factors = prevalence.numerator * negative_weight, (prevalence.denominator - prevalence.numerator) * positive_weight
     common = gcd(*factors)

@@ -8,7 +8,15 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from app.formats.problems import END_OF_FILE_ROW, Location, Problems, build_problem, pointer_token, shorten
+from app.formats.problems import (
+    END_OF_FILE_ROW,
+    REDUCE_SIZE_REMEDY,
+    Location,
+    Problems,
+    build_problem,
+    pointer_token,
+    shorten,
+)
 from app.formats.reading_rules import Limits
 from app.formats.value_locations import Layout
 from app.scoring.declaration.metric_syntax import pluralize
@@ -88,8 +96,9 @@ class TooManyRows(Exception):
         self.problem = build_problem("too_many_rows", message, expected=expected, got=got)
 
 
-def _phase_reason(limits: Limits) -> str:
-    return "" if limits.instances is None else f"{_phase_text(limits.instances)}, so "
+def _excess_message(subject: str, got: str, limits: Limits, stopped_after: str, remedy: str) -> str:
+    reason = "" if limits.instances is None else f", but {_phase_text(limits.instances)}"
+    return f"{subject} {got}{reason}. Reading stopped after {stopped_after}. {remedy}"
 
 
 def _phase_text(instances: int) -> str:
@@ -105,9 +114,11 @@ def check_row_count(count: int, reading: ReaderContext) -> None:
         return
     got, expected = f"at least {count} rows", f"at most {most} rows"
     if limits.instances is None:
-        raise TooManyRows(f"The file has {got}; at most {most} are allowed. Split the task.", expected, got)
+        raise TooManyRows(
+            f"The file has {got}; at most {most} are allowed. Split the task into smaller ones.", expected, got
+        )
     remedy = "Give one row for each pair of instance and label." if by_pair else "Give each instance one row."
-    message = f"The file has {got}, but {_phase_text(limits.instances)}: reading stops after {most}. {remedy}"
+    message = f"The file has {got}, but {_phase_text(limits.instances)}. Reading stopped after {most} rows. {remedy}"
     raise TooManyRows(message, expected, got)
 
 
@@ -117,12 +128,14 @@ def check_pair_counts(ids: int, rows: int, reading: ReaderContext) -> None:
     if limits.instances is None or limits.labels is None:
         return
     if ids > limits.records:
-        got = f"at least {ids} ids, or rows without one"
+        got = f"at least {ids} ids or rows without an id"
         phase = _phase_text(limits.instances)
-        message = f"The file has {got}, but {phase}. Give the ids of the template, and no others."
+        message = f"The file has {got}, but {phase}. Use only the ids of the template."
         raise TooManyRows(message, f"at most {limits.records} ids", got)
     if rows > limits.labels:
-        message = f"An id has at least {rows} rows, of at most {limits.labels}. Give each pair of id and label once."
+        message = (
+            f"An id has at least {rows} rows; at most {limits.labels} are allowed. Give each pair of id and label once."
+        )
         raise TooManyRows(message, f"at most {limits.labels} rows of an id", f"at least {rows} rows")
 
 
@@ -131,7 +144,7 @@ def check_value_count(count: int, limits: Limits) -> None:
     most, got = limits.values, f"at least {count} values"
     if count <= most:
         return
-    message = f"The file has {got}; {_phase_reason(limits)}reading stops after {most}. Leave out what is not scored."
+    message = _excess_message("The file has", got, limits, f"{most} values", REDUCE_SIZE_REMEDY)
     raise TooManyRows(message, f"at most {most} values", got)
 
 
@@ -141,7 +154,8 @@ def check_set_label_count(count: int, limits: Limits) -> None:
     if count <= most:
         return
     got = f"at least {count} labels"
-    message = f"The sets of the file have {got}; {_phase_reason(limits)}reading stops after {most}. Give each set a class once."
+    remedy = "Give each label once per set."
+    message = _excess_message("The label sets of the file have", got, limits, f"{most} labels", remedy)
     raise TooManyRows(message, f"at most {most} labels", got)
 
 
@@ -155,7 +169,7 @@ def check_common_length(lengths: Mapping[str, int], count: int, problems: Proble
     """The number of rows that all columns have; a problem for each column whose length differs from that of the ids."""
     for name, length in lengths.items():
         if length != count:
-            message = f"'ids' has {count} values, '{name}' has {length}. Give one value for each id."
+            message = f"'ids' has {count} values, but '{name}' has {length}. Give one value for each id."
             expected, got = f"{count} values", f"{length} values"
             problems.add_new("wrong_shape", message, Location(pointer_token(name)), expected=expected, got=got)
     return min((count, *lengths.values()))

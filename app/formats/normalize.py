@@ -155,12 +155,12 @@ class _CellNormalizer:
         if value is MissingValue.FAULT:
             return None
         if value == "":
-            hint = "Leave it out." if item is not None else "Give one of the classes."
-            message = f"A label is the empty string. {hint}"
+            hint = "Remove it." if item is not None else "Give one of the classes."
+            message = f"The label is empty. {hint}"
             return self._refuse("empty_label", row, "label", message, item=item, owner=owner, got='""')
         if type(value) not in {str, int}:
             is_absent = value is MissingValue.ABSENT
-            fault = "There is no label." if is_absent else "A label must be a string (or an integer)."
+            fault = "The label is missing." if is_absent else "A label must be a string (or an integer)."
             message, got = f"{fault} {self.reading.label_remedy}", describe_value(value)
             report = partial(self._refuse, item=item, owner=owner)
             return report("wrong_shape", row, "label", message, expected="a string", got=got)
@@ -172,7 +172,7 @@ class _CellNormalizer:
                 return list(map(self._normalized.__getitem__, value))
             return [self._normalize_label(row, label, owner, item) for item, label in enumerate(value)]
         if value is not MissingValue.FAULT:
-            message = f"This task takes a list of labels per instance. {self.reading.label_remedy}"
+            message = f"This task needs a list of labels for each instance. {self.reading.label_remedy}"
             shown = describe_value(value)
             self._refuse("wrong_shape", row, "label", message, owner=owner, expected="a list", got=shown)
         return [None]
@@ -182,10 +182,10 @@ class _CellNormalizer:
         if value in SPLITS or value is MissingValue.FAULT or (field_name == "Usage" and value == IGNORED_SPLIT):
             return str(value)
         if value is MissingValue.ABSENT or value == "":
-            message = f"Other rows have a {field_name}, this one has none. Give it on all rows or on none."
+            message = f"This row has no {field_name}, but other rows do. Give it on all rows or on none."
             shown = "nothing"
         else:
-            allowed = '"public" or "private", written exactly so'
+            allowed = 'exactly "public" or "private"'
             message = f"{field_name} must be {'Public, Private or Ignored' if field_name == 'Usage' else allowed}."
             shown = describe_value(value)
         field: Field | None = None if value is MissingValue.ABSENT else "split"
@@ -200,10 +200,14 @@ class _CellNormalizer:
         if not text.isascii() and not _is_encodable(text):
             if self.columns.has_invalid_bytes and any("\udc80" <= sign <= "\udcff" for sign in text):
                 return None
-            message = "The text contains an unpaired surrogate, which is not a character. Write the whole character."
+            message = (
+                "The text contains an unpaired surrogate, which is not a character. Write the whole pair, or remove it."
+            )
             return refuse("encoding", message=message, got=quote(text))
         if "\0" in text:
-            return refuse("encoding", message="The text holds the character NUL (U+0000). Remove it.", got=quote(text))
+            return refuse(
+                "encoding", message="The text contains the character NUL (U+0000). Remove it.", got=quote(text)
+            )
         most = self.reading.limits.text_length
         if len(text) > most:
             message = f"The text has {len(text)} characters; at most {most} are allowed. Shorten it."

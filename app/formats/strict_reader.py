@@ -10,7 +10,7 @@ from app.formats.content.utf8_decoding import decode_utf8
 from app.formats.content.value_count import check_text_size
 from app.formats.format_declaration import Format
 from app.formats.normalize import normalize_columns
-from app.formats.problems import Location, Problem, Problems, TooManyProblems, build_problem
+from app.formats.problems import REDUCE_SIZE_REMEDY, Location, Problem, Problems, TooManyProblems, build_problem
 from app.formats.readers.long_table import group_by_id
 from app.formats.reading_rules import DEFAULT_LIMITS, Limits, ReadingRules
 from app.formats.registry import FORMATS
@@ -27,15 +27,15 @@ _WORKBOOK_PARTS = (b"xl/workbook", b"xl/worksheets/")
 def memory_limit_problem(limit: int) -> Problem:
     """The problem of a file that cannot be read with this many bytes of memory."""
     message = f"Reading this file needs more than the {limit >> 20} MiB of memory allowed for one file. "
-    remedy = "Leave out what is not scored; many scores take least as .npz."
+    remedy = f"{REDUCE_SIZE_REMEDY} For many scores, .npz needs the least memory."
     return build_problem("too_large", message + remedy)
 
 
 def cpu_limit_problem(seconds: float) -> Problem:
     """The problem of a file that cannot be read within this many seconds of CPU time."""
     message = f"Reading this file takes more than the {seconds:g} s of CPU time allowed for one file"
-    message += ", or decoding its Parquet or Arrow more than a small part of them. "
-    remedy = "Leave out what is not scored, and write plain values once; many rows are read quickest as CSV or .npz."
+    message += ", or decoding its Parquet or Arrow data takes more than a small part of it. "
+    remedy = f"{REDUCE_SIZE_REMEDY} Write plain values, and none twice. For many rows, CSV and .npz are the fastest."
     return build_problem("too_large", message + remedy)
 
 
@@ -62,13 +62,13 @@ def read_columns(form: Format, data: bytes, reading: ReaderContext) -> RawColumn
 def binary_file_problem(data: bytes) -> Problem | None:
     """The problem of a file in a binary format that was sent as text; None for any other file."""
     if _is_workbook(data):
-        message = "This is an Excel workbook, not text. Save the sheet as CSV (UTF-8), and send that file."
+        message = "The file is an Excel workbook, not text. Save the sheet as CSV (UTF-8) and send that file."
         return build_problem("syntax", message, Location(None, 1, 1), expected="text")
     form = next((form for form in FORMATS.values() if form.is_binary and data.startswith(form.magic)), None)
     if form is None or (form.key == "npz" and not data.startswith(_ZIP_MAGIC)):
         return None
-    message = f"This was read as text but looks like {form.name}. "
-    message += f"Name the file {form.ending}, or send it as {form.media_type}."
+    message = f"The file was read as text but looks like {form.name}. "
+    message += f"Use a file name that ends in {form.ending}, or send it as {form.media_type}."
     return build_problem("syntax", message, Location(None, 1, 1), expected="text")
 
 
@@ -111,6 +111,6 @@ def read_table(
     except TooManyProblems:
         return empty_table(ColumnListsLayout(), sets=sets)
     if reading.is_long_table and not columns.reading.sets:
-        note = "layout=long is for sets of labels; in this task each row is an instance, so it changes nothing"
+        note = "layout=long has no effect: it is for sets of labels, and in this task each row is an instance"
         table.notes.append(note)
     return table

@@ -63,7 +63,7 @@ def read(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     with path.open("rb") as file:
         begin = file.read(_HEAD.size)
         if len(begin) < _HEAD.size:
-            raise DamagedArrayFile(f"{path} is cut short")
+            raise DamagedArrayFile(f"{path} is truncated")
         magic, digest, length = _HEAD.unpack(begin)
         if magic != MAGIC:
             raise DamagedArrayFile(f"{path} has another layout")

@@ -62,7 +62,9 @@ class ScoringProcess:
         try:
             return subprocess.Popen(command, stdin=pipe, stdout=pipe, env=_environment(), cwd=root)  # noqa: S603
         except OSError as fault:
-            raise scoring_processes.ScoringProcessNotStarted(f"no scoring program could be started: {fault}") from fault
+            raise scoring_processes.ScoringProcessNotStarted(
+                f"the scoring process could not be started: {fault}"
+            ) from fault
 
     @property
     def pid(self) -> int | None:
@@ -114,7 +116,7 @@ class ScoringProcess:
         try:
             self._receive(process, time.monotonic() + START_TIMEOUT_SECONDS, START_TIMEOUT_SECONDS)
         except scoring_processes.ScoringProcessError as failed:
-            raise scoring_processes.ScoringProcessNotStarted(f"the scoring program did not start: {failed}") from failed
+            raise scoring_processes.ScoringProcessNotStarted(f"the scoring process did not start: {failed}") from failed
         self._ready = process
 
     def _receive(
@@ -132,7 +134,7 @@ class ScoringProcess:
             while True:
                 if not selector.select(max(0.0, min(progress.interval, deadline - time.monotonic()))):
                     if time.monotonic() >= deadline:
-                        raise scoring_processes.ScoringTimeout(f"no answer within {seconds:g} s")
+                        raise scoring_processes.ScoringTimeout(f"no reply within {seconds:g} s")
                     progress.look()
                     continue
                 chunk = os.read(process.stdout.fileno(), 1 << 16)

@@ -122,7 +122,7 @@ def handle_report(golds: GoldCache, request: messages.WriteReport, _cpu: StageCp
     report = build_detailed_report(case, recipe.options, request.parts, request.digits, size=request.include_size)
     if request.as_csv and "left_out" in report:
         (part,) = report["left_out"]
-        detail = f"There is no such table: {part['reason']}."
+        detail = f"This table is not available: {part['reason']}."
         return messages.Refusal(detail, needs_probabilities=part["part"] == PROBABILITY_PART)
     with request.target.open("w", encoding="utf-8", newline="") as target:
         if request.as_csv:
@@ -150,7 +150,7 @@ def _stored_case(golds: GoldCache, gold: Gold, recipe: ScoringRecipe, request: m
     for rules in (replace(accepted, scores="used"), accepted):
         with suppress(ValueError):
             return predicted_case(gold, request.predictions, rules, split=request.split, **settings)
-    msg = "stored predictions no longer read"
+    msg = "stored predictions can no longer be read"
     raise RuntimeError(msg)
 
 
@@ -172,10 +172,10 @@ def _read_requests(lines: IO[bytes], requests: "queue.SimpleQueue[bytes]") -> No
 
 def main() -> None:
     """Reply to requests until the pipe closes."""
-    parser = argparse.ArgumentParser(description="Scores files for the service; not for use by hand.")
+    parser = argparse.ArgumentParser(description="Reads and scores files for the service. Not meant to be run by hand.")
     parser.add_argument("--memory", type=int, required=True, help="bytes of data memory allowed")
     parser.add_argument("--cpu", type=float, required=True, help="seconds of CPU time for each stage of a request")
-    parser.add_argument("--limits", type=json.loads, required=True, help="JSON of how large a file may be")
+    parser.add_argument("--limits", type=json.loads, required=True, help="JSON of the size limits of a file")
     parser.add_argument("--prepared", type=json.loads, help="JSON of the folder for prepared gold and its limits")
     options = parser.parse_args()
     resource.setrlimit(resource.RLIMIT_DATA, (options.memory, options.memory))
@@ -199,7 +199,7 @@ def main() -> None:
             raise  # a fault of the disk, not of the file: the process exits, and the service retries
         except Exception as fault:  # noqa: BLE001 - any fault of the code, which would occur again with this file
             traceback.print_exc()
-            envelope = messages.ReplyEnvelope(messages.ProcessFailure("internal", f"it met {type(fault).__name__}"))
+            envelope = messages.ReplyEnvelope(messages.ProcessFailure("internal", f"it raised {type(fault).__name__}"))
         cpu.end()
         send(replace(envelope, remarks=remarks))
         remarks.clear()

@@ -197,10 +197,10 @@ class Worker:
             return None
         silent = time.monotonic() - self._last_heartbeat
         if silent > self._settings.lease_seconds:
-            return f"It could not record a heartbeat for {silent:.0f} s."
+            return f"The worker could not record a heartbeat for {silent:.0f} s."
         # Twice the timeout of `_watch`, which restarts the queue: only what a restart does not fix is a fault.
         stuck = self._is_stuck(self._last_claim, 2 * STUCK_TIMEOUT_SECONDS)
-        return "Tasks are due, but it claims none." if stuck else None
+        return "Tasks are due, but the worker claims none." if stuck else None
 
     def _is_stuck(self, since: float, seconds: float) -> bool:
         """Whether tasks are due and a slot is free, and yet nothing was claimed for so many seconds."""
@@ -307,7 +307,7 @@ class Worker:
 
 
 class PostgresqlRequired(AssayError):
-    """A worker of its own needs PostgreSQL; on SQLite 'assay serve' scores by itself."""
+    """A separate worker needs PostgreSQL. On SQLite, 'assay serve' scores by itself."""
 
     code = "not_shared"
     remedy = "Set ASSAY_DATABASE_URL=postgresql+psycopg://…, or use 'assay serve'."

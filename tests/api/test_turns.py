@@ -350,6 +350,6 @@ def test_a_dry_run_has_a_time_limit_of_its_own_which_is_not_the_fault_of_the_fil
             freeze(pid)
         answer = dry_run(admin, "Blue")
         assert (answer.status_code, answer.json()["code"]) == (503, "unavailable"), answer.text
-        assert "no answer within 2 s" in answer.json()["detail"]
+        assert "no reply within 2 s" in answer.json()["detail"]
         assert int(answer.headers["Retry-After"]) > 0
         eventually(lambda: dry_run(admin, "Blue").status_code == 200, "another reader goes on")

@@ -37,9 +37,9 @@ class Answering:
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        (ScoringTimeout("no answer within 60 s"), "more time"),
+        (ScoringTimeout("no reply within 60 s"), "more time"),
         (MemoryLimitExceeded(), "more memory"),
-        (Refusal("There is no such table."), "no such table"),
+        (Refusal("This table is not available."), "not available"),
         (FileResult(valid=False, total={"too_large": 1}, problems=[]), "more memory"),
     ],
 )
@@ -74,6 +74,6 @@ def test_a_table_of_a_part_left_out_is_refused(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(report_size, "MAX_CURVE_POINTS", 0)
     answer = handle_report(golds, request, cpu)
     assert isinstance(answer, Refusal)
-    assert answer.detail.startswith("There is no such table")
+    assert answer.detail.startswith("This table is not available")
     assert handle_report(golds, replace(request, as_csv=False), cpu) == FileWritten()
     assert json.loads((tmp_path / "made").read_text())["left_out"][0]["part"] == "roc_curve"

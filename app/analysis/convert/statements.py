@@ -42,7 +42,7 @@ class FigureFormat:
         figure = parse_figure(text, percent=self.percent, decimals=self.decimals, cut=self.cut)
         if figure.low > 1 or figure.high < -1:
             remedy = "Write percentages with their sign (78.3%), or give --percent."
-            raise InvalidContent(f"{key} {text} lies outside the range of the measure.", remedy=remedy)
+            raise InvalidContent(f"{key} {text} is outside the range of the measure.", remedy=remedy)
         return figure
 
 
@@ -73,7 +73,7 @@ def parse_problem(published: PublishedFigures, printing: FigureFormat) -> tuple[
         labels = (*(labels or ("positive",)), REST_LABEL if REST_LABEL not in labels else "others")
         sizes = None if sizes is None else (sizes[0], n - sizes[0])
     if sizes is not None and (min(sizes) < 0 or max(sizes) > n):
-        _refuse(f"A class size must lie between 0 and the number of instances, {n}.", "Correct its size, or --n.")
+        _refuse(f"A class size must be between 0 and the number of instances, {n}.", "Correct its size, or --n.")
     claims = tuple(_parse_claims(published, printing))
     if not claims:
         _refuse("No figure is given.", "Give at least one, for example --precision 0.81.")

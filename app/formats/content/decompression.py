@@ -8,7 +8,7 @@ from typing import BinaryIO, Protocol
 from backports import zstd
 
 from app.formats.format_declaration import Encoding
-from app.formats.problems import Problems, build_problem
+from app.formats.problems import REDUCE_SIZE_REMEDY, Problems, build_problem
 from app.formats.reading_rules import Limits
 from app.formats.registry import ENCODINGS
 from app.scoring.declaration.metric_syntax import pluralize
@@ -18,7 +18,6 @@ _READ_BYTES = 1 << 14
 _CHUNK_BYTES = 1 << 20
 _MAX_MAGIC_BYTES = 4
 """Bytes of the longest magic number, by which a member is recognized."""
-_SIZE_REMEDY = "Leave out what is not scored."
 _MAX_ZSTD_WINDOW_LOG = 27
 """The largest window of zstd data, as a power of two: 128 MiB, the default limit of the zstd program."""
 _SKIPPABLE_FRAME_MAGICS = range(0x184D2A50, 0x184D2A60)
@@ -65,9 +64,11 @@ def iter_decompressed(stream: BinaryIO, encoding: str, limits: Limits) -> Iterat
 def _too_many_bytes_message(limits: Limits) -> str:
     most = limits.expanded_bytes
     if limits.instances is None:
-        return f"The file has more than {most} bytes when expanded. {_SIZE_REMEDY}"
+        return f"The uncompressed file has more than {most} bytes. {REDUCE_SIZE_REMEDY}"
     phase = pluralize(limits.instances, "instance", "instances")
-    return f"The file has more than {most} bytes when expanded, which is more than {phase} can need. {_SIZE_REMEDY}"
+    return (
+        f"The uncompressed file has more than {most} bytes, which is more than {phase} can need. {REDUCE_SIZE_REMEDY}"
+    )
 
 
 def _read_uncompressed(stream: BinaryIO, limit: int) -> Iterator[bytes]:
@@ -79,8 +80,8 @@ def _read_uncompressed(stream: BinaryIO, limit: int) -> Iterator[bytes]:
 
 def _still_compressed_message(encoding: str, known: Encoding) -> str:
     if encoding:
-        return f"Within the {encoding} data, {known.key} data follows. Compress the file once."
-    remedy = f"Send Content-Encoding: {known.key}, or a file name that ends in {known.ending}."
+        return f"The {encoding} data contains {known.key} data. Compress the file only once."
+    remedy = f"Send Content-Encoding: {known.key}, or use a file name that ends in {known.ending}."
     return f"The file is compressed with {known.key}. {remedy}"
 
 
@@ -158,11 +159,13 @@ def _decompress_members(stream: BinaryIO, encoding: str, limits: Limits) -> Iter
     if not members:
         raise _damaged_error(f"The file is empty: there is no {encoding} data.", encoding)
     if member is not None:
-        raise _damaged_error(f"The {encoding} data ends before its end mark: it is cut off.", encoding)
+        raise _damaged_error(f"The {encoding} data is incomplete: it ends before its end mark.", encoding)
 
 
 def _damaged_error(message: str, encoding: str) -> DecompressionError:
-    return DecompressionError("encoding", f"{message} Compress the file with {encoding} again and send it whole.")
+    return DecompressionError(
+        "encoding", f"{message} Compress the file with {encoding} again and send the complete file."
+    )
 
 
 def _library_error(encoding: str, error: Exception) -> DecompressionError:
@@ -179,6 +182,6 @@ def _check_member_magic(head: bytes, encoding: str, *, first: bool) -> None:
     if encoding == "zstd" and int.from_bytes(head[:4], "little") in _SKIPPABLE_FRAME_MAGICS:
         return
     if first:
-        message = f"The file is said to be compressed with {encoding}, but is not."
-        raise DecompressionError("encoding", f"{message} Leave the encoding away, or compress it.")
-    raise _damaged_error(f"Something that is not {encoding} follows the {encoding} data.", encoding)
+        message = f"By its Content-Encoding or name, the file is compressed with {encoding}, but it is not."
+        raise DecompressionError("encoding", f"{message} Correct the encoding, or compress the file.")
+    raise _damaged_error(f"Data that is not {encoding} follows the {encoding} data.", encoding)

@@ -53,7 +53,7 @@ def accepted_formats_advice() -> str:
     encodings = " or ".join(ENCODINGS)
     endings = " or ".join(encoding.ending for encoding in ENCODINGS.values())
     encoded = f"with Content-Encoding: {encodings} (or a file name that ends in {endings})"
-    return f"Send {', '.join(types)}; plain or {encoded}."
+    return f"Send {', '.join(types)}; uncompressed or {encoded}."
 
 
 def detect_file_kind(
@@ -76,8 +76,8 @@ def detect_file_kind(
     else:
         form = _format_by_media_type(media)
     if not is_supported(form):
-        message = f"{form.name} is not read here: the library '{form.library}' is not installed."
-        raise _unsupported(message, " Who runs the service may install 'assay[arrow]'.")
+        message = f"This installation cannot read {form.name}: the library '{form.library}' is not installed."
+        raise _unsupported(message, " The operator of the service can install 'assay[arrow]'.")
     return FileKind(form.key, encoding_key, _parse_layout(layout, form))
 
 
@@ -88,12 +88,12 @@ def _detect_encoding(header: str | None, by_name: Encoding | None) -> str:
         return by_name.key if by_name else ""
     declared = next((known for known in ENCODINGS.values() if name in known.names), None)
     if declared is None:
-        several = " Encode the file once." if "," in name else ""
-        raise _unsupported(f"The content encoding '{name}' is not read here.{several}")
+        several = " Compress the file only once." if "," in name else ""
+        raise _unsupported(f"The content encoding '{name}' is not supported.{several}")
     if by_name is not None and by_name is not declared:
         raise UnsupportedMedia(
             f"Content-Encoding says {declared.key}, but the file name ends in {by_name.ending}.",
-            remedy="Leave Content-Encoding away, or send the file under its own name.",
+            remedy="Remove Content-Encoding, or correct the file name.",
         )
     return declared.key
 
@@ -103,14 +103,14 @@ def _check_charset(parameters: str) -> None:
         key, _, value = parameter.partition("=")
         charset = value.strip().strip('"').lower()
         if key.strip().lower() == "charset" and charset not in {"utf-8", "utf8", "us-ascii"}:
-            raise _unsupported(f"The charset '{charset}' is not read here; save the file as UTF-8.")
+            raise _unsupported(f"The charset '{charset}' is not supported; save the file as UTF-8.")
 
 
 def _format_by_media_type(media: str) -> Format:
     for known in FORMATS.values():
         if media in known.media_types:
             return known
-    raise _unsupported(f"The media type '{media}' is not read here.")
+    raise _unsupported(f"The media type '{media}' is not supported.")
 
 
 def _format_by_extension(name: str) -> Format:
@@ -118,10 +118,10 @@ def _format_by_extension(name: str) -> Format:
         if name.endswith(known.endings):
             return known
     if name.endswith(_WORKBOOK_EXTENSIONS):
-        message = "Spreadsheet workbooks are not read here; save the sheet as CSV (UTF-8), and send that file."
+        message = "Spreadsheet workbooks are not supported; save the sheet as CSV (UTF-8) and send that file."
         raise _unsupported(message)
     if name.endswith(_UNSUPPORTED_EXTENSIONS):
-        raise _unsupported(f"Files that end in '{name[name.rindex('.') :]}' are not read here.")
+        raise _unsupported(f"Files that end in '{name[name.rindex('.') :]}' are not supported.")
     return FORMATS["json"]
 
 
@@ -130,7 +130,7 @@ def _parse_layout(requested: str | None, form: Format) -> str:
     if not name:
         return ""
     if name not in LAYOUTS:
-        raise BadRequest(f"There is no layout '{name}'; there is {', '.join(LAYOUTS)}.")
+        raise BadRequest(f"There is no layout '{name}'. Known layouts: {', '.join(LAYOUTS)}.")
     if not form.table:
         tables = ", ".join(known.name for known in FORMATS.values() if known.table)
         raise BadRequest(f"layout={name} is for tables ({tables}), not for {form.name}.")

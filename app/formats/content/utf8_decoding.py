@@ -39,7 +39,7 @@ def decode_utf8(data: bytes, *, by_line: bool, problems: Problems) -> str | None
         problems.add_new("encoding", message, Location(None, 1, 1), expected="UTF-8", got="EF BB BF")
         data = data[3:]
     if not data or data.isspace():
-        problems.add_new("syntax", "The file is empty. It should hold predictions or gold.", Location(None, 1, 1))
+        problems.add_new("syntax", "The file is empty. It must contain predictions or gold.", Location(None, 1, 1))
         return None
     try:
         return data.decode()
@@ -135,6 +135,6 @@ def _invalid_bytes_problem(data: bytes, counter: _ColumnCounter, line: int, star
     invalid = data[span]
     column = counter.column(start, span.start)
     shown = invalid.hex(" ").upper()
-    guess = f" (in Latin-1 it would be '{invalid.decode('latin-1')}')" if invalid[0] >= 0xA0 else ""
-    message = f"The byte {shown} is not UTF-8 here{guess}. {_UTF8_REMEDY}"
+    guess = f" (in Latin-1 it is '{invalid.decode('latin-1')}')" if invalid[0] >= 0xA0 else ""
+    message = f"The byte {shown} is not valid UTF-8{guess}. {_UTF8_REMEDY}"
     return build_problem("encoding", message, Location(None, line, column), expected="UTF-8", got=shown)

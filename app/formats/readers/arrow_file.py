@@ -17,7 +17,7 @@ import pyarrow.types as is_
 
 from app.formats.column_data import check_set_label_count, check_value_count
 from app.formats.content.cpu_budget import CpuBudget
-from app.formats.problems import quote
+from app.formats.problems import REDUCE_SIZE_REMEDY, quote
 from app.formats.reading_rules import Limits
 
 _ROWS_PER_TABLE = 1 << 16
@@ -59,7 +59,7 @@ class OpenedArrowFile:
 def too_many_bytes_error(limits: Limits) -> ArrowFileError:
     """The error for columns with more bytes than a file may have."""
     most = limits.expanded_bytes
-    return ArrowFileError("too_large", f"The columns have more than {most} bytes. Leave out what is not scored.")
+    return ArrowFileError("too_large", f"The columns have more than {most} bytes. {REDUCE_SIZE_REMEDY}")
 
 
 def open_parquet(data: bytes, limits: Limits) -> OpenedArrowFile:
@@ -121,7 +121,7 @@ def open_arrow(data: bytes, limits: Limits) -> OpenedArrowFile:
             first = pa.ipc.open_file(pa.BufferReader(data))
     except pa.ArrowInvalid:
         if data[:4] == b"\xff\xff\xff\xff":
-            message = "This is an Arrow stream. Write an Arrow file: pyarrow.ipc.new_file."
+            message = "The file is an Arrow stream. Write it in the Arrow file format, with pyarrow.ipc.new_file."
             raise ArrowFileError("syntax", message) from None
         raise
     schema = first.schema
@@ -179,7 +179,7 @@ class ArrowColumnValidator:
         except pa.ArrowInvalid as fault:
             if "UTF8" not in str(fault):
                 raise
-            message = f"The column {quote(name)} holds a text that is not UTF-8. Write the texts again as UTF-8."
+            message = f"The column {quote(name)} contains text that is not valid UTF-8. Write it again as UTF-8."
             raise ArrowFileError("encoding", message, name) from None
         self._bytes += _decoded_bytes(column)
         if self._bytes > self._limits.expanded_bytes:

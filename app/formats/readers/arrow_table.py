@@ -64,7 +64,7 @@ def _read_file(
             raise  # the caller knows how much memory there is and what else uses it
         reading.problems.stop(build_problem("too_large", str(too_many_bytes_error(reading.limits))))
     except (pa.ArrowException, OSError, ValueError, TypeError, KeyError, IndexError, OverflowError, EOFError) as fault:
-        message = f"This is no intact {name} file ({_error_text(fault)}). {REWRITE_REMEDY}"
+        message = f"This is not a valid {name} file ({_error_text(fault)}). {REWRITE_REMEDY}"
         reading.problems.add_new("syntax", message)
     return None
 
@@ -175,7 +175,7 @@ def _wrong_type_problems(shape: _ArrowColumnMapping, reading: ReaderContext) -> 
 
 def _wrong_type_problem(name: str, kind: pa.DataType, expected: str) -> Problem:
     got = str(kind)[:60]
-    message = f"The column {quote(name)} has the type {got}. Write {expected}."
+    message = f"The column {quote(name)} has the type {got}. It must contain {expected}."
     return build_problem("wrong_shape", message, Location(pointer_token(name)), expected=expected, got=got)
 
 

@@ -20,6 +20,7 @@ from app.formats.problems import Location, Problem, build_problem, quote
 from app.formats.readers.long_table import PairCounter
 from app.formats.readers.table_header import TableHeader, read_header
 from app.formats.value_locations import Field
+from app.scoring.declaration.metric_syntax import pluralize
 
 _ROWS_PER_BATCH = 4096
 """Rows processed together: their scores become numbers before the next rows are read, so that few texts are held."""
@@ -32,7 +33,7 @@ _NumberedRow = tuple[int, list[str] | None]
 def read_csv(text: str, reading: ReaderContext, separator: str = ",") -> RawColumns | None:
     """Read a CSV text; None, and a problem, where the header does not identify the columns."""
     if "\r" in text and "\n" not in text:
-        message = "The lines end in CR alone, as on old Macs. Save the file with LF or CR LF line ends."
+        message = "The lines end in CR alone. Save the file with LF or CR LF line endings."
         location = Location(None, 1, None)
         reading.problems.add_new("syntax", message, location, expected="LF or CR LF", got="CR")
         return None
@@ -167,8 +168,8 @@ def _read_row_by_row(header: TableHeader, text: str, separator: str) -> _Delimit
 
 
 def _wrong_width_problem(width: int, line: int, fields: int, separator: str) -> Problem:
-    remedy = f"Quote fields that hold a {SEPARATOR_NAMES[separator]}." if fields > width else "Write the row whole."
-    message = f"The row has not as many fields as the header. {remedy}"
+    remedy = f"Quote fields that contain a {SEPARATOR_NAMES[separator]}." if fields > width else "Add the missing ones."
+    message = f"The row has {pluralize(fields, 'field', 'fields')}, but the header has {width}. {remedy}"
     location = Location(None, line, min(fields, width + 1))
     return build_problem("wrong_shape", message, location, expected=f"{width} fields", got=f"{fields} fields")
 
@@ -234,15 +235,17 @@ class _LineOffsets:
 def _quoting_problem(library_message: str, line: int, lines: _LineOffsets, separator: str) -> Problem:
     location = Location(None, line, _faulty_field(lines, line, separator))
     if "field larger" in library_message:
-        message = f"A field is larger than {csv.field_size_limit()} characters. Perhaps a closing quote is missing."
+        message = (
+            f"A field is longer than {csv.field_size_limit()} characters. Check whether a closing quote is missing."
+        )
         return build_problem("too_large", message, location)
     if "new-line character" in library_message:
-        message = "A CR stands inside the line. Save the file with LF or CR LF line ends, or quote the field."
+        message = "The line contains a CR. Save the file with LF or CR LF line endings, or quote the field."
     elif "unexpected end" in library_message:
-        message = "The file ends inside a quoted field. Close the quote; write a quote within it twice."
+        message = "The file ends inside a quoted field. Add the closing quote; double each quote inside the field."
     else:
         sign = SEPARATOR_NAMES[separator]
-        message = f"After a closing quote a {sign} or the line's end must follow. Write a quote within a field twice."
+        message = f"A {sign} or the end of the line must follow a closing quote. Double each quote inside a field."
     return build_problem("syntax", message, location)
 
 

@@ -50,7 +50,7 @@ def _document_columns(document: Any, reading: ReaderContext) -> RawColumns | Non
     if type(document) is list:
         return _record_columns(document, "", FieldNames("id", reading.answer_field), reading)
     if type(document) is not tuple:
-        message = 'The file is a bare value. Write records: {"predictions": [{"id": "t1", …}, …]}, or the list alone.'
+        message = 'The file is a single value. Write records: {"predictions": [{"id": "t1", …}, …]}, or only the list.'
         got = describe_value(document)
         reading.problems.add_new("wrong_shape", message, Location(""), expected="a list or object", got=got)
         return None
@@ -77,15 +77,15 @@ def _shape_problem(fields: dict[str, Any], document: JsonObject, reading: Reader
     """The problem of an object that cannot be a map; None where it can be one."""
     if lonely := _columns_without_ids(fields):
         message = "There are columns but no 'ids'. Give the ids as a list of the same length."
-        location, expected = Location(pointer_token(lonely)), "a list of ids beside it"
+        location, expected = Location(pointer_token(lonely)), "a list of ids"
         return build_problem("wrong_shape", message, location, expected=expected, got=describe_value(fields[lonely]))
     key = next((key for key in (*_RECORD_KEYS, "ids") if _cannot_be_answer(fields.get(key), reading)), None)
     key = key or _key_of_records(document)
     if not key:
         return None
     message = (
-        f'{quote(key)} is not laid out as in any known shape. Records are {{"predictions": [{{…}}, …]}}, '
-        'columns are {"ids": […], "labels": […]} or {"ids": […], "classes": […], "scores": [[…], …]}.'
+        f'{quote(key)} does not have a supported layout. Write records as {{"predictions": [{{…}}, …]}}, '
+        'or columns as {"ids": […], "labels": […]} or {"ids": […], "classes": […], "scores": [[…], …]}.'
     )
     location, got = Location(pointer_token(key)), describe_value(fields[key])
     return build_problem("wrong_shape", message, location, expected="a list", got=got)
@@ -187,7 +187,8 @@ def _check_is_list(name: str, value: object, reading: ReaderContext) -> bool:
     """Whether the value of a column is a list; a problem if it is not."""
     if type(value) is list:
         return True
-    message = f"'{name}' must be a list with one value for each id."
+    content = "the name of each class" if name == "classes" else "one value for each id"
+    message = f"'{name}' must be a list with {content}."
     location, got = Location(pointer_token(name)), describe_value(value)
     reading.problems.add_new("wrong_shape", message, location, expected="a list", got=got)
     return False

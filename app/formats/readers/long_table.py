@@ -101,7 +101,7 @@ def _label_at(columns: RawColumns, at: int) -> object:
     value = columns.labels[at]
     if type(value) is not list:
         return value
-    message = "With layout=long, each row gives one label. Leave the layout away, or write one row for each label."
+    message = "With layout=long, each row has one label. Remove layout=long, or write one row for each label."
     _report(columns, at, "wrong_shape", "label", message, expected="one label", got=describe_value(value))
     return MissingValue.FAULT
 
@@ -110,11 +110,11 @@ def _check_consistent(instance: _InstanceRows, columns: RawColumns) -> None:
     """Report rows that contradict the first row of their instance."""
     if instance.labelled:
         for at in instance.empty:
-            message = "The label is empty, but other rows give this id labels. Leave this row out."
+            message = "The label is empty, but other rows give this id labels. Remove this row."
             _report(columns, at, "empty_label", "label", message, got='""')
     else:
         for at in instance.empty[1:]:
-            _report(columns, at, "duplicate_id", "id", "This id has an empty label already. Keep one of the rows.")
+            _report(columns, at, "duplicate_id", "id", "Another row gives this id an empty label. Keep one of them.")
     _check_same(instance, columns, "split", columns.splits)
     _check_same(instance, columns, "weight", columns.weights)
 
@@ -125,7 +125,7 @@ def _check_same(instance: _InstanceRows, columns: RawColumns, name: Field, value
     first = values[instance.first]
     for at in sorted((*instance.labelled, *instance.empty)):
         if values[at] != first:
-            message = f"Another row gives this id another {name}. Give the same {name} on all rows of an id."
+            message = f"Another row gives this id a different {name}. Give the same {name} on all rows of an id."
             expected, got = describe_value(first), describe_value(values[at])
             _report(columns, at, "wrong_shape", name, message, expected=expected, got=got)
 

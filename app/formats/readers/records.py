@@ -43,13 +43,13 @@ RecordFields = Mapping[str, Any]
 ProblemBuilder = Callable[[int, RecordFields], Problem]
 """Builds the problem of a record from its row and fields."""
 FAULT_MESSAGES = {
-    "duplicate_key": "The key is given twice in this object. Keep one.",
-    "not_a_number": "This is not a finite number. Write a finite one, or leave the field out.",
-    "too_large": "This integer has more digits than any number may have (309). Write a shorter one, or leave the field out.",
+    "duplicate_key": "The key occurs twice in this object. Keep one.",
+    "not_a_number": "The value is not a finite number. Write a finite number, or remove the field.",
+    "too_large": "The integer has more digits than a number may have (309). Shorten it, or remove the field.",
 }
 _NUMBER_AS_TEXT_MESSAGE = (
-    "An id or a label is a text, and this is a number that JSON does not have: many programs write NaN where a value is "
-    "missing. Write the id or label in quotes."
+    "An id or label must be a string, but this is not even a finite number. Many programs write NaN for a missing value. "
+    "Write the id or label in double quotes."
 )
 
 
@@ -63,12 +63,12 @@ def gold_field_refusal(name: str, reading: ReaderContext) -> str | None:
     if not reading.gold or name in {"split", "weight"}:
         return None
     if name in {"label", "labels"}:
-        return "Both 'label' and 'labels' are given. Keep the one that is meant: 'labels' for sets."
+        return "Both 'label' and 'labels' are given. Keep only one of them: 'labels' for sets of labels."
     if name.casefold() not in _SPLIT_FIELD_NAMES | _WEIGHT_FIELD_NAMES:
         return None
     if name.casefold() in _WEIGHT_FIELD_NAMES:
-        return f"Did you mean 'weight'? Call it so, with a number for each instance, instead of '{name}'."
-    return f"Did you mean 'split'? Call it so, with the values \"public\" and \"private\", instead of '{name}'."
+        return f"Did you mean 'weight'? Rename '{name}' to 'weight', and give a number for each instance."
+    return f"Did you mean 'split'? Rename '{name}' to 'split', and use the values \"public\" and \"private\"."
 
 
 def valid_id(name: object, reading: ReaderContext) -> str | None:
@@ -268,7 +268,7 @@ class _RecordParser:
     def _not_an_object_problem(self, row: int, record: object) -> Problem:
         value = '["a", "b"]' if self.reading.sets else '"a"'
         example = f'{{"{self.layout.name("id")}": "t1", "{self.reading.answer_field}": {value}}}'
-        message = f"A record must be an object. Write it like {example}."
+        message = f"A record must be an object. Write it as {example}."
         location, got = self.layout.locate(row), describe_value(record)
         return build_problem("wrong_shape", message, location, expected="an object", got=got)
 
@@ -286,17 +286,17 @@ class _RecordParser:
     def _missing_label_problem(self, row: int, fields: RecordFields) -> Problem:
         reading, location, name = self.reading, self.layout.locate(row), self.reading.answer_field
         if reading.other_answer_field in fields:
-            message = f"This task takes {reading.kind} per instance, not '{reading.other_answer_field}'. {reading.label_remedy}"
+            message = f"This task needs {reading.kind} for each instance, not '{reading.other_answer_field}'. {reading.label_remedy}"
             location = self._location_within(row, f"/{reading.other_answer_field}")
         elif reading.score_field(fields, labelled=False):
-            message = f"Other records have a '{name}', this one has none. Give it to all records or to none."
+            message = f"This record has no '{name}', but other records do. Give it to all records or to none."
         else:
             message = f"The record has no '{name}'. {reading.label_remedy}"
         return self._missing_field_problem(location, message, name, fields)
 
     def _missing_scores_problem(self, row: int, fields: RecordFields) -> Problem:
         name = self.layout.name("score")
-        message = f"Other records have '{name}', this one has none. Give a score for each class to all records."
+        message = f"This record has no '{name}', but other records do. Give every record a score for each class."
         return self._missing_field_problem(self.layout.locate(row), message, name, fields)
 
     def _missing_field_problem(self, location: Location, message: str, name: str, fields: RecordFields) -> Problem:

@@ -84,15 +84,17 @@ def syntax_problem(error: json.JSONDecodeError, *, line: int | None = None) -> P
     """The problem of a text that is not JSON; `line` is its line if the text is one line of a file."""
     location = Location(None, line or error.lineno, error.colno)
     rest = error.doc[error.pos : error.pos + 20]
-    message = f"This is not JSON: {_syntax_reason(error, rest, lines=line is not None)}"
+    message = f"This is not valid JSON: {_syntax_reason(error, rest, lines=line is not None)}"
     return build_problem("syntax", message, location, got=json.dumps(rest) if rest else "the end of the text")
 
 
-_SECOND_VALUE_HINT = "the line goes on after its value. Put one record on each line."
-_UNTERMINATED_HINT = "a string begins here that nothing closes. Close it with a double quote, or send the text whole."
-_PYTHON_HINT = "it looks like Python. Write it with json.dump: double quotes, true, false, null."
+_SECOND_VALUE_HINT = "more text follows the value on this line. Put one record on each line."
+_UNTERMINATED_HINT = (
+    "the string that begins here is not closed. Close it with a double quote, or send the complete file."
+)
+_PYTHON_HINT = "it looks like Python. Write it with json.dump, which uses double quotes, true, false and null."
 _JSON_LINES_HINT = (
-    "the text goes on after its value. If there is one record a line, it is JSON Lines: send it as "
+    "more text follows the value. If there is one record per line, the file is JSON Lines: send it as "
     "application/x-ndjson, or with a file name that ends in .jsonl."
 )
 
@@ -103,12 +105,12 @@ def _syntax_reason(error: json.JSONDecodeError, rest: str, *, lines: bool) -> st
     cases = (
         (error.msg == "Extra data", _SECOND_VALUE_HINT if lines else _JSON_LINES_HINT),
         (message.startswith("unterminated string"), _UNTERMINATED_HINT),
-        (not rest, "the text ends in the middle of a value. Send it whole."),
+        (not rest, "the text ends in the middle of a value. Send the complete file."),
         (_PYTHON_LITERAL.match(rest), _PYTHON_HINT),
         (rest[:1] in {"]", "}"}, "a value or name is missing here. Remove the comma before it."),
-        (message.startswith("invalid control"), "a line end or control character stands in a string. Escape it."),
+        (message.startswith("invalid control"), "a string contains a line break or control character. Escape it."),
     )
-    fallback = f"{message}. Correct it at this place, or write the file with a JSON library."
+    fallback = f"{message}. Correct it here, or write the file with a JSON library."
     return next((text for applies, text in cases if applies), fallback)
 
 

@@ -6,7 +6,7 @@ from functools import partial
 
 from app.formats.column_data import ReaderContext
 from app.formats.content.utf8_decoding import to_nfc
-from app.formats.problems import Location, Problem, build_problem, quote
+from app.formats.problems import REDUCE_SIZE_REMEDY, Location, Problem, build_problem, quote
 from app.formats.readers.records import gold_field_refusal
 from app.formats.value_locations import DelimitedTableLayout, FieldNames
 
@@ -46,7 +46,7 @@ def identify_columns(
     """
     most = reading.limits.columns
     if len(names) > most:
-        message = f"There are {len(names)} columns; at most {most} are allowed. Leave out what is not scored."
+        message = f"There are {len(names)} columns; at most {most} are allowed. {REDUCE_SIZE_REMEDY}"
         problem = build_problem("too_large", message, Location(None, 1), expected=f"at most {most} columns")
         return None, [("too_large", lambda: problem)]
     if reading.acceptable(names):
@@ -145,12 +145,16 @@ def _header_problems(
     if len(missing) > 1 and not any(near.values()):  # without a header, or with another separator: one problem
         missing = ["' and '".join(missing)]
     for name in missing:
-        scores = "" if name == columns.id or reading.gold else " (or id and a column for each class, for scores)"
-        remedy = f"The first line must name the columns: id,label{scores}." if separator else f"Call it so{scores}."
+        scores = "" if name == columns.id or reading.gold else " (or, for scores, id and a column for each class)"
+        remedy = (
+            f"The first line must name the columns: id,label{scores}."
+            if separator
+            else f"The columns must be named id and label{scores}."
+        )
         if near.get(name):
             remedy = f"Rename {quote(near[name] or '')} to {name}."
         if name == reading.answer_field and reading.other_answer_field in names:
-            remedy = f"This task takes {reading.kind} per instance, not '{reading.other_answer_field}'. {remedy}"
+            remedy = f"This task needs {reading.kind} for each instance, not '{reading.other_answer_field}'. {remedy}"
         statement = "The header does not name" if separator else "There is no column"
         message = f"{statement} '{name}'. {remedy}{_separator_hint(names, separator)}"
         build = partial(build_problem, "wrong_shape", message, Location(None, 1), expected=f"'{name}'", got=shown)
@@ -166,7 +170,7 @@ def _separator_hint(names: Sequence[str], separator: str | None) -> str:
         if sign != separator and len(names) == 1 and sign in names[0]:
             use = "commas" if separator == "," else "tabs"
             name = " or send it as .tsv" if sign == "\t" else " or send it as .csv" if sign == "," else ""
-            return f" It seems to be separated by {word}s; use {use}{name}."
+            return f" The columns seem to be separated by {word}s; use {use}{name}."
     return ""
 
 

@@ -35,7 +35,7 @@ class Vocabulary:
     @property
     def width(self) -> str:
         """The expected number of scores of an instance, in words."""
-        alone = ", or one of the positive label" if self.positive_label is not None else ""
+        alone = ", or one for the positive label" if self.positive_label is not None else ""
         return f"{len(self.codes)} scores{alone}"
 
     def normalize_name(self, name: str) -> str:

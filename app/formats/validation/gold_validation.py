@@ -59,7 +59,7 @@ def check_void_ids_distinct(table: NormalizedTable, void: Collection[str], probl
             continue
         if name in seen:
             location = table.layout.locate(row, "id")
-            message = f"{quote(name)} has another row. Give each id once, whether it is scored or not."
+            message = f"{quote(name)} occurs on another row. Give each id once, whether it is scored or not."
             problems.add_new("duplicate_id", message, location, row=row, instance_id=name, got=quote(name))
         seen[name] = row
 
@@ -86,11 +86,10 @@ def integer_weights(
         splits = table.splits or [None] * len(table.ids)
         scored_splits = [split for name, split in zip(table.ids, splits, strict=True) if name not in void]
         distorted = _is_distorted(exact, [weight * unit for weight in whole], scored_splits)
-        reason = "the weights have more digits than counting allows"
-        table.notes.append(f"{reason}: they are rounded to 52 binary digits of their sum")
+        table.notes.append("the weights have too many digits: they are rounded to 52 binary digits of their sum")
     if not any(whole) or distorted or any(map(operator.ne, map(bool, whole), map(bool, exact))):
-        far = "The weights lie too far apart. Write them, and those of each split, within 15 digits of each other."
-        message = far if any(whole) else "All weights are 0. Give at least one instance a weight."
+        far = "The weights are too far apart. Keep them, and those of each split, within 15 digits of each other."
+        message = far if any(whole) else "All weights are 0. Give at least one instance a positive weight."
         problems.add_new("wrong_shape", message, expected="weights")
         return None
     weights = np.array(whole, dtype=np.int64)
@@ -143,7 +142,7 @@ def check_not_empty(table: NormalizedTable, void: Collection[str], problems: Pro
     """Report gold without any scored instance."""
     scored = any(name is not None and name not in void for name in table.ids)
     if not scored and not table.unreadable_rows and not problems:
-        message = "The gold holds no instance that is scored. Give at least one."
+        message = "The gold has no instance that is scored. Add at least one."
         problems.add_new("wrong_shape", message, expected="at least one instance", got="none")
 
 
@@ -156,11 +155,11 @@ def check_vocabulary(
     """
     classes, task, positive_label = spec.classes, spec.task, spec.positive_label
     if len(classes) > limits.classes:
-        message = f"There are {len(classes)} classes; at most {limits.classes} are allowed. Merge rare ones."
+        message = f"There are {len(classes)} classes; at most {limits.classes} are allowed. Merge rare classes."
         problems.add_new("too_large", message, expected=f"at most {limits.classes} classes")
         return
     if not classes and not problems:
-        message = "The gold holds no label at all, and no classes are declared. Declare the classes."
+        message = "The gold has no labels, and no classes are declared. Declare the classes."
         problems.add_new("wrong_shape", message)
     if task != "binary":
         return
@@ -170,10 +169,12 @@ def check_vocabulary(
         message = f"A binary task has exactly two classes; {len(classes)} are declared."
         problems.add_new("wrong_shape", message, expected="2 classes", got=f"{len(classes)}")
     elif len(classes) == 1 and not problems:
-        message = f"The gold holds only {quote(classes[0])}, so the other class is unknown. Declare both classes."
+        message = (
+            f"The gold has only the label {quote(classes[0])}, so the other class is unknown. Declare both classes."
+        )
         problems.add_new("wrong_shape", message, expected="2 classes", got="1")
     elif len(classes) == 2 and positive_label not in classes:
-        message = f"The positive label {quote(positive_label or '')} is not among the classes. Name one of them."
+        message = f"The positive label {quote(positive_label or '')} is not among the classes. Use one of them."
         expected = " or ".join(quote(label) for label in classes)
         problems.add_new("wrong_shape", message, expected=expected)
 
@@ -187,7 +188,7 @@ def _report_third_label(table: NormalizedTable, classes: Sequence[str], problems
         if len(first) < 2:
             first.append(label)
             continue
-        message = f"A binary task has two labels, here {quote(first[0])} and {quote(first[1])}; this is another."
+        message = f"A binary task has two labels, here {quote(first[0])} and {quote(first[1])}. Use one of them."
         expected = " or ".join(quote(known) for known in first)
         location, got = table.layout.locate(row, "label"), quote(label)
         problems.add_new("wrong_shape", message, location, row=row, instance_id=name, expected=expected, got=got)

@@ -99,7 +99,7 @@ class _ScoreMatrixBuilder:
                 continue
             name = self.vocabulary.normalize_name(str(raw_name))
             if name in positions:
-                message = f"{quote(name)} is named twice. Name it once."
+                message = f"The class {quote(name)} is named twice. Name it once."
                 self._fault("duplicate_label", location_of(at), (message, None, quote(name)))
             elif name not in self.codes:
                 self._fault("unknown_label", location_of(at), self.vocabulary.unknown_class_text(name))
@@ -140,7 +140,7 @@ class _ScoreMatrixBuilder:
         return matrix
 
     def _not_finite_problem(self, matrix: ScoreMatrix, row: int, at: int) -> Problem:
-        message = "The score is not a finite number. Write a finite one."
+        message = "The score is not a finite number. Write a finite number."
         got = f"{matrix[row, at]:g}"
         return self._problem_at("not_a_number", row, self._column(at), message, expected="a finite number", got=got)
 
@@ -235,7 +235,7 @@ class _ScoreMatrixBuilder:
         """The single score of a row, that of the positive label."""
         score = (None, value) if value is None else self._positive_score(value)
         if score is None:
-            message = "Other rows give one score, that of the positive label. Give the same kind of score to all rows."
+            message = "Other rows have one score, for the positive label. Give all rows the same kind of score."
             self._add("wrong_class_count", row, None, lambda: (message, "a number", _describe(value)))
             return None
         number = self._number(row, *score)
@@ -249,8 +249,8 @@ class _ScoreMatrixBuilder:
         if type(value) is tuple:
             return self._scores_by_name(row, value, order)
         if type(value) is not list:
-            message = "These are no scores. "
-            message += "Give an object of a number for each class, or a list in the order of classes."
+            message = "This is neither an object nor a list of scores. "
+            message += "Give an object with a number for each class, or a list in the order of the classes."
             got = "nothing" if value is MissingValue.ABSENT else _describe(value)
             self._add("wrong_shape", row, None, lambda: (message, self.vocabulary.width, got))
             return None
@@ -265,7 +265,7 @@ class _ScoreMatrixBuilder:
     def _scores_by_name(self, row: int, pairs: ScorePairs, order: Sequence[int] | None) -> list[float] | None:
         """The scores of an object of all classes, in the order of the file's lists."""
         if order is not None and len(order) != len(self.codes):
-            message = "The file names one class for all rows, this row names its own. Name all classes, or none."
+            message = "The file names one class for all rows, but this row names its own. Name all classes, or none."
             expected, got = f"{len(order)} scores", f"{len(pairs)} scores"
             self._add("wrong_class_count", row, None, lambda: (message, expected, got))
             return None
@@ -298,7 +298,7 @@ class _ScoreMatrixBuilder:
             with contextlib.suppress(OverflowError):
                 if math.isfinite(number := float(value)):  # type: ignore[arg-type]
                     return number
-        message = "The score is not a finite number. Write one without quotes."
+        message = "The score is not a finite number. Write a finite number without quotes."
         self._add("not_a_number", row, item, lambda: (message, "a number", _describe(value)))
         return None
 
@@ -330,10 +330,10 @@ class _ScoreMatrixBuilder:
     ) -> Problem:
         row, column = int(rows[n]), int(at[n])
         value = matrix[row, column]
-        message = "A metric of this challenge needs probabilities, so each score must lie from 0 to 1."
+        message = "A metric of this challenge needs probabilities, so each score must be from 0 to 1."
         item = self._item_of_class(self._row_of(row), column, order)
         got = repr(float(value))
-        return self._problem_at("not_a_probability", self._row_of(row), item, message, expected="0 … 1", got=got)
+        return self._problem_at("not_a_probability", self._row_of(row), item, message, expected="0 to 1", got=got)
 
     def _item_of_class(self, row: int, column: int, order: Sequence[int] | None) -> ItemKey:
         """The file's reference to the score of a class, given by its position in the vocabulary."""
@@ -351,7 +351,7 @@ class _ScoreMatrixBuilder:
         row = int(rows[n])
         message = "A metric of this challenge needs probabilities, so the scores of an instance must sum to 1."
         got = f"a sum of {math.fsum(matrix[row].tolist()):.6g}"
-        expected = f"a sum of 1, give or take {sum_tolerance(matrix.shape[1]):g}"
+        expected = f"a sum of 1, within {sum_tolerance(matrix.shape[1]):g}"
         return self._problem_at("not_a_probability", self._row_of(row), None, message, expected=expected, got=got)
 
 
@@ -370,7 +370,7 @@ def _transpose_objects(values: Sequence[object]) -> tuple[Sequence[str], list[ob
 
 
 def _repeated_class_text(name: str) -> ProblemText:
-    return f"{quote(name)} is scored twice. Give one score for each class.", None, quote(name)
+    return f"The class {quote(name)} has two scores. Give one score for each class.", None, quote(name)
 
 
 def _describe(value: object) -> str:

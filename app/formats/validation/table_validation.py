@@ -65,7 +65,9 @@ def validate_table(
             scores = None if problems else joined.place(matrix, len(known))
         elif rules.scores == "due" and table.unreadable_rows != END_OF_FILE_ROW:
             example = '"score": 0.7' if spec.task == "binary" else '"scores": {"a": 0.7, "b": 0.3}'
-            message = "The file gives no scores, which the primary metric needs. Give each instance one for each class"
+            message = (
+                "The primary metric needs scores, but the file has none. Give each instance a score for each class"
+            )
             problems.add_new("wrong_shape", f"{message}, such as {example}.", expected="scores", got="labels alone")
         return None if problems else PredictionArrays(joined.labels, scores)
     return None
@@ -280,7 +282,7 @@ class _RowValidator:
     def _unknown_id_problem(self, row: int, name: str) -> Problem:
         near = self.id_suggestions.find(name)
         expected = None if near is None else quote(near)
-        remedy = "Take the ids from the template, or from the list of ids."
+        remedy = "Use the ids of the template or of the list of ids."
         if near is not None:
             remedy = f"Did you mean {expected}?"
         message = f"{quote(name)} is not among the expected ids. {remedy}"
@@ -291,13 +293,13 @@ class _RowValidator:
         name = names[position]
         message = f"There is no prediction for {quote(name)}. Add one; every expected id needs exactly one."
         if self.table.unreadable_rows:
-            message += " (Perhaps it is meant by a row whose id could not be read.)"
+            message += " (It may be on a row whose id could not be read.)"
         return build_problem("missing_instances", message, instance_id=name)
 
     def _repeated_id_problem(self, code: str, row: int, first: int, name: str) -> Problem:
         earlier = self.table.layout.locate(first, "id")
-        where = f"line {earlier.line}" if earlier.line else f"{earlier.pointer}"
-        message = f"{quote(name)} stands at {where} already. Give each id once (ids are compared after Unicode NFC)."
+        where = f"on line {earlier.line}" if earlier.line else f"at {earlier.pointer}"
+        message = f"{quote(name)} already occurs {where}. Give each id once (ids are compared in Unicode NFC)."
         return build_problem(code, message, self.table.layout.locate(row, "id"), instance_id=name, got=quote(name))
 
     def _repeated_label_problem(self, row: int, item: int | None, name: str | None, label: str) -> Problem:
@@ -312,7 +314,7 @@ class _RowValidator:
         remedy = f"Did you mean {quote(near)}?" if near is not None else "Use one of the labels of the vocabulary."
         if is_joined:
             several = "Give each label separately: in a list, or in a table joined by |."
-            remedy = several if self.table.counts is not None else "Exactly one label is expected here."
+            remedy = several if self.table.counts is not None else "Give exactly one label."
         message = f"{quote(label)} is not in the vocabulary (labels are compared exactly). {remedy}"
         location = self.table.layout.locate(row, "label", item)
         expected = _describe_vocabulary(list(self.codes)) if near is None else quote(near)
