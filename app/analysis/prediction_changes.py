@@ -96,14 +96,15 @@ class WhatIfCounts:
         if case.acceptable:
             detail = "Gold with sets of acceptable answers has no false positives of a single label."
             raise InvalidContent(detail, remedy="Give gold with one label per instance, or with sets of labels.")
-        reading = {**options, "empty_label": DEFAULTS["empty_label"]}
+        tally_options = {**options, "empty_label": DEFAULTS["empty_label"]}
         ws = EvaluationContext(case)
-        tally = ws.tally(reading)
+        tally = ws.tally(tally_options)
         tp, fp, fn = (tuple(_in_weight_units(case, int(one)) for one in column) for column in tally.classes.columns[:3])
         counts = ws.train_frequencies
         frequencies = None if counts is None or not counts.any() else tuple(map(int, counts))
         outside, exclusive = _in_weight_units(case, tally.outside_fp), case.spec.task != "multilabel"
-        return cls(tp, fp, fn, frequencies, outside, exclusive, _count_unpredicted(case, reading) if exclusive else ())
+        unpredicted = _count_unpredicted(case, tally_options) if exclusive else ()
+        return cls(tp, fp, fn, frequencies, outside, exclusive, unpredicted)
 
     def averages(self) -> PrecisionRecallAverages:
         """Precision and recall as they are."""

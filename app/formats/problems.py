@@ -73,8 +73,8 @@ class Problem:
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form without unknown fields; every text in it can be encoded as UTF-8."""
-        known = {field.name: value for field in fields(self) if (value := getattr(self, field.name)) is not None}
-        return {name: replace_surrogates(value) if type(value) is str else value for name, value in known.items()}
+        values = {field.name: value for field in fields(self) if (value := getattr(self, field.name)) is not None}
+        return {name: replace_surrogates(value) if type(value) is str else value for name, value in values.items()}
 
 
 def build_problem(
@@ -168,10 +168,10 @@ class Problems:
         location: Location = NO_LOCATION,
         *,
         row: int = WHOLE_FILE_ROW,
-        **shown: str | None,
+        **details: str | None,
     ) -> None:
-        """Build a problem of this row and add it; `shown` as for build_problem."""
-        self.add(build_problem(code, message, location, **shown), row)
+        """Build a problem of this row and add it; `details` as for build_problem."""
+        self.add(build_problem(code, message, location, **details), row)
 
     def stop(self, problem: Problem) -> None:
         """Add the problem that ended the reading; the totals are then lower bounds."""

@@ -162,16 +162,16 @@ _NPZ = Format(
 )
 
 
-def _read_parquet(data: bytes, reading: ReaderContext) -> RawColumns | None:
+def _read_parquet(data: bytes, context: ReaderContext) -> RawColumns | None:
     from app.formats.readers.arrow_table import read_parquet  # noqa: PLC0415 (imports pyarrow: optional and slow)
 
-    return read_parquet(data, reading)
+    return read_parquet(data, context)
 
 
-def _read_arrow(data: bytes, reading: ReaderContext) -> RawColumns | None:
+def _read_arrow(data: bytes, context: ReaderContext) -> RawColumns | None:
     from app.formats.readers.arrow_table import read_arrow  # noqa: PLC0415 (imports pyarrow: optional and slow)
 
-    return read_arrow(data, reading)
+    return read_arrow(data, context)
 
 
 def _arrow_shapes(example_writer: str) -> tuple[FormatShape, ...]:

@@ -39,21 +39,21 @@ def cpu_limit_problem(seconds: float) -> Problem:
     return build_problem("too_large", message + remedy)
 
 
-def read_columns(form: Format, data: bytes, reading: ReaderContext) -> RawColumns | None:
+def read_columns(form: Format, data: bytes, context: ReaderContext) -> RawColumns | None:
     """Read the columns of a file in this format; None where nothing can be read (a problem says why)."""
     if form.read_bytes is not None:
-        return form.read_bytes(data, reading)
+        return form.read_bytes(data, context)
     assert form.read_text is not None
-    before = reading.problems.count
+    before = context.problems.count
     if not data.isspace():  # white space alone is an empty file, whatever its number of lines
-        check_text_size(data, form, reading)
-    if mistaken := binary_file_problem(data):
-        reading.problems.add(mistaken)
+        check_text_size(data, form, context)
+    if problem := binary_file_problem(data):
+        context.problems.add(problem)
         return None
     by_line = bool(form.separator) or form.has_record_per_line
-    text = decode_utf8(data, by_line=by_line, problems=reading.problems)
-    has_invalid_bytes = reading.problems.count > before
-    columns = None if text is None else form.read_text(text, reading)
+    text = decode_utf8(data, by_line=by_line, problems=context.problems)
+    has_invalid_bytes = context.problems.count > before
+    columns = None if text is None else form.read_text(text, context)
     if columns is not None:
         columns.has_invalid_bytes = has_invalid_bytes
     return columns
@@ -96,21 +96,21 @@ def read_table(
     vocabulary where it is known; `wants_scores` reads scores beside labels.
     """
     sets = task == "multilabel"
-    reading = ReaderContext(task, gold, limits, problems, sets, classes, kind.layout == "long", wants_scores)
+    context = ReaderContext(task, gold, limits, problems, sets, classes, kind.layout == "long", wants_scores)
     data = read_bytes(stream, kind.encoding, limits=limits, problems=problems)
     try:
-        columns = None if data is None else read_columns(FORMATS[kind.format], data, reading)
+        columns = None if data is None else read_columns(FORMATS[kind.format], data, context)
         if columns is None:
             return empty_table(ColumnListsLayout(), sets=sets)
-        if reading.is_long_table and columns.reading.sets and columns.labels is not None:
+        if context.is_long_table and columns.context.sets and columns.labels is not None:
             columns = group_by_id(columns)
         table = normalize_columns(columns)
-    except TooManyRows as refused:
-        problems.stop(refused.problem)
+    except TooManyRows as error:
+        problems.stop(error.problem)
         return empty_table(ColumnListsLayout(), sets=sets)
     except TooManyProblems:
         return empty_table(ColumnListsLayout(), sets=sets)
-    if reading.is_long_table and not columns.reading.sets:
+    if context.is_long_table and not columns.context.sets:
         note = "layout=long has no effect: it is for sets of labels, and in this task each row is an instance"
         table.notes.append(note)
     return table

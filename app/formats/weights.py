@@ -36,7 +36,7 @@ class WeightReader:
             message = "This row has no weight, but other rows do." if missing else "This is not a valid weight."
             location = self._columns.layout.locate(row, None if value is MissingValue.ABSENT else "weight")
             got = "nothing" if missing else describe_value(value)
-            self._columns.reading.problems.add_new(
+            self._columns.context.problems.add_new(
                 "wrong_shape",
                 f"{message} {_REMEDY}",
                 location,

@@ -204,7 +204,7 @@ class Gate:
         self._through: set[Path] = set()
         self.waiting: dict[str, threading.Event] = {}
 
-    def ask(self, request: ScoringRequest) -> Reply:
+    def call(self, request: ScoringRequest) -> Reply:
         assert isinstance(request, ValidatePredictions)
         path = request.predictions.path
         with self._lock:
@@ -218,7 +218,7 @@ class Gate:
             assert held.wait(MAX_WAIT_SECONDS)
             with self._lock:
                 del self.waiting[name]
-        return self._children.ask(request)
+        return self._children.call(request)
 
     def close(self) -> None:
         self._children.close()

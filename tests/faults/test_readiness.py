@@ -129,7 +129,7 @@ def working(given: Settings, **parts: Any) -> Iterator[Worker]:
     """A worker in threads of the test's own process."""
     db = Database(given)
     worker = Worker(
-        given, db, parts["files"], given.data_dir, settled=lambda _: None, figures=create_telemetry(given, db)
+        given, db, parts["files"], given.data_dir, on_settled=lambda _: None, figures=create_telemetry(given, db)
     )
     worker.start()
     try:

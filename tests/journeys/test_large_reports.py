@@ -24,7 +24,7 @@ class Answering:
     def __init__(self, answer: Exception | Reply) -> None:
         self._answer = answer
 
-    def ask(self, _request: WriteReport) -> Reply:
+    def call(self, _request: WriteReport) -> Reply:
         """Fail, or answer."""
         if isinstance(self._answer, Exception):
             raise self._answer
@@ -45,7 +45,7 @@ class Answering:
 )
 def test_a_report_beyond_the_limits_is_no_file_to_make_smaller(answer: Exception | Reply, said: str) -> None:
     with pytest.raises(ReportTooLarge, match=said) as refused:
-        send_report_request(Answering(answer).ask, cast("WriteReport", None))
+        send_report_request(Answering(answer).call, cast("WriteReport", None))
     assert refused.value.status == 409
     assert "one part alone" in refused.value.advice
 

@@ -42,52 +42,50 @@ def read_bytes(stream: BinaryIO, encoding: str, *, limits: Limits, problems: Pro
         for piece in iter_decompressed(stream, encoding, limits):
             content.write(piece)
         data = content.getvalue()
-        if known := _detect_compression(data):
-            raise DecompressionError("encoding", _still_compressed_message(encoding, known))  # noqa: TRY301 (handled like all others)
-    except DecompressionError as refused:
-        problem = build_problem(refused.code, str(refused))
-        (problems.stop if refused.code == "too_large" else problems.add)(problem)
+        if compression := _detect_compression(data):
+            raise DecompressionError("encoding", _still_compressed_message(encoding, compression))  # noqa: TRY301 (handled like all others)
+    except DecompressionError as error:
+        problem = build_problem(error.code, str(error))
+        (problems.stop if error.code == "too_large" else problems.add)(problem)
         return None
     return data
 
 
 def iter_decompressed(stream: BinaryIO, encoding: str, limits: Limits) -> Iterator[bytes]:
     """Yield the decompressed bytes in pieces of up to 1 MiB; raises DecompressionError for damage and above the limits."""
-    total, most = 0, limits.expanded_bytes
-    for piece in _decompress_members(stream, encoding, limits) if encoding else _read_uncompressed(stream, most):
+    total, max_bytes = 0, limits.expanded_bytes
+    for piece in _decompress_members(stream, encoding, limits) if encoding else _read_uncompressed(stream, max_bytes):
         total += len(piece)
-        if total > most:
+        if total > max_bytes:
             raise DecompressionError("too_large", _too_many_bytes_message(limits))
         yield piece
 
 
 def _too_many_bytes_message(limits: Limits) -> str:
-    most = limits.expanded_bytes
+    max_bytes = limits.expanded_bytes
     if limits.instances is None:
-        return f"The uncompressed file has more than {most} bytes. {REDUCE_SIZE_REMEDY}"
+        return f"The uncompressed file has more than {max_bytes} bytes. {REDUCE_SIZE_REMEDY}"
     phase = pluralize(limits.instances, "instance", "instances")
-    return (
-        f"The uncompressed file has more than {most} bytes, which is more than {phase} can need. {REDUCE_SIZE_REMEDY}"
-    )
+    return f"The uncompressed file has more than {max_bytes} bytes, which is more than {phase} can need. {REDUCE_SIZE_REMEDY}"
 
 
 def _read_uncompressed(stream: BinaryIO, limit: int) -> Iterator[bytes]:
-    left = limit + 1  # a single read of so many bytes would allocate all of them, whatever the file's size
-    while left and (piece := stream.read(min(_CHUNK_BYTES, left))):
-        left -= len(piece)
+    remaining = limit + 1  # a single read of so many bytes would allocate all of them, whatever the file's size
+    while remaining and (piece := stream.read(min(_CHUNK_BYTES, remaining))):
+        remaining -= len(piece)
         yield piece
 
 
-def _still_compressed_message(encoding: str, known: Encoding) -> str:
+def _still_compressed_message(encoding: str, compression: Encoding) -> str:
     if encoding:
-        return f"The {encoding} data contains {known.key} data. Compress the file only once."
-    remedy = f"Send Content-Encoding: {known.key}, or use a file name that ends in {known.ending}."
-    return f"The file is compressed with {known.key}. {remedy}"
+        return f"The {encoding} data contains {compression.key} data. Compress the file only once."
+    remedy = f"Send Content-Encoding: {compression.key}, or use a file name that ends in {compression.ending}."
+    return f"The file is compressed with {compression.key}. {remedy}"
 
 
 def _detect_compression(data: bytes) -> Encoding | None:
     """The encoding of these bytes by their magic number, with which no format begins."""
-    return next((known for known in ENCODINGS.values() if data.startswith(known.magic)), None)
+    return next((encoding for encoding in ENCODINGS.values() if data.startswith(encoding.magic)), None)
 
 
 class _Decompressor(Protocol):
@@ -134,9 +132,9 @@ def _decompress_members(stream: BinaryIO, encoding: str, limits: Limits) -> Iter
     """Yield the content of all members of a compressed file, one bounded chunk after the other."""
     member: _Decompressor | None = None
     members = 0
-    left = limits.expanded_bytes + 1
+    remaining = limits.expanded_bytes + 1
     pending = b""
-    while left > 0:
+    while remaining > 0:
         if not pending and (member is None or member.needs_more_input):
             pending = stream.read(_READ_BYTES)
             if not pending:
@@ -150,10 +148,10 @@ def _decompress_members(stream: BinaryIO, encoding: str, limits: Limits) -> Iter
             _check_member_magic(pending, encoding, first=members == 1)
             member = _DECOMPRESSORS[encoding]()
         try:
-            part, pending = member.expand(pending, min(_CHUNK_BYTES, left))
+            part, pending = member.expand(pending, min(_CHUNK_BYTES, remaining))
         except (zlib.error, zstd.ZstdError) as error:
             raise _library_error(encoding, error) from None
-        left -= len(part)
+        remaining -= len(part)
         yield part
         member = None if member.ended else member
     if not members:

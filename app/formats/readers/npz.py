@@ -69,9 +69,9 @@ def read_score_arrays(data: bytes, limits: Limits) -> tuple[Array, Array, list[s
     None for any other file, and where the strict reader may have to report a problem of the archive or of an array. Ids
     are texts of any kind, scores (n or n × k) binary32 or binary64.
     """
-    reading = ReaderContext("multilabel", gold=False, limits=limits, problems=Problems())
+    context = ReaderContext("multilabel", gold=False, limits=limits, problems=Problems())
     try:
-        arrays = _read_arrays(data, reading)
+        arrays = _read_arrays(data, context)
         if not {"ids", "scores"} <= arrays.keys() <= {"ids", "scores", "classes"}:
             return None
         ids, scores = arrays["ids"], arrays["scores"]
@@ -82,22 +82,22 @@ def read_score_arrays(data: bytes, limits: Limits) -> tuple[Array, Array, list[s
     return (ids, scores, names) if kinds and ids.ndim == 1 and len(ids) == len(scores) else None
 
 
-def read_npz(data: bytes, reading: ReaderContext) -> RawColumns | None:
+def read_npz(data: bytes, context: ReaderContext) -> RawColumns | None:
     """Read an .npz file; None, and problems, where it is invalid or lacks a required array."""
     try:
-        arrays = _read_arrays(data, reading)
-        return _build_columns(arrays, reading)
-    except _NpzError as refused:
-        location = Location(None if refused.name is None else pointer_token(refused.name))
-        problem = build_problem(refused.code, str(refused), location, got=refused.got)
-        (reading.problems.stop if refused.code == "too_large" else reading.problems.add)(problem)
+        arrays = _read_arrays(data, context)
+        return _build_columns(arrays, context)
+    except _NpzError as error:
+        location = Location(None if error.name is None else pointer_token(error.name))
+        problem = build_problem(error.code, str(error), location, got=error.got)
+        (context.problems.stop if error.code == "too_large" else context.problems.add)(problem)
     return None
 
 
 # ---- the archive --------------------------------------------------------------------------------
 
 
-def _read_arrays(data: bytes, reading: ReaderContext) -> dict[str, Array]:
+def _read_arrays(data: bytes, context: ReaderContext) -> dict[str, Array]:
     """All arrays by name; arrays that are not used are not loaded and are empty here."""
     if not data:
         raise _NpzError("syntax", f"The file is empty. {_REMEDY}")
@@ -110,11 +110,11 @@ def _read_arrays(data: bytes, reading: ReaderContext) -> dict[str, Array]:
         raise _NpzError("too_large", f"The archive contains {entries} files; at most {_MAX_MEMBERS} are allowed.")
     try:
         archive = zipfile.ZipFile(BytesIO(data))
-        return _load_members(archive, data, reading)
-    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, OSError, struct.error) as fault:
-        raise _NpzError("syntax", f"This is not a valid .npz file ({_error_text(fault)}). {_REMEDY}") from None
-    except (UnicodeDecodeError, ValueError, OverflowError) as fault:
-        raise _NpzError("syntax", f"The archive cannot be read ({_error_text(fault)}). {_REMEDY}") from None
+        return _load_members(archive, data, context)
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, OSError, struct.error) as error:
+        raise _NpzError("syntax", f"This is not a valid .npz file ({_error_text(error)}). {_REMEDY}") from None
+    except (UnicodeDecodeError, ValueError, OverflowError) as error:
+        raise _NpzError("syntax", f"The archive cannot be read ({_error_text(error)}). {_REMEDY}") from None
 
 
 def _archive_end(data: bytes) -> int | None:
@@ -133,12 +133,12 @@ def _count_directory_entries(data: bytes) -> int:
     return data.count(_CENTRAL_DIRECTORY_MAGIC, start, at)
 
 
-def _error_text(fault: Exception) -> str:
+def _error_text(error: Exception) -> str:
     """A library's message without memory addresses, which differ each time and must not be disclosed."""
-    return _MEMORY_ADDRESS.sub("", str(fault).split("\n", 1)[0]).rstrip(".")[:100] or type(fault).__name__
+    return _MEMORY_ADDRESS.sub("", str(error).split("\n", 1)[0]).rstrip(".")[:100] or type(error).__name__
 
 
-def _load_members(archive: zipfile.ZipFile, data: bytes, reading: ReaderContext) -> dict[str, Array]:
+def _load_members(archive: zipfile.ZipFile, data: bytes, context: ReaderContext) -> dict[str, Array]:
     members = archive.infolist()
     if len(members) > _MAX_MEMBERS:
         raise _NpzError("too_large", f"The archive contains {len(members)} files; at most {_MAX_MEMBERS} are allowed.")
@@ -146,7 +146,7 @@ def _load_members(archive: zipfile.ZipFile, data: bytes, reading: ReaderContext)
     for name in names:
         if names.count(name) > 1:
             raise _NpzError("duplicate_key", f"The archive contains {quote(name)} twice. Keep one.", name)
-    limit = reading.limits.expanded_bytes
+    limit = context.limits.expanded_bytes
     if sum(member.file_size for member in members) > limit:
         raise _NpzError("too_large", f"The arrays have more than {limit} bytes. {REDUCE_SIZE_REMEDY}")
     return {
@@ -174,9 +174,9 @@ def _load_array(archive: zipfile.ZipFile, data: bytes, member: zipfile.ZipInfo, 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about headers of old files, which can be read
             shape, fortran, dtype = read_header(body)
-    except _HEADER_ERRORS as fault:
+    except _HEADER_ERRORS as error:
         raise _NpzError(
-            "syntax", f"{quote(name)} is not a valid NumPy array ({_error_text(fault)}). {_REMEDY}", name
+            "syntax", f"{quote(name)} is not a valid NumPy array ({_error_text(error)}). {_REMEDY}", name
         ) from None
     if dtype.hasobject:
         message = f"{quote(name)} contains Python objects, which are never loaded. Write strings or numbers: "
@@ -217,40 +217,40 @@ def _build_array(name: str, body: memoryview, shape: tuple[int, ...], fortran: b
 # ---- the columns --------------------------------------------------------------------------------
 
 
-def _build_columns(arrays: Mapping[str, Array], reading: ReaderContext) -> RawColumns:
+def _build_columns(arrays: Mapping[str, Array], context: ReaderContext) -> RawColumns:
     names = ", ".join(quote(name) for name in list(arrays)[:10]) or "nothing"
     if "ids" not in arrays:
         raise _NpzError("wrong_shape", f"The array 'ids' is missing; the file contains {names}. Add it.", got=names)
-    labelled = "labels" in arrays
-    score = None if reading.gold else reading.score_field({"scores"} & arrays.keys(), labelled=labelled)
-    if not labelled and score is None:
+    has_labels = "labels" in arrays
+    score = None if context.gold else context.score_field({"scores"} & arrays.keys(), has_labels=has_labels)
+    if not has_labels and score is None:
         remedy = "Write the arrays 'ids' and 'labels'"
-        remedy += "." if reading.gold else ", or 'ids', 'classes' and 'scores'."
-        fault = "The file has no labels." if reading.gold else "The file has neither labels nor scores."
+        remedy += "." if context.gold else ", or 'ids', 'classes' and 'scores'."
+        fault = "The file has no labels." if context.gold else "The file has neither labels nor scores."
         raise _NpzError("wrong_shape", f"{fault} {remedy}", got=names)
-    split = reading.split_field(arrays)
-    named = ["labels"] * labelled + ["scores"] * bool(score)
-    named += [name for name in (split, "weight") if reading.gold and name in arrays]
-    for name in ("ids", *named):
-        check_row_count(len(arrays[name]), reading)
-        check_value_count(arrays[name].size, reading.limits)
+    split = context.split_field(arrays)
+    column_names = ["labels"] * has_labels + ["scores"] * bool(score)
+    column_names += [name for name in (split, "weight") if context.gold and name in arrays]
+    for name in ("ids", *column_names):
+        check_row_count(len(arrays[name]), context)
+        check_value_count(arrays[name].size, context.limits)
     ids = _text_values("ids", arrays)
-    labels: list[Any] | None = _text_values("labels", arrays) if labelled else None
-    if labels is not None and reading.sets and not reading.is_long_table:
-        labels = split_joined_labels(list(map(str, labels)), reading.limits)
-    lengths = {name: len(arrays[name]) for name in named}
-    rows = check_common_length(lengths, len(ids), reading.problems)
+    labels: list[Any] | None = _text_values("labels", arrays) if has_labels else None
+    if labels is not None and context.sets and not context.is_long_table:
+        labels = split_joined_labels(list(map(str, labels)), context.limits)
+    lengths = {name: len(arrays[name]) for name in column_names}
+    rows = check_common_length(lengths, len(ids), context.problems)
     scores = _score_values(arrays) if score else None
     return RawColumns(
         ids[:rows],
         None if labels is None else labels[:rows],
         range(rows),
         ColumnListsLayout(FieldNames("ids", "labels", split), has_joined_labels=True),
-        reading,
-        splits=_text_values(split, arrays)[:rows] if split in named else None,
-        weights=_weight_values(arrays["weight"])[:rows] if "weight" in named else None,
+        context,
+        splits=_text_values(split, arrays)[:rows] if split in column_names else None,
+        weights=_weight_values(arrays["weight"])[:rows] if "weight" in column_names else None,
         scores=None if scores is None else replace(scores, values=scores.values[:rows]),
-        ignored=_ignored_arrays(arrays, {"ids", *named, *["classes"] * bool(score)}, reading),
+        ignored=_ignored_arrays(arrays, {"ids", *column_names, *["classes"] * bool(score)}, context),
         unreadable_rows=len(ids) - rows,
     )
 
@@ -296,10 +296,10 @@ def _score_values(arrays: Mapping[str, Array]) -> RawScores:
     return RawScores(array.astype(np.float64, copy=False), names)
 
 
-def _ignored_arrays(arrays: Mapping[str, Array], used: set[str], reading: ReaderContext) -> list[str]:
+def _ignored_arrays(arrays: Mapping[str, Array], used: set[str], context: ReaderContext) -> list[str]:
     """The names of unused arrays; those that gold must not ignore are problems."""
     names = [name for name in arrays if name not in used]
     for name in names:
-        if refusal := gold_field_refusal(name, reading):
-            reading.problems.add_new("wrong_shape", refusal, Location(pointer_token(name)))
+        if refusal := gold_field_refusal(name, context):
+            context.problems.add_new("wrong_shape", refusal, Location(pointer_token(name)))
     return names

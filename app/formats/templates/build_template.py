@@ -30,15 +30,15 @@ def build_template(ids: Sequence[str], spec: TaskSpec, format: str = "json", *, 
     if not is_supported(form):
         raise BadRequest(f"This installation cannot read the format '{format}', so there is no template in it.")
     is_single = spec.positive_label is not None
-    scored: Sequence[str] = ()
+    scored_classes: Sequence[str] = ()
     if scores or format == "npz":
-        scored = spec.classes if spec.positive_label is None else (spec.positive_label,)
+        scored_classes = spec.classes if spec.positive_label is None else (spec.positive_label,)
     advice = "Request format=columns, which lists ids and classes once."
-    if template.has_cell_per_score and len(ids) * len(scored) > _MAX_CELLS:
-        size = f"{len(ids)} × {len(scored)} cells for scores"
+    if template.has_cell_per_score and len(ids) * len(scored_classes) > _MAX_CELLS:
+        size = f"{len(ids)} × {len(scored_classes)} cells for scores"
         raise BadRequest(f"The template would have {size}; at most {_MAX_CELLS} are allowed.", remedy=advice)
-    if form.table and "id" in scored:
+    if form.table and "id" in scored_classes:
         message = "A table cannot have a column of scores for the class 'id': the column of the ids has this name."
         raise BadRequest(message, remedy=advice)
-    content = TemplateContent(list(ids), spec.task == "multilabel", scored, is_single, "score" in spec.classes)
+    content = TemplateContent(list(ids), spec.task == "multilabel", scored_classes, is_single, "score" in spec.classes)
     return template.write(content)

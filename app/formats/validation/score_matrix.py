@@ -104,11 +104,13 @@ class _ScoreMatrixBuilder:
             elif name not in self.codes:
                 self._fault("unknown_label", location_of(at), self.vocabulary.unknown_class_text(name))
             positions.setdefault(name, at)
-        known = [name for name in positions if name in self.codes]
-        if self.vocabulary.positive_label is not None and known == list(positions) == [self.vocabulary.positive_label]:
+        known_names = [name for name in positions if name in self.codes]
+        if self.vocabulary.positive_label is not None and known_names == list(positions) == [
+            self.vocabulary.positive_label
+        ]:
             return [0] if self.problems.count == before else None
-        if self.vocabulary.is_missing_class(positions, len(known)):
-            text = self.vocabulary.missing_classes_text(positions, f"{len(known)} classes")
+        if self.vocabulary.is_missing_class(positions, len(known_names)):
+            text = self.vocabulary.missing_classes_text(positions, f"{len(known_names)} classes")
             self._fault("wrong_class_count", self._class_names_location(), text)
         return [positions[name] for name in self.codes] if self.problems.count == before else None
 
@@ -159,9 +161,9 @@ class _ScoreMatrixBuilder:
         """The file row of a row of the matrix."""
         return row if self.file_rows is None else self.file_rows[row]
 
-    def _problem_at(self, code: str, row: int, item: ItemKey, message: str, **shown: str | None) -> Problem:
+    def _problem_at(self, code: str, row: int, item: ItemKey, message: str, **details: str | None) -> Problem:
         location = self.table.layout.locate(self.table.rows[row], "score", item)
-        return build_problem(code, message, location, instance_id=self.table.ids[row], **shown)
+        return build_problem(code, message, location, instance_id=self.table.ids[row], **details)
 
     # ---- values as JSON gives them -----------------------------------------------------------------
 
@@ -170,7 +172,7 @@ class _ScoreMatrixBuilder:
         width = len(self.codes) if order is None else len(order)
         may_be_single = order is None or len(order) == 1
         is_single = may_be_single and bool(values) and self._positive_score(values[0]) is not None
-        uniform = self._clean_matrix(values, 1 if is_single else width, named=order is not None)
+        uniform = self._clean_matrix(values, 1 if is_single else width, has_class_names=order is not None)
         if uniform is not None:
             return uniform
         is_single = may_be_single and self._is_mostly_single(values)
@@ -183,12 +185,12 @@ class _ScoreMatrixBuilder:
         self.file_rows = valid_rows if len(valid_rows) < len(values) else None
         return np.array(numbers, dtype=np.float64).reshape(len(valid_rows), 1 if is_single else width)
 
-    def _clean_matrix(self, values: Sequence[object], width: int, *, named: bool) -> ScoreMatrix | None:
+    def _clean_matrix(self, values: Sequence[object], width: int, *, has_class_names: bool) -> ScoreMatrix | None:
         """The matrix of rows with the same shape and only finite numbers; None for any other rows."""
         kinds = set(map(type, values))
         cells: list[object] = list(values)
         order: Sequence[int] | None = None
-        if kinds == {tuple} and not named:
+        if kinds == {tuple} and not has_class_names:
             keys, cells = _transpose_objects(values)
             order = self._key_order(keys) if len(keys) == width else None
             if order is None:
@@ -315,13 +317,13 @@ class _ScoreMatrixBuilder:
 
     def _check_probabilities(self, matrix: ScoreMatrix, order: Sequence[int] | None) -> None:
         """Check probabilities: each within [0, 1]; those of exclusive classes sum to one."""
-        outside = (matrix < 0) | (matrix > 1)
-        if outside.any():
-            rows, at = np.nonzero(outside)
+        is_outside = (matrix < 0) | (matrix > 1)
+        if is_outside.any():
+            rows, at = np.nonzero(is_outside)
             build = partial(self._not_a_probability_problem, matrix, rows, at, order)
             self._report("not_a_probability", rows, build)
         if self.vocabulary.exclusive and matrix.shape[1] > 1:
-            is_valid = np.asarray(np.isfinite(matrix).all(axis=1) & ~outside.any(axis=1))
+            is_valid = np.asarray(np.isfinite(matrix).all(axis=1) & ~is_outside.any(axis=1))
             (rows,) = np.nonzero(is_valid & ~sums_to_one(np.where(is_valid[:, None], matrix, 0.0)))
             self._report("not_a_probability", rows, partial(self._sum_not_one_problem, matrix, rows))
 
