@@ -227,7 +227,7 @@ def test_offline_no_advice_speaks_of_a_phase(gold: Path, classes: Path, tmp_path
     stray = write(tmp_path / "stray.json", dict.fromkeys([*IDS, "zebra crossing"], "cat"))
     ran = run_assay("score", "--gold", gold, "--predictions", stray, "--json")
     (problem,) = ran.value()["problems"]
-    assert "Take the ids from the template" in problem["message"]
+    assert "Use the ids of the template" in problem["message"]
     ids = write(tmp_path / "ids.json", IDS)
     ran = run_assay("validate", "-f", stray, "--ids", ids, "--classes", classes, "--json")
     told = ran.value()["problems"][0]

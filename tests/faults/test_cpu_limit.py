@@ -66,7 +66,7 @@ def too_large(answer: dict[str, Any]) -> None:
     assert answer["total"] == {"too_large": 1}
     (problem,) = answer["problems"]
     assert f"{LIMIT:g} s of CPU time" in problem["message"]
-    assert "Leave out" in problem["message"]
+    assert "Remove everything" in problem["message"]
 
 
 def test_a_file_that_takes_too_long_to_read_is_rejected_at_its_first_try_and_counts_as_invalid(

@@ -93,8 +93,8 @@ class Interrupted:
         self._pool = pool
         self._meanwhile = meanwhile
 
-    def ask(self, request: Request) -> Reply:
-        answer = self._pool.ask(request)
+    def call(self, request: Request) -> Reply:
+        answer = self._pool.call(request)
         if not isinstance(answer, GoldFileNeeded):
             self._meanwhile()
         return answer
@@ -106,7 +106,7 @@ class Interrupted:
 class Dying:
     """Children that die of every request."""
 
-    def ask(self, request: Request) -> Reply:
+    def call(self, request: Request) -> Reply:
         assert isinstance(request, ScorePredictions)
         raise ScoringProcessCrashed("it ended with status -9")
 

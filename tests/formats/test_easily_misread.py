@@ -100,7 +100,7 @@ def test_an_archive_with_something_around_it_is_refused(junk: tuple[bytes, bytes
 
 def test_labels_joined_where_one_is_due_are_told_so() -> None:
     _, problems = read_answers('{"t1":"cat|dog","t2":"cat","t3":"eel"}')
-    assert "Exactly one label is expected here." in problems.first[0].message
+    assert "Give exactly one label." in problems.first[0].message
     _, problems = read_answers('{"t1":["cat,dog"],"t2":[],"t3":[]}', multilabel=True)
     assert "Give each label separately" in problems.first[0].message
 
@@ -214,7 +214,7 @@ def test_a_split_that_shows_nobody_anything_is_noted(tmp_path: Path, text: str, 
 
 def test_long_rows_of_a_task_with_one_label_are_noted(tmp_path: Path) -> None:
     found, _ = gold(tmp_path, "id,label\n1,a\n2,b\n", FileKind("csv", layout="long"))
-    assert any("layout=long is for sets" in note for note in found.notes)
+    assert any("layout=long has no effect" in note for note in found.notes)
 
 
 def test_a_file_of_ids_that_lacks_one_is_no_file_of_ids(tmp_path: Path) -> None:

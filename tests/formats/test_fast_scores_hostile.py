@@ -42,7 +42,7 @@ def test_what_a_file_repeats_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) 
     looked: list[int] = []
 
     def counted(window: ByteWindow) -> None:
-        looked.append(window.at)
+        looked.append(window.position)
         skip_whitespace(window)
 
     monkeypatch.setattr(score_reader, "skip_whitespace", counted)

@@ -315,7 +315,7 @@ def test_gold_of_nothing_but_void_rows_is_refused(tmp_path: Path) -> None:
     ("text", "more", "words"),
     [
         ('{"a":"x"}', {"positive_label": "x"}, "Declare both classes"),
-        ('{"a":"x","b":"y","c":"z"}', {"positive_label": "x"}, "this is another"),
+        ('{"a":"x","b":"y","c":"z"}', {"positive_label": "x"}, "A binary task has two labels"),
         ('{"a":"x","b":"y"}', {"positive_label": "z"}, "not among the classes"),
         ('{"a":"x","b":"y"}', {"positive_label": "x", "classes": ["x", "y", "z"]}, "exactly two classes"),
         ('{"a":"x","b":"y"}', {}, "not among the classes"),
@@ -344,4 +344,4 @@ def test_multilabel_gold_holds_sets_the_empty_one_included(tmp_path: Path) -> No
     assert code_sets(gold.labels) == [[1, 0], []]
     gold, problems = load(tmp_path, '{"a":[],"b":[]}', task="multilabel")
     assert gold is None
-    assert "no label at all" in problems.first[0].message
+    assert "The gold has no labels" in problems.first[0].message

@@ -37,7 +37,7 @@ def test_among_many_known_texts_folding_and_the_last_part_are_tried() -> None:
     ("kind", "text", "hint"),
     [
         ("json", "id,label\nt1,cat\n", "looks like CSV"),
-        ("json", '{"preds": [{"id": "t1", "label": "cat"}]}', '"preds" is not laid out as in any known shape'),
+        ("json", '{"preds": [{"id": "t1", "label": "cat"}]}', '"preds" does not have a supported layout'),
         ("csv", "id;label\nt1;cat\n", "separated by semicolons; use commas"),
         ("csv", "id\tlabel\nt1\tcat\n", "separated by tabs; use commas"),
     ],
@@ -62,10 +62,10 @@ def test_a_missing_value_that_a_program_wrote_as_a_number_is_no_label(kind: str,
     (found,) = [
         one for one in read_answer_labels(text, kind, multilabel=multilabel)[1].first if one.code == "not_a_number"
     ]
-    assert found.message.startswith("An id or a label is a text")
+    assert found.message.startswith("An id or label must be a string")
 
 
 def test_a_score_that_is_no_number_is_told_to_be_one() -> None:
     text = '[{"id": "t1", "scores": {"cat": NaN, "dog": 0.5, "eel": 0.5}}]'
     (found,) = [one for one in read_answer_labels(text)[1].first if one.code == "not_a_number"]
-    assert found.message.startswith("This is not a finite number.")
+    assert found.message.startswith("The value is not a finite number.")

@@ -149,7 +149,7 @@ def test_an_unknown_template_format_names_those_that_exist() -> None:
 
 def test_a_template_with_too_many_places_is_refused_with_advice() -> None:
     wide = TaskSpec("multilabel", tuple(f"c{at}" for at in range(30_000)))
-    with pytest.raises(BadRequest, match="places for scores") as caught:
+    with pytest.raises(BadRequest, match="cells for scores") as caught:
         build_template([f"t{at}" for at in range(1000)], wide, "npz")
     assert "format=columns" in caught.value.advice
 

@@ -122,7 +122,7 @@ def test_each_byte_that_is_not_utf_8_is_placed_and_its_text_is_not_reported_agai
 def test_an_id_that_nobody_can_read_is_missed_and_may_be_the_damaged_one() -> None:
     _, problems = read_answer_labels('{"t1":"cat","t2":"dog","tü":"eel"}'.encode("latin-1"), ids=["t1", "t2", "tü"])
     assert problems.total == {"encoding": 1, "missing_instances": 1}
-    assert "Perhaps it is meant by a row whose id could not be read" in problems.first[-1].message
+    assert "It may be on a row whose id could not be read" in problems.first[-1].message
 
 
 def test_columns_count_characters_not_bytes() -> None:

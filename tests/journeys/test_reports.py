@@ -158,7 +158,7 @@ def test_scores_that_are_no_probabilities_have_a_report_without_calibration(peop
         assert blue.get(path, params={"part": "calibration"}).json()["left_out"] == found["left_out"]
         answer = blue.get(path, params={"part": "calibration", "format": "csv"})
         assert answer.status_code == 400
-        assert "There is no such table: it needs probabilities" in answer.text
+        assert "This table is not available: it needs probabilities" in answer.text
 
 
 def test_there_is_no_report_without_scores(people: People) -> None:

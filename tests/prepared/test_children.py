@@ -93,35 +93,35 @@ def accuracy(answer: Reply) -> float:
 def test_gold_asked_for_by_name_is_scored_with_once_some_child_has_made_it_ready(files: Files, tmp_path: Path) -> None:
     folder = tmp_path / "prepared"
     with pool(folder) as children, pool(folder) as others:
-        assert children.ask(files.by_name()) == GoldFileNeeded()
-        assert others.ask(files.by_name()) == GoldFileNeeded()
-        assert accuracy(children.ask(files.in_full())) == 1
+        assert children.call(files.by_name()) == GoldFileNeeded()
+        assert others.call(files.by_name()) == GoldFileNeeded()
+        assert accuracy(children.call(files.in_full())) == 1
         files.gold.unlink()
-        assert accuracy(children.ask(files.by_name())) == 1
-        assert accuracy(others.ask(files.by_name())) == 1
-        assert accuracy(others.ask(files.in_full())) == 1
+        assert accuracy(children.call(files.by_name())) == 1
+        assert accuracy(others.call(files.by_name())) == 1
+        assert accuracy(others.call(files.in_full())) == 1
     with pool(folder) as later:
-        assert accuracy(later.ask(files.by_name())) == 1
+        assert accuracy(later.call(files.by_name())) == 1
 
 
 def test_without_a_folder_each_child_keeps_gold_in_its_own_memory(files: Files) -> None:
     with pool(None) as children, pool(None) as others:
-        assert accuracy(children.ask(files.in_full())) == 1
-        assert accuracy(children.ask(files.by_name())) == 1
-        assert others.ask(files.by_name()) == GoldFileNeeded()
+        assert accuracy(children.call(files.in_full())) == 1
+        assert accuracy(children.call(files.by_name())) == 1
+        assert others.call(files.by_name()) == GoldFileNeeded()
 
 
 def test_inspected_gold_is_ready_under_the_name_of_its_content(files: Files, tmp_path: Path) -> None:
     folder = tmp_path / "prepared"
     with pool(folder) as children:
         asked = files.whole(sha256="0" * 64)
-        assert isinstance(children.ask(CheckGold(GoldSource(file=asked))), GoldSummary)
+        assert isinstance(children.call(CheckGold(GoldSource(file=asked))), GoldSummary)
         (made,) = folder.iterdir()
         # What is not to be stored is not prepared either.
         other = replace(asked, sha256="", classes=["eel", "dog", "cat"])
-        assert isinstance(children.ask(CheckGold(GoldSource(file=other))), GoldSummary)
+        assert isinstance(children.call(CheckGold(GoldSource(file=other))), GoldSummary)
         assert list(folder.iterdir()) == [made]
-        assert accuracy(children.ask(files.by_name(made.stem))) == 1
+        assert accuracy(children.call(files.by_name(made.stem))) == 1
 
 
 @pytest.mark.parametrize(
@@ -139,15 +139,15 @@ def test_a_damaged_file_costs_one_more_reading_and_is_told_to_the_operator(
 ) -> None:
     folder = tmp_path / "prepared"
     with pool(folder) as children:
-        assert accuracy(children.ask(files.in_full())) == 1
+        assert accuracy(children.call(files.in_full())) == 1
     (path,) = folder.iterdir()
     harm(path)
     with pool(folder) as children:
-        assert children.ask(files.by_name()) == GoldFileNeeded()
+        assert children.call(files.by_name()) == GoldFileNeeded()
         assert "damaged prepared gold" in capsys.readouterr().out
-        assert accuracy(children.ask(files.in_full())) == 1
+        assert accuracy(children.call(files.in_full())) == 1
     with pool(folder) as children:
-        assert accuracy(children.ask(files.by_name())) == 1
+        assert accuracy(children.call(files.by_name())) == 1
 
 
 def test_children_that_make_the_same_gold_ready_at_once_do_not_disturb_each_other(files: Files, tmp_path: Path) -> None:
@@ -159,7 +159,7 @@ def test_children_that_make_the_same_gold_ready_at_once_do_not_disturb_each_othe
 
             def ask(wait: Callable[[], int] = together.wait, children: ScoringProcessPool = children) -> float:
                 wait()
-                return accuracy(children.ask(files.in_full()))
+                return accuracy(children.call(files.in_full()))
 
             assert [each.result(timeout=MAX_WAIT_SECONDS) for each in [askers.submit(ask) for _ in range(3)]] == [
                 1,
@@ -176,15 +176,15 @@ def test_a_full_disk_is_nobodys_error(files: Files, tmp_path: Path, capsys: pyte
         folder = disk / "prepared"
         with pool(folder) as children:
             with filled(disk):
-                assert accuracy(children.ask(files.in_full())) == 1
+                assert accuracy(children.call(files.in_full())) == 1
                 assert "could not be prepared" in capsys.readouterr().out
-                assert accuracy(children.ask(files.by_name())) == 1
+                assert accuracy(children.call(files.by_name())) == 1
             assert not list(folder.glob("*"))
             with filled(disk):  # found out only as it is written
-                PreparedGoldFolder(folder, 64 * MIB, -(1 << 62)).keep(NAME, load_kind(tmp_path, "plain"))
+                PreparedGoldFolder(folder, 64 * MIB, -(1 << 62)).store(NAME, load_kind(tmp_path, "plain"))
             assert not list(folder.glob("*"))
         with pool(folder) as children:
-            assert accuracy(children.ask(files.in_full())) == 1
+            assert accuracy(children.call(files.in_full())) == 1
             assert [path.stem for path in folder.iterdir()] == [NAME]
 
 
@@ -225,5 +225,5 @@ def test_a_writer_that_is_killed_leaves_nothing_that_is_used_or_stays(tmp_path: 
         assert not list(folder.glob("*.part"))
     assert midway, "no writer was killed amid its work"
     assert not is_alive(writer.pid)
-    prepared.keep("b" * 64, load_kind(tmp_path, "plain"))
+    prepared.store("b" * 64, load_kind(tmp_path, "plain"))
     assert prepared.load("b" * 64) is not None

@@ -47,7 +47,7 @@ def test_a_prediction_is_as_sure_as_the_score_of_its_label() -> None:
     assert np.isnan(confidences(silent)[1])
     with pytest.raises(InvalidContent, match="no scores"):
         confidences(replace(SCORED, scores=None))
-    with pytest.raises(InvalidContent, match="label of a set"):
+    with pytest.raises(InvalidContent, match="labels of a set"):
         confidences(case("multilabel", ["a"], [["a"]], [["a"]], [[0.5]]))
 
 

@@ -256,7 +256,7 @@ def test_no_more_predictions_change_than_can() -> None:
         require_enough_instances(TABLE, [PredictionChange("move", C4, C2, 2), PredictionChange("move", C4, C2, 4)])
     with pytest.raises(InvalidContent, match="Only 9 misses can become true positives of 'c2'"):
         require_enough_instances(TABLE, [PredictionChange("gain", None, C2, 10)])
-    with pytest.raises(InvalidContent, match="More predictions change than exist"):
+    with pytest.raises(InvalidContent, match="larger than the number of predictions"):
         WhatIfCounts.of(TABLE).combined_change(
             [
                 PredictionChange("move", C1, C2, 1),

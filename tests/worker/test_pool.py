@@ -68,7 +68,7 @@ def asking(path: Path) -> CheckGold:
 
 def test_a_child_answers(request_of: CheckGold) -> None:
     with pool() as children:
-        answer = children.ask(request_of)
+        answer = children.call(request_of)
         assert isinstance(answer, GoldSummary)
         assert answer.classes == ["cat", "dog"]
 
@@ -85,7 +85,7 @@ def test_the_environment_of_a_child_holds_no_secret() -> None:
 
 def test_a_child_inherits_no_file_of_the_service(request_of: CheckGold, tmp_path: Path) -> None:
     with (tmp_path / "database").open("w") as ours, pool() as children:
-        children.ask(request_of)
+        children.call(request_of)
         (pid,) = children.pids()
         held = [str(each.readlink()) for each in Path(f"/proc/{pid}/fd").iterdir()]
         assert ours.name not in held
@@ -93,7 +93,7 @@ def test_a_child_inherits_no_file_of_the_service(request_of: CheckGold, tmp_path
 
 def test_the_memory_of_a_child_is_limited(request_of: CheckGold) -> None:
     with pool() as children:
-        children.ask(request_of)
+        children.call(request_of)
         (pid,) = children.pids()
         limits = Path(f"/proc/{pid}/limits").read_text()
     (line,) = [line for line in limits.splitlines() if line.startswith("Max data size")]
@@ -112,7 +112,7 @@ def test_a_small_file_needs_little_memory_however_large_files_may_be(request_of:
         ]
     )
     try:
-        assert isinstance(child.ask(request_of, 30), GoldSummary)
+        assert isinstance(child.call(request_of, 30), GoldSummary)
     finally:
         child.stop()
 
@@ -122,25 +122,25 @@ def test_a_file_beyond_the_memory_is_refused_and_the_next_one_is_read(request_of
     with path.open("wb") as file:
         file.truncate(700 * MIB)  # a file with a hole: all zeros, hardly any disk
     with pool() as children:
-        answer = children.ask(asking(path))
+        answer = children.call(asking(path))
         assert isinstance(answer, FileResult)
         assert (answer.valid, answer.total) == (False, {"too_large": 1})
         assert "512 MiB of memory" in answer.problems[0]["message"]
-        assert isinstance(children.ask(request_of), GoldSummary)
+        assert isinstance(children.call(request_of), GoldSummary)
 
 
 def test_a_child_that_does_not_answer_in_time_is_killed_and_replaced(request_of: CheckGold) -> None:
     with pool() as children:
-        children.ask(request_of)
+        children.call(request_of)
         (slow,) = children.pids()
         freeze(slow)
         children._seconds = 1.5
         with pytest.raises(ScoringTimeout, match=r"1\.5 s") as refused:
-            children.ask(request_of)
+            children.call(request_of)
         children._seconds = MAX_WAIT_SECONDS
         assert refused.value.code == "time_limit"
         assert not is_alive(slow)
-        assert isinstance(children.ask(request_of), GoldSummary)
+        assert isinstance(children.call(request_of), GoldSummary)
         assert children.pids() != [slow]
 
 
@@ -148,21 +148,21 @@ def test_a_child_that_is_stopped_while_it_has_work_is_replaced_long_before_its_t
     request_of: CheckGold,
 ) -> None:
     with pool(seconds=3600, stall_seconds=0.4) as children:
-        children.ask(request_of)
+        children.call(request_of)
         (stopped,) = children.pids()
         freeze(stopped)
         with pytest.raises(ScoringProcessStalled, match="gained no CPU time") as refused:
-            children.ask(request_of)
+            children.call(request_of)
         assert refused.value.code == "stalled"
         assert not is_alive(stopped)
-        assert isinstance(children.ask(request_of), GoldSummary)
+        assert isinstance(children.call(request_of), GoldSummary)
 
 
 def test_a_child_that_waits_without_work_is_left_alone(request_of: CheckGold) -> None:
     with pool(stall_seconds=1.0) as children:
         before = children.pids()
         threading.Event().wait(1.5)
-        assert isinstance(children.ask(request_of), GoldSummary)
+        assert isinstance(children.call(request_of), GoldSummary)
         assert children.pids() == before
 
 
@@ -170,28 +170,28 @@ def test_a_child_that_dies_at_work_is_reported_and_replaced(request_of: CheckGol
     with pool() as children, ThreadPoolExecutor(1) as asker:
         (victim,) = children.pids()
         freeze(victim)
-        answer = asker.submit(children.ask, request_of)
+        answer = asker.submit(children.call, request_of)
         eventually(lambda: asked(victim), "the question has been asked")
         os.kill(victim, signal.SIGKILL)
         with pytest.raises(ScoringProcessCrashed) as refused:
             answer.result(timeout=MAX_WAIT_SECONDS)
         assert refused.value.code == "crashed"
-        assert isinstance(children.ask(request_of), GoldSummary)
+        assert isinstance(children.call(request_of), GoldSummary)
 
 
 def test_a_child_that_died_idle_costs_nobody_anything(request_of: CheckGold) -> None:
     with pool() as children:
-        children.ask(request_of)
+        children.call(request_of)
         (victim,) = children.pids()
         os.kill(victim, signal.SIGKILL)
         eventually(lambda: not is_alive(victim), "the child is dead")
-        assert isinstance(children.ask(request_of), GoldSummary)
+        assert isinstance(children.call(request_of), GoldSummary)
 
 
 def test_more_askers_than_children_wait_for_their_turn(request_of: CheckGold) -> None:
     with pool(2) as children, ThreadPoolExecutor(12) as askers:
         before = children.pids()
-        answers = list(askers.map(lambda _: children.ask(request_of), range(64), timeout=MAX_WAIT_SECONDS))
+        answers = list(askers.map(lambda _: children.call(request_of), range(64), timeout=MAX_WAIT_SECONDS))
         assert all(isinstance(answer, GoldSummary) for answer in answers)
         assert children.pids() == before
 
@@ -200,13 +200,13 @@ def test_askers_beyond_the_line_are_turned_away_and_nobody_waits_for_ever(reques
     with pool(1) as children, ThreadPoolExecutor(30) as askers:
         freeze(children.pids()[0])
         children._seconds = 3.0
-        asked = [askers.submit(children.ask, request_of) for _ in range(30)]
+        asked = [askers.submit(children.call, request_of) for _ in range(30)]
         ends = [each.exception(timeout=MAX_WAIT_SECONDS) for each in asked]
         busy = [end for end in ends if isinstance(end, ScoringProcessesBusy)]
         assert len(busy) >= 15  # one was being served, at most thirteen stood in line
         assert any(isinstance(end, ScoringTimeout) for end in ends)
         children._seconds = MAX_WAIT_SECONDS
-        assert isinstance(children.ask(request_of), GoldSummary)
+        assert isinstance(children.call(request_of), GoldSummary)
 
 
 def test_closing_ends_the_work_at_hand_and_what_still_waits(request_of: CheckGold) -> None:
@@ -214,7 +214,7 @@ def test_closing_ends_the_work_at_hand_and_what_still_waits(request_of: CheckGol
         pids = children.pids()
         for pid in pids:
             freeze(pid)
-        asked = [askers.submit(children.ask, request_of) for _ in range(6)]
+        asked = [askers.submit(children.call, request_of) for _ in range(6)]
         eventually(children._free.empty, "both children are at work")
         children.close()
         for each in asked:
@@ -222,7 +222,7 @@ def test_closing_ends_the_work_at_hand_and_what_still_waits(request_of: CheckGol
         assert not any(map(is_alive, pids))
         assert children.pids() == []
         with pytest.raises(ScoringProcessesClosed):
-            children.ask(request_of)
+            children.call(request_of)
 
 
 def test_closing_amid_work_leaves_no_child(request_of: CheckGold) -> None:
@@ -231,7 +231,7 @@ def test_closing_amid_work_leaves_no_child(request_of: CheckGold) -> None:
             answered = threading.Semaphore(0)
 
             def ask(children: ScoringProcessPool = children, answered: threading.Semaphore = answered) -> None:
-                while isinstance(children.ask(request_of), GoldSummary):
+                while isinstance(children.call(request_of), GoldSummary):
                     answered.release()
 
             asked = [askers.submit(ask) for _ in range(4)]
@@ -261,7 +261,7 @@ def test_so_many_may_wait_and_no_more(request_of: CheckGold) -> None:
     with pool(1) as children, ThreadPoolExecutor(40) as askers:
         for pid in children.pids():
             freeze(pid)
-        asked = [askers.submit(children.ask, request_of) for _ in range(40)]
+        asked = [askers.submit(children.call, request_of) for _ in range(40)]
         eventually(lambda: any(each.done() for each in asked), "somebody is turned away")
         for pid in children.pids():
             os.kill(pid, signal.SIGCONT)

@@ -25,7 +25,7 @@ def test_a_region_holds_exactly_the_points_inside_all_half_planes(
     ]
     assert list(region.points()) == inside
     assert region.count() == len(inside)
-    assert sorted((x, y) for y, x in region.turned().points()) == inside
+    assert sorted((x, y) for y, x in region.transposed().points()) == inside
     if inside:
         assert region.span() == (inside[0][0], inside[-1][0])
         assert [region.nth(place) for place in range(len(inside))] == inside
