@@ -13,7 +13,7 @@ from app.scoring.declaration.gold_metadata import GOLD_METADATA_KINDS
 from app.scoring.declaration.task import TaskKind
 from app.scoring.evaluation_input import EvaluationInput
 from app.scoring.hierarchy.hierarchy import Hierarchy
-from tests.golden.test_challenges import folder, loaded, read, rules
+from tests.golden.test_challenge_labels import folder, loaded, read, rules
 from tests.golden.test_score_files import APART
 from tests.reference_material import needs_shared
 from tests.scoring.case_builder import results

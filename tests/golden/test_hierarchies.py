@@ -12,8 +12,8 @@ import pytest
 
 from app.scoring.declaration.task import TaskKind
 from app.scoring.evaluation_input import EvaluationInput, Labels
-from tests.golden.test_challenges import folder, labels_of, lines, read
-from tests.golden.test_golden import ORACLE, TOLERANCE, known, load
+from tests.golden.test_challenge_labels import folder, labels_of, lines, read
+from tests.golden.test_golden_vectors import ORACLE, TOLERANCE, known, load
 from tests.reference_material import needs_shared
 from tests.scoring.case_builder import case, results
 

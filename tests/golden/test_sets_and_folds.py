@@ -10,8 +10,8 @@ import pytest
 from app.scoring.association import association
 from app.scoring.evaluation_input import EvaluationInput
 from app.scoring.reports.per_class_report import confusion
-from tests.golden.test_challenges import loaded, systems
-from tests.golden.test_golden import ORACLE, TOLERANCE, as_case, load, strings
+from tests.golden.test_challenge_labels import loaded, systems
+from tests.golden.test_golden_vectors import ORACLE, TOLERANCE, as_case, load, strings
 from tests.reference_material import needs_shared
 from tests.scoring.case_builder import case, results
 

@@ -16,7 +16,7 @@ from app.scoring.evaluate import evaluate
 from app.scoring.evaluation_input import EvaluationInput, Grouping, Labels
 from app.scoring.hierarchy.hierarchy import Hierarchy
 from tests.scoring.strategies import OPTION_VALUES, calls, cases
-from tests.scoring.test_properties import reordered
+from tests.scoring.test_metric_properties import reordered
 
 FEW = settings(max_examples=12, deadline=None)
 BY_ORDER = {"ties": {"declared", "last"}, "links": {"hemkit"}}

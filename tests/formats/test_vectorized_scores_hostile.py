@@ -13,7 +13,7 @@ from app.formats.vectorized.scores.file_window import ByteWindow
 from app.formats.vectorized.scores.template_rows import skip_whitespace
 from app.scoring.declaration.task import TaskSpec
 from tests.formats.reading import read_answers
-from tests.formats.test_fast_scores import fast
+from tests.formats.test_vectorized_scores import fast
 from tests.live_service import MAX_WAIT_SECONDS
 
 

@@ -11,7 +11,7 @@ from app.formats.reading_rules import ReadingRules
 from app.scoring.declaration.task import TaskSpec
 from app.scoring.numeric.exact import Floats
 from tests.formats.reading import read_answers
-from tests.formats.test_fast_scores import fast, made
+from tests.formats.test_vectorized_scores import fast, made
 
 
 def archive(pack: Callable[..., None] = np.savez, **arrays: Any) -> bytes:

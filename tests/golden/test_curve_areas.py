@@ -10,8 +10,8 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 
 from app.scoring.evaluation_input import EvaluationInput
 from app.scoring.pairwise_wins import pairwise_wins
-from tests.golden.test_challenges import folder, labels_of, lines, read
-from tests.golden.test_golden import TOLERANCE, load, strings
+from tests.golden.test_challenge_labels import folder, labels_of, lines, read
+from tests.golden.test_golden_vectors import TOLERANCE, load, strings
 from tests.reference_material import needs_shared
 from tests.scoring.case_builder import case, results
 
