@@ -28,10 +28,7 @@ def test_counts_that_fit_are_shown_and_the_status_is_0() -> None:
     assert "1 table of counts fits 4 figures of 1000 instances." in ran.out
     assert [line.split() for line in ran.out.splitlines()][-1] == ["89", "21", "31", "859"]
     assert run_assay(*BINARY, *FIGURES, "--f1", "77%", "--json").value()["counts"] == [
-        {
-            "positive": {"tp": 89, "fp": 21, "fn": 31, "tn": 859},
-            "rest": {"tp": 859, "fp": 31, "fn": 21, "tn": 89},
-        }
+        {"positive": {"tp": 89, "fp": 21, "fn": 31, "tn": 859}, "rest": {"tp": 859, "fp": 31, "fn": 21, "tn": 89}}
     ]
 
 

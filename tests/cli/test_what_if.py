@@ -101,13 +101,7 @@ def test_the_least_sure_predictions_are_changed(scored: tuple[object, ...]) -> N
     ]
     assert (found["doubtful"], found["right_after"]) == (1, 0)
     assert found["metrics"] == {
-        "accuracy": {
-            "now": 0.5,
-            "changed": 0.5,
-            "changed_difference": 0.0,
-            "upper": 0.75,
-            "upper_difference": 0.25,
-        }
+        "accuracy": {"now": 0.5, "changed": 0.5, "changed_difference": 0.0, "upper": 0.75, "upper_difference": 0.25}
     }
 
 
@@ -215,10 +209,7 @@ def test_costs_follow_the_options_that_are_given(tmp_path: Path) -> None:
     assert (
         counted["averages"]["precision"]["micro"]["fraction"],
         counted["change"]["precision"]["micro"]["fraction"],
-    ) == (
-        "2/3",
-        "1/3",
-    )
+    ) == ("2/3", "1/3")
     assert "missing" in tried("id,label\n2,a\n3,b\n", "missing=never")["detail"]
 
 

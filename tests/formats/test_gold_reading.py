@@ -90,11 +90,7 @@ FAULTY: dict[str, tuple[str, str, list[dict[str, Any]]]] = {
         '{"ids":["a","b"],"labels":["x","y"],"split":"public"}',
         [{"code": "wrong_shape", "pointer": "/split"}],
     ),
-    "a name near split": (
-        "g.csv",
-        "id,label,usage\na,x,Public\n",
-        [{"code": "wrong_shape", "line": 1, "column": 3}],
-    ),
+    "a name near split": ("g.csv", "id,label,usage\na,x,Public\n", [{"code": "wrong_shape", "line": 1, "column": 3}]),
     "a column named splits": (
         "g.json",
         '{"ids":["a"],"labels":["x"],"splits":["public"]}',
@@ -129,11 +125,7 @@ FAULTY: dict[str, tuple[str, str, list[dict[str, Any]]]] = {
         "id,label,weight\na,x,1\nb,y,1e-999999999\n",
         [{"code": "wrong_shape", "line": 3, "column": 3, "instance_id": "b"}],
     ),
-    "a name near weight": (
-        "g.csv",
-        "id,label,Weight\na,x,1\n",
-        [{"code": "wrong_shape", "line": 1, "column": 3}],
-    ),
+    "a name near weight": ("g.csv", "id,label,Weight\na,x,1\n", [{"code": "wrong_shape", "line": 1, "column": 3}]),
     "a Usage that nobody knows": (
         "g.csv",
         "Id,Expected,Usage\na,x,Public\nb,y,Secret\n",

@@ -36,10 +36,7 @@ JSON_FAULTS: dict[str, tuple[str, list[dict[str, Any]]]] = {
     ),
     "nested 65 deep in a label": ('[{"id":"t1","label":' + deep(63) + "}]", [at("too_deep", line=1, column=20 + 63)]),
     "nested 65 deep in a map": ('{"t1":' + deep(64) + "}", [at("too_deep", line=1, column=6 + 64)]),
-    "nested 65 deep in a column": (
-        '{"ids":[],"labels":[' + deep(63) + "]}",
-        [at("too_deep", line=1, column=20 + 63)],
-    ),
+    "nested 65 deep in a column": ('{"ids":[],"labels":[' + deep(63) + "]}", [at("too_deep", line=1, column=20 + 63)]),
     "nested 65 deep beside the records": (
         '{"x":' + deep(64) + ',"predictions":[' + GOOD + "]}",
         [at("too_deep", line=1, column=5 + 64)],
@@ -66,14 +63,8 @@ JSON_FAULTS: dict[str, tuple[str, list[dict[str, Any]]]] = {
         [at("duplicate_key", "/0/x/a~1b", "t1")],
     ),
     "repeated key beside the records": ('{"a":1,"predictions":[' + GOOD + '],"a":2}', [at("duplicate_key", "/a")]),
-    "records twice": (
-        '{"predictions":[' + GOOD + '],"predictions":[]}',
-        [at("duplicate_key", "/predictions")],
-    ),
-    "repeated id in a map": (
-        '{"t1":"cat","t2":"dog","t3":"eel","t1":"cat"}',
-        [at("duplicate_key", "/t1", "t1")],
-    ),
+    "records twice": ('{"predictions":[' + GOOD + '],"predictions":[]}', [at("duplicate_key", "/predictions")]),
+    "repeated id in a map": ('{"t1":"cat","t2":"dog","t3":"eel","t1":"cat"}', [at("duplicate_key", "/t1", "t1")]),
     "a map's keys equal after NFC": (
         '{"t1":"cat","t2":"dog","t3":"eel","caf\u00e9":"cat","cafe\u0301":"cat"}',
         [at("unknown_id", "/caf\u00e9", "caf\u00e9"), at("unknown_id", "/cafe\u0301", "caf\u00e9")],
@@ -109,18 +100,12 @@ JSON_FAULTS: dict[str, tuple[str, list[dict[str, Any]]]] = {
     "repeated id": (f'[{GOOD},{{"id":"t2","label":"dog"}}]', [at("duplicate_id", "/3/id", "t2")]),
     "unknown id": (f'[{GOOD},{{"id":"t4","label":"dog"}}]', [at("unknown_id", "/3/id", "t4")]),
     "missing id": (f"[{REST}]", [at("missing_instances", instance_id="t1")]),
-    "nothing": (
-        "[]",
-        [at("missing_instances", instance_id=name) for name in ("t1", "t2", "t3")],
-    ),
+    "nothing": ("[]", [at("missing_instances", instance_id=name) for name in ("t1", "t2", "t3")]),
     "a number for a file": ("3", [at("wrong_shape", "")]),
     "a string for a file": ('"t1"', [at("wrong_shape", "")]),
     "predictions is an object": ('{"predictions":{"t1":"cat"}}', [at("wrong_shape", "/predictions")]),
     "ids without labels": ('{"ids":["t1","t2","t3"]}', [at("wrong_shape", "/ids")]),
-    "columns of unequal length": (
-        '{"ids":["t1","t2","t3"],"labels":["cat","dog"]}',
-        [at("wrong_shape", "/labels")],
-    ),
+    "columns of unequal length": ('{"ids":["t1","t2","t3"],"labels":["cat","dog"]}', [at("wrong_shape", "/labels")]),
     "a column too long": (
         '{"ids":["t1","t2","t3"],"labels":["cat","dog","eel","cat"]}',
         [at("wrong_shape", "/labels")],
@@ -201,10 +186,7 @@ MULTI_FAULTS: dict[str, tuple[str, list[dict[str, Any]]]] = {
         '[{"id":"t1","labels":["caf\u00e9","cafe\u0301"]},' + MULTI_REST + "]",
         [at("unknown_label", "/0/labels/0", "t1"), at("duplicate_label", "/0/labels/1", "t1")],
     ),
-    "unknown label": (
-        '{"t1":["cat","cow"],"t2":[],"t3":[]}',
-        [at("unknown_label", "/t1/1", "t1")],
-    ),
+    "unknown label": ('{"t1":["cat","cow"],"t2":[],"t3":[]}', [at("unknown_label", "/t1/1", "t1")]),
     "in columns": (
         '{"ids":["t1","t2","t3"],"labels":[[],"dog",["cat","cow"]]}',
         [at("wrong_shape", "/labels/1", "t2"), at("unknown_label", "/labels/2/1", "t3")],

@@ -61,10 +61,7 @@ WRITERS: Mapping[str, tuple[str, Callable[[Answers, str, dict[str, Any]], bytes]
     "lines, crlf": ("jsonl", lambda answers, name, style: _lines(answers, name, style, "\r\n") + b"\r\n"),
 }
 SINGLE_ONLY: Mapping[str, tuple[str, Callable[[Answers, str, dict[str, Any]], bytes]]] = {
-    "label first": (
-        "json",
-        _json(lambda answers, name: [{name: value, "id": key} for key, value in answers.items()]),
-    ),
+    "label first": ("json", _json(lambda answers, name: [{name: value, "id": key} for key, value in answers.items()])),
     "csv": ("csv", lambda answers, _name, _style: _pairs(answers, ",", "\n") + b"\n"),
     "csv, no last end": ("csv", lambda answers, _name, _style: _pairs(answers, ",", "\r\n")),
     "csv, crlf": ("csv", lambda answers, _name, _style: _pairs(answers, ",", "\r\n") + b"\r\n"),
@@ -103,10 +100,7 @@ def _answers(count: int, *, several: bool) -> dict[str, Any]:
 @pytest.mark.parametrize("count", [2, 3, 50])
 @pytest.mark.parametrize(
     ("shape", "several", "style"),
-    [
-        *product(WRITERS, (False, True), STYLES),
-        *product(SINGLE_ONLY, (False,), ("compact", "usual", "indented")),
-    ],
+    [*product(WRITERS, (False, True), STYLES), *product(SINGLE_ONLY, (False,), ("compact", "usual", "indented"))],
 )
 def test_a_plain_file_is_read_by_the_fast_tier(shape: str, several: bool, style: str, count: int) -> None:
     form, write = {**WRITERS, **SINGLE_ONLY}[shape]

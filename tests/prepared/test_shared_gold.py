@@ -18,14 +18,7 @@ from app.formats import FileKind
 from app.pipeline import SourceFile
 from app.prepared.gold_folder import PreparedGoldFolder
 from app.prepared.gold_source import GoldFile, GoldSource
-from app.scoring_processes.messages import (
-    CheckGold,
-    FileResult,
-    GoldFileNeeded,
-    GoldSummary,
-    Reply,
-    ScorePredictions,
-)
+from app.scoring_processes.messages import CheckGold, FileResult, GoldFileNeeded, GoldSummary, Reply, ScorePredictions
 from app.worker.process_pool import ScoringProcessPool
 from tests.faults.inspection import freeze, is_alive
 from tests.faults.test_short_disk import filled, small_disk

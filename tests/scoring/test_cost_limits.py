@@ -97,9 +97,7 @@ def test_what_is_counted_for_splits_serves_all_instances(monkeypatch: pytest.Mon
         assert [result.value for result in found[name].values()] == [result.value for result in alone.values()]
 
 
-def test_whether_a_public_value_exists_is_decided_by_public_rows_alone(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_whether_a_public_value_exists_is_decided_by_public_rows_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Else a file at the edge of what is too much would tell private labels one by one."""
     monkeypatch.setattr("app.scoring.hierarchy.cost_limit.FREE_SECONDS", 0.01)
     gold, keys = sets(200, 2, 4), [*LINKED, "hierarchical_f1"]

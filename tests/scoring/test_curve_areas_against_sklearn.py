@@ -7,14 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.metrics import (
-    auc,
-    average_precision_score,
-    det_curve,
-    precision_recall_curve,
-    roc_auc_score,
-    roc_curve,
-)
+from sklearn.metrics import auc, average_precision_score, det_curve, precision_recall_curve, roc_auc_score, roc_curve
 
 from app.scoring.evaluation_input import EvaluationInput
 from tests.scoring.case_builder import case, results, value

@@ -278,11 +278,7 @@ def _labellings(task: TaskKind, n: int, m: int) -> list[tuple[Row, ...]]:
     return list(itertools.product(one, repeat=n))
 
 
-SMALL: list[tuple[TaskKind, int, int]] = [
-    ("binary", 5, 2),
-    ("multiclass", 3, 3),
-    ("multilabel", 3, 2),
-]
+SMALL: list[tuple[TaskKind, int, int]] = [("binary", 5, 2), ("multiclass", 3, 3), ("multilabel", 3, 2)]
 LARGER: list[tuple[TaskKind, int, int]] = [("binary", 6, 2), ("multiclass", 5, 3), ("multilabel", 4, 2)]
 OTHERWISE = {"ties": "average", "empty_label": "as_class", "label_set": "gold", "zero_division": "1"}
 

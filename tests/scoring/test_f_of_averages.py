@@ -4,12 +4,7 @@ import pytest
 
 from tests.scoring.case_builder import case, results
 
-KEYS = [
-    "f1_of_averages_macro",
-    "f1_of_averages_weighted",
-    "f1_of_averages_lfb_test",
-    "f_beta_of_averages_macro:beta=2",
-]
+KEYS = ["f1_of_averages_macro", "f1_of_averages_weighted", "f1_of_averages_lfb_test", "f_beta_of_averages_macro:beta=2"]
 
 
 @pytest.mark.parametrize("rule", ["worst", "0", "skip", "error", "1"])

@@ -201,9 +201,7 @@ def test_wins_of_classes_are_those_of_all_pairs(scale: int, rows: Rows, data: st
     other = 1 - values
     wins = pairwise_wins(lambda own: values if own % 2 else other, np.array(codes), 4, weights)
     alike = pairwise_wins(
-        lambda own: np.repeat(values if own % 2 else other, weights // scale),
-        np.repeat(codes, weights // scale),
-        4,
+        lambda own: np.repeat(values if own % 2 else other, weights // scale), np.repeat(codes, weights // scale), 4
     )
     for i, j in product(range(4), range(4)):
         if i != j and i in codes and j in codes:

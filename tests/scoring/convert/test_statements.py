@@ -109,12 +109,7 @@ def test_digits_that_were_cut_off_are_tried_where_nothing_fits() -> None:
 
 def test_conventions_with_the_same_counts_are_told_together_in_every_order_of_the_classes() -> None:
     rows = {"label": "a", "size": "0"}, {"label": "b", "size": "0", "npv": "1.0000"}, {"label": "c", "size": "2"}
-    whole = {
-        "error_rate_ovr_macro": "0.3333",
-        "mcc": "0.0000",
-        "for_weighted": "1.0000",
-        "f2_weighted": "0.5556",
-    }
+    whole = {"error_rate_ovr_macro": "0.3333", "mcc": "0.0000", "for_weighted": "1.0000", "f2_weighted": "0.5556"}
     for first, order in product((1, 10), permutations(rows)):
         found = report(PublishedFigures(order, whole, 2, None, True), FigureFormat(), first=first)
         assert (found["undefined"], found["otherwise"]) == (["worst", "0", "1", "skip"], [])
