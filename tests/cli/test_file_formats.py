@@ -1,7 +1,6 @@
 """Commands on files of every kind: what is sent with them, what is read offline, what comes through a pipe."""
 
 import gzip
-import io
 import json
 import os
 import subprocess
@@ -19,6 +18,7 @@ from app.formats.templates.build_template import TEMPLATES, build_template
 from app.scoring.declaration.task import TaskSpec
 from tests.cli.run_command import run_assay
 from tests.cli.scripted_server import ScriptedAnswer, ScriptedServer
+from tests.formats.fault_table.write import columnar, npz
 from tests.formats.reading import compress as compressed
 from tests.live_service import MAX_WAIT_SECONDS
 
@@ -119,18 +119,7 @@ def test_scores_are_scored_offline_and_labels_follow_from_them(tmp_path: Path) -
     assert "hard labels follow from the scores: argmax" in ran.value()["notes"]
 
 
-def packed(name: str) -> bytes:
-    """Something that begins as files of this kind do."""
-    body = io.BytesIO()
-    if name == "npz":
-        np.savez(body, ids=IDS)
-    elif name == "parquet":
-        pq.write_table(pa.table({"id": IDS}), body)
-    else:
-        table = pa.table({"id": IDS})
-        with pa.ipc.new_file(body, table.schema) as writer:
-            writer.write_table(table)
-    return body.getvalue()
+TABLE = pa.table({"id": IDS})
 
 
 @pytest.mark.parametrize(
@@ -138,9 +127,9 @@ def packed(name: str) -> bytes:
     [
         (gzip.compress(b"{}", mtime=0), "stdin.json.gz"),  # the tests of all workers have the same names
         (zstd.compress(b"{}"), "stdin.json.zst"),
-        (packed("npz"), "stdin.npz"),
-        (packed("parquet"), "stdin.parquet"),
-        (packed("arrow"), "stdin.arrow"),
+        (npz(ids=IDS), "stdin.npz"),
+        (columnar("parquet", TABLE), "stdin.parquet"),
+        (columnar("arrow", TABLE), "stdin.arrow"),
         (b"[]", "stdin.json"),
     ],
 )

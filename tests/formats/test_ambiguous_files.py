@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from app.formats import FileKind, ReadingRules
@@ -15,21 +14,19 @@ from app.formats.templates.build_template import build_template
 from app.offline import read_ids
 from app.pipeline import SourceFile, load_gold
 from app.scoring.declaration.task import TaskKind, TaskSpec
-from tests.formats.reading import CLASSES, IDS, code_sets, located_problems, read_answers, summarize_problems
+from tests.formats.fault_table.write import columnar, npz
+from tests.formats.reading import (
+    CLASSES,
+    IDS,
+    code_sets,
+    located_problems,
+    read_answers,
+    read_valid,
+    read_valid_sets,
+    summarize_problems,
+)
 from tests.scoring.case_builder import case
 from tests.scoring.case_builder import value as value_of
-
-
-def npz(**arrays: Any) -> bytes:
-    body = io.BytesIO()
-    np.savez(body, **arrays)
-    return body.getvalue()
-
-
-def parquet(**columns: Any) -> bytes:
-    body = io.BytesIO()
-    pq.write_table(pa.table(columns), body)
-    return body.getvalue()
 
 
 @pytest.mark.parametrize("task", ["binary", "multiclass", "multilabel"])
@@ -49,9 +46,7 @@ def test_one_score_is_not_that_of_each_of_several_classes(task: TaskKind) -> Non
 @pytest.mark.parametrize("kind", ["multiclass", "binary"])
 def test_no_scores_at_all_are_a_file_without_rows(kind: TaskKind) -> None:
     raw = npz(ids=np.array([], dtype=str), scores=np.zeros(0))
-    found, problems = read_answers(raw, "npz", ids=[], task=kind, classes=CLASSES[:2], positive_label="cat")
-    assert not problems
-    assert found is not None
+    found = read_valid(raw, "npz", ids=[], task=kind, classes=CLASSES[:2], positive_label="cat")
     assert found.scores is not None
     assert len(found.scores) == 0
 
@@ -60,33 +55,24 @@ def test_columns_are_told_after_nfc() -> None:
     classes = ("\u00e9", "label")
     for name in ("\u00e9", "e\u0301"):
         text = f"id,labels,label,{name}\nt1,label,0.1,0.9\nt2,,0.1,0.9\nt3,{name},0.1,0.9\n"
-        found, problems = read_answers(text, "csv", classes=classes, multilabel=True)
-        assert not problems
-        assert found is not None
-        assert code_sets(found.labels) == [[1], [], [0]]
+        assert read_valid_sets(text, "csv", classes=classes, multilabel=True) == [[1], [], [0]]
 
 
 def test_rows_of_pairs_have_no_scores() -> None:
     text = "id,label,cat,dog,eel\nt1,cat,1,0,0\nt1,dog,1,0,0\nt2,,1,0,0\nt3,eel,1,0,0\n"
-    found, problems = read_answers(text, "csv", multilabel=True, layout="long", rules=ReadingRules(scores="used"))
-    assert not problems
-    assert found is not None
+    found = read_valid(text, "csv", multilabel=True, layout="long", rules=ReadingRules(scores="used"))
     assert found.scores is None
     assert code_sets(found.labels) == [[0, 1], [], [2]]
 
 
 def test_sets_that_are_all_empty_have_no_type_inside() -> None:
-    found, problems = read_answers(parquet(id=list(IDS), labels=[[], [], []]), "parquet", multilabel=True)
-    assert not problems
-    assert found is not None
-    assert code_sets(found.labels) == [[], [], []]
+    raw = columnar("parquet", pa.table({"id": list(IDS), "labels": [[], [], []]}))
+    assert read_valid_sets(raw, "parquet", multilabel=True) == [[], [], []]
 
 
 def test_classes_beside_single_scores_are_ignored() -> None:
     text = '{"classes":["dog","cat"],"predictions":[{"id":"t1","score":1},{"id":"t2","score":0},{"id":"t3","score":0}]}'
-    found, problems = read_answers(text, task="binary", classes=CLASSES[:2], positive_label="cat")
-    assert not problems
-    assert found is not None
+    found = read_valid(text, task="binary", classes=CLASSES[:2], positive_label="cat")
     assert found.scores is not None
     assert found.scores.tolist() == [[1.0], [0.0], [0.0]]
 
@@ -121,11 +107,8 @@ def test_a_small_file_with_many_rows_and_classes_costs_little() -> None:
 def test_a_template_names_the_positive_label_where_a_class_is_called_score() -> None:
     spec = TaskSpec("binary", ("score", "other"), "other")
     assert build_template(["t1"], spec, "csv", scores=True) == b"id,other\nt1,\n"
-    found, problems = read_answers(
-        "id,other\nt1,0.25\n", "csv", ids=["t1"], task="binary", classes=spec.classes, positive_label="other"
-    )
-    assert not problems
-    assert found is not None
+    how = {"ids": ["t1"], "task": "binary", "classes": spec.classes, "positive_label": "other"}
+    found = read_valid("id,other\nt1,0.25\n", "csv", **how)
     assert found.scores is not None
     assert found.scores.tolist() == [[0.25]]
 
@@ -219,7 +202,7 @@ def test_long_rows_of_a_task_with_one_label_are_noted(tmp_path: Path) -> None:
 
 def test_a_file_of_ids_that_lacks_one_is_no_file_of_ids(tmp_path: Path) -> None:
     path = tmp_path / "ids.parquet"
-    path.write_bytes(parquet(id=["1", None, "3"]))
+    path.write_bytes(columnar("parquet", pa.table({"id": ["1", None, "3"]})))
     assert read_ids(SourceFile(path, FileKind("parquet")))[0] is None
 
 

@@ -8,7 +8,7 @@ from app.formats.content.decompression import read_bytes
 from app.formats.content.utf8_decoding import decode_utf8
 from app.formats.problems import Problems
 from app.formats.reading_rules import Limits
-from tests.formats.reading import code_sets, compress, read_answer_labels, summarize_problems
+from tests.formats.reading import compress, read_answer_labels, read_valid_sets, summarize_problems
 
 GOOD = b'{"t1":"cat","t2":"dog","t3":"eel"}'
 PACKED = gzip.compress(GOOD, mtime=0)
@@ -21,31 +21,17 @@ def test_gzipped_files_read_like_plain_ones(kind: str) -> None:
         "jsonl": '{"id":"t1","label":"cat"}\n{"id":"t2","label":"dog"}\n{"id":"t3","label":"eel"}',
         "csv": "id,label\nt1,cat\nt2,dog\nt3,eel",
     }[kind]
-    assert (
-        code_sets(read_answer_labels(text, kind)[0])
-        == code_sets(read_answer_labels(text, kind, encoding="gzip")[0])
-        == [[0], [1], [2]]
-    )
+    assert read_valid_sets(text, kind) == read_valid_sets(text, kind, encoding="gzip") == [[0], [1], [2]]
 
 
 def test_several_gzip_members_are_one_file() -> None:
-    labels, problems = read_answer_labels(
-        gzip.compress(GOOD[:10]) + gzip.compress(b"") + gzip.compress(GOOD[10:]), encoding="gzip"
-    )
-    assert not problems
-    assert code_sets(labels) == [[0], [1], [2]]
+    data = gzip.compress(GOOD[:10]) + gzip.compress(b"") + gzip.compress(GOOD[10:])
+    assert read_valid_sets(data, encoding="gzip") == [[0], [1], [2]]
 
 
-@pytest.mark.parametrize("name", ["empty", "one byte", "header only", "cut off", "no check sum"])
-def test_a_cut_gzip_file_is_a_problem(name: str) -> None:
-    data = {
-        "empty": b"",
-        "one byte": PACKED[:1],
-        "header only": PACKED[:10],
-        "cut off": PACKED[:-12],
-        "no check sum": PACKED[:-8],
-    }
-    labels, problems = read_answer_labels(data[name], encoding="gzip")
+@pytest.mark.parametrize("end", [0, 1, 10, -12, -8], ids=["empty", "one byte", "header", "cut off", "no checksum"])
+def test_a_truncated_gzip_file_is_a_problem(end: int) -> None:
+    labels, problems = read_answer_labels(PACKED[:end], encoding="gzip")
     assert labels is None
     assert problems.total == {"encoding": 1}
 

@@ -5,7 +5,6 @@ import struct
 import zipfile
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet
@@ -14,22 +13,13 @@ import pytest
 from app.formats.content.format_detection import FileKind
 from app.formats.label_set_detection import has_label_sets
 from app.formats.reading_rules import Limits
-from tests.formats.reading import code_sets, read, read_answers
+from tests.formats.fault_table.write import columnar, npz
+from tests.formats.reading import read, read_valid_sets
 
 HEADER = "{{'descr': '<U1', 'fortran_order': False, 'shape': {}}}"
 
 
-def columnar(kind: str, columns: dict[str, list[Any]]) -> bytes:
-    file = io.BytesIO()
-    table = pa.table(columns)
-    if kind == "parquet":
-        pyarrow.parquet.write_table(table, file)
-    else:
-        pyarrow.feather.write_feather(table, file)
-    return file.getvalue()
-
-
-def npz(header: str) -> bytes:
+def npz_with_header(header: str) -> bytes:
     """An archive whose array of ids has this header."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
@@ -40,11 +30,8 @@ def npz(header: str) -> bytes:
 
 @pytest.mark.parametrize("kind", ["parquet", "arrow"])
 def test_integers_are_labels_of_sets_too(kind: str) -> None:
-    data = columnar(kind, {"id": ["t1", "t2", "t3"], "label": [0, 1, 0]})
-    found, problems = read_answers(data, kind, multilabel=True, classes=("0", "1"))
-    assert not problems
-    assert found is not None
-    assert code_sets(found.labels) == [[0], [1], [0]]
+    data = columnar(kind, pa.table({"id": ["t1", "t2", "t3"], "label": [0, 1, 0]}))
+    assert read_valid_sets(data, kind, multilabel=True, classes=("0", "1")) == [[0], [1], [0]]
 
 
 @pytest.mark.parametrize("kind", ["parquet", "arrow"])
@@ -62,16 +49,14 @@ def test_a_column_of_sets_is_one_though_each_holds_one_label(
     kind: str, column: str, labels: list[Any], expected: bool
 ) -> None:
     """As in JSON, where lists say it, and in CSV, where the name of the column does."""
-    data = columnar(kind, {"id": ["t1", "t2"], column: labels})
+    data = columnar(kind, pa.table({"id": ["t1", "t2"], column: labels}))
     assert has_label_sets(io.BytesIO(data), FileKind(kind), Limits()) == expected
 
 
 @pytest.mark.parametrize("kind", ["parquet", "arrow", "npz"])
 def test_the_task_of_a_file_with_too_many_records_cannot_be_told(kind: str) -> None:
-    file = io.BytesIO()
-    np.savez(file, ids=[1, 2, 3], labels=["a|b", "a", "b"])
-    columns: dict[str, list[Any]] = {"id": [1, 2, 3], "labels": [["a", "b"], ["a"], ["b"]]}
-    data = file.getvalue() if kind == "npz" else columnar(kind, columns)
+    table = pa.table({"id": [1, 2, 3], "labels": [["a", "b"], ["a"], ["b"]]})
+    data = npz(ids=[1, 2, 3], labels=["a|b", "a", "b"]) if kind == "npz" else columnar(kind, table)
     assert has_label_sets(io.BytesIO(data), FileKind(kind), Limits())
     assert not has_label_sets(io.BytesIO(data), FileKind(kind), Limits(records=2))
 
@@ -88,7 +73,7 @@ def test_the_task_of_a_file_with_too_many_records_cannot_be_told(kind: str) -> N
     ids=["deep", "true", "long", "name", "product"],
 )
 def test_a_header_that_is_none_is_told_the_same_each_time_and_in_short(header: str) -> None:
-    said = [read(npz(header), "npz")[1].to_dict() for _ in range(2)]
+    said = [read(npz_with_header(header), "npz")[1].to_dict() for _ in range(2)]
     assert said[0] == said[1]
     assert said[0]["total"] == {"syntax": 1}
     message = said[0]["problems"][0]["message"]

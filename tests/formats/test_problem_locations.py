@@ -1,4 +1,4 @@
-"""Every fault of a prediction file, with the exact place that the answer names."""
+"""Faults of prediction files beyond those of the fault table, with their exact locations."""
 
 import json
 from typing import Any
@@ -6,15 +6,15 @@ from typing import Any
 import pytest
 
 from app.formats.reading_rules import Limits
+from tests.formats.fault_table.model import problem_at
 from tests.formats.reading import located_problems, read_answer_labels, summarize_problems
 
 GOOD = '{"id":"t1","label":"cat"},{"id":"t2","label":"dog"},{"id":"t3","label":"eel"}'
 REST = '{"id":"t2","label":"dog"},{"id":"t3","label":"eel"}'
 
 
-def at(code: str, pointer: str | None = None, instance_id: str | None = None, **place: Any) -> dict[str, Any]:
-    found = {"code": code, "pointer": pointer, "instance_id": instance_id, **place}
-    return {key: value for key, value in found.items() if value is not None}
+def without_missing(problems: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [problem for problem in problems if problem["code"] != "missing_instances"]
 
 
 def deep(levels: int) -> str:
@@ -22,132 +22,121 @@ def deep(levels: int) -> str:
 
 
 JSON_FAULTS: dict[str, tuple[str, list[dict[str, Any]]]] = {
-    "empty body": ("", [at("syntax", line=1, column=1)]),
-    "blank body": (" \n ", [at("syntax", line=1, column=1)]),
-    "truncated": (f"[{GOOD[:-10]}", [at("syntax", line=1, column=65)]),
-    "trailing comma": (f"[{GOOD},]", [at("syntax", line=1, column=len(GOOD) + 3)]),
-    "trailing text": (f"[{GOOD}]\n x", [at("syntax", line=2, column=2)]),
-    "python text": ("[{'id': 1}]", [at("syntax", line=1, column=3)]),
-    "line end in a string": ('[{"id":"t\n1"}]', [at("syntax", line=1, column=10)]),
-    "nested 100,000 deep": ("[" * 100_000, [at("too_deep", line=1, column=65)]),
+    "blank body": (" \n ", [problem_at("syntax", line=1, column=1)]),
+    "truncated": (f"[{GOOD[:-10]}", [problem_at("syntax", line=1, column=65)]),
+    "trailing comma": (f"[{GOOD},]", [problem_at("syntax", line=1, column=len(GOOD) + 3)]),
+    "trailing text": (f"[{GOOD}]\n x", [problem_at("syntax", line=2, column=2)]),
+    "python text": ("[{'id': 1}]", [problem_at("syntax", line=1, column=3)]),
+    "line end in a string": ('[{"id":"t\n1"}]', [problem_at("syntax", line=1, column=10)]),
+    "nested 100,000 deep": ("[" * 100_000, [problem_at("too_deep", line=1, column=65)]),
     "nested 65 deep in an ignored field": (
         '[\n{"id":"t1","label":"cat","x":' + deep(63) + "}," + REST + "]",
-        [at("too_deep", line=2, column=29 + 63)],
+        [problem_at("too_deep", line=2, column=29 + 63)],
     ),
-    "nested 65 deep in a label": ('[{"id":"t1","label":' + deep(63) + "}]", [at("too_deep", line=1, column=20 + 63)]),
-    "nested 65 deep in a map": ('{"t1":' + deep(64) + "}", [at("too_deep", line=1, column=6 + 64)]),
-    "nested 65 deep in a column": ('{"ids":[],"labels":[' + deep(63) + "]}", [at("too_deep", line=1, column=20 + 63)]),
+    "nested 65 deep in a label": (
+        '[{"id":"t1","label":' + deep(63) + "}]",
+        [problem_at("too_deep", line=1, column=20 + 63)],
+    ),
+    "nested 65 deep in a map": ('{"t1":' + deep(64) + "}", [problem_at("too_deep", line=1, column=6 + 64)]),
+    "nested 65 deep in a column": (
+        '{"ids":[],"labels":[' + deep(63) + "]}",
+        [problem_at("too_deep", line=1, column=20 + 63)],
+    ),
     "nested 65 deep beside the records": (
         '{"x":' + deep(64) + ',"predictions":[' + GOOD + "]}",
-        [at("too_deep", line=1, column=5 + 64)],
+        [problem_at("too_deep", line=1, column=5 + 64)],
     ),
-    "NaN as label": ('[{"id":"t1","label":NaN},' + REST + "]", [at("not_a_number", "/0/label", "t1")]),
+    "NaN as label": ('[{"id":"t1","label":NaN},' + REST + "]", [problem_at("not_a_number", "/0/label", "t1")]),
     "Infinity in an ignored field": (
         '[{"id":"t1","label":"cat","score":[0.5,-Infinity]},' + REST + "]",
-        [at("not_a_number", "/0/score/1", "t1")],
+        [problem_at("not_a_number", "/0/score/1", "t1")],
     ),
     "1e999 in an ignored field": (
         '{"predictions":[{"id":"t1","label":"cat","score":1e999},' + REST + "]}",
-        [at("not_a_number", "/predictions/0/score", "t1")],
+        [problem_at("not_a_number", "/predictions/0/score", "t1")],
     ),
-    "NaN beside the records": ('{"x":{"y":NaN},"predictions":[' + GOOD + "]}", [at("not_a_number", "/x/y")]),
-    "NaN in a column": ('{"ids":["t1","t2","t3"],"labels":["cat",NaN,"eel"]}', [at("not_a_number", "/labels/1", "t2")]),
-    "NaN in a map": ('{"t1":"cat","t2":NaN,"t3":"eel"}', [at("not_a_number", "/t2", "t2")]),
-    "integer of 5,000 digits": ('[{"id":' + "9" * 5000 + ',"label":"cat"},' + REST + "]", [at("too_large", "/0/id")]),
-    "repeated key in a record": (
-        '[{"id":"t1","label":"cat","label":"dog"},' + REST + "]",
-        [at("duplicate_key", "/0/label", "t1")],
+    "NaN beside the records": ('{"x":{"y":NaN},"predictions":[' + GOOD + "]}", [problem_at("not_a_number", "/x/y")]),
+    "NaN in a column": (
+        '{"ids":["t1","t2","t3"],"labels":["cat",NaN,"eel"]}',
+        [problem_at("not_a_number", "/labels/1", "t2")],
+    ),
+    "NaN in a map": ('{"t1":"cat","t2":NaN,"t3":"eel"}', [problem_at("not_a_number", "/t2", "t2")]),
+    "integer of 5,000 digits": (
+        '[{"id":' + "9" * 5000 + ',"label":"cat"},' + REST + "]",
+        [problem_at("too_large", "/0/id")],
     ),
     "repeated key in an ignored field": (
         '[{"id":"t1","label":"cat","x":{"a/b":1,"a/b":2}},' + REST + "]",
-        [at("duplicate_key", "/0/x/a~1b", "t1")],
+        [problem_at("duplicate_key", "/0/x/a~1b", "t1")],
     ),
-    "repeated key beside the records": ('{"a":1,"predictions":[' + GOOD + '],"a":2}', [at("duplicate_key", "/a")]),
-    "records twice": ('{"predictions":[' + GOOD + '],"predictions":[]}', [at("duplicate_key", "/predictions")]),
-    "repeated id in a map": ('{"t1":"cat","t2":"dog","t3":"eel","t1":"cat"}', [at("duplicate_key", "/t1", "t1")]),
+    "repeated key beside the records": (
+        '{"a":1,"predictions":[' + GOOD + '],"a":2}',
+        [problem_at("duplicate_key", "/a")],
+    ),
+    "records twice": ('{"predictions":[' + GOOD + '],"predictions":[]}', [problem_at("duplicate_key", "/predictions")]),
     "a map's keys equal after NFC": (
         '{"t1":"cat","t2":"dog","t3":"eel","caf\u00e9":"cat","cafe\u0301":"cat"}',
-        [at("unknown_id", "/caf\u00e9", "caf\u00e9"), at("unknown_id", "/cafe\u0301", "caf\u00e9")],
+        [problem_at("unknown_id", "/caf\u00e9", "caf\u00e9"), problem_at("unknown_id", "/cafe\u0301", "caf\u00e9")],
     ),
-    "no id": ('[{"label":"cat"},' + REST + "]", [at("missing_id", "/0")]),
-    "null id": ('[{"id":null,"label":"cat"},' + REST + "]", [at("missing_id", "/0/id")]),
-    "empty id": ('[{"id":"","label":"cat"},' + REST + "]", [at("missing_id", "/0/id")]),
-    "1.0 as id": ('[{"id":1.0,"label":"cat"},' + REST + "]", [at("wrong_shape", "/0/id")]),
-    "true as id": ('[{"id":true,"label":"cat"},' + REST + "]", [at("wrong_shape", "/0/id")]),
-    "a list as id": ('[{"id":["t1"],"label":"cat"},' + REST + "]", [at("wrong_shape", "/0/id")]),
-    "an object as id": ('[{"id":{},"label":"cat"},' + REST + "]", [at("wrong_shape", "/0/id")]),
-    "a string for a record": ('["t1",' + REST + "]", [at("wrong_shape", "/0")]),
-    "a list for a record": ("[[]," + REST + "]", [at("wrong_shape", "/0")]),
-    "no label": ('[{"id":"t1"},' + REST + "]", [at("wrong_shape", "/0", "t1")]),
-    "labels where a label is due": (
-        '[{"id":"t1","labels":["cat"]},' + REST + "]",
-        [at("wrong_shape", "/0/labels", "t1")],
+    "an object as id": ('[{"id":{},"label":"cat"},' + REST + "]", [problem_at("wrong_shape", "/0/id")]),
+    "a string for a record": ('["t1",' + REST + "]", [problem_at("wrong_shape", "/0")]),
+    "a list for a record": ("[[]," + REST + "]", [problem_at("wrong_shape", "/0")]),
+    "integer as unknown label": (
+        '[{"id":"t1","label":7},' + REST + "]",
+        [problem_at("unknown_label", "/0/label", "t1")],
     ),
-    "a list as label": ('[{"id":"t1","label":["cat"]},' + REST + "]", [at("wrong_shape", "/0/label", "t1")]),
-    "null as label": ('[{"id":"t1","label":null},' + REST + "]", [at("wrong_shape", "/0/label", "t1")]),
-    "true as label": ('[{"id":"t1","label":true},' + REST + "]", [at("wrong_shape", "/0/label", "t1")]),
-    "1.0 as label": ('[{"id":"t1","label":1.0},' + REST + "]", [at("wrong_shape", "/0/label", "t1")]),
-    "empty label": ('[{"id":"t1","label":""},' + REST + "]", [at("empty_label", "/0/label", "t1")]),
-    "unknown label": ('[{"id":"t1","label":"Cat"},' + REST + "]", [at("unknown_label", "/0/label", "t1")]),
-    "integer as unknown label": ('[{"id":"t1","label":7},' + REST + "]", [at("unknown_label", "/0/label", "t1")]),
-    "NUL in a label": ('[{"id":"t1","label":"c\\u0000"},' + REST + "]", [at("encoding", "/0/label", "t1")]),
-    "lone surrogate in a label": ('[{"id":"t1","label":"\\ud800"},' + REST + "]", [at("encoding", "/0/label", "t1")]),
-    "lone surrogate in an id": ('[{"id":"\\udfff","label":"cat"},' + REST + "]", [at("encoding", "/0/id")]),
+    "lone surrogate in an id": ('[{"id":"\\udfff","label":"cat"},' + REST + "]", [problem_at("encoding", "/0/id")]),
     "too long a label": (
         '[{"id":"t1","label":"' + "x" * 1001 + '"},' + REST + "]",
-        [at("too_large", "/0/label", "t1")],
+        [problem_at("too_large", "/0/label", "t1")],
     ),
-    "repeated id": (f'[{GOOD},{{"id":"t2","label":"dog"}}]', [at("duplicate_id", "/3/id", "t2")]),
-    "unknown id": (f'[{GOOD},{{"id":"t4","label":"dog"}}]', [at("unknown_id", "/3/id", "t4")]),
-    "missing id": (f"[{REST}]", [at("missing_instances", instance_id="t1")]),
-    "nothing": ("[]", [at("missing_instances", instance_id=name) for name in ("t1", "t2", "t3")]),
-    "a number for a file": ("3", [at("wrong_shape", "")]),
-    "a string for a file": ('"t1"', [at("wrong_shape", "")]),
-    "predictions is an object": ('{"predictions":{"t1":"cat"}}', [at("wrong_shape", "/predictions")]),
-    "ids without labels": ('{"ids":["t1","t2","t3"]}', [at("wrong_shape", "/ids")]),
-    "columns of unequal length": ('{"ids":["t1","t2","t3"],"labels":["cat","dog"]}', [at("wrong_shape", "/labels")]),
+    "nothing": ("[]", [problem_at("missing_instances", instance_id=name) for name in ("t1", "t2", "t3")]),
+    "a number for a file": ("3", [problem_at("wrong_shape", "")]),
+    "a string for a file": ('"t1"', [problem_at("wrong_shape", "")]),
+    "predictions is an object": ('{"predictions":{"t1":"cat"}}', [problem_at("wrong_shape", "/predictions")]),
+    "ids without labels": ('{"ids":["t1","t2","t3"]}', [problem_at("wrong_shape", "/ids")]),
     "a column too long": (
         '{"ids":["t1","t2","t3"],"labels":["cat","dog","eel","cat"]}',
-        [at("wrong_shape", "/labels")],
+        [problem_at("wrong_shape", "/labels")],
     ),
     "faults in columns": (
         '{"ids":["t1",null,"t1"],"labels":["cat","x",""]}',
         [
-            at("missing_id", "/ids/1"),
-            at("unknown_label", "/labels/1"),
-            at("empty_label", "/labels/2", "t1"),
-            at("duplicate_id", "/ids/2", "t1"),
-            at("missing_instances", instance_id="t2"),
-            at("missing_instances", instance_id="t3"),
+            problem_at("missing_id", "/ids/1"),
+            problem_at("unknown_label", "/labels/1"),
+            problem_at("empty_label", "/labels/2", "t1"),
+            problem_at("duplicate_id", "/ids/2", "t1"),
+            problem_at("missing_instances", instance_id="t2"),
+            problem_at("missing_instances", instance_id="t3"),
         ],
     ),
     "faults in a map": (
         '{"t1":["cat"],"a/b":"cat","t3":"x","":"cat"}',
         [
-            at("wrong_shape", "/t1", "t1"),
-            at("unknown_id", "/a~1b", "a/b"),
-            at("unknown_label", "/t3", "t3"),
-            at("missing_id", "/"),
+            problem_at("wrong_shape", "/t1", "t1"),
+            problem_at("unknown_id", "/a~1b", "a/b"),
+            problem_at("unknown_label", "/t3", "t3"),
+            problem_at("missing_id", "/"),
         ],
     ),
     "several in one record": (
         '[{"id":"t1","label":"Cat"},{"id":"t2","label":null},{"label":"x"},{"id":"t1","label":""}]',
         [
-            at("unknown_label", "/0/label", "t1"),
-            at("wrong_shape", "/1/label", "t2"),
-            at("missing_id", "/2"),
-            at("unknown_label", "/2/label"),
-            at("empty_label", "/3/label", "t1"),
-            at("duplicate_id", "/3/id", "t1"),
+            problem_at("unknown_label", "/0/label", "t1"),
+            problem_at("wrong_shape", "/1/label", "t2"),
+            problem_at("missing_id", "/2"),
+            problem_at("unknown_label", "/2/label"),
+            problem_at("empty_label", "/3/label", "t1"),
+            problem_at("duplicate_id", "/3/id", "t1"),
         ],
     ),
     "documents without id": (
         '{"documents":[{"pmid":"t1","label":"cat"},{"x":1}]}',
         [
-            at("missing_id", "/documents/1"),
-            at("wrong_shape", "/documents/1"),
-            at("missing_instances", instance_id="t2"),
-            at("missing_instances", instance_id="t3"),
+            problem_at("missing_id", "/documents/1"),
+            problem_at("wrong_shape", "/documents/1"),
+            problem_at("missing_instances", instance_id="t2"),
+            problem_at("missing_instances", instance_id="t3"),
         ],
     ),
 }
@@ -158,38 +147,35 @@ def test_a_fault_of_a_json_file_is_reported_where_it_stands(name: str) -> None:
     text, expected = JSON_FAULTS[name]
     labels, problems = read_answer_labels(text)
     assert labels is None
-    assert located_problems(problems) == [one for one in expected if one["code"] != "missing_instances"]
+    assert located_problems(problems) == without_missing(expected)
 
 
 MULTI_REST = '{"id":"t2","labels":[]},{"id":"t3","labels":["dog","cat"]}'
 MULTI_FAULTS: dict[str, tuple[str, list[dict[str, Any]]]] = {
-    "a label where labels are due": (
-        '[{"id":"t1","label":"cat"},' + MULTI_REST + "]",
-        [at("wrong_shape", "/0/label", "t1")],
+    "a string as labels": (
+        '[{"id":"t1","labels":"cat"},' + MULTI_REST + "]",
+        [problem_at("wrong_shape", "/0/labels", "t1")],
     ),
-    "a string as labels": ('[{"id":"t1","labels":"cat"},' + MULTI_REST + "]", [at("wrong_shape", "/0/labels", "t1")]),
-    "null as labels": ('[{"id":"t1","labels":null},' + MULTI_REST + "]", [at("wrong_shape", "/0/labels", "t1")]),
+    "null as labels": (
+        '[{"id":"t1","labels":null},' + MULTI_REST + "]",
+        [problem_at("wrong_shape", "/0/labels", "t1")],
+    ),
     "null within labels": (
         '[{"id":"t1","labels":["cat",null]},' + MULTI_REST + "]",
-        [at("wrong_shape", "/0/labels/1", "t1")],
+        [problem_at("wrong_shape", "/0/labels/1", "t1")],
     ),
     "NaN within labels": (
         '[{"id":"t1","labels":["cat",NaN]},' + MULTI_REST + "]",
-        [at("not_a_number", "/0/labels/1", "t1")],
+        [problem_at("not_a_number", "/0/labels/1", "t1")],
     ),
-    "empty label": ('[{"id":"t1","labels":[""]},' + MULTI_REST + "]", [at("empty_label", "/0/labels/0", "t1")]),
-    "repeated label": (
-        '[{"id":"t1","labels":["cat","dog","cat"]},' + MULTI_REST + "]",
-        [at("duplicate_label", "/0/labels/2", "t1")],
-    ),
+    "empty label": ('[{"id":"t1","labels":[""]},' + MULTI_REST + "]", [problem_at("empty_label", "/0/labels/0", "t1")]),
     "repeated after NFC": (
         '[{"id":"t1","labels":["caf\u00e9","cafe\u0301"]},' + MULTI_REST + "]",
-        [at("unknown_label", "/0/labels/0", "t1"), at("duplicate_label", "/0/labels/1", "t1")],
+        [problem_at("unknown_label", "/0/labels/0", "t1"), problem_at("duplicate_label", "/0/labels/1", "t1")],
     ),
-    "unknown label": ('{"t1":["cat","cow"],"t2":[],"t3":[]}', [at("unknown_label", "/t1/1", "t1")]),
     "in columns": (
         '{"ids":["t1","t2","t3"],"labels":[[],"dog",["cat","cow"]]}',
-        [at("wrong_shape", "/labels/1", "t2"), at("unknown_label", "/labels/2/1", "t3")],
+        [problem_at("wrong_shape", "/labels/1", "t2"), problem_at("unknown_label", "/labels/2/1", "t3")],
     ),
 }
 
@@ -204,41 +190,47 @@ def test_a_fault_in_a_set_of_labels_is_reported_where_it_stands(name: str) -> No
 
 LINE = ['{"id":"t1","label":"cat"}', '{"id":"t2","label":"dog"}', '{"id":"t3","label":"eel"}']
 LINES_FAULTS: dict[str, tuple[list[str], list[dict[str, Any]]]] = {
-    "a bad line": ([LINE[0], '{"id":"t2",}', LINE[2]], [at("syntax", line=2, column=12)]),
-    "a blank line": ([LINE[0], "", *LINE[1:]], [at("syntax", line=2, column=1)]),
-    "a blank line at the end": ([*LINE, " "], [at("syntax", line=4, column=1)]),
+    "a bad line": ([LINE[0], '{"id":"t2",}', LINE[2]], [problem_at("syntax", line=2, column=12)]),
+    "a blank line": ([LINE[0], "", *LINE[1:]], [problem_at("syntax", line=2, column=1)]),
+    "a blank line at the end": ([*LINE, " "], [problem_at("syntax", line=4, column=1)]),
     "two records in a line": (
         [f"{LINE[0]} {LINE[1]}", LINE[2]],
         [
-            at("syntax", line=1, column=27),
-            at("missing_instances", instance_id="t1"),
-            at("missing_instances", instance_id="t2"),
+            problem_at("syntax", line=1, column=27),
+            problem_at("missing_instances", instance_id="t1"),
+            problem_at("missing_instances", instance_id="t2"),
         ],
     ),
     "one record over two lines": (
         [*LINE[:2], '{"id":"t3",', '"label":"eel"}'],
-        [at("syntax", line=3, column=12), at("syntax", line=4, column=8)],
+        [problem_at("syntax", line=3, column=12), problem_at("syntax", line=4, column=8)],
     ),
     "two records and a half joined by commas": (
         [LINE[0] + "," + LINE[1], LINE[2]],
         [
-            at("syntax", line=1, column=26),
-            at("missing_instances", instance_id="t1"),
-            at("missing_instances", instance_id="t2"),
+            problem_at("syntax", line=1, column=26),
+            problem_at("missing_instances", instance_id="t1"),
+            problem_at("missing_instances", instance_id="t2"),
         ],
     ),
-    "too deep": ([LINE[0], '{"x":' + deep(64), LINE[2]], [at("too_deep", line=2, column=5 + 64)]),
-    "too deep, 100,000": ([LINE[0], "[" * 100_000, LINE[2]], [at("too_deep", line=2, column=65)]),
+    "too deep": ([LINE[0], '{"x":' + deep(64), LINE[2]], [problem_at("too_deep", line=2, column=5 + 64)]),
+    "too deep, 100,000": ([LINE[0], "[" * 100_000, LINE[2]], [problem_at("too_deep", line=2, column=65)]),
     "deep but complete": (
         ['{"id":"t1","label":"cat","x":' + deep(64) + "}", *LINE[1:]],
-        [at("too_deep", line=1, column=29 + 64)],
+        [problem_at("too_deep", line=1, column=29 + 64)],
     ),
-    "no object": ([LINE[0], "7", LINE[2]], [at("wrong_shape", line=2)]),
-    "NaN": ([LINE[0], LINE[1], '{"id":"t3","label":"eel","x":[NaN]}'], [at("not_a_number", "/x/0", "t3", line=3)]),
-    "unknown label": ([LINE[0], LINE[1], '{"id":"t3","label":"cow"}'], [at("unknown_label", "/label", "t3", line=3)]),
-    "repeated id": ([*LINE, LINE[1]], [at("duplicate_id", "/id", "t2", line=4)]),
-    "no id": ([*LINE[:2], '{"label":"eel"}'], [at("missing_id", line=3)]),
-    "no label": ([*LINE[:2], '{"id":"t3"}'], [at("wrong_shape", instance_id="t3", line=3)]),
+    "no object": ([LINE[0], "7", LINE[2]], [problem_at("wrong_shape", line=2)]),
+    "NaN": (
+        [LINE[0], LINE[1], '{"id":"t3","label":"eel","x":[NaN]}'],
+        [problem_at("not_a_number", "/x/0", "t3", line=3)],
+    ),
+    "unknown label": (
+        [LINE[0], LINE[1], '{"id":"t3","label":"cow"}'],
+        [problem_at("unknown_label", "/label", "t3", line=3)],
+    ),
+    "repeated id": ([*LINE, LINE[1]], [problem_at("duplicate_id", "/id", "t2", line=4)]),
+    "no id": ([*LINE[:2], '{"label":"eel"}'], [problem_at("missing_id", line=3)]),
+    "no label": ([*LINE[:2], '{"id":"t3"}'], [problem_at("wrong_shape", instance_id="t3", line=3)]),
 }
 
 
@@ -248,38 +240,27 @@ def test_a_fault_of_json_lines_names_its_line_and_reading_goes_on(name: str, end
     lines, expected = LINES_FAULTS[name]
     labels, problems = read_answer_labels(end.join(lines) + end, "jsonl")
     assert labels is None
-    assert located_problems(problems) == [one for one in expected if one["code"] != "missing_instances"]
+    assert located_problems(problems) == without_missing(expected)
 
 
 CSV_FAULTS: dict[str, tuple[str, list[dict[str, Any]]]] = {
-    "empty": ("", [at("syntax", line=1, column=1)]),
-    "no header": ("t1,cat\nt2,dog\n", [at("wrong_shape", line=1)]),
-    "header in capitals": ("ID,label\nt1,cat\n", [at("wrong_shape", line=1)]),
-    "repeated header": ("id,label,id\nt1,cat,t1\n", [at("duplicate_key", line=1, column=3)]),
-    "labels where a label is due": ("id,labels\nt1,cat\n", [at("wrong_shape", line=1)]),
-    "too many fields": ("id,label\nt1,cat\nt2,dog,x\nt3,eel\n", [at("wrong_shape", line=3, column=3)]),
-    "too few fields": ("id,label\nt1,cat\nt2\nt3,eel\n", [at("wrong_shape", line=3, column=1)]),
-    "text after a quote": ('id,label\nt1,cat\nt2,"do"g\nt3,eel\n', [at("syntax", line=3, column=2)]),
-    "unclosed quote": ('id,label\nt1,cat\n"t2,dog\nt3,eel\n', [at("syntax", line=3, column=1)]),
-    "unclosed quote in the header": ('id,"label\nt1,cat\n', [at("syntax", line=1, column=2)]),
-    "blank line": ("id,label\nt1,cat\n\nt2,dog\nt3,eel\n", [at("syntax", line=3, column=1)]),
-    "blank line at the end": ("id,label\nt1,cat\nt2,dog\nt3,eel\n\n", [at("syntax", line=5, column=1)]),
-    "CR alone": ("id,label\rt1,cat\r", [at("syntax", line=1)]),
-    "CR within a line": ("id,label\nt1,cat\nt2,d\rog\nt3,eel\n", [at("syntax", line=3, column=2)]),
-    "empty id": ("id,label\n,cat\nt2,dog\nt3,eel\n", [at("missing_id", line=2, column=1)]),
-    "empty label": ("id,label\nt1,\nt2,dog\nt3,eel\n", [at("empty_label", None, "t1", line=2, column=2)]),
+    "repeated header": ("id,label,id\nt1,cat,t1\n", [problem_at("duplicate_key", line=1, column=3)]),
+    "labels where a label is due": ("id,labels\nt1,cat\n", [problem_at("wrong_shape", line=1)]),
+    "unclosed quote in the header": ('id,"label\nt1,cat\n', [problem_at("syntax", line=1, column=2)]),
+    "blank line at the end": ("id,label\nt1,cat\nt2,dog\nt3,eel\n\n", [problem_at("syntax", line=5, column=1)]),
+    "CR within a line": ("id,label\nt1,cat\nt2,d\rog\nt3,eel\n", [problem_at("syntax", line=3, column=2)]),
+    "empty label": ("id,label\nt1,\nt2,dog\nt3,eel\n", [problem_at("empty_label", None, "t1", line=2, column=2)]),
     "unknown label, columns turned": (
         "label,id\ncat,t1\nCat,t2\neel,t3\n",
-        [at("unknown_label", None, "t2", line=3, column=1)],
+        [problem_at("unknown_label", None, "t2", line=3, column=1)],
     ),
-    "NUL": ("id,label\nt1,c\0t\nt2,dog\nt3,eel\n", [at("encoding", None, "t1", line=2, column=2)]),
     "after a field of two lines": (
         'id,label,note\nt1,cat,"a\nb"\nt2,cow,c\nt3,eel,d\n',
-        [at("unknown_label", None, "t2", line=4, column=2)],
+        [problem_at("unknown_label", None, "t2", line=4, column=2)],
     ),
     "field of more than 128 KiB": (
         f"id,label\nt1,cat\nt2,dog\nt3,{'x' * 140_000}\n",
-        [at("too_large", line=4, column=2)],
+        [problem_at("too_large", line=4, column=2)],
     ),
 }
 
@@ -289,16 +270,16 @@ def test_a_fault_of_a_csv_file_names_line_and_field(name: str) -> None:
     text, expected = CSV_FAULTS[name]
     labels, problems = read_answer_labels(text, "csv")
     assert labels is None
-    assert located_problems(problems) == [one for one in expected if one["code"] != "missing_instances"]
+    assert located_problems(problems) == without_missing(expected)
 
 
 def test_labels_of_a_csv_cell_are_checked_one_by_one() -> None:
     labels, problems = read_answer_labels("id,labels\nt1,cat||cow\nt2,dog|dog\nt3,\n", "csv", multilabel=True)
     assert labels is None
     assert summarize_problems(problems) == [
-        at("empty_label", None, "t1", line=2, column=2),
-        at("unknown_label", None, "t1", line=2, column=2),
-        at("duplicate_label", None, "t2", line=3, column=2),
+        problem_at("empty_label", None, "t1", line=2, column=2),
+        problem_at("unknown_label", None, "t1", line=2, column=2),
+        problem_at("duplicate_label", None, "t2", line=3, column=2),
     ]
 
 

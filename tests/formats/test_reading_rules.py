@@ -4,7 +4,7 @@ import pytest
 
 from app.formats.reading_rules import ReadingRules
 from app.scoring.declaration.metric_parser import parse_metric
-from tests.formats.reading import code_sets, read_answer_labels, summarize_problems
+from tests.formats.reading import read_answer_labels, read_valid_sets, summarize_problems
 
 FOUR = '{"t1":["cat","cow","cat"],"t2":["cow","hen"],"t3":[]}'
 
@@ -32,37 +32,27 @@ def test_an_unknown_value_of_a_rule_is_refused() -> None:
         ReadingRules(unknown_label="ignore")
 
 
-def test_unknown_labels_can_be_kept_as_the_code_after_the_last_class() -> None:
-    labels, problems = read_answer_labels(
-        '{"t1":"cow","t2":"dog","t3":"eel"}', rules=ReadingRules(unknown_label="count_as_fp")
-    )
-    assert not problems
-    assert code_sets(labels) == [[3], [1], [2]]
-
-
-def test_unknown_labels_can_be_dropped() -> None:
-    labels, problems = read_answer_labels(
-        '{"t1":"cow","t2":"dog","t3":"eel"}', rules=ReadingRules(unknown_label="drop")
-    )
-    assert not problems
-    assert code_sets(labels) == [[-1], [1], [2]]
+def test_unknown_labels_can_be_dropped_or_kept_as_the_code_after_the_last_class() -> None:
+    text = '{"t1":"cow","t2":"dog","t3":"eel"}'
+    assert read_valid_sets(text, rules=ReadingRules(unknown_label="count_as_fp")) == [[3], [1], [2]]
+    assert read_valid_sets(text, rules=ReadingRules(unknown_label="drop")) == [[-1], [1], [2]]
 
 
 def test_repeated_labels_can_be_a_set_or_stay_as_sent() -> None:
     kept = ReadingRules(unknown_label="count_as_fp", duplicates="multiset")
-    assert code_sets(read_answer_labels(FOUR, multilabel=True, rules=kept)[0]) == [[0, 3, 0], [3, 3], []]
+    assert read_valid_sets(FOUR, multilabel=True, rules=kept) == [[0, 3, 0], [3, 3], []]
     once = ReadingRules(unknown_label="count_as_fp", duplicates="set")
-    assert code_sets(read_answer_labels(FOUR, multilabel=True, rules=once)[0]) == [[0, 3], [3, 3], []]
+    assert read_valid_sets(FOUR, multilabel=True, rules=once) == [[0, 3], [3, 3], []]
     dropped = ReadingRules(unknown_label="drop", duplicates="set")
-    assert code_sets(read_answer_labels(FOUR, multilabel=True, rules=dropped)[0]) == [[0], [], []]
+    assert read_valid_sets(FOUR, multilabel=True, rules=dropped) == [[0], [], []]
 
 
 def test_missing_predictions_can_be_empty_ones() -> None:
     rules = ReadingRules(missing="empty_prediction")
-    assert code_sets(read_answer_labels('{"t3":"cat"}', rules=rules)[0]) == [[-1], [-1], [0]]
-    assert code_sets(read_answer_labels('{"t3":["cat"]}', multilabel=True, rules=rules)[0]) == [[], [], [0]]
-    assert code_sets(read_answer_labels("{}", rules=rules)[0]) == [[-1], [-1], [-1]]
-    assert code_sets(read_answer_labels("[]", multilabel=True, rules=rules)[0]) == [[], [], []]
+    assert read_valid_sets('{"t3":"cat"}', rules=rules) == [[-1], [-1], [0]]
+    assert read_valid_sets('{"t3":["cat"]}', multilabel=True, rules=rules) == [[], [], [0]]
+    assert read_valid_sets("{}", rules=rules) == [[-1], [-1], [-1]]
+    assert read_valid_sets("[]", multilabel=True, rules=rules) == [[], [], []]
 
 
 def test_extra_and_repeated_ids_are_refused_under_every_rule() -> None:
@@ -75,8 +65,6 @@ def test_extra_and_repeated_ids_are_refused_under_every_rule() -> None:
 
 def test_void_ids_are_ignored_with_all_their_faults_and_need_not_be_given() -> None:
     text = '[{"id":"v","label":"cow"},{"id":"t1","label":"cat"},{"id":"v","label":"dog"}]'
-    labels, problems = read_answer_labels(text, ids=["t1"], void=["v", "w"])
-    assert not problems
-    assert code_sets(labels) == [[0]]
+    assert read_valid_sets(text, ids=["t1"], void=["v", "w"]) == [[0]]
     _, problems = read_answer_labels(text, ids=["t1"])
     assert [found["code"] for found in summarize_problems(problems)] == ["unknown_id", "unknown_label", "unknown_id"]

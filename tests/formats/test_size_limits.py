@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from app.formats.content.format_detection import FileKind
@@ -17,6 +16,7 @@ from app.formats.reading_rules import DEFAULT_LIMITS, ReadingRules
 from app.formats.size_limits import PhaseSize, limits_for_phase, max_upload_bytes
 from app.pipeline import SourceFile, validate_predictions
 from app.scoring.declaration.task import TaskKind, TaskSpec
+from tests.formats.fault_table.write import columnar, npz
 
 Written = tuple[bytes, FileKind]
 
@@ -41,9 +41,7 @@ def _written(rows: list[dict[str, Any]], form: str) -> bytes:
     if form == "json":
         return json.dumps(rows, indent=4).encode()
     if form == "parquet":
-        body = io.BytesIO()
-        pq.write_table(pa.Table.from_pylist(rows), body)
-        return body.getvalue()
+        return columnar("parquet", pa.Table.from_pylist(rows))
     text = io.StringIO()
     writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
     writer.writeheader()
@@ -66,9 +64,7 @@ def scores_in_full(phase: _Phase) -> Written:
 
 
 def arrays(phase: _Phase) -> Written:
-    body = io.BytesIO()
-    np.savez(body, ids=phase.ids, scores=phase.scores, classes=phase.classes)
-    return body.getvalue(), FileKind("npz")
+    return npz(ids=phase.ids, scores=phase.scores, classes=phase.classes), FileKind("npz")
 
 
 def melted(phase: _Phase, form: str) -> Written:

@@ -13,6 +13,7 @@ from app.errors import BadRequest
 from app.formats.reading_rules import ReadingRules
 from app.formats.templates.build_template import TEMPLATES, build_template
 from app.scoring.declaration.task import TaskKind, TaskSpec
+from tests.formats.fault_table.write import columnar, npz
 from tests.formats.reading import CLASSES, code_sets, read_answers
 
 ODD_IDS = ["t1", 'quo"te', "com,ma", "line\nend", "é", "00", "tab\tbed"]
@@ -67,9 +68,7 @@ def filled(raw: bytes, name: str, rows: Sequence[Any], names: Sequence[str]) -> 
     if name == "npz":
         arrays = dict(np.load(io.BytesIO(raw)))
         arrays["scores"][:] = rows
-        body = io.BytesIO()
-        np.savez(body, **arrays)
-        return body.getvalue()
+        return npz(**arrays)
     if name in {"parquet", "arrow"}:
         return _filled_columns(raw, name, rows, names)
     text = raw.decode()
@@ -109,14 +108,7 @@ def _filled_columns(raw: bytes, name: str, rows: Sequence[Any], names: Sequence[
     columns: dict[str, Any] = {"id": table.column("id")}
     for at, column in enumerate(table.column_names[1:]):
         columns[column] = pa.array([row[at] for row in rows] if names else rows, table.schema.field(column).type)
-    body = io.BytesIO()
-    if name == "parquet":
-        pq.write_table(pa.table(columns), body)
-    else:
-        made = pa.table(columns)
-        with pa.ipc.new_file(body, made.schema) as writer:
-            writer.write_table(made)
-    return body.getvalue()
+    return columnar(name, pa.table(columns))
 
 
 @pytest.mark.parametrize("task", ["multiclass", "multilabel"])

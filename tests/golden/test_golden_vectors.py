@@ -1,6 +1,5 @@
 """The golden vectors: worked examples of the source documents, recomputed exactly."""
 
-import json
 import math
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
@@ -11,11 +10,10 @@ import pytest
 from app.scoring.declaration.metric import CATALOGUE
 from app.scoring.evaluation_input import EvaluationInput
 from app.scoring.reports.per_class_report import confusion, per_class_report
-from tests.reference_material import needs_shared, shared
-from tests.scoring.case_builder import case, results
+from tests.golden.reference_data import ORACLE, TOLERANCE, load_vector, metric_string, vector_input
+from tests.reference_material import needs_shared
+from tests.scoring.case_builder import case, evaluate_metric, value
 
-TOLERANCE = 1e-11
-ORACLE = {"zero_division": "0", "both_empty": "0"}
 NAMES = (
     "doering_example",
     "doering_specificity_10x10",
@@ -26,57 +24,17 @@ NAMES = (
 pytestmark = needs_shared
 
 
-def load(name: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((shared() / "golden" / f"{name}.json").read_text(encoding="utf-8"))
-    return found
-
-
-def strings() -> dict[str, str]:
-    found: dict[str, str] = load("keys")["metrics"]
-    return found
-
-
-def known(key: str) -> str | None:
-    """The metric string of a golden key, if this scorer has the metric."""
-    text = strings().get(key, key)
-    if key in load("keys")["report"]:
-        return None  # of gold and prediction: not the metric of that name, which is about groups
-    return text if text.partition(":")[0] in CATALOGUE else None
-
-
 def options_of(key: str) -> tuple[str, ...]:
     return CATALOGUE[key].options if key in CATALOGUE else ()
 
 
-def as_case(data: Mapping[str, Any]) -> EvaluationInput:
-    if "instances" not in data:
-        return from_counts(data)
-    return case(
-        data["task_type"],
-        data["labels"],
-        [row["gold"] for row in data["instances"]],
-        [row["predicted"] for row in data["instances"]],
-        positive_label=data.get("positive_label"),
-        train_frequencies=data.get("training_frequencies"),
-    )
-
-
-def from_counts(data: Mapping[str, Any]) -> EvaluationInput:
-    """A vector that gives only the table of one class."""
-    yes = data["positive_label"]
-    counts = data["counts"][yes]
-    pairs = [(yes, yes, "tp"), ("rest", yes, "fp"), (yes, "rest", "fn"), ("rest", "rest", "tn")]
-    rows = [(gold, predicted) for gold, predicted, cell in pairs for _ in range(counts[cell])]
-    return case("binary", [yes, "rest"], [gold for gold, _ in rows], [predicted for _, predicted in rows])
-
-
 def comparisons(name: str) -> Iterator[tuple[str, EvaluationInput, str, Mapping[str, str], float]]:
     """Every expected value of a vector that this scorer can compute: section, case, string, options, value."""
-    data = load(name)
-    of = as_case(data)
+    data = load_vector(name)
+    of = vector_input(data)
     for section, rule in (("expected", "0"), ("expected_positive_label", "0"), ("expected_zero_division_1", "1")):
         for key, expected in data.get(section, {}).items():
-            text = known(key)
+            text = metric_string(key)
             if section == "expected_zero_division_1" and "one_empty" in options_of(key):
                 continue  # an empty prediction beside a gold label is one_empty's business, which knows no 1
             if text is not None and of.spec.task in CATALOGUE[text.partition(":")[0]].tasks:
@@ -92,7 +50,7 @@ def test_every_expected_value_that_the_catalogue_covers_is_reproduced(name: str)
     compared = list(comparisons(name))
     assert compared
     for section, of, text, options, expected in compared:
-        found = results(of, [text], options)[text]
+        found = evaluate_metric(of, text, **options)
         assert found.value is not None, (section, text, found.reason)
         assert abs(found.value - expected) <= TOLERANCE, (section, text)
 
@@ -121,17 +79,17 @@ def test_the_number_of_compared_values_does_not_shrink() -> None:
 
 
 def exact_fractions(name: str) -> Iterator[tuple[EvaluationInput, str, Fraction]]:
-    data = load(name)
-    of = as_case(data)
+    data = load_vector(name)
+    of = vector_input(data)
     for key, text in data.get("expected_fraction", {}).items():
-        if known(key) == key and of.spec.task in CATALOGUE[key].tasks:
+        if metric_string(key) == key and of.spec.task in CATALOGUE[key].tasks:
             yield of, key, Fraction(text)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_values_are_within_two_ulp_of_the_exact_fraction(name: str) -> None:
     for of, key, exact in exact_fractions(name):
-        found = results(of, [key], ORACLE)[key].value
+        found = value(of, key, **ORACLE)
         assert found is not None
         assert abs(found - float(exact)) <= 2 * math.ulp(float(exact)), key
 
@@ -139,18 +97,18 @@ def test_values_are_within_two_ulp_of_the_exact_fraction(name: str) -> None:
 def slips() -> Iterator[tuple[str, EvaluationInput, str, Mapping[str, Any]]]:
     """Published figures that are wrong, of metrics that this scorer has."""
     for name in NAMES:
-        data = load(name)
+        data = load_vector(name)
         for figure in data.get("published") or []:
-            text = known(figure["metric"])
+            text = metric_string(figure["metric"])
             printed = figure["claimed"].startswith(tuple("0123456789"))
             if figure["wrong"] and printed and text is not None and isinstance(figure["exact"], float):
-                yield name, as_case(data), text, figure
+                yield name, vector_input(data), text, figure
 
 
 def test_published_slips_stay_slips() -> None:
     seen = []
     for name, of, text, figure in slips():
-        found = results(of, [text], ORACLE)[text].value
+        found = value(of, text, **ORACLE)
         assert found is not None
         assert abs(found - figure["exact"]) <= TOLERANCE, (name, text)
         seen.append((name, text))
@@ -174,8 +132,8 @@ TOLERANCE_PLACES = 11
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "doering_specificity_10x10"])
 def test_counts_per_class_and_confusion_cells_agree(name: str) -> None:
-    data = load(name)
-    of = as_case(data)
+    data = load_vector(name)
+    of = vector_input(data)
     report = per_class_report(of)
     for label, counts in data["counts"].items():
         assert {cell: report[label][cell] for cell in counts} == counts, label
@@ -190,10 +148,10 @@ def test_counts_per_class_and_confusion_cells_agree(name: str) -> None:
 
 @pytest.mark.parametrize("system", ["system_a", "system_b"])
 def test_scores_of_the_randomization_example(system: str) -> None:
-    data = load("approx_randomization_small")
+    data = load_vector("approx_randomization_small")
     gold = [row["gold"] for row in data["instances"]]
     of = case("multiclass", data["labels"], gold, [row[system] for row in data["instances"]])
     for key, expected in data["expected"].items():
-        found = results(of, [key], ORACLE)[key].value
+        found = value(of, key, **ORACLE)
         assert found is not None
         assert abs(found - expected[f"score_{system[-1]}"]) <= TOLERANCE

@@ -7,7 +7,7 @@ import pytest
 from app.scoring.declaration.options import OPTIONS
 from app.scoring.evaluation_input import EvaluationInput
 from app.scoring.reports.per_class_report import confusion, per_class_report
-from tests.scoring.case_builder import case, results, value
+from tests.scoring.case_builder import case, evaluate_metric, results, value
 
 # a: tp 2 fn 1 fp 1; b: tp 1 fn 1 fp 1; c: in gold once, never predicted; d: predicted once, not in gold; e: nowhere
 CLASSES = ["a", "b", "c", "d", "e"]
@@ -59,13 +59,13 @@ def test_zero_division_error_gives_null_with_a_reason() -> None:
 
 
 def test_the_notes_list_the_classes_where_the_rule_fired() -> None:
-    notes = results(single(), ["precision_macro"])["precision_macro"].notes
+    notes = evaluate_metric(single(), "precision_macro").notes
     assert any("0/0 for c, e" in note and "counted as 0" in note for note in notes)
 
 
 def test_absent_labels_lower_the_best_attainable_value_and_the_notes_say_so() -> None:
     perfect = case("multiclass", CLASSES, GOLD, GOLD)
-    found = results(perfect, ["f1_macro"])["f1_macro"]
+    found = evaluate_metric(perfect, "f1_macro")
     assert found.value == pytest.approx(3 / 5)
     assert "the best attainable value with these gold labels is 0.6: they lack some of the classes" in found.notes
 
@@ -85,7 +85,7 @@ def test_absent_labels_lower_the_best_attainable_value_and_the_notes_say_so() ->
 def test_the_best_attainable_value_is_that_of_a_perfect_prediction_whatever_was_predicted(
     text: str, gold: list[str], predicted: list[str], best: str | None
 ) -> None:
-    notes = results(case("multiclass", ["a", "b", "c"], gold, predicted), [text])[text].notes
+    notes = evaluate_metric(case("multiclass", ["a", "b", "c"], gold, predicted), text).notes
     said = [note for note in notes if "best attainable" in note]
     assert bool(said) == (best is not None)
     if best:
@@ -112,7 +112,7 @@ def test_exclude_labels_none_leaves_nothing_out_unless_a_class_is_called_so() ->
 
 def test_a_long_list_of_classes_is_cut_in_the_notes() -> None:
     of = case("multiclass", [f"k{i}" for i in range(40)], ["k0"], ["k0"])
-    notes = results(of, ["f1_macro"])["f1_macro"].notes
+    notes = evaluate_metric(of, "f1_macro").notes
     assert any(note.endswith("k10 and 29 more") or "and 29 more" in note for note in notes)
     assert all(len(note) < 300 for note in notes)
 
@@ -126,7 +126,7 @@ def test_a_single_ratio_of_nothing_follows_the_rule(rule: str, expected: float |
 
 def test_absent_labels_can_leave_the_mean() -> None:
     assert value(single(), "recall_macro", absent_gold="skip") == pytest.approx((2 / 3 + 1 / 2) / 3)
-    found = results(single(), ["f1_macro"], {"absent_gold": "skip"})["f1_macro"]
+    found = evaluate_metric(single(), "f1_macro", absent_gold="skip")
     assert any("left out by absent_gold=skip: d, e" in note for note in found.notes)
 
 
@@ -141,7 +141,7 @@ def test_excluded_labels_leave_the_average_but_their_instances_stay() -> None:
 
 
 def test_an_excluded_label_that_is_no_class_is_not_passed_over() -> None:
-    found = results(single(), ["f1_macro:exclude_labels=zebra"])["f1_macro:exclude_labels=zebra"]
+    found = evaluate_metric(single(), "f1_macro:exclude_labels=zebra")
     assert found.value is None
     assert "zebra" in (found.reason or "")
 
@@ -149,12 +149,12 @@ def test_an_excluded_label_that_is_no_class_is_not_passed_over() -> None:
 def test_a_label_outside_the_vocabulary_is_a_false_positive_without_a_class() -> None:
     of = case("multiclass", ["a", "b"], ["a", "a", "b"], ["a", "?", "b"])
     counted, dropped = {"unknown_label": "count_as_fp"}, {"unknown_label": "drop"}
-    assert results(of, ["precision_micro"], counted)["precision_micro"].value == pytest.approx(2 / 3)
-    assert results(of, ["precision_micro"], dropped)["precision_micro"].value == 1.0
+    assert value(of, "precision_micro", **counted) == pytest.approx(2 / 3)
+    assert value(of, "precision_micro", **dropped) == 1.0
     for rule in (counted, dropped):
-        assert results(of, ["accuracy"], rule)["accuracy"].value == pytest.approx(2 / 3)
-        assert results(of, ["precision_macro"], rule)["precision_macro"].value == 1.0
-        assert results(of, ["recall_macro"], rule)["recall_macro"].value == pytest.approx(3 / 4)
+        assert value(of, "accuracy", **rule) == pytest.approx(2 / 3)
+        assert value(of, "precision_macro", **rule) == 1.0
+        assert value(of, "recall_macro", **rule) == pytest.approx(3 / 4)
 
 
 def test_unknown_labels_of_a_set_enlarge_it() -> None:
@@ -207,23 +207,23 @@ def test_repeated_labels_count_as_often_as_they_are_sent_if_asked() -> None:
 
 
 def test_lfb_train_needs_frequencies_and_weighs_by_them() -> None:
-    assert results(single(), ["f1_lfb_train"])["f1_lfb_train"].reason is not None
+    assert evaluate_metric(single(), "f1_lfb_train").reason is not None
     of = single(train_frequencies={"a": 3, "b": 1})
     assert value(of, "recall_lfb_train") == pytest.approx((3 * 2 / 3 + 1 / 2) / 4)
-    assert any("weight 0: c, d, e" in note for note in results(of, ["f1_lfb_train"])["f1_lfb_train"].notes)
+    assert any("weight 0: c, d, e" in note for note in evaluate_metric(of, "f1_lfb_train").notes)
 
 
 def test_training_labels_that_are_not_declared_are_ignored_aloud() -> None:
     of, wider = single(train_frequencies={"a": 3, "b": 1}), single(train_frequencies={"a": 3, "b": 1, "z": 9})
     assert value(wider, "f1_lfb_train") == value(of, "f1_lfb_train")
-    assert any("ignored: z" in note for note in results(wider, ["f1_lfb_train"])["f1_lfb_train"].notes)
+    assert any("ignored: z" in note for note in evaluate_metric(wider, "f1_lfb_train").notes)
 
 
 def test_weighted_accuracy_normalises_its_weights_over_the_classes_that_occur() -> None:
     weights = {"a": 0.1, "b": 0.2, "c": 0.7, "d": 5.0, "e": 5.0}
     assert value(single(class_weights=weights), "weighted_accuracy") == pytest.approx(0.1 * 2 / 3 + 0.2 / 2)
     assert value(single(), "weighted_accuracy") == value(single(), "balanced_accuracy") == pytest.approx(7 / 18)
-    lacking = results(single(class_weights={"a": 1.0}), ["weighted_accuracy"])["weighted_accuracy"]
+    lacking = evaluate_metric(single(class_weights={"a": 1.0}), "weighted_accuracy")
     assert lacking.value is None
     assert "b, c" in (lacking.reason or "")
 

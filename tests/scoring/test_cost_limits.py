@@ -12,7 +12,7 @@ from app.scoring.declaration.metric_parser import parse_metric
 from app.scoring.evaluation_input import EvaluationInput, IdIndex
 from app.scoring.hierarchy.lca_minimal import GraphSizes, LabelSetPair, MinimalGraphFinder
 from app.scoring.metrics.hierarchies.label_overlap import TOO_DEEP_REASON, TOO_LARGE_REASON
-from tests.scoring.case_builder import case, results
+from tests.scoring.case_builder import case, evaluate_metric, results
 
 CLASSES = [f"c{at}" for at in range(500)]
 TREE = {name: [CLASSES[(at - 1) // 3]] for at, name in enumerate(CLASSES) if at}
@@ -27,7 +27,7 @@ def sets(n: int, size: int, seed: int, classes: Sequence[str] = CLASSES) -> list
 @pytest.mark.parametrize("key", LINKED)
 def test_many_more_labels_than_gold_has_are_not_linked(key: str) -> None:
     of = case("multilabel", CLASSES, sets(1000, 1, 1), sets(1000, 80, 2), hierarchy=TREE)
-    (found,) = results(of, [key]).values()
+    found = evaluate_metric(of, key)
     assert (found.value, found.reason) == (None, TOO_LARGE_REASON)
 
 
@@ -41,10 +41,10 @@ def test_as_many_labels_as_gold_has_are_always_enough(key: str, monkeypatch: pyt
     ):
         monkeypatch.setattr(f"app.scoring.{spare}", 0.0)
     gold, predicted = sets(30, 5, 1, CLASSES[:250]), sets(30, 8, 2, CLASSES[250:])
-    (found,) = results(case("multilabel", CLASSES, gold, predicted, hierarchy=TREE), [key]).values()
+    found = evaluate_metric(case("multilabel", CLASSES, gold, predicted, hierarchy=TREE), key)
     assert found.value is not None
     predicted = sets(30, 80, 2, CLASSES[250:])
-    (found,) = results(case("multilabel", CLASSES, gold, predicted, hierarchy=TREE), [key]).values()
+    found = evaluate_metric(case("multilabel", CLASSES, gold, predicted, hierarchy=TREE), key)
     assert found.value is None
 
 
@@ -55,10 +55,10 @@ def test_nor_is_one_instance_with_very_many_labels(key: str) -> None:
     tree = {name: [classes[(at - 1) // 3]] for at, name in enumerate(classes) if at}
     gold, predicted = sets(300, 2, 1, classes), sets(300, 2, 2, classes)
     of = case("multilabel", classes, gold, predicted, hierarchy=tree)
-    assert next(iter(results(of, [key]).values())).value is not None
+    assert evaluate_metric(of, key).value is not None
     predicted[7] = classes
     of = case("multilabel", classes, gold, predicted, hierarchy=tree)
-    (found,) = results(of, [key]).values()
+    found = evaluate_metric(of, key)
     assert (found.value, found.reason) == (None, TOO_LARGE_REASON)
 
 
@@ -66,7 +66,7 @@ def test_extended_sets_are_bounded_by_those_of_gold() -> None:
     chain = {f"n{at}": [f"n{at - 1}"] for at in range(1, 2000)}
     deep = [f"n{at}" for at in range(2000)]
     of = case("multilabel", deep, [["n1"]] * 300, sets(300, 40, 3, deep[1000:]), hierarchy=chain)
-    (found,) = results(of, ["hierarchical_f1"]).values()
+    found = evaluate_metric(of, "hierarchical_f1")
     assert (found.value, found.reason) == (None, TOO_DEEP_REASON)
 
 

@@ -16,7 +16,7 @@ from app.scoring.evaluate import evaluate
 from app.scoring.evaluation_input import EvaluationInput, Grouping
 from app.scoring.metrics.folds.fold_values import standard_deviations
 from app.scoring.numeric.correct_rounding import to_real
-from tests.scoring.case_builder import case, results, value
+from tests.scoring.case_builder import case, evaluate_metric, results, value
 from tests.scoring.strategies import cases
 
 MANY = settings(max_examples=80, deadline=None)
@@ -91,21 +91,6 @@ def test_means_of_averages_are_those_of_the_folds_alone(
         assert found[f"{key}:undefined=zero"].value == pytest.approx(expected, abs=1e-14)
 
 
-@pytest.mark.parametrize("task", TASK_KINDS)
-@given(data=st.data())
-@MANY
-def test_a_weight_is_as_many_instances_of_the_same_fold(task: TaskKind, data: st.DataObject) -> None:
-    of = data.draw(folded(task))
-    n = of.gold.n
-    weights = data.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n).filter(any))
-    repeated = of.take(np.repeat(np.arange(n), weights))
-    assert of.folds is not None
-    heavy = divided(of, of.folds.codes.tolist(), weights)
-    label = "" if task == "binary" else f":label={of.spec.classes[0]}".replace("|", "%7C")
-    texts = [*MEANS, f"f1_cv_mean{label}", f"f1_cv_pooled{label}", f"cv_table{label}"]
-    assert results(heavy, texts) == results(repeated, texts)
-
-
 @given(of=folded("multiclass"))
 @MANY
 def test_pooled_over_folds_is_over_all_instances(of: EvaluationInput) -> None:
@@ -115,29 +100,29 @@ def test_pooled_over_folds_is_over_all_instances(of: EvaluationInput) -> None:
 
 def test_folds_without_a_value_are_told() -> None:
     of = case("binary", ["a", "b"], ["a", "b", "b"], ["a", "a", "b"], folds=["x", "y", "z"])
-    skipping = results(of, ["f1_cv_mean"])["f1_cv_mean"]
+    skipping = evaluate_metric(of, "f1_cv_mean")
     assert (skipping.value, skipping.notes) == (1.0, ("folds without a value, left out (undefined=skip): y, z",))
-    zero = next(iter(results(of, ["f1_cv_mean:undefined=zero"]).values()))
+    zero = evaluate_metric(of, "f1_cv_mean:undefined=zero")
     assert (zero.value, zero.notes) == (1 / 3, ("folds without a value, counted as 0 (undefined=zero): y, z",))
-    shared = results(of, ["f1_cv_mean"], {"undefined": "zero"})["f1_cv_mean"]
+    shared = evaluate_metric(of, "f1_cv_mean", undefined="zero")
     assert shared.value == 1 / 3
     nobody = case("binary", ["a", "b"], ["b", "b"], ["a", "b"], folds=["x", "y"])
-    assert results(nobody, ["f1_cv_mean"])["f1_cv_mean"].reason == "no fold has a value: none has gold instances of a"
+    assert evaluate_metric(nobody, "f1_cv_mean").reason == "no fold has a value: none has gold instances of a"
     assert value(nobody, "f1_cv_mean:undefined=zero") == 0.0
 
 
 def test_an_error_in_one_fold_is_the_reason_of_the_mean() -> None:
     of = case("multiclass", ["a", "b"], ["a", "b", "b"], ["a", "b", "b"], folds=["x", "x", "y"])
-    result = results(of, ["f1_cv_mean_macro"], {"zero_division": "error"})["f1_cv_mean_macro"]
+    result = evaluate_metric(of, "f1_cv_mean_macro", zero_division="error")
     assert str(result.reason).startswith("in fold y F1 is 0/0 for a")
-    table = results(of, ["cv_table:label=a"], {"zero_division": "error"})["cv_table:label=a"].data
+    table = evaluate_metric(of, "cv_table:label=a", zero_division="error").data
     assert table["f1_macro"]["undefined"] == ["y"]
     assert table["folds"][1]["precision"] is None
 
 
 def test_without_folds_there_is_a_reason() -> None:
     of = case("binary", ["a", "b"], ["a"], ["a"])
-    assert results(of, ["f1_cv_mean"])["f1_cv_mean"].reason == "the instances were not divided into folds"
+    assert evaluate_metric(of, "f1_cv_mean").reason == "the instances were not divided into folds"
 
 
 @given(of=folded("binary"), undefined=st.sampled_from(["skip", "zero"]))
@@ -162,10 +147,10 @@ def test_the_table_holds_what_the_metrics_say(of: EvaluationInput, undefined: st
 
 def test_a_table_of_several_classes_has_counts_where_a_label_is_named() -> None:
     of = case("multiclass", ["a", "b"], ["a", "b"], ["a", "a"], folds=["x", "y"])
-    bare: Any = results(of, ["cv_table"])["cv_table"].data
+    bare: Any = evaluate_metric(of, "cv_table").data
     assert bare["label"] is None
     assert set(bare["folds"][0]) == {"fold", "n", "f1_macro", "f1_micro"}
-    named: Any = results(of, ["cv_table:label=a"])["cv_table:label=a"].data
+    named: Any = evaluate_metric(of, "cv_table:label=a").data
     assert named["folds"][1] | {"f1_macro": 0, "f1_micro": 0} == {
         "fold": "y",
         "n": 1,

@@ -18,7 +18,7 @@ from app.scoring.declaration.metric_parser import parse_metric
 from app.scoring.declaration.task import TASK_KINDS, TaskKind
 from app.scoring.evaluate import evaluate
 from app.scoring.evaluation_input import EvaluationInput
-from tests.scoring.case_builder import case, results, value
+from tests.scoring.case_builder import case, evaluate_metric, reason, value
 from tests.scoring.strategies import cases, metric_object
 
 FAMILY = tuple(
@@ -61,12 +61,8 @@ THREE = case(
 )
 
 
-def notes(of: EvaluationInput, text: str, **options: str) -> tuple[str, ...]:
-    return results(of, [text], options)[text].notes
-
-
-def reason(of: EvaluationInput, text: str, **options: str) -> str | None:
-    return results(of, [text], options)[text].reason
+def notes(of: EvaluationInput, text: str) -> tuple[str, ...]:
+    return evaluate_metric(of, text).notes
 
 
 def exactly(of: EvaluationInput, text: str, **options: str) -> Fraction:
@@ -102,7 +98,7 @@ def test_excluded_labels_leave_means_and_pools() -> None:
     )
     assert "no label is left" in str(reason(LABELS, "auc_micro", exclude_labels="art|law|war|all"))
     assert "not a declared class: peace" in str(reason(LABELS, "auc_macro", exclude_labels="peace"))
-    curves = results(LABELS, ["pr_curve:exclude_labels=art"])["pr_curve:exclude_labels=art"].data["curves"]
+    curves = evaluate_metric(LABELS, "pr_curve:exclude_labels=art").data["curves"]
     assert [curve["label"] for curve in curves] == ["law", "all"]
     assert exactly(THREE, "auc_ovo_macro:exclude_labels=middle") == 1
 
@@ -136,7 +132,7 @@ def test_one_score_ranks_both_classes() -> None:
     assert notes(SINGLE, "auc_micro") == ("'ham' has 1 less the score of the positive label",)
     assert exactly(SINGLE, "auc_micro:exclude_labels=ham") == exactly(SINGLE, "auc")
     assert value(replace(SINGLE, spec=replace(SINGLE.spec, positive_label="ham")), "auc_micro") == pytest.approx(1 / 8)
-    curve = results(SINGLE, ["roc_curve:label=ham"])["roc_curve:label=ham"].data["curves"][0]
+    curve = evaluate_metric(SINGLE, "roc_curve:label=ham").data["curves"][0]
     assert curve["threshold"] == [None, 0.2, 0.4, 0.9]
 
 
@@ -153,7 +149,7 @@ def test_where_lower_scores_are_surer_ranks_turn_and_thresholds_stay_as_sent() -
         case("binary", ["spam", "ham"], ["spam", "ham", "spam", "ham"], ["spam"] * 4, [[-0.9], [-0.2], [-0.4], [-0.4]]),
         "average_precision",
     )
-    curves = results(SINGLE, ["roc_curve"], {"score_direction": "lower"})["roc_curve"].data["curves"]
+    curves = evaluate_metric(SINGLE, "roc_curve", score_direction="lower").data["curves"]
     assert curves[0]["threshold"] == [None, 0.2, 0.4, 0.9]
     both = (
         exactly(THREE, "auc_pairwise_univariate:label=high"),
@@ -264,26 +260,8 @@ def test_what_lacks_scores_or_has_sets_of_answers_has_no_value() -> None:
 def test_zeros_of_either_sign_are_one_score() -> None:
     of = case("binary", ["a", "b"], ["a", "b", "a"], ["a"] * 3, [[-0.0], [0.0], [0.5]])
     assert exactly(of, "auc") == Fraction(3, 4)
-    found = results(of, ["roc_curve"])["roc_curve"].data
+    found = evaluate_metric(of, "roc_curve").data
     assert json.dumps(found["curves"][0]["threshold"]) == "[null, 0.5, 0.0]"
-
-
-@pytest.mark.parametrize("task", TASK_KINDS)
-@given(data=st.data())
-@settings(max_examples=80, deadline=None)
-def test_a_weight_is_as_many_repetitions_to_the_last_bit(task: TaskKind, data: st.DataObject) -> None:
-    of = data.draw(cases(task))
-    weights = data.draw(st.lists(st.integers(1, 4), min_size=of.gold.n, max_size=of.gold.n))
-    heavy = EvaluationInput(of.spec, of.gold, of.predicted, of.scores, np.array(weights, dtype=np.int64))
-    repeated = of.take(np.repeat(np.arange(of.gold.n), weights))
-    metrics = [CATALOGUE[key] for key in (*FAMILY, *CURVES)]
-    calls = [
-        parse_metric(metric_object(metric, of), task=task)
-        for metric in metrics
-        if metric.supports_weights and task in metric.tasks
-    ]
-    here, there = evaluate(heavy, calls), evaluate(repeated, calls)
-    assert here == there
 
 
 @pytest.mark.parametrize("task", TASK_KINDS)
@@ -304,7 +282,7 @@ def test_areas_follow_the_ranks_alone(task: TaskKind, data: st.DataObject) -> No
 def test_the_worked_example_of_a_curve_is_its_data(key: str) -> None:
     shown = CATALOGUE[key].example
     of = case(shown.task, shown.classes, shown.gold, shown.predicted, shown.scores, positive_label=shown.positive_label)
-    assert results(of, [key])[key].data == json.loads(shown.value)
+    assert evaluate_metric(of, key).data == json.loads(shown.value)
 
 
 def test_the_equation_of_a_call_shows_its_settings() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import auc, average_precision_score, det_curve, precision_recall_curve, roc_auc_score, roc_curve
 
 from app.scoring.evaluation_input import EvaluationInput
-from tests.scoring.case_builder import case, results, value
+from tests.scoring.case_builder import case, evaluate_metric, value
 
 FEW = settings(max_examples=40, deadline=None)
 CLOSE = 1e-12
@@ -117,7 +117,7 @@ def test_areas_of_exclusive_classes(seed: int) -> None:
 
 
 def curve_of(of: EvaluationInput, text: str) -> dict[str, Any]:
-    found: dict[str, Any] = results(of, [text])[text].data["curves"][0]
+    found: dict[str, Any] = evaluate_metric(of, text).data["curves"][0]
     return found
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from app.scoring.reports import report_size
 from app.scoring.reports.detailed_report import REPORT_PARTS, build_detailed_report, table_rows, write_csv
-from tests.scoring.case_builder import case, results
+from tests.scoring.case_builder import case, evaluate_metric
 
 
 @pytest.mark.parametrize("names", [("curves", "x"), ("labels", "matrix"), ("labels", "cells")])
@@ -20,7 +20,7 @@ def test_classes_may_be_called_as_the_fields_of_other_parts(names: tuple[str, st
     write_csv(build_detailed_report(of, {}, ["per_class"]), "per_class", target)
     rows = list(csv.DictReader(io.StringIO(target.getvalue())))
     assert [(row["label"], row["tp"], row["fn"]) for row in rows] == [(names[0], "1", "1"), (names[1], "1", "0")]
-    assert [row["label"] for row in table_rows(results(of, ["caret_by_class"])["caret_by_class"].data)] == list(names)
+    assert [row["label"] for row in table_rows(evaluate_metric(of, "caret_by_class").data)] == list(names)
 
 
 SCORED = case("multiclass", ["a", "b"], ["a", "b", "b"], ["a", "a", "b"], [[0.9, 0.1], [0.6, 0.4], [0.6, 0.4]])

@@ -19,6 +19,7 @@ from app.scoring.evaluation_input import EvaluationInput
 from app.scoring.standings import round_significant
 from tests.scoring import strategies
 from tests.scoring.case_builder import case, value
+from tests.scoring.test_edit_distance import textbook_distance
 
 Row = Any  # a label, or the tuple of labels of a set
 Rows = Sequence[Row]
@@ -128,7 +129,7 @@ class Statistics:
             empty = self.call.options["empty_label"] == "as_class"
             own: list[Callable[[Row], bool]] = [*map(_has, self.classes), lambda row: empty and row == ()]
             vectors = [[[has(row) for has in own] for row in rows] for rows in (gold, self.predicted)]
-            return sum(_edits(y, p) for y, p in zip(*vectors, strict=True))
+            return sum(textbook_distance(y, p) for y, p in zip(*vectors, strict=True))
         table = self.pooled_table(gold)
         return table[0] + table[3]
 
@@ -262,15 +263,6 @@ class Statistics:
 
     def bins_by_class(self, gold: Rows) -> Any:
         return [self._in_bins(gold, at) for at in range(len(self.classes))]
-
-
-def _edits(a: Sequence[Any], b: Sequence[Any]) -> int:
-    row = list(range(len(b) + 1))
-    for i, x in enumerate(a, 1):
-        last, row[0] = row[0], i
-        for j, y in enumerate(b, 1):
-            last, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, last + (x != y))
-    return row[-1]
 
 
 def _labellings(task: TaskKind, n: int, m: int) -> list[tuple[Row, ...]]:

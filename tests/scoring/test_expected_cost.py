@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from sklearn import metrics as sk
 
 from app.scoring.evaluation_input import EvaluationInput
-from tests.scoring.case_builder import case, results, value
+from tests.scoring.case_builder import case, reason, value
 from tests.scoring.strategies import cases
 
 SOME = settings(max_examples=60, deadline=None)
@@ -20,10 +20,6 @@ COSTS = {"low": {"middle": 0.1, "high": 0.7}, "middle": {"low": 0.2, "high": 0.3
 
 def graded(predicted: list[Any], cost_matrix: Any = None, **more: Any) -> EvaluationInput:
     return case("multiclass", GRADES, ["low", "low", "middle"], predicted, cost_matrix=cost_matrix or COSTS, **more)
-
-
-def reason(of: EvaluationInput, key: str, **options: str) -> str | None:
-    return results(of, [key], options)[key].reason
 
 
 def test_decimal_costs_are_summed_exactly() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.scoring.case_builder import case, results
+from tests.scoring.case_builder import case, evaluate_metric, results
 
 KEYS = ["f1_of_averages_macro", "f1_of_averages_weighted", "f1_of_averages_lfb_test", "f_beta_of_averages_macro:beta=2"]
 
@@ -11,7 +11,7 @@ KEYS = ["f1_of_averages_macro", "f1_of_averages_weighted", "f1_of_averages_lfb_t
 @pytest.mark.parametrize("key", KEYS)
 def test_f_of_two_averages_that_are_0_is_0(key: str, rule: str) -> None:
     of = case("multiclass", ["a", "b"], ["a", "a", "b"], ["b", "b", "a"])
-    found = results(of, [key], {"zero_division": rule})[key]
+    found = evaluate_metric(of, key, zero_division=rule)
     assert (found.value, found.reason) == (0.0, None)
     assert any("both 0" in note for note in found.notes)
 

@@ -67,18 +67,6 @@ def test_a_preset_tells_every_option_for_the_keys_that_it_concerns(name: str) ->
         assert own == ([meant] if meant else [])
 
 
-def test_the_macro_of_bioasq_is_over_gold_for_f_and_recall_alone() -> None:
-    said = PRESETS["bioasq"].for_key
-    assert (
-        said("f1_macro")["label_set"]
-        == said("f_beta_macro")["label_set"]
-        == said("recall_macro")["label_set"]
-        == "gold"
-    )
-    assert said("precision_macro")["label_set"] == "predicted"
-    assert "label_set" not in said("fdr_macro")
-
-
 def test_bounds_are_told_in_words() -> None:
     assert [describe_bounds(bounds) for bounds in ((0, 1), (0, None), (None, 1), (None, None), (-0.5, 1e6))] == [
         "0 to 1",

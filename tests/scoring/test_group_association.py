@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from app.scoring.declaration.task import TASK_KINDS, TaskKind, TaskSpec
 from app.scoring.evaluation_input import EvaluationInput, Grouping
-from tests.scoring.case_builder import case, labels, results, value
+from tests.scoring.case_builder import case, evaluate_metric, labels, results, value
 from tests.scoring.strategies import cases
 
 scipy = import_module("scipy.stats.contingency")  # which has no types
@@ -51,15 +51,13 @@ def test_they_are_those_of_right_or_wrong_by_group(task: TaskKind, data: st.Data
 
 def test_there_is_a_reason_where_there_is_nothing_to_compare() -> None:
     def reason(predicted: list[str], groups: list[str]) -> str | None:
-        return results(case("binary", ["a", "b"], ["a", "b"], predicted, groups=groups), ["cramers_v"])[
-            "cramers_v"
-        ].reason
+        return evaluate_metric(case("binary", ["a", "b"], ["a", "b"], predicted, groups=groups), "cramers_v").reason
 
     assert reason(["a", "b"], ["x", "y"]) == "all instances are right, so the outcome is constant"
     assert reason(["b", "a"], ["x", "y"]) == "all instances are wrong, so the outcome is constant"
     assert reason(["a", "a"], ["x", "x"]) == "all instances are of one group"
     assert reason(["a", "a"], ["x", "y"]) is None
-    assert results(case("binary", ["a", "b"], ["a"], ["a"]), ["cramers_v"])["cramers_v"].reason == (
+    assert evaluate_metric(case("binary", ["a", "b"], ["a"], ["a"]), "cramers_v").reason == (
         "the instances were not divided into groups"
     )
 

@@ -14,7 +14,7 @@ from app.scoring.hierarchy.ancestry import Ancestry, HierarchyCostLimitError
 from app.scoring.hierarchy.distances import HierarchyDistances
 from app.scoring.hierarchy.hierarchy import Hierarchy
 from app.scoring.metrics.hierarchies.label_overlap import TOO_FAR_REASON
-from tests.scoring.case_builder import case, results
+from tests.scoring.case_builder import case, evaluate_metric, results
 
 Parents = dict[str, list[str]]
 
@@ -117,12 +117,12 @@ def test_where_some_files_would_take_too_long_none_has_a_value() -> None:
     classes, n = nodes(4000), 10_000
     gold = [classes[at % 4000] for at in range(n)]
     for predicted in (gold, ["n0"] * n):
-        (found,) = results(
-            case("multiclass", classes, gold, predicted, hierarchy=ladder(4000)), ["tree_induced_error"]
-        ).values()
+        found = evaluate_metric(
+            case("multiclass", classes, gold, predicted, hierarchy=ladder(4000)), "tree_induced_error"
+        )
         assert (found.value, found.reason) == (None, TOO_FAR_REASON)
     of = case("multiclass", classes, gold[:100], ["n0"] * 100, hierarchy=ladder(4000))
-    (found,) = results(of, ["tree_induced_error"]).values()
+    found = evaluate_metric(of, "tree_induced_error")
     assert found.value == sum((at + 1) // 2 for at in range(100)) / 100
 
 

@@ -14,8 +14,9 @@ from app.errors import InvalidMetric
 from app.scoring.catalogue.description import describe_call
 from app.scoring.declaration.metric_parser import parse_metric
 from app.scoring.evaluation_input import EvaluationInput
-from tests.scoring.case_builder import case, results, value
+from tests.scoring.case_builder import case, evaluate_metric, results, value
 from tests.scoring.strategies import cases
+from tests.scoring.test_edit_distance import textbook_distance
 
 MANY = settings(max_examples=80, deadline=None)
 Sets = list[tuple[set[int], set[int]]]
@@ -177,21 +178,11 @@ def test_harmonic_accuracy_is_that_of_meka(of: EvaluationInput) -> None:
     assert value(of, "harmonic_accuracy") == float(sum(kept, Fraction(0)) / len(exact))
 
 
-def edits(y: list[int], p: list[int]) -> int:
-    above = list(range(len(p) + 1))
-    for i, one in enumerate(y, 1):
-        row = [i]
-        for j, other in enumerate(p, 1):
-            row.append(min(row[-1] + 1, above[j] + 1, above[j - 1] + (one != other)))
-        above = row
-    return above[-1]
-
-
 @given(of=cases("multilabel"))
 @MANY
 def test_the_levenshtein_distance_is_that_of_meka(of: EvaluationInput) -> None:
     gold, predicted = matrix(of, 0).tolist(), matrix(of, 1).tolist()
-    apart = sum(edits(y, p) for y, p in zip(gold, predicted, strict=True))
+    apart = sum(textbook_distance(y, p) for y, p in zip(gold, predicted, strict=True))
     assert value(of, "levenshtein") == apart / (len(gold) * len(of.spec.classes))
 
 
@@ -237,4 +228,4 @@ def test_sizes_and_states_of_the_sets(of: EvaluationInput) -> None:
     assert data["full"]["share"] == pytest.approx(accuracy_score(matrix(of, 0), matrix(of, 1)), abs=1e-15)
     assert data["partial"]["share"] == found["instance_status_partial"].value == partial / n
     assert data["none"]["share"] == found["instance_status_none"].value
-    assert results(of, ["instance_status"], {"empty_label": "as_class"})["instance_status"].data == data
+    assert evaluate_metric(of, "instance_status", empty_label="as_class").data == data

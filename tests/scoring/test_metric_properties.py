@@ -23,8 +23,15 @@ from app.scoring.evaluate import Result, evaluate
 from app.scoring.evaluation_input import EvaluationInput, Labels
 from app.scoring.metrics.equation_wording import general_equation
 from app.scoring.reports.per_class_report import per_class_report
-from tests.scoring.case_builder import case, labels, results
-from tests.scoring.strategies import METRIC_TASK_PAIRS, OPTION_VALUES, calls, cases, metric_object
+from tests.scoring.case_builder import case, value
+from tests.scoring.strategies import (
+    METRIC_TASK_PAIRS,
+    OPTION_VALUES,
+    calls,
+    cases,
+    cases_with_odd_predictions,
+    metric_object,
+)
 
 # the best that a ranking can reach depends on how many relevant labels each instance has; so does that of its k best
 BY_SIZE = {"coverage", "coverage_plus_one", "precision_at_k", "dcg_at_k", "psp_at_k", "psndcg_at_k"}
@@ -51,18 +58,6 @@ def swapped(of: EvaluationInput) -> EvaluationInput:
 def taken(of: EvaluationInput, rows: Sequence[int]) -> EvaluationInput:
     at = np.array(rows, dtype=np.int64)
     return of.take(at)
-
-
-def odd(data: st.DataObject, task: TaskKind) -> EvaluationInput:
-    """A case whose predictions hold labels outside the vocabulary, nothing, and repetitions; some without scores."""
-    of = data.draw(cases(task))
-    names = [*of.spec.classes, "beyond"]
-    one: st.SearchStrategy[Any] = st.sampled_from([*names, None])
-    if task == "multilabel":
-        one = st.lists(st.sampled_from(names), max_size=6)
-    rows = data.draw(st.lists(one, min_size=of.gold.n, max_size=of.gold.n))
-    found = replace(of, predicted=labels(rows, of.spec.classes, multilabel=task == "multilabel"))
-    return found if data.draw(st.booleans()) else replace(found, scores=None)
 
 
 def scalar(key: str) -> bool:
@@ -106,7 +101,8 @@ def test_values_lie_within_the_declared_range_or_have_a_reason(task: TaskKind, d
 @given(data=st.data())
 @FEW
 def test_no_prediction_however_odd_leaves_the_range(task: TaskKind, data: st.DataObject) -> None:
-    of, options = odd(data, task), data.draw(OPTION_VALUES)
+    of, options = data.draw(cases_with_odd_predictions(task)), data.draw(OPTION_VALUES)
+    of = of if data.draw(st.booleans()) else replace(of, scores=None)
     for key, result in everything(of, options).items():
         low, high = CATALOGUE[key].range
         assert result.value is None or low <= result.value <= high, key
@@ -166,7 +162,7 @@ def test_a_metric_declared_asymmetric_is_so(key: str) -> None:
 
     def moves(of: EvaluationInput) -> bool:
         text = parse_metric(metric_object(metric, of), task=of.spec.task).text
-        return results(of, [text])[text].value != results(swapped(of), [text])[text].value
+        return value(of, text) != value(swapped(of), text)
 
     assert any(moves(of) for of in shown)
 
@@ -233,8 +229,8 @@ def test_prevalence_moves_exactly_the_metrics_that_say_so(key: str) -> None:
     metric = CATALOGUE[key]
     of = example_case(metric)
     text = parse_metric(metric_object(metric, of), task=of.spec.task).text
-    here = results(of, [text])[text].value
-    moved = [results(replicated(of, label), [text])[text].value != here for label in of.spec.classes]
+    here = value(of, text)
+    moved = [value(replicated(of, label), text) != here for label in of.spec.classes]
     assert any(moved) == metric.properties.prevalence_sensitive
 
 

@@ -18,7 +18,7 @@ from app.scoring.declaration.task import TASK_KINDS, TaskKind
 from app.scoring.evaluate import Result, evaluate
 from app.scoring.evaluation_input import EvaluationInput
 from tests.scoring.case_builder import case, labels
-from tests.scoring.strategies import CONVENTIONS, OPTION_VALUES, SETTINGS, calls, cases, metric_object
+from tests.scoring.strategies import CONVENTIONS, OPTION_VALUES, SETTINGS, calls, cases, metric_object, parsed_call
 
 OF_READING = {"missing", "unknown_label", "duplicates"}
 """Options that decide first of all what a file may hold; of what scoring then meets, some leave nothing to move."""
@@ -67,15 +67,16 @@ def test_an_option_that_a_metric_does_not_list_moves_nothing(
     of = odd(data.draw(cases(task)), data.draw(st.randoms(use_true_random=False)))
     wanted = calls(of, options)
     mine = [limited(call, options, of) for call in wanted]
+    found, expected = evaluate(of, wanted), evaluate(of, mine)
     for call, other in zip(wanted, mine, strict=True):
-        (one,), (two,) = evaluate(of, [call]).values(), evaluate(of, [other]).values()
+        one, two = found[call.text], expected[other.text]
         assert (one.value, one.reason, one.data) == (two.value, two.reason, two.data), call.metric.key
 
 
 def limited(call: MetricCall, options: Mapping[str, str], of: EvaluationInput) -> MetricCall:
     """The same call under those of the options alone that its metric lists."""
     listed = {name: value for name, value in options.items() if name in own(call.metric)}
-    return parse_metric(metric_object(call.metric, of), options=listed, task=of.spec.task)
+    return parsed_call(call.metric, of, listed)
 
 
 def odd(of: EvaluationInput, chance: random.Random) -> EvaluationInput:
@@ -93,7 +94,7 @@ def odd(of: EvaluationInput, chance: random.Random) -> EvaluationInput:
 def test_every_value_of_every_option_can_be_given(key: str) -> None:
     metric = CATALOGUE[key]
     of = pool(metric.tasks[0])[0]
-    base = metric_object(metric, of)
+    base, wanted = metric_object(metric, of), list[MetricCall]()
     for name in own(metric):
         for value in {**CONVENTIONS, **SETTINGS}.get(name, ()):
             if (name, value) == ("score_direction", "lower") and PROBABILITIES in metric.needs:
@@ -103,8 +104,9 @@ def test_every_value_of_every_option_can_be_given(key: str) -> None:
                 continue
             call = parse_metric({**base, "options": {name: value}}, task=of.spec.task)
             assert parse_metric(call.text, task=of.spec.task).text == call.text
-            (found,) = evaluate(of, [call]).values()
-            assert (found.reason is None) == (found.value is not None or found.data is not None), (name, value)
+            wanted.append(call)
+    for text, found in evaluate(of, wanted).items():
+        assert (found.reason is None) == (found.value is not None or found.data is not None), text
 
 
 @cache

@@ -13,7 +13,7 @@ from app.scoring.declaration.metric import CATALOGUE
 from app.scoring.declaration.metric_parser import parse_metric
 from app.scoring.evaluation_input import EvaluationInput
 from app.scoring.reports.per_class_report import per_class_report
-from tests.scoring.case_builder import case, results, value
+from tests.scoring.case_builder import case, evaluate_metric, results, value
 from tests.scoring.strategies import cases
 
 SOME = settings(max_examples=60, deadline=None)
@@ -64,7 +64,7 @@ def test_the_worst_error_rate_is_one(key: str) -> None:
 )
 def test_ratios_without_a_worst_value_are_null(key: str, table: tuple[int, ...], quotient: str) -> None:
     for rule in RULES:
-        found = results(counted(*table), [key], {"zero_division": rule})[key]
+        found = evaluate_metric(counted(*table), key, zero_division=rule)
         assert found.value is None
         assert found.reason is not None
         assert found.reason.endswith(f"is {quotient}")

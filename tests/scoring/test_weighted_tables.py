@@ -15,7 +15,7 @@ from app.pipeline import SourceFile, load_gold, predicted_case
 from app.prepared.gold_arrays import encode_gold
 from app.scoring.evaluation_input import EvaluationInput
 from app.scoring.reports.detailed_report import build_detailed_report, write_csv
-from tests.scoring.case_builder import case, results
+from tests.scoring.case_builder import case, evaluate_metric, results
 
 WEIGHTS = ("0.5", "0.25", "1.5", "0.75")
 
@@ -39,7 +39,7 @@ def test_the_weights_of_a_file_are_those_of_its_tables(tmp_path: Path) -> None:
     found, problems = load_gold(SourceFile(gold, kind), task="multiclass", classes=["a", "b"])
     assert found is not None, problems.to_dict()
     of = predicted_case(found, SourceFile(answers, kind), ReadingRules())
-    matrix = results(of, ["confusion_matrix"])["confusion_matrix"].data
+    matrix = evaluate_metric(of, "confusion_matrix").data
     assert matrix["matrix"] == [[0.5, 0.25], [1.5, 0.75]]
     assert matrix["one_vs_rest"]["tp"] == [0.5, 0.75]
     header, _ = encode_gold(found)
@@ -65,7 +65,7 @@ def test_every_table_has_the_weights_of_gold() -> None:
 def test_a_cell_of_split_counts_is_rounded_once(weight: int, unit: Fraction) -> None:
     # as 14/3 of a weight of 14 over three labels, whatever the unit is, which follows from the weights of all splits
     of = case("multilabel", "abcdef", [["a", "b"], ["c"]], [["d", "e", "f"], ["c"]], weights=[weight, 1])
-    data = results(replace(of, weight_unit=unit), ["confusion_split"])["confusion_split"].data
+    data = evaluate_metric(replace(of, weight_unit=unit), "confusion_split").data
     third, half = (float(weight * unit / parts) for parts in (3, 2))
     assert data["row_counts"][0] == [0, 0, 0, third, third, third]
     assert [row[3] for row in data["column_counts"]] == [half, half, 0, 0, 0, 0]
@@ -105,7 +105,6 @@ def test_a_class_may_be_called_like_a_part_of_a_table(name: str) -> None:
     plain = case("multiclass", ["a", "b"], list("aabb"), list("abab"), weights=[2, 1, 6, 3])
     named = case("multiclass", [name, "b"], [name, name, "b", "b"], [name, "b", name, "b"], weights=[2, 1, 6, 3])
     expected, found = (
-        results(replace(of, weight_unit=Fraction(1, 4)), ["caret_by_class"])["caret_by_class"].data
-        for of in (plain, named)
+        evaluate_metric(replace(of, weight_unit=Fraction(1, 4)), "caret_by_class").data for of in (plain, named)
     )
     assert found == {name if key == "a" else key: row for key, row in expected.items()}

@@ -8,18 +8,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from app.analysis.convert.claims import CountsProblem, FigureClaim
-from app.analysis.convert.constraints import WHOLE_TASK_MEASURES, compare_with_figure, measure_value
+from app.analysis.convert.constraints import compare_with_figure, measure_value
 from app.analysis.convert.contradictions import FigureContradiction, ProblemVariants, explain_contradiction, solve_any
 from app.analysis.convert.measures import ZERO_DIVISION_RULES, ZeroDivisionRule
 from app.analysis.convert.printed_figures import parse_count, parse_figure
-from tests.scoring.convert.strategies import Tables, all_tables, drawn_problems, satisfies_claims
-
-
-def asked(n: int, positives: int | None, **figures: str) -> CountsProblem:
-    claims = (
-        FigureClaim(key, parse_figure(text), None if key in WHOLE_TASK_MEASURES else 0) for key, text in figures.items()
-    )
-    return CountsProblem(n, None if positives is None else (positives, n - positives), tuple(claims))
+from tests.scoring.convert.strategies import Tables, all_tables, drawn_problems, problem_of_figures, satisfies_claims
 
 
 def why(problem: CountsProblem) -> FigureContradiction:
@@ -62,7 +55,7 @@ def test_a_contradiction_is_one_none_can_be_spared_and_the_nearest_values_are(
 
 
 def test_a_figure_that_no_count_can_have() -> None:
-    (one,) = why(asked(10, 5, recall="0.743", accuracy="0.5")).figures
+    (one,) = why(problem_of_figures(10, 5, recall="0.743", accuracy="0.5")).figures
     assert one.claim.key == "recall"
     assert one.below is not None
     assert one.above is not None
@@ -73,14 +66,14 @@ def test_a_figure_that_no_count_can_have() -> None:
 def test_no_figure_is_named_that_can_be_spared_however_short_the_search(limit: int) -> None:
     figures = {"f1_of_averages_macro": "0.6", "f1_weighted": "0.2", "jaccard_macro": "0.2"}
     tp = FigureClaim("tp", parse_count("2"), 0)
-    problem = asked(5, 5, **figures)
+    problem = problem_of_figures(5, 5, **figures)
     question = ProblemVariants(replace(problem, claims=(*problem.claims, tp)), ZERO_DIVISION_RULES)
     assert solve_any(question, limit=limit).fits is False
     assert [one.claim.key for one in explain_contradiction(question, limit=limit).figures] == ["f1_weighted"]
 
 
 def test_the_figure_without_which_all_others_fit_is_told_with_what_it_would_be() -> None:
-    found = why(asked(1000, 120, precision="0.81", recall="0.74", f1="0.80", accuracy="0.95"))
+    found = why(problem_of_figures(1000, 120, precision="0.81", recall="0.74", f1="0.80", accuracy="0.95"))
     assert [one.claim.key for one in found.figures] == ["precision", "recall", "f1"]
     f1 = found.figures[2]
     assert f1.without.first == (((89, 21, 31, 859), (859, 31, 21, 89)),)
@@ -89,14 +82,14 @@ def test_the_figure_without_which_all_others_fit_is_told_with_what_it_would_be()
 
 
 def test_a_million_instances_are_explained_as_well() -> None:
-    found = why(asked(10**6, 120_000, precision="0.8123", recall="0.7412", f1="0.7800"))
+    found = why(problem_of_figures(10**6, 120_000, precision="0.8123", recall="0.7412", f1="0.7800"))
     f1 = found.figures[-1]
     assert f1.below is not None
     assert abs(f1.below.value - Fraction("0.7752")) < Fraction(1, 10**4)
 
 
 def test_an_unknown_number_of_positives_makes_no_difference_to_a_contradiction() -> None:
-    found = why(asked(1000, None, precision="0.50", recall="0.50", f1="0.60"))
+    found = why(problem_of_figures(1000, None, precision="0.50", recall="0.50", f1="0.60"))
     assert {one.claim.key for one in found.figures} == {"precision", "recall", "f1"}
 
 
