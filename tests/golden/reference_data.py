@@ -14,7 +14,7 @@ from app.scoring.declaration.task import TaskKind
 from app.scoring.evaluation_input import EvaluationInput
 from app.scoring.hierarchy.hierarchy import Hierarchy
 from tests.reference_material import shared
-from tests.scoring.case_builder import case
+from tests.scoring.case_builder import case, case_of_counts
 
 TOLERANCE = 1e-11
 ORACLE = {"zero_division": "0", "both_empty": "0"}
@@ -65,10 +65,7 @@ def vector_input(data: Mapping[str, Any]) -> EvaluationInput:
 
 def _input_of_counts(data: Mapping[str, Any]) -> EvaluationInput:
     yes = data["positive_label"]
-    counts = data["counts"][yes]
-    pairs = [(yes, yes, "tp"), ("rest", yes, "fp"), (yes, "rest", "fn"), ("rest", "rest", "tn")]
-    rows = [(gold, predicted) for gold, predicted, cell in pairs for _ in range(counts[cell])]
-    return case("binary", [yes, "rest"], *map(list, zip(*rows, strict=True)))
+    return case_of_counts(*(data["counts"][yes][cell] for cell in ("tp", "fp", "fn", "tn")), classes=[yes, "rest"])
 
 
 def scored_vector_input(data: Mapping[str, Any]) -> EvaluationInput:

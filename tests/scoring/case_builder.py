@@ -55,6 +55,13 @@ def case(
     )
 
 
+def case_of_counts(tp: int, fp: int, fn: int, tn: int, classes: Sequence[str] = ("y", "n")) -> EvaluationInput:
+    """A binary evaluation input with these counts of the first class."""
+    yes, no = classes
+    pairs = [*[(yes, yes)] * tp, *[(no, yes)] * fp, *[(yes, no)] * fn, *[(no, no)] * tn]
+    return case("binary", classes, *map(list, zip(*pairs, strict=True)))
+
+
 def grouping(parts: Sequence[str] | None) -> Grouping | None:
     """The parts of instances, named in the order in which they come."""
     if parts is None:

@@ -1,11 +1,7 @@
 """Gold that gives sets of acceptable answers: what is right, by hand and on ImageNet's reassessed labels."""
 
-import gzip
-import json
 from fractions import Fraction
 from itertools import pairwise
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +15,8 @@ from app.scoring.declaration.metric_parser import parse_metric
 from app.scoring.declaration.task import TaskSpec
 from app.scoring.evaluate import evaluate
 from app.scoring.evaluation_input import EvaluationInput
-from tests.reference_material import needs_shared, shared
+from tests.golden.reference_data import challenge_folder, read_json
+from tests.reference_material import needs_shared
 from tests.scoring.case_builder import labels
 from tests.scoring.strategies import metric_object
 
@@ -59,23 +56,14 @@ def test_no_other_metric_has_a_value_on_them_and_each_says_why() -> None:
         assert result.reason == f"{metric.key} is not defined for gold that gives sets of acceptable answers"
 
 
-def imagenet() -> Path:
-    return shared() / "challenges" / "imagenet-real"
-
-
-def load(path: Path) -> Any:
-    raw = path.read_bytes()
-    return json.loads(gzip.decompress(raw) if path.suffix == ".gz" else raw)
-
-
 @needs_shared
 def test_the_reassessed_labels_of_imagenet_give_the_expected_values() -> None:
-    folder, jsonl = imagenet(), FileKind("jsonl", "gzip")
-    classes = load(folder / "classes.json")
+    folder, jsonl = challenge_folder("imagenet-real"), FileKind("jsonl", "gzip")
+    classes = read_json(folder / "classes.json")
     gold, problems = load_gold(SourceFile(folder / "gold_real.jsonl.gz", jsonl), task="multiclass", classes=classes)
     assert not problems
     assert gold is not None
-    for system, values in load(folder / "expected.json")["systems"].items():
+    for system, values in read_json(folder / "expected.json")["systems"].items():
         expected = values["gold_real"]
         assert gold.labels.n == expected["n"]
         assert len(gold.void) == expected["n_void"]

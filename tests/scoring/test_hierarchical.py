@@ -14,6 +14,7 @@ from app.scoring.hierarchy.distances import HierarchyDistances
 from app.scoring.hierarchy.hierarchy import Hierarchy
 from tests.scoring.case_builder import case, evaluate_metric, results, value
 from tests.scoring.hierarchy_oracle import HierarchyOracle, Labels, drawn_hierarchy, label_sets
+from tests.scoring.test_hierarchy_distances import searched
 
 MANY = settings(max_examples=150, deadline=None)
 TREE = {"poodle": ["dog"], "beagle": ["dog"], "dog": ["animal"], "cat": ["animal"]}
@@ -86,21 +87,11 @@ def test_without_ancestors_it_is_the_measure_of_the_sets_themselves(data: st.Dat
 @MANY
 def test_distances_are_those_of_a_search_in_all_directions(data: st.DataObject) -> None:
     parents, classes = data.draw(drawn_hierarchy(most_parents=data.draw(st.sampled_from([1, 3]))))
-    near: dict[str, set[str]] = {name: set() for name in classes}
-    for child, above in parents.items():
-        for parent in above:
-            near[child].add(parent)
-            near[parent].add(child)
     start = data.draw(st.sampled_from(classes))
-    found, row = {start: 0}, [start]
-    for node in row:
-        for other in near[node] - found.keys():
-            found[other] = found[node] + 1
-            row.append(other)
     ancestry = Ancestry(Hierarchy.from_parents(parents), classes, joined=False)
     others = np.arange(1, len(classes) + 1)
     lengths = HierarchyDistances(ancestry).between(np.full_like(others, classes.index(start) + 1), others, 1)
-    assert lengths.tolist() == [found.get(name, -1) for name in classes]
+    assert lengths.tolist() == searched(parents, classes, start)
 
 
 def test_the_root_may_be_left_out_or_one_added() -> None:

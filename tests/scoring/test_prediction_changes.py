@@ -1,6 +1,5 @@
 """Costs of changed predictions: against recounts by the scorer, the corrected equations, and worked values."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -21,7 +20,8 @@ from app.analysis.prediction_changes import (
 )
 from app.errors import InvalidContent
 from app.scoring.evaluation_input import EvaluationInput, Labels
-from tests.reference_material import needs_shared, shared
+from tests.golden.reference_data import load_vector
+from tests.reference_material import needs_shared
 from tests.scoring.case_builder import case, labels, value
 from tests.scoring.strategies import cases
 
@@ -84,7 +84,7 @@ def test_pooled_precision_depends_on_whether_a_new_label_replaces_another() -> N
 
 @needs_shared
 def test_the_golden_values_of_all_equations() -> None:
-    data = json.loads((shared() / "golden" / "van_asch_costs.json").read_text(encoding="utf-8"))
+    data = load_vector("van_asch_costs")
     frequencies = tuple(data["training_frequencies"].values())
     columns = ([each[key] for each in data["label_counts"].values()] for key in ("tp", "fp", "fn"))
     tp, fp, fn = map(tuple, columns)

@@ -13,23 +13,17 @@ from app.scoring.declaration.metric import CATALOGUE
 from app.scoring.declaration.metric_parser import parse_metric
 from app.scoring.evaluation_input import EvaluationInput
 from app.scoring.reports.per_class_report import per_class_report
-from tests.scoring.case_builder import case, evaluate_metric, results, value
+from tests.scoring.case_builder import case, case_of_counts, evaluate_metric, results, value
 from tests.scoring.strategies import cases
 
 SOME = settings(max_examples=60, deadline=None)
 RULES = {"worst": -1.0, "0": 0.0, "1": 1.0, "skip": None, "error": None}
 
 
-def counted(tp: int, fp: int, fn: int, tn: int) -> EvaluationInput:
-    """A binary case with this table."""
-    pairs = [*[("y", "y")] * tp, *[("n", "y")] * fp, *[("y", "n")] * fn, *[("n", "n")] * tn]
-    return case("binary", ["y", "n"], [gold for gold, _ in pairs], [predicted for _, predicted in pairs])
-
-
 @pytest.mark.parametrize(("rule", "expected"), RULES.items())
 def test_the_worst_informedness_is_minus_one(rule: str, expected: float | None) -> None:
-    only_positives = counted(2, 0, 1, 0)
-    never_said = counted(0, 0, 2, 3)
+    only_positives = case_of_counts(2, 0, 1, 0)
+    never_said = case_of_counts(0, 0, 2, 3)
     assert value(only_positives, "informedness", zero_division=rule) == expected
     assert value(never_said, "markedness", zero_division=rule) == expected
 
@@ -45,8 +39,8 @@ def test_an_undefined_class_enters_the_mean_as_the_rule_says() -> None:
 @pytest.mark.parametrize("key", ["fpr", "fnr", "fdr", "for"])
 def test_the_worst_error_rate_is_one(key: str) -> None:
     empty = {"fpr": (3, 0, 1, 0), "fnr": (0, 2, 0, 2), "fdr": (0, 0, 2, 2), "for": (2, 2, 0, 0)}[key]
-    assert value(counted(*empty), key) == 1.0
-    assert value(counted(*empty), key, zero_division="0") == 0.0
+    assert value(case_of_counts(*empty), key) == 1.0
+    assert value(case_of_counts(*empty), key, zero_division="0") == 0.0
 
 
 @pytest.mark.parametrize(
@@ -64,7 +58,7 @@ def test_the_worst_error_rate_is_one(key: str) -> None:
 )
 def test_ratios_without_a_worst_value_are_null(key: str, table: tuple[int, ...], quotient: str) -> None:
     for rule in RULES:
-        found = evaluate_metric(counted(*table), key, zero_division=rule)
+        found = evaluate_metric(case_of_counts(*table), key, zero_division=rule)
         assert found.value is None
         assert found.reason is not None
         assert found.reason.endswith(f"is {quotient}")
@@ -78,7 +72,7 @@ TABLES = st.tuples(*[st.integers(0, 40)] * 4).filter(any)
 @SOME
 def test_every_value_is_the_exact_rational_rounded_once(table: tuple[int, int, int, int]) -> None:
     tp, fp, fn, tn = table
-    of = counted(*table)
+    of = case_of_counts(*table)
     keys = ("balanced_accuracy_ovr", "informedness", "markedness", "lr_plus", "lr_minus", "dor")
     found = {key: result.value for key, result in results(of, keys, {"zero_division": "skip"}).items()}
     gold, rest, said, unsaid = tp + fn, tn + fp, tp + fp, tn + fn
@@ -131,13 +125,13 @@ def test_weights_from_the_test_data_are_the_support_and_predictions_pool_precisi
 
 
 def test_the_report_of_classes_has_every_measure() -> None:
-    report = per_class_report(counted(3, 2, 1, 4))
+    report = per_class_report(case_of_counts(3, 2, 1, 4))
     assert report["y"]["informedness"] == 5 / 12
     assert report["y"]["fowlkes_mallows"] == math.sqrt(9 / 20)
     assert report["y"]["dor"] == 6.0
-    empty = per_class_report(counted(3, 0, 1, 0))["n"]
+    empty = per_class_report(case_of_counts(3, 0, 1, 0))["n"]
     assert (empty["lr_plus"], empty["informedness"], empty["fnr"]) == (None, -1.0, 1.0)
-    assert per_class_report(counted(3, 0, 1, 0), {"zero_division": "skip"})["n"]["informedness"] is None
+    assert per_class_report(case_of_counts(3, 0, 1, 0), {"zero_division": "skip"})["n"]["informedness"] is None
 
 
 def test_a_class_that_is_not_averaged_over_needs_no_samples() -> None:

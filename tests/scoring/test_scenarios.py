@@ -1,6 +1,5 @@
 """Cases as they might have been: doubtful predictions changed, another share of positive instances."""
 
-import json
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -25,8 +24,9 @@ from app.errors import InvalidContent
 from app.scoring.declaration.metric_parser import parse_metric
 from app.scoring.evaluate import evaluate
 from app.scoring.evaluation_input import EvaluationInput
-from tests.reference_material import needs_shared, shared
-from tests.scoring.case_builder import case, value
+from tests.golden.reference_data import load_vector
+from tests.reference_material import needs_shared
+from tests.scoring.case_builder import case, case_of_counts, value
 from tests.scoring.strategies import cases
 
 SCORED = case(
@@ -127,13 +127,7 @@ def test_a_report_compares_each_metric_before_and_after() -> None:
         changed_report(case("multilabel", ["a"], [["a"]], [["a"]]), [], {}, RelabelRule(0))
 
 
-def table(tp: int, fn: int, tn: int, fp: int) -> EvaluationInput:
-    cells = [("A", "A", tp), ("A", "B", fn), ("B", "B", tn), ("B", "A", fp)]
-    rows = [(gold, chosen) for gold, chosen, count in cells for _ in range(count)]
-    return case("binary", ["A", "B"], [gold for gold, _ in rows], [chosen for _, chosen in rows])
-
-
-RECALLS = table(4, 1, 977, 23)  # 4/5 and 977/1000
+RECALLS = case_of_counts(4, 23, 1, 977, ["A", "B"])  # 4/5 and 977/1000
 
 
 @pytest.mark.parametrize(
@@ -156,7 +150,7 @@ def test_macro_f_at_another_share_is_that_of_equation_31(share: str, exact: str)
 
 @needs_shared
 def test_the_golden_values_of_equation_31() -> None:
-    data = json.loads((shared() / "golden" / "crossval_small.json").read_text(encoding="utf-8"))["eq31_macro_f1"]
+    data = load_vector("crossval_small")["eq31_macro_f1"]
     for share, one in data["by_proportion_of_A"].items():
         found = value(reweight_to_prevalence(RECALLS, Fraction(share)), "f1_macro")
         assert found == pytest.approx(one["value"], abs=1e-11)

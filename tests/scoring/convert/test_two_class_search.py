@@ -191,9 +191,7 @@ def small_tables(n: int) -> list[Tables]:
 
 
 @pytest.mark.parametrize("undefined", ZERO_DIVISION_RULES)
-def test_no_small_table_is_called_impossible_by_its_own_figures(
-    undefined: ZeroDivisionRule,
-) -> None:
+def test_no_small_table_is_called_impossible_by_its_own_figures(undefined: ZeroDivisionRule) -> None:
     """Every table of counts: where 0/0 occurs with every set of figures, else with one set in turn."""
     printed: dict[CountsProblem, list[Tables]] = {}
     for n in range(1, 13 if draws_all_examples() else 9):
