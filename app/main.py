@@ -180,8 +180,9 @@ def build_app(
     boards = BoardCache(needs_notifications=not db.sqlite)
     db.on_invalidation(boards.invalidate)
     telemetry = create_telemetry(settings, db)
-    worker = Worker(settings, db, files, work, settled=notifier.notify_settled, figures=telemetry) if scoring else None
-    listener = None if db.sqlite else NotificationListener(settings, notifier.notify_settled, notifier.wake_all, boards)
+    on_settled = notifier.notify_settled
+    worker = Worker(settings, db, files, work, on_settled=on_settled, figures=telemetry) if scoring else None
+    listener = None if db.sqlite else NotificationListener(settings, on_settled, notifier.wake_all, boards)
     readers = create_process_pool(settings, READER_PROCESSES, work, seconds=reader_timeout(settings))
     gold_readers = create_process_pool(settings, GOLD_PROCESSES, work)
     queue = ReaderQueue(READER_PROCESSES, ORGANIZER_READERS)

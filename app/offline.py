@@ -66,42 +66,46 @@ def score_offline(
     spec = normalized_task_spec(task, classes, positive_label, metadata)
     declared = classes is not None
     with garbage_collection_paused(), suppress(TooManyProblems):
-        truth = read_source(gold, spec, gold=True, problems=outcome.gold_problems, limits=limits, declared=declared)
-        void_ids = find_void_ids(truth, task, normalize_distinct(void))
+        gold_table = read_source(
+            gold, spec, gold=True, problems=outcome.gold_problems, limits=limits, declared=declared
+        )
+        void_ids = find_void_ids(gold_table, task, normalize_distinct(void))
         if not outcome.gold_problems:
-            known = spec.classes if declared else gold_rules.label_set(truth, void_ids)
-            ids = gold_rules.scored_ids(truth, void_ids)
+            known = spec.classes if declared else gold_rules.label_set(gold_table, void_ids)
+            ids = gold_rules.scored_ids(gold_table, void_ids)
             pairs = predictions.kind.layout == "long" and task == "multilabel"
             limits = limits_for_phase(PhaseSize.of(ids, known, void=void_ids), limits, pairs=pairs)
-        reading: dict[str, Any] = {"declared": declared, "wants_scores": wants_scores, "limits": limits}
-        answers = read_source(predictions, spec, gold=False, problems=outcome.problems, **reading)
-        outcome.notes = list(dict.fromkeys((*truth.notes, *answers.notes)))
+        settings: dict[str, Any] = {"declared": declared, "wants_scores": wants_scores, "limits": limits}
+        prediction_table = read_source(predictions, spec, gold=False, problems=outcome.problems, **settings)
+        outcome.notes = list(dict.fromkeys((*gold_table.notes, *prediction_table.notes)))
         if classes is None:
-            spec = replace(spec, classes=_union_of_classes(truth, answers, task, void_ids))
+            spec = replace(spec, classes=_union_of_classes(gold_table, prediction_table, task, void_ids))
             size = len(spec.classes)
             labels = f"the sorted labels of gold and predictions ({size})"
             outcome.notes.append(f"no classes were declared: {labels} are the vocabulary")
-        gold_rules.check_not_empty(truth, void_ids, outcome.gold_problems)
-        gold_rules.check_vocabulary(truth, spec, declared=declared, limits=limits, problems=outcome.gold_problems)
+        gold_rules.check_not_empty(gold_table, void_ids, outcome.gold_problems)
+        gold_rules.check_vocabulary(gold_table, spec, declared=declared, limits=limits, problems=outcome.gold_problems)
         if not outcome.gold_problems:  # without valid gold the predictions cannot be validated
-            outcome.calls = choose(spec, _needs_met(spec, truth, answers, metadata))
-            _score_tables(outcome, truth, answers, spec=spec, void=void_ids, options=options or {}, metadata=metadata)
+            outcome.calls = choose(spec, _needs_met(spec, gold_table, prediction_table, metadata))
+            arguments: dict[str, Any] = {"spec": spec, "void": void_ids, "options": options or {}, "metadata": metadata}
+            _score_tables(outcome, gold_table, prediction_table, **arguments)
     return outcome
 
 
 def _needs_met(
-    spec: TaskSpec, truth: NormalizedTable, answers: NormalizedTable, metadata: Mapping[str, Any]
+    spec: TaskSpec, gold_table: NormalizedTable, prediction_table: NormalizedTable, metadata: Mapping[str, Any]
 ) -> frozenset[str]:
     """The needs that two files and the gold metadata meet, and whether the gold gives acceptable answers."""
     parts = {name: metadata.get(name) is not None for name in ("folds", "groups")}
-    acceptable = spec.task != "multilabel" and truth.counts is not None
-    return needs_met(spec, scores=answers.scores is not None, **parts) | ({ACCEPTABLE_SETS} if acceptable else set())
+    acceptable = spec.task != "multilabel" and gold_table.counts is not None
+    needs = needs_met(spec, scores=prediction_table.scores is not None, **parts)
+    return needs | {ACCEPTABLE_SETS} if acceptable else needs
 
 
 def _score_tables(
     outcome: OfflineOutcome,
-    truth: NormalizedTable,
-    answers: NormalizedTable,
+    gold_table: NormalizedTable,
+    prediction_table: NormalizedTable,
     *,
     spec: TaskSpec,
     void: frozenset[str],
@@ -109,10 +113,11 @@ def _score_tables(
     metadata: Mapping[str, Any],
 ) -> None:
     rules = ReadingRules.strictest(outcome.calls)
-    gold = build_gold(truth, spec, void, rules, outcome.gold_problems)
-    known = gold.index if gold else IdIndex(gold_rules.scored_ids(truth, void))
-    arrays = validate_table(answers, known, spec, rules=rules, void=void, problems=outcome.problems)
-    outcome.notes = list(dict.fromkeys((*outcome.notes, *truth.notes, *answers.notes)))  # notes of the validation
+    gold = build_gold(gold_table, spec, void, rules, outcome.gold_problems)
+    known = gold.index if gold else IdIndex(gold_rules.scored_ids(gold_table, void))
+    arrays = validate_table(prediction_table, known, spec, rules=rules, void=void, problems=outcome.problems)
+    # Validation has added notes to both tables.
+    outcome.notes = list(dict.fromkeys((*outcome.notes, *gold_table.notes, *prediction_table.notes)))
     if gold is not None and arrays is not None:
         assign_groupings(gold, metadata)
         labels, rule, decision_notes = hard_labels(gold, arrays, None, options)
@@ -122,11 +127,11 @@ def _score_tables(
 
 
 def _union_of_classes(
-    truth: NormalizedTable, answers: NormalizedTable, task: TaskKind, void: Collection[str]
+    gold_table: NormalizedTable, prediction_table: NormalizedTable, task: TaskKind, void: Collection[str]
 ) -> tuple[str, ...]:
     """The labels of gold and predictions; in a binary task those of gold if there are more than two in total."""
-    gold_labels = gold_rules.label_set(truth, void)
-    all_labels = tuple(sorted({*gold_labels, *gold_rules.label_set(answers, void)}))
+    gold_labels = gold_rules.label_set(gold_table, void)
+    all_labels = tuple(sorted({*gold_labels, *gold_rules.label_set(prediction_table, void)}))
     return gold_labels if task == "binary" and len(all_labels) > 2 else all_labels
 
 

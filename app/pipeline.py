@@ -106,10 +106,10 @@ class FileMemoryError(MemoryError):
     """Reading and validating a file of predictions took more memory than is available."""
 
 
-def build_lookup_tables(known: IdIndex, classes: Sequence[str]) -> LookupTables | None:
+def build_lookup_tables(index: IdIndex, classes: Sequence[str]) -> LookupTables | None:
     """Ids and classes for the vectorized readers; None where they do not fit into lookup tables."""
-    codes = None if known.table is None else StringTable.build(classes)
-    return None if known.table is None or codes is None else LookupTables(known.table, codes)
+    codes = None if index.table is None else StringTable.build(classes)
+    return None if index.table is None or codes is None else LookupTables(index.table, codes)
 
 
 @contextmanager
@@ -163,21 +163,21 @@ def load_gold(
     task: TaskKind,
     classes: Sequence[str] | None = None,
     positive_label: str | None = None,
-    beside: Mapping[str, Any] | None = None,
+    metadata: Mapping[str, Any] | None = None,
     void: Iterable[str] = (),
     rules: ReadingRules | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> tuple[Gold | None, Problems]:
     """Read gold and validate it; the gold is None exactly where there are problems.
 
-    Without `classes`, the sorted label set of the gold becomes the vocabulary. `beside` holds canonical gold metadata
+    Without `classes`, the sorted label set of the gold becomes the vocabulary. `metadata` holds canonical gold metadata
     by field (app.scoring.declaration.gold_metadata). `void` ids are not scored, nor are those that the file marks so.
     Of `rules` only `duplicates` applies to gold. Raises InvalidContent if `classes` or `void` list something twice, and
     if folds or groups lack an id.
     """
     problems, gold = Problems(), None
     with garbage_collection_paused(), suppress(TooManyProblems):
-        spec = normalized_task_spec(task, classes, positive_label, beside or {})
+        spec = normalized_task_spec(task, classes, positive_label, metadata or {})
         table = read_source(source, spec, gold=True, problems=problems, limits=limits, declared=classes is not None)
         void_ids = find_void_ids(table, task, normalize_distinct(void))
         if classes is None:
@@ -188,7 +188,7 @@ def load_gold(
         gold_rules.check_vocabulary(table, spec, declared=classes is not None, limits=limits, problems=problems)
         gold = build_gold(table, spec, void_ids, rules or ReadingRules(), problems)
         if gold is not None:
-            assign_groupings(gold, beside or {})
+            assign_groupings(gold, metadata or {})
     return gold, problems
 
 
@@ -246,9 +246,9 @@ def build_gold(
     splits = gold_rules.split_codes(table, void)
     splits = None if splits is None else gold_rules.align_to_index(splits, table, void, index)
     if splits is not None and splits.all():
-        table.notes.append("no instance is public: until the phase's final release nobody but organizers sees a score")
+        table.notes.append("no instance is public: until the final release of the phase, only organizers see scores")
     if weights is not None:
-        table.notes.append("the instances have weights: all counts are sums of them")
+        table.notes.append("the instances have weights: all counts are sums of weights")
     tables = build_lookup_tables(index, spec.classes)
     exact_weights = None if weights is None else gold_rules.align_to_index(weights[0], table, void, index)
     unit = Fraction(1) if weights is None else weights[1]
@@ -274,7 +274,7 @@ def validate_predictions(
     """
     rules = rules or ReadingRules()
     problems = Problems()
-    wanted = rules.scores != "ignored"
+    wants = rules.scores != "ignored"
     try:
         with garbage_collection_paused():
             if not isinstance(ids, IdIndex):
@@ -286,14 +286,14 @@ def validate_predictions(
             arrays = None if tables is None else _read_vectorized(predictions, spec, tables, rules, limits)
             if arrays is not None:
                 return arrays, problems, []
-            table = read_source(predictions, spec, gold=False, problems=problems, limits=limits, wants_scores=wanted)
+            table = read_source(predictions, spec, gold=False, problems=problems, limits=limits, wants_scores=wants)
             void = frozenset(normalize_distinct(void))
             arrays = validate_table(table, ids, spec, rules=rules, void=void, problems=problems)
-    except TooManyRows as refused:
-        problems.stop(refused.problem)
+    except TooManyRows as error:
+        problems.stop(error.problem)
         return None, problems, []
-    except MemoryError as lack:
-        raise FileMemoryError from lack
+    except MemoryError as error:
+        raise FileMemoryError from error
     return arrays, problems, table.notes
 
 
@@ -328,18 +328,18 @@ def score_predictions(
     options: Mapping[str, str] | None = None,
     rules: ReadingRules | None = None,
     limits: Limits = DEFAULT_LIMITS,
-    checked: Callable[[], None] | None = None,
+    on_validated: Callable[[], None] | None = None,
 ) -> ScoringOutcome:
     """Score predictions against gold, per split; without `rules`, the strictest of the metrics apply.
 
     `primary` is the canonical string of the metric whose needs must be met. Hard labels that the file does not give
-    follow from its scores by `decision`, as declared in a recipe, under the recipe's `options`. `checked` is called
+    follow from its scores by `decision`, as declared in a recipe, under the recipe's `options`. `on_validated` is called
     once the file has been validated, before any score is computed. Raises FileMemoryError.
     """
     rules = rules or ReadingRules.strictest(calls, primary)
     arrays, problems, notes = _validate_against_gold(gold, predictions, rules, limits)
-    if checked is not None:
-        checked()
+    if on_validated is not None:
+        on_validated()
     if arrays is None:
         return ScoringOutcome(problems, notes)
     labels, rule, decision_notes = hard_labels(gold, arrays, decision, options or {})
@@ -359,7 +359,7 @@ def predicted_case(
     """The evaluation input of stored predictions on one split; raises ValueError if they have problems."""
     arrays, problems, _ = _validate_against_gold(gold, predictions, rules, limits)
     if arrays is None:
-        raise ValueError(f"stored predictions no longer read: {problems.to_dict()['total']}")
+        raise ValueError(f"stored predictions can no longer be read: {problems.to_dict()['total']}")
     labels, rule, _ = hard_labels(gold, arrays, decision, options or {})
     all_rows, rows = gold.case(labels, arrays.scores), gold.rows_by_split()[split]
     return all_rows if rows is None else decision_rules.redecide_subset(rule, all_rows.take(rows))

@@ -1,6 +1,6 @@
 """How property tests draw their examples: the same ones everywhere, or ever new ones in `make explore`.
 
-`TEST_EXAMPLES=full`, which .ci/run sets, draws all examples that a test states. Otherwise each property draws a quarter of
+`TEST_SCOPE=full`, which .ci/run sets, draws all examples that a test states. Otherwise each property draws a quarter of
 them, which finds most faults and leaves the tests quick enough to be run before each commit.
 """
 
@@ -42,7 +42,7 @@ def use_new_examples() -> None:
 
 def draws_all_examples() -> bool:
     """Whether each property draws as many examples as it states: in CI and in explorations."""
-    return os.environ.get("TEST_EXAMPLES") == "full" or settings.get_current_profile_name() == EXPLORE_PROFILE
+    return os.environ.get("TEST_SCOPE") == "full" or settings.get_current_profile_name() == EXPLORE_PROFILE
 
 
 def fewer_examples(function: Any) -> None:

@@ -26,6 +26,7 @@ from typing import IO, Any
 
 ROOT = Path(__file__).resolve().parents[1]
 SERVICE_COMMAND = [sys.executable, "-m", "app.cli"]
+NEWER_SCORER_COMMAND = [sys.executable, "-m", "tests.newer_scorer_command"]  # and the number of that version
 MAX_MESSAGE_BYTES = 1 << 20
 PRELOADED_MODULES = (
     "app.main",
@@ -84,12 +85,12 @@ class PreloadedProcess:
 class Loader:
     """The process that is forked; asked by one thread at a time."""
 
-    def __init__(self) -> None:
+    def __init__(self, scorer_version: str) -> None:
         self._lock = threading.Lock()
         self._socket, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with other:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "tests.preloaded_service", str(other.fileno())],
+                [sys.executable, "-m", "tests.preloaded_service", str(other.fileno()), scorer_version],
                 cwd=ROOT,
                 stdin=subprocess.DEVNULL,
                 pass_fds=[other.fileno()],
@@ -111,9 +112,9 @@ class Loader:
 
 
 @cache
-def loader() -> Loader:
-    """The loader of this test process."""
-    made = Loader()
+def loader(scorer_version: str = "") -> Loader:
+    """The loader of this test process; one for each version of the scorer that is not that of the program."""
+    made = Loader(scorer_version)
     atexit.register(made.close)
     return made
 
@@ -129,9 +130,10 @@ def start_service(
 ) -> "subprocess.Popen[bytes] | PreloadedProcess":
     """Start the service with standard output and error in `log`.
 
-    Another program than SERVICE_COMMAND itself starts from nothing, even one of the same words.
+    A program that is neither SERVICE_COMMAND itself nor NEWER_SCORER_COMMAND and a number starts from nothing.
     """
-    if program is not SERVICE_COMMAND or sys.platform != "linux":
+    newer = program[:-1] == NEWER_SCORER_COMMAND
+    if not (newer or program is SERVICE_COMMAND) or sys.platform != "linux":
         return subprocess.Popen(
             [*program, *arguments],
             cwd=ROOT,
@@ -142,7 +144,8 @@ def start_service(
             start_new_session=new_session,
         )
     request = {"arguments": list(arguments), "env": dict(env), "umask": umask, "new_session": new_session}
-    return PreloadedProcess(loader(), loader().ask(request, [log.fileno()]))
+    parent = loader(program[-1] if newer else "")
+    return PreloadedProcess(parent, parent.ask(request, [log.fileno()]))
 
 
 def _serve(requests: socket.socket) -> dict[str, Any] | None:
@@ -188,15 +191,20 @@ def _become_service(request: dict[str, Any]) -> None:
     main()
 
 
-def _preload() -> None:
-    """Load what a service loads until it is ready."""
+def _preload(scorer_version: str) -> None:
+    """Load what a service loads until it is ready, and build the tree of its commands."""
+    if scorer_version:
+        importlib.import_module("app.scoring").SCORER_VERSION = int(scorer_version)  # before anything reads it
     for module in PRELOADED_MODULES:
         importlib.import_module(module)
+    typer_main: Any = importlib.import_module("typer.main")
+    typer_main.get_command = cache(typer_main.get_command)
+    typer_main.get_command(importlib.import_module("app.cli").root)
 
 
 if __name__ == "__main__":
     gc.disable()
-    _preload()
+    _preload(sys.argv[2])
     gc.freeze()
     accepted = _serve(socket.socket(fileno=int(sys.argv[1])))
     if accepted is not None:

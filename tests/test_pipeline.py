@@ -202,10 +202,7 @@ def offline(folder: Path, gold: object, predictions: object, **more: Any) -> Off
         return [parse_metric("f1_macro", task=spec.task)]
 
     return score_offline(
-        source(folder, "g.json", gold),
-        source(folder, "p.json", predictions),
-        choose,
-        **({"task": "multiclass"} | more),
+        source(folder, "g.json", gold), source(folder, "p.json", predictions), choose, **({"task": "multiclass"} | more)
     )
 
 

@@ -96,14 +96,15 @@ class WhatIfCounts:
         if case.acceptable:
             detail = "Gold with sets of acceptable answers has no false positives of a single label."
             raise InvalidContent(detail, remedy="Give gold with one label per instance, or with sets of labels.")
-        reading = {**options, "empty_label": DEFAULTS["empty_label"]}
+        tally_options = {**options, "empty_label": DEFAULTS["empty_label"]}
         ws = EvaluationContext(case)
-        tally = ws.tally(reading)
+        tally = ws.tally(tally_options)
         tp, fp, fn = (tuple(_in_weight_units(case, int(one)) for one in column) for column in tally.classes.columns[:3])
         counts = ws.train_frequencies
         frequencies = None if counts is None or not counts.any() else tuple(map(int, counts))
         outside, exclusive = _in_weight_units(case, tally.outside_fp), case.spec.task != "multilabel"
-        return cls(tp, fp, fn, frequencies, outside, exclusive, _count_unpredicted(case, reading) if exclusive else ())
+        unpredicted = _count_unpredicted(case, tally_options) if exclusive else ()
+        return cls(tp, fp, fn, frequencies, outside, exclusive, unpredicted)
 
     def averages(self) -> PrecisionRecallAverages:
         """Precision and recall as they are."""
@@ -176,7 +177,9 @@ class WhatIfCounts:
                 gained[step.receiver] += step.count
         for label in range(len(tp)):
             if self.fp[label] + fp[label] < 0 or not -self.tp[label] <= tp[label] <= self.fn[label]:
-                raise InvalidContent("More predictions change than exist.", remedy="Lower the counts.")
+                raise InvalidContent(
+                    "The counts are larger than the number of predictions that can change.", remedy="Lower the counts."
+                )
         precision = [self._precision_change(label, tp[label], fp[label]) for label in range(len(tp))]
         recall = [_ratio_or_zero(right, self.tp[label] + self.fn[label]) for label, right in enumerate(tp)]
         added = [self._added_predictions(label, count) for label, count in enumerate(gained)]

@@ -27,18 +27,20 @@ def confidences(case: EvaluationInput, *, lower: bool = False) -> NDArray[np.flo
     are negated. Raises InvalidContent for label sets, and where the predictions have no scores.
     """
     if case.spec.task == "multilabel":
-        raise InvalidContent("A label of a set has no confidence of its own.", remedy="Use a single-label task.")
+        raise InvalidContent(
+            "The labels of a set have no confidence.", remedy="Use a task with one label per instance."
+        )
     if case.scores is None:
         remedy = "Give a score for each class; in a table that also has labels, score columns are recognized by declared classes."
-        raise InvalidContent("The predictions have no scores, so none is less confident than another.", remedy=remedy)
+        raise InvalidContent("The predictions have no scores, so their confidence is unknown.", remedy=remedy)
     codes, scores = case.predicted.codes, case.scores
-    known = (codes >= 0) & (codes < len(case.spec.classes))
+    has_prediction = (codes >= 0) & (codes < len(case.spec.classes))
     if scores.shape[1] == 1:
         positive = case.spec.classes.index(case.spec.positive_label or "")
         confidence = np.where(codes == positive, scores[:, 0], complements(scores[:, 0]))
     else:
-        confidence = scores[np.arange(len(codes)), np.where(known, codes, 0)]
-    return np.where(known, -confidence if lower else confidence, np.nan)
+        confidence = scores[np.arange(len(codes)), np.where(has_prediction, codes, 0)]
+    return np.where(has_prediction, -confidence if lower else confidence, np.nan)
 
 
 def below_threshold(confidence: NDArray[np.float64], threshold: float) -> Mask:
@@ -52,14 +54,16 @@ def least_confident(confidence: NDArray[np.float64], share: Fraction, weights: N
     Equally confident predictions at the end of the share are all left out, so that the order of instances never decides.
     """
     instance_weights = np.ones(len(confidence), dtype=np.int64) if weights is None else weights
-    known = ~np.isnan(confidence)
-    levels, positions = np.unique(confidence[known], return_inverse=True)
+    has_prediction = ~np.isnan(confidence)
+    levels, positions = np.unique(confidence[has_prediction], return_inverse=True)
     sizes = np.zeros(len(levels), dtype=np.int64)
-    np.add.at(sizes, positions, instance_weights[known])
+    np.add.at(sizes, positions, instance_weights[has_prediction])
     included_levels = int(
         np.searchsorted(np.cumsum(sizes), total(instance_weights) * share.numerator // share.denominator, side="right")
     )
-    return known if included_levels == len(levels) else below_threshold(confidence, float(levels[included_levels]))
+    if included_levels == len(levels):
+        return has_prediction
+    return below_threshold(confidence, float(levels[included_levels]))
 
 
 def wrong_predictions(case: EvaluationInput) -> Mask:
@@ -96,10 +100,10 @@ def reweight_to_prevalence(case: EvaluationInput, prevalence: Fraction) -> Evalu
     positive, weights = _positive_mask(case)
     if not 0 < prevalence < 1:
         remedy = "Give a share between 0 and 1, such as 0.05."
-        raise InvalidContent("The share of positive instances must lie between 0 and 1.", remedy=remedy)
+        raise InvalidContent("The share of positive instances must be between 0 and 1.", remedy=remedy)
     positive_weight, negative_weight = total(weights[positive]), total(weights[~positive])
     if not positive_weight or not negative_weight:
-        remedy = "Both classes must occur in gold."
+        remedy = "Give gold in which both classes occur."
         raise InvalidContent("A class without instances cannot be reweighted.", remedy=remedy)
     factors = prevalence.numerator * negative_weight, (prevalence.denominator - prevalence.numerator) * positive_weight
     common = gcd(*factors)

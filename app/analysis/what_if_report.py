@@ -61,7 +61,7 @@ def _exact_json(value: Fraction | None) -> dict[str, Any] | None:
 
 
 def relabel_report(
-    case: EvaluationInput, calls: Sequence[MetricCall], before: Mapping[str, Result], doubt: RelabelRule
+    case: EvaluationInput, calls: Sequence[MetricCall], before: Mapping[str, Result], rule: RelabelRule
 ) -> dict[str, Any]:
     """Metrics with doubtful predictions changed to one label, and with exactly the wrong ones changed (the upper bound).
 
@@ -71,33 +71,33 @@ def relabel_report(
         remedy = "Use the costs of single labels: --move, --correct, --gain."
         raise InvalidContent("A prediction of several labels cannot be changed to one.", remedy=remedy)
     wrong = scenarios.wrong_predictions(case)
-    others = {"upper": evaluate(scenarios.relabel(case, wrong, doubt.label), calls)}
+    others = {"upper": evaluate(scenarios.relabel(case, wrong, rule.label), calls)}
     report: dict[str, Any] = {
-        "target_label": case.spec.classes[doubt.label],
-        "threshold": doubt.threshold,
-        "share": None if doubt.share is None else float(doubt.share),
+        "target_label": case.spec.classes[rule.label],
+        "threshold": rule.threshold,
+        "share": None if rule.share is None else float(rule.share),
     }
-    if doubt.threshold is not None or doubt.share is not None:
-        confidence = scenarios.confidences(case, lower=doubt.lower)
-        if doubt.share is not None:
-            doubtful = scenarios.least_confident(confidence, doubt.share, case.weights)
+    if rule.threshold is not None or rule.share is not None:
+        confidence = scenarios.confidences(case, lower=rule.lower)
+        if rule.share is not None:
+            doubtful = scenarios.least_confident(confidence, rule.share, case.weights)
         else:
-            threshold = doubt.threshold or 0.0
-            doubtful = scenarios.below_threshold(confidence, -threshold if doubt.lower else threshold)
-        after = scenarios.relabel(case, doubtful, doubt.label)
+            threshold = rule.threshold or 0.0
+            doubtful = scenarios.below_threshold(confidence, -threshold if rule.lower else threshold)
+        after = scenarios.relabel(case, doubtful, rule.label)
         others = {"changed": evaluate(after, calls)} | others
         report |= {
             "doubtful": _weight_of(case, doubtful),
-            "moved": _weight_of(case, doubtful & (case.predicted.codes != doubt.label)),
+            "moved": _weight_of(case, doubtful & (case.predicted.codes != rule.label)),
             "right_before": _weight_of(case, doubtful & ~wrong),
             "right_after": _weight_of(case, doubtful & ~scenarios.wrong_predictions(after)),
         }
     return report | {"metrics": _compare_metrics(calls, before, others)}
 
 
-def _weight_of(case: EvaluationInput, chosen: scenarios.Mask) -> int | float:
+def _weight_of(case: EvaluationInput, mask: scenarios.Mask) -> int | float:
     """The number of these instances, or their total weight."""
-    return int(chosen.sum()) if case.weights is None else to_json_number(total(case.weights[chosen]) * case.weight_unit)
+    return int(mask.sum()) if case.weights is None else to_json_number(total(case.weights[mask]) * case.weight_unit)
 
 
 def prevalence_report(

@@ -32,7 +32,7 @@ def check_scoring_process(installation: Installation) -> CheckResult:
         with tempfile.TemporaryDirectory(prefix="assay-doctor-") as folder:
             path = Path(folder) / "gold.json"
             path.write_text(json.dumps(PROBE_GOLD), encoding="utf-8")
-            reply = pool.ask(CheckGold(GoldSource(file=GoldFile(SourceFile(path, FileKind("json")), "multiclass"))))
+            reply = pool.call(CheckGold(GoldSource(file=GoldFile(SourceFile(path, FileKind("json")), "multiclass"))))
     except ScoringProcessError as error:
         return problem(str(error) or str(error.__doc__))
     finally:

@@ -8,7 +8,15 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from app.formats.problems import END_OF_FILE_ROW, Location, Problems, build_problem, pointer_token, shorten
+from app.formats.problems import (
+    END_OF_FILE_ROW,
+    REDUCE_SIZE_REMEDY,
+    Location,
+    Problems,
+    build_problem,
+    pointer_token,
+    shorten,
+)
 from app.formats.reading_rules import Limits
 from app.formats.value_locations import Layout
 from app.scoring.declaration.metric_syntax import pluralize
@@ -67,9 +75,9 @@ class ReaderContext:
         """Whether fields with these names give sets of acceptable answers, which gold with one label each may do."""
         return self.gold and self.task == "multiclass" and "labels" in names and "label" not in names
 
-    def score_field(self, names: Collection[str], *, labelled: bool) -> str | None:
+    def score_field(self, names: Collection[str], *, has_labels: bool) -> str | None:
         """The field of scores among these names; None if there is none, or if it is not used beside labels."""
-        if self.gold or (labelled and not self.wants_scores):
+        if self.gold or (has_labels and not self.wants_scores):
             return None
         if "scores" in names:
             return "scores"
@@ -88,74 +96,82 @@ class TooManyRows(Exception):
         self.problem = build_problem("too_many_rows", message, expected=expected, got=got)
 
 
-def _phase_reason(limits: Limits) -> str:
-    return "" if limits.instances is None else f"{_phase_text(limits.instances)}, so "
+def _excess_message(subject: str, got: str, limits: Limits, stopped_after: str, remedy: str) -> str:
+    reason = "" if limits.instances is None else f", but {_phase_text(limits.instances)}"
+    return f"{subject} {got}{reason}. Reading stopped after {stopped_after}. {remedy}"
 
 
 def _phase_text(instances: int) -> str:
     return f"the phase has {pluralize(instances, 'instance', 'instances')}"
 
 
-def check_row_count(count: int, reading: ReaderContext) -> None:
+def check_row_count(count: int, context: ReaderContext) -> None:
     """Raise TooManyRows for so many rows, before any of them is processed."""
-    limits = reading.limits
-    by_pair = reading.is_long_table and reading.sets
-    most = limits.records if limits.pairs is None or not by_pair else limits.pairs
-    if count <= most:
+    limits = context.limits
+    by_pair = context.is_long_table and context.sets
+    max_rows = limits.records if limits.pairs is None or not by_pair else limits.pairs
+    if count <= max_rows:
         return
-    got, expected = f"at least {count} rows", f"at most {most} rows"
+    got, expected = f"at least {count} rows", f"at most {max_rows} rows"
     if limits.instances is None:
-        raise TooManyRows(f"The file has {got}; at most {most} are allowed. Split the task.", expected, got)
+        raise TooManyRows(
+            f"The file has {got}; at most {max_rows} are allowed. Split the task into smaller ones.", expected, got
+        )
     remedy = "Give one row for each pair of instance and label." if by_pair else "Give each instance one row."
-    message = f"The file has {got}, but {_phase_text(limits.instances)}: reading stops after {most}. {remedy}"
+    message = (
+        f"The file has {got}, but {_phase_text(limits.instances)}. Reading stopped after {max_rows} rows. {remedy}"
+    )
     raise TooManyRows(message, expected, got)
 
 
-def check_pair_counts(ids: int, rows: int, reading: ReaderContext) -> None:
+def check_pair_counts(ids: int, rows: int, context: ReaderContext) -> None:
     """Raise TooManyRows for a table of pairs with too many ids, or with too many rows of one id."""
-    limits = reading.limits
+    limits = context.limits
     if limits.instances is None or limits.labels is None:
         return
     if ids > limits.records:
-        got = f"at least {ids} ids, or rows without one"
+        got = f"at least {ids} ids or rows without an id"
         phase = _phase_text(limits.instances)
-        message = f"The file has {got}, but {phase}. Give the ids of the template, and no others."
+        message = f"The file has {got}, but {phase}. Use only the ids of the template."
         raise TooManyRows(message, f"at most {limits.records} ids", got)
     if rows > limits.labels:
-        message = f"An id has at least {rows} rows, of at most {limits.labels}. Give each pair of id and label once."
+        message = (
+            f"An id has at least {rows} rows; at most {limits.labels} are allowed. Give each pair of id and label once."
+        )
         raise TooManyRows(message, f"at most {limits.labels} rows of an id", f"at least {rows} rows")
 
 
 def check_value_count(count: int, limits: Limits) -> None:
     """Raise TooManyRows for so many values, before any of them is processed."""
-    most, got = limits.values, f"at least {count} values"
-    if count <= most:
+    max_values, got = limits.values, f"at least {count} values"
+    if count <= max_values:
         return
-    message = f"The file has {got}; {_phase_reason(limits)}reading stops after {most}. Leave out what is not scored."
-    raise TooManyRows(message, f"at most {most} values", got)
+    message = _excess_message("The file has", got, limits, f"{max_values} values", REDUCE_SIZE_REMEDY)
+    raise TooManyRows(message, f"at most {max_values} values", got)
 
 
 def check_set_label_count(count: int, limits: Limits) -> None:
     """Raise TooManyRows for so many labels in the sets of all instances, before any of them is processed."""
-    most = limits.values if limits.sets is None else limits.sets
-    if count <= most:
+    max_labels = limits.values if limits.sets is None else limits.sets
+    if count <= max_labels:
         return
     got = f"at least {count} labels"
-    message = f"The sets of the file have {got}; {_phase_reason(limits)}reading stops after {most}. Give each set a class once."
-    raise TooManyRows(message, f"at most {most} labels", got)
+    remedy = "Give each label once per set."
+    message = _excess_message("The label sets of the file have", got, limits, f"{max_labels} labels", remedy)
+    raise TooManyRows(message, f"at most {max_labels} labels", got)
 
 
-def check_label_lists(answers: Iterable[object], reading: ReaderContext) -> None:
+def check_label_lists(answers: Iterable[object], context: ReaderContext) -> None:
     """Raise TooManyRows if the lists among these answers have more labels than the phase can use in its sets."""
-    if reading.sets:
-        check_set_label_count(sum(len(answer) for answer in answers if type(answer) is list), reading.limits)
+    if context.sets:
+        check_set_label_count(sum(len(answer) for answer in answers if type(answer) is list), context.limits)
 
 
 def check_common_length(lengths: Mapping[str, int], count: int, problems: Problems) -> int:
     """The number of rows that all columns have; a problem for each column whose length differs from that of the ids."""
     for name, length in lengths.items():
         if length != count:
-            message = f"'ids' has {count} values, '{name}' has {length}. Give one value for each id."
+            message = f"'ids' has {count} values, but '{name}' has {length}. Give one value for each id."
             expected, got = f"{count} values", f"{length} values"
             problems.add_new("wrong_shape", message, Location(pointer_token(name)), expected=expected, got=got)
     return min((count, *lengths.values()))
@@ -194,7 +210,7 @@ class RawColumns:
     labels: Sequence[object] | None
     rows: Sequence[int]
     layout: Layout
-    reading: ReaderContext
+    context: ReaderContext
     """The context, adapted to the file: gold with one label each may give sets."""
     splits: Sequence[object] | None = None
     weights: Sequence[object] | None = None

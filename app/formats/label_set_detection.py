@@ -49,9 +49,9 @@ def _columns_have_sets(data: bytes, form: Format, kind: FileKind, limits: Limits
 
     In .npz files the array of labels has the same name for both tasks.
     """
-    reading = ReaderContext("multilabel", gold=True, limits=limits, problems=Problems(), sets=True)
+    context = ReaderContext("multilabel", gold=True, limits=limits, problems=Problems(), sets=True)
     try:
-        columns = read_columns(form, data, reading)
+        columns = read_columns(form, data, context)
     except (TooManyRows, TooManyProblems):
         return False
     if columns is None or columns.labels is None:

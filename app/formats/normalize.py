@@ -40,23 +40,22 @@ def normalize_clean_texts(values: Sequence[object], limits: Limits) -> list[str]
     if not kinds <= {str, int}:
         return None
     texts: list[str] = list(map(str, values)) if int in kinds else list(values)  # type: ignore[arg-type]
-    distinct = list(
-        dict.fromkeys(texts)
-    )  # few distinct texts may stand for millions, in dictionary columns and sets of labels
-    if not all(distinct) or (distinct and max(map(len, distinct)) > limits.text_length):
+    # Checked once per distinct text: in dictionary columns and label sets, few texts may stand for millions of values.
+    distinct_texts = list(dict.fromkeys(texts))
+    if not all(distinct_texts) or (distinct_texts and max(map(len, distinct_texts)) > limits.text_length):
         return None
-    changed: dict[str, str] = {}
-    for start in range(0, len(distinct), _TEXTS_PER_BATCH):
-        part = distinct[start : start + _TEXTS_PER_BATCH]
-        joined = "\n".join(part)
-        if "\0" in joined:
+    nfc_texts: dict[str, str] = {}
+    for start in range(0, len(distinct_texts), _TEXTS_PER_BATCH):
+        part = distinct_texts[start : start + _TEXTS_PER_BATCH]
+        batch = "\n".join(part)
+        if "\0" in batch:
             return None
-        if not joined.isascii():
-            if not _is_encodable(joined):
+        if not batch.isascii():
+            if not _is_encodable(batch):
                 return None
-            if has_excess_combining_marks(joined) or not unicodedata.is_normalized("NFC", joined):
-                changed.update(zip(part, (to_nfc(text, limits.text_length) for text in part), strict=True))
-    return list(map(changed.get, texts, texts)) if changed else texts
+            if has_excess_combining_marks(batch) or not unicodedata.is_normalized("NFC", batch):
+                nfc_texts.update(zip(part, (to_nfc(text, limits.text_length) for text in part), strict=True))
+    return list(map(nfc_texts.get, texts, texts)) if nfc_texts else texts
 
 
 def _is_encodable(text: str) -> bool:
@@ -69,16 +68,16 @@ def _is_encodable(text: str) -> bool:
 
 def _normalize_clean_columns(columns: RawColumns) -> NormalizedTable | None:
     """The table of a file in which every cell is valid; None for any other file."""
-    reading = columns.reading
+    context = columns.context
     counts = None
     labels: Sequence[object] = columns.labels or ()
-    if reading.sets and columns.labels is not None:
+    if context.sets and columns.labels is not None:
         if set(map(type, labels)) - {list}:
             return None
         lists: Sequence[list[object]] = labels  # type: ignore[assignment]
         counts = list(map(len, lists))
         labels = list(chain.from_iterable(lists))
-    ids, texts = normalize_clean_texts(columns.ids, reading.limits), normalize_clean_texts(labels, reading.limits)
+    ids, texts = normalize_clean_texts(columns.ids, context.limits), normalize_clean_texts(labels, context.limits)
     splits = columns.splits
     if splits is not None and not (set(map(type, splits)) <= {str} and set(splits) <= set(SPLITS)):
         return None
@@ -101,9 +100,9 @@ class _CellNormalizer:
 
     def __init__(self, columns: RawColumns) -> None:
         self.columns = columns
-        self.reading = columns.reading
+        self.context = columns.context
         self.weights = WeightReader(columns)
-        self._normalized: dict[str, str] = {}
+        self._nfc_texts: dict[str, str] = {}
         """Valid texts, in NFC."""
 
     def run(self) -> NormalizedTable:
@@ -111,7 +110,7 @@ class _CellNormalizer:
         columns = self.columns
         ids: list[str | None] = []
         labels: list[str | None] = []
-        counts: list[int] | None = [] if self.reading.sets and columns.labels is not None else None
+        counts: list[int] | None = [] if self.context.sets and columns.labels is not None else None
         splits: list[str | None] = []
         for number, row in enumerate(columns.rows):
             name = self._normalize_id(row, columns.ids[number])
@@ -142,39 +141,39 @@ class _CellNormalizer:
     def _normalize_id(self, row: int, value: object) -> str | None:
         if value is MissingValue.FAULT:
             return None
-        shown = describe_value(value)
+        got = describe_value(value)
         if value is None or value is MissingValue.ABSENT or value == "":
             message = f"The id is {'empty' if value == '' else 'null'}. Give each record the id of its instance."
-            return self._refuse("missing_id", row, "id", message, expected="an id", got=shown)
+            return self._refuse("missing_id", row, "id", message, expected="an id", got=got)
         if type(value) not in {str, int}:
             message = "An id must be a string or an integer. Write it in double quotes."
-            return self._refuse("wrong_shape", row, "id", message, expected="a string", got=shown)
+            return self._refuse("wrong_shape", row, "id", message, expected="a string", got=got)
         return self._normalize_text(row, "id", str(value), None, None)
 
     def _normalize_label(self, row: int, value: object, owner: str | None, item: int | None = None) -> str | None:
         if value is MissingValue.FAULT:
             return None
         if value == "":
-            hint = "Leave it out." if item is not None else "Give one of the classes."
-            message = f"A label is the empty string. {hint}"
+            hint = "Remove it." if item is not None else "Give one of the classes."
+            message = f"The label is empty. {hint}"
             return self._refuse("empty_label", row, "label", message, item=item, owner=owner, got='""')
         if type(value) not in {str, int}:
             is_absent = value is MissingValue.ABSENT
-            fault = "There is no label." if is_absent else "A label must be a string (or an integer)."
-            message, got = f"{fault} {self.reading.label_remedy}", describe_value(value)
+            fault = "The label is missing." if is_absent else "A label must be a string (or an integer)."
+            message, got = f"{fault} {self.context.label_remedy}", describe_value(value)
             report = partial(self._refuse, item=item, owner=owner)
             return report("wrong_shape", row, "label", message, expected="a string", got=got)
         return self._normalize_text(row, "label", str(value), owner, item)
 
     def _normalize_labels(self, row: int, value: object, owner: str | None) -> list[str | None]:
         if type(value) is list:
-            if set(map(type, value)) == {str} and self._normalized.keys() >= set(value):
-                return list(map(self._normalized.__getitem__, value))
+            if set(map(type, value)) == {str} and self._nfc_texts.keys() >= set(value):
+                return list(map(self._nfc_texts.__getitem__, value))
             return [self._normalize_label(row, label, owner, item) for item, label in enumerate(value)]
         if value is not MissingValue.FAULT:
-            message = f"This task takes a list of labels per instance. {self.reading.label_remedy}"
-            shown = describe_value(value)
-            self._refuse("wrong_shape", row, "label", message, owner=owner, expected="a list", got=shown)
+            message = f"This task needs a list of labels for each instance. {self.context.label_remedy}"
+            got = describe_value(value)
+            self._refuse("wrong_shape", row, "label", message, owner=owner, expected="a list", got=got)
         return [None]
 
     def _normalize_split(self, row: int, value: object, owner: str | None) -> str | None:
@@ -182,33 +181,37 @@ class _CellNormalizer:
         if value in SPLITS or value is MissingValue.FAULT or (field_name == "Usage" and value == IGNORED_SPLIT):
             return str(value)
         if value is MissingValue.ABSENT or value == "":
-            message = f"Other rows have a {field_name}, this one has none. Give it on all rows or on none."
-            shown = "nothing"
+            message = f"This row has no {field_name}, but other rows do. Give it on all rows or on none."
+            got = "nothing"
         else:
-            allowed = '"public" or "private", written exactly so'
-            message = f"{field_name} must be {'Public, Private or Ignored' if field_name == 'Usage' else allowed}."
-            shown = describe_value(value)
+            names = "Public, Private or Ignored" if field_name == "Usage" else '"public" or "private"'
+            message = f"{field_name} must be exactly {names}."
+            got = describe_value(value)
         field: Field | None = None if value is MissingValue.ABSENT else "split"
-        return self._refuse("wrong_shape", row, field, message, owner=owner, expected="public or private", got=shown)
+        return self._refuse("wrong_shape", row, field, message, owner=owner, expected="public or private", got=got)
 
     def _normalize_text(self, row: int, field: Field, text: str, owner: str | None, item: int | None) -> str | None:
         """A text in NFC; None, and a problem, if it is invalid or too long."""
-        known = self._normalized.get(text)
-        if known is not None:
-            return known
+        nfc_text = self._nfc_texts.get(text)
+        if nfc_text is not None:
+            return nfc_text
         refuse = partial(self._refuse, row=row, field=field, item=item, owner=owner)
         if not text.isascii() and not _is_encodable(text):
             if self.columns.has_invalid_bytes and any("\udc80" <= sign <= "\udcff" for sign in text):
                 return None
-            message = "The text contains an unpaired surrogate, which is not a character. Write the whole character."
+            message = (
+                "The text contains an unpaired surrogate, which is not a character. Write the whole pair, or remove it."
+            )
             return refuse("encoding", message=message, got=quote(text))
         if "\0" in text:
-            return refuse("encoding", message="The text holds the character NUL (U+0000). Remove it.", got=quote(text))
-        most = self.reading.limits.text_length
-        if len(text) > most:
-            message = f"The text has {len(text)} characters; at most {most} are allowed. Shorten it."
-            return refuse("too_large", message=message, expected=f"at most {most} characters", got=quote(text))
-        return self._normalized.setdefault(text, to_nfc(text, most))
+            return refuse(
+                "encoding", message="The text contains the character NUL (U+0000). Remove it.", got=quote(text)
+            )
+        max_length = self.context.limits.text_length
+        if len(text) > max_length:
+            message = f"The text has {len(text)} characters; at most {max_length} are allowed. Shorten it."
+            return refuse("too_large", message=message, expected=f"at most {max_length} characters", got=quote(text))
+        return self._nfc_texts.setdefault(text, to_nfc(text, max_length))
 
     def _refuse(
         self,
@@ -219,13 +222,13 @@ class _CellNormalizer:
         *,
         item: int | None = None,
         owner: str | None = None,
-        **shown: str,
+        **details: str,
     ) -> str | None:
         """Report a problem of a cell and return None as its value."""
         layout = self.columns.layout
 
         def build() -> Problem:
-            return build_problem(code, message, layout.locate(row, field, item), instance_id=owner, **shown)
+            return build_problem(code, message, layout.locate(row, field, item), instance_id=owner, **details)
 
-        self.reading.problems.report(code, layout.order(row, item), build)
+        self.context.problems.report(code, layout.order(row, item), build)
         return None

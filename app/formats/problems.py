@@ -21,14 +21,17 @@ END_OF_FILE_ROW = sys.maxsize
 MAX_COUNTED_PROBLEMS = 100_000
 """How many problems are counted: reading then stops, as nobody fixes so many by hand."""
 
+REDUCE_SIZE_REMEDY = "Remove everything that is not scored."
+"""Advice for a file that is too large."""
+
 PROBLEM_CODES: dict[str, str] = {
-    "syntax": "The file cannot be parsed at this place.",
-    "encoding": "The bytes are not UTF-8 (or not intact gzip or zstd), or a text holds NUL or half a surrogate pair.",
-    "too_large": "The file, a number of classes or columns, or a single text is larger than allowed.",
-    "too_many_rows": "The file has clearly more rows or values than the phase can use, or than one file may have.",
+    "syntax": "The file cannot be parsed at this location.",
+    "encoding": "The bytes are not valid UTF-8, gzip or zstd data, or a text contains NUL or an unpaired surrogate.",
+    "too_large": "The file, a text, or the number of classes or columns exceeds a limit.",
+    "too_many_rows": "The file has far more rows or values than the phase can use, or more than any file may have.",
     "too_deep": "Lists or objects are nested deeper than allowed.",
-    "wrong_shape": "A value has the wrong type or stands at the wrong place.",
-    "duplicate_key": "A key of an object, or a column of a header, is given twice.",
+    "wrong_shape": "A value has the wrong type or is in the wrong place.",
+    "duplicate_key": "A key occurs twice in an object, or a column name twice in a header.",
     "missing_id": "A record has no id.",
     "duplicate_id": "An id occurs twice.",
     "unknown_id": "An id is not among the ids of the gold.",
@@ -36,9 +39,9 @@ PROBLEM_CODES: dict[str, str] = {
     "unknown_label": "A label is not in the vocabulary.",
     "duplicate_label": "A label occurs twice in one set of labels.",
     "empty_label": "A label is the empty string.",
-    "not_a_number": "NaN, an infinity, a number beyond the range of binary64, or no number where one is due.",
-    "not_a_probability": "A score below 0 or above 1, or a row of scores that does not sum to 1, where a metric needs probabilities.",
-    "wrong_class_count": "An instance has not exactly one score for each class.",
+    "not_a_number": "A value is NaN, infinite, outside the range of binary64, or not a number at all.",
+    "not_a_probability": "A metric needs probabilities, but a score is below 0 or above 1, or a row does not sum to 1.",
+    "wrong_class_count": "An instance does not have exactly one score for each class.",
 }
 """Every problem code with its meaning, in the order in which totals are listed."""
 
@@ -70,8 +73,8 @@ class Problem:
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form without unknown fields; every text in it can be encoded as UTF-8."""
-        known = {field.name: value for field in fields(self) if (value := getattr(self, field.name)) is not None}
-        return {name: replace_surrogates(value) if type(value) is str else value for name, value in known.items()}
+        values = {field.name: value for field in fields(self) if (value := getattr(self, field.name)) is not None}
+        return {name: replace_surrogates(value) if type(value) is str else value for name, value in values.items()}
 
 
 def build_problem(
@@ -165,10 +168,10 @@ class Problems:
         location: Location = NO_LOCATION,
         *,
         row: int = WHOLE_FILE_ROW,
-        **shown: str | None,
+        **details: str | None,
     ) -> None:
-        """Build a problem of this row and add it; `shown` as for build_problem."""
-        self.add(build_problem(code, message, location, **shown), row)
+        """Build a problem of this row and add it; `details` as for build_problem."""
+        self.add(build_problem(code, message, location, **details), row)
 
     def stop(self, problem: Problem) -> None:
         """Add the problem that ended the reading; the totals are then lower bounds."""

@@ -21,7 +21,7 @@ _JSON = Format(
     name="JSON",
     media_types=("application/json",),
     endings=(".json",),
-    meaning="One JSON value (RFC 8259): records (the main shape), columns, or a map. Problems carry an RFC 6901 pointer.",
+    meaning="One JSON value (RFC 8259): records (the main shape), columns, or a map. Problems have an RFC 6901 pointer.",
     read_text=read_json,
     templates={
         "json": FileTemplate(template_writers.write_predictions),
@@ -33,8 +33,8 @@ _JSON = Format(
     shapes=(
         FormatShape(
             name="records",
-            meaning="A list of records, bare or under 'predictions'. Scores are an object by class, or a list in the "
-            "order of the classes: that of the list 'classes' beside 'predictions', or else of the challenge.",
+            meaning="A list of records, alone or under 'predictions'. Scores are an object by class, or a list in the "
+            "order of the classes: that of the list 'classes' beside 'predictions', otherwise that of the challenge.",
             example='{"predictions": [{"id": "t1", "label": "cat"}, {"id": "t2", "label": "dog"}]}',
             multilabel='{"predictions": [{"id": "t1", "labels": ["cat", "dog"]}, {"id": "t2", "labels": []}]}',
             scores='{"predictions": [{"id": "t1", "scores": {"cat": 0.7, "dog": 0.3}}, '
@@ -69,7 +69,7 @@ _JSON_LINES = Format(
     name="JSON Lines",
     media_types=("application/x-ndjson", "application/jsonl"),
     endings=(".jsonl", ".ndjson"),
-    meaning="One JSON record a line. Problems carry the line, and a pointer within its record.",
+    meaning="One JSON record per line. Problems have the line, and a pointer within its record.",
     read_text=read_json_lines,
     templates={"jsonl": FileTemplate(template_writers.write_records)},
     value_delimiters=b",[{\n",
@@ -77,7 +77,7 @@ _JSON_LINES = Format(
     shapes=(
         FormatShape(
             name="lines",
-            meaning="One record a line; no blank lines.",
+            meaning="One record per line, without blank lines.",
             example='{"id": "t1", "label": "cat"}\n{"id": "t2", "label": "dog"}\n',
             multilabel='{"id": "t1", "labels": ["cat", "dog"]}\n{"id": "t2", "labels": []}\n',
             scores='{"id": "t1", "scores": {"cat": 0.7, "dog": 0.3}}\n{"id": "t2", "scores": [0.2, 0.8]}\n',
@@ -94,8 +94,8 @@ def _delimited_shapes(separator: str) -> tuple[FormatShape, ...]:
     return (
         FormatShape(
             name="table",
-            meaning="The header names 'id' and 'label'; several labels are joined by '|', none is an empty field. "
-            "Scores have a column for each class, named by it; the score of the positive label is called 'score'.",
+            meaning="The header names 'id' and 'label'. Several labels are joined by '|'; an empty field means no label. "
+            "Scores have a column for each class, with its name; the score of the positive label is called 'score'.",
             example=rows(("id", "label"), ("t1", "cat"), ("t2", "dog")),
             multilabel=rows(("id", "label"), ("t1", "cat|dog"), ("t2", "")),
             scores=rows(("id", "cat", "dog"), ("t1", "0.7", "0.3"), ("t2", "0.2", "0.8")),
@@ -103,7 +103,7 @@ def _delimited_shapes(separator: str) -> tuple[FormatShape, ...]:
         ),
         FormatShape(
             name="long table",
-            meaning="With layout=long, one row per pair of instance and label; an empty label alone is no label.",
+            meaning="With layout=long, one row per pair of instance and label; a single row with an empty label means no label.",
             multilabel=rows(("id", "label"), ("t1", "cat"), ("t2", ""), ("t1", "dog")),
             layout="long",
         ),
@@ -115,8 +115,8 @@ _CSV = Format(
     name="CSV",
     media_types=("text/csv",),
     endings=(".csv",),
-    meaning="Comma-separated values with a header (RFC 4180); a field with a comma, quote or line end stands in double quotes. "
-    "Problems carry the line and, as column, the number of the field.",
+    meaning="Comma-separated values with a header (RFC 4180); a field with a comma, quote or line break must be in double quotes. "
+    "Problems have the line and, as column, the number of the field.",
     shapes=_delimited_shapes(","),
     read_text=read_csv,
     templates={"csv": FileTemplate(template_writers.write_csv, has_cell_per_score=True)},
@@ -129,7 +129,7 @@ _TSV = Format(
     name="TSV",
     media_types=("text/tab-separated-values",),
     endings=(".tsv", ".tab"),
-    meaning="As CSV, separated by tabs.",
+    meaning="Like CSV, but separated by tabs.",
     shapes=_delimited_shapes("\t"),
     read_text=read_tsv,
     templates={"tsv": FileTemplate(template_writers.write_tsv, has_cell_per_score=True)},
@@ -143,7 +143,7 @@ _NPZ = Format(
     media_types=("application/x-npz",),
     endings=(".npz",),
     meaning="Arrays by name, as numpy.savez and savez_compressed write them: the fast way to send many scores. Pickled "
-    "objects are refused. Problems carry a pointer: the array, the row, the column, from 0.",
+    "objects are refused. Problems have a pointer: the array, the row and the column, from 0.",
     read_bytes=read_npz,
     templates={"npz": FileTemplate(template_writers.write_npz, has_cell_per_score=True)},
     magic=b"PK",
@@ -162,16 +162,16 @@ _NPZ = Format(
 )
 
 
-def _read_parquet(data: bytes, reading: ReaderContext) -> RawColumns | None:
+def _read_parquet(data: bytes, context: ReaderContext) -> RawColumns | None:
     from app.formats.readers.arrow_table import read_parquet  # noqa: PLC0415 (imports pyarrow: optional and slow)
 
-    return read_parquet(data, reading)
+    return read_parquet(data, context)
 
 
-def _read_arrow(data: bytes, reading: ReaderContext) -> RawColumns | None:
+def _read_arrow(data: bytes, context: ReaderContext) -> RawColumns | None:
     from app.formats.readers.arrow_table import read_arrow  # noqa: PLC0415 (imports pyarrow: optional and slow)
 
-    return read_arrow(data, reading)
+    return read_arrow(data, context)
 
 
 def _arrow_shapes(example_writer: str) -> tuple[FormatShape, ...]:
@@ -190,7 +190,7 @@ def _arrow_shapes(example_writer: str) -> tuple[FormatShape, ...]:
         ),
         FormatShape(
             name="long columns",
-            meaning="With layout=long, one row per pair of instance and label; an empty label alone is no label.",
+            meaning="With layout=long, one row per pair of instance and label; a single row with an empty label means no label.",
             multilabel=example('"id": ["t1", "t2", "t1"], "label": ["cat", "", "dog"]'),
             layout="long",
         ),
@@ -198,8 +198,8 @@ def _arrow_shapes(example_writer: str) -> tuple[FormatShape, ...]:
 
 
 _ARROW_MEANING = (
-    "Columns as in CSV, with list columns for sets of labels and for scores. Read where the library pyarrow "
-    "is installed (assay[arrow]). Problems carry a pointer: the column, then the row from 0."
+    "Columns as in CSV, with list columns for sets of labels and for scores. Needs the library pyarrow "
+    "(assay[arrow]). Problems have a pointer: the column, then the row from 0."
 )
 _PARQUET = Format(
     key="parquet",

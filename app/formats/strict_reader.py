@@ -10,7 +10,7 @@ from app.formats.content.utf8_decoding import decode_utf8
 from app.formats.content.value_count import check_text_size
 from app.formats.format_declaration import Format
 from app.formats.normalize import normalize_columns
-from app.formats.problems import Location, Problem, Problems, TooManyProblems, build_problem
+from app.formats.problems import REDUCE_SIZE_REMEDY, Location, Problem, Problems, TooManyProblems, build_problem
 from app.formats.readers.long_table import group_by_id
 from app.formats.reading_rules import DEFAULT_LIMITS, Limits, ReadingRules
 from app.formats.registry import FORMATS
@@ -27,33 +27,33 @@ _WORKBOOK_PARTS = (b"xl/workbook", b"xl/worksheets/")
 def memory_limit_problem(limit: int) -> Problem:
     """The problem of a file that cannot be read with this many bytes of memory."""
     message = f"Reading this file needs more than the {limit >> 20} MiB of memory allowed for one file. "
-    remedy = "Leave out what is not scored; many scores take least as .npz."
+    remedy = f"{REDUCE_SIZE_REMEDY} For many scores, .npz needs the least memory."
     return build_problem("too_large", message + remedy)
 
 
 def cpu_limit_problem(seconds: float) -> Problem:
     """The problem of a file that cannot be read within this many seconds of CPU time."""
     message = f"Reading this file takes more than the {seconds:g} s of CPU time allowed for one file"
-    message += ", or decoding its Parquet or Arrow more than a small part of them. "
-    remedy = "Leave out what is not scored, and write plain values once; many rows are read quickest as CSV or .npz."
+    message += ", or decoding its Parquet or Arrow data takes more than a small part of it. "
+    remedy = f"{REDUCE_SIZE_REMEDY} Write plain values, and none twice. For many rows, CSV and .npz are the fastest."
     return build_problem("too_large", message + remedy)
 
 
-def read_columns(form: Format, data: bytes, reading: ReaderContext) -> RawColumns | None:
+def read_columns(form: Format, data: bytes, context: ReaderContext) -> RawColumns | None:
     """Read the columns of a file in this format; None where nothing can be read (a problem says why)."""
     if form.read_bytes is not None:
-        return form.read_bytes(data, reading)
+        return form.read_bytes(data, context)
     assert form.read_text is not None
-    before = reading.problems.count
+    before = context.problems.count
     if not data.isspace():  # white space alone is an empty file, whatever its number of lines
-        check_text_size(data, form, reading)
-    if mistaken := binary_file_problem(data):
-        reading.problems.add(mistaken)
+        check_text_size(data, form, context)
+    if problem := binary_file_problem(data):
+        context.problems.add(problem)
         return None
     by_line = bool(form.separator) or form.has_record_per_line
-    text = decode_utf8(data, by_line=by_line, problems=reading.problems)
-    has_invalid_bytes = reading.problems.count > before
-    columns = None if text is None else form.read_text(text, reading)
+    text = decode_utf8(data, by_line=by_line, problems=context.problems)
+    has_invalid_bytes = context.problems.count > before
+    columns = None if text is None else form.read_text(text, context)
     if columns is not None:
         columns.has_invalid_bytes = has_invalid_bytes
     return columns
@@ -62,13 +62,13 @@ def read_columns(form: Format, data: bytes, reading: ReaderContext) -> RawColumn
 def binary_file_problem(data: bytes) -> Problem | None:
     """The problem of a file in a binary format that was sent as text; None for any other file."""
     if _is_workbook(data):
-        message = "This is an Excel workbook, not text. Save the sheet as CSV (UTF-8), and send that file."
+        message = "The file is an Excel workbook, not text. Save the sheet as CSV (UTF-8) and send that file."
         return build_problem("syntax", message, Location(None, 1, 1), expected="text")
     form = next((form for form in FORMATS.values() if form.is_binary and data.startswith(form.magic)), None)
     if form is None or (form.key == "npz" and not data.startswith(_ZIP_MAGIC)):
         return None
-    message = f"This was read as text but looks like {form.name}. "
-    message += f"Name the file {form.ending}, or send it as {form.media_type}."
+    message = f"The file was read as text but looks like {form.name}. "
+    message += f"Use a file name that ends in {form.ending}, or send it as {form.media_type}."
     return build_problem("syntax", message, Location(None, 1, 1), expected="text")
 
 
@@ -96,21 +96,21 @@ def read_table(
     vocabulary where it is known; `wants_scores` reads scores beside labels.
     """
     sets = task == "multilabel"
-    reading = ReaderContext(task, gold, limits, problems, sets, classes, kind.layout == "long", wants_scores)
+    context = ReaderContext(task, gold, limits, problems, sets, classes, kind.layout == "long", wants_scores)
     data = read_bytes(stream, kind.encoding, limits=limits, problems=problems)
     try:
-        columns = None if data is None else read_columns(FORMATS[kind.format], data, reading)
+        columns = None if data is None else read_columns(FORMATS[kind.format], data, context)
         if columns is None:
             return empty_table(ColumnListsLayout(), sets=sets)
-        if reading.is_long_table and columns.reading.sets and columns.labels is not None:
+        if context.is_long_table and columns.context.sets and columns.labels is not None:
             columns = group_by_id(columns)
         table = normalize_columns(columns)
-    except TooManyRows as refused:
-        problems.stop(refused.problem)
+    except TooManyRows as error:
+        problems.stop(error.problem)
         return empty_table(ColumnListsLayout(), sets=sets)
     except TooManyProblems:
         return empty_table(ColumnListsLayout(), sets=sets)
-    if reading.is_long_table and not columns.reading.sets:
-        note = "layout=long is for sets of labels; in this task each row is an instance, so it changes nothing"
+    if context.is_long_table and not columns.context.sets:
+        note = "layout=long has no effect: it is for sets of labels, and in this task each row is an instance"
         table.notes.append(note)
     return table

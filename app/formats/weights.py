@@ -14,7 +14,7 @@ from app.formats.readers.strict_json import LongNumber
 _MAX_WEIGHT, _MIN_WEIGHT = 1e12, 1e-12
 _MAX_WEIGHT_LENGTH = 200
 """Characters of a weight: the exact decimal expansion of any binary64 within these bounds is shorter."""
-_REMEDY = "Give each row a number from 0 to 1e12, on all rows or on none."
+_REMEDY = "Give a number from 0 to 1e12 on all rows, or on none."
 
 
 class WeightReader:
@@ -33,10 +33,10 @@ class WeightReader:
         weight = Fraction(0) if value is MissingValue.FAULT else parse_exact_weight(value) if is_typed else None
         if weight is None:
             missing = value is MissingValue.ABSENT or value == ""
-            message = "Other rows have a weight, this one has none." if missing else "This is not a valid weight."
+            message = "This row has no weight, but other rows do." if missing else "This is not a valid weight."
             location = self._columns.layout.locate(row, None if value is MissingValue.ABSENT else "weight")
             got = "nothing" if missing else describe_value(value)
-            self._columns.reading.problems.add_new(
+            self._columns.context.problems.add_new(
                 "wrong_shape",
                 f"{message} {_REMEDY}",
                 location,

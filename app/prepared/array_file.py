@@ -63,18 +63,18 @@ def read(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     with path.open("rb") as file:
         begin = file.read(_HEAD.size)
         if len(begin) < _HEAD.size:
-            raise DamagedArrayFile(f"{path} is cut short")
+            raise DamagedArrayFile(f"{path} is truncated")
         magic, digest, length = _HEAD.unpack(begin)
         if magic != MAGIC:
             raise DamagedArrayFile(f"{path} has another layout")
         file.seek(_align(_HEAD.size))
         if _digest(length, file) != digest:
             raise DamagedArrayFile(f"{path} is damaged")
-        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        memory_map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     start = _align(_HEAD.size)
     end = start + _LENGTH.unpack(length)[0]
-    header = json.loads(mapped[start:end])
-    return header["of"], _map_arrays(mapped, header["arrays"], _align(end))
+    header = json.loads(memory_map[start:end])
+    return header["of"], _map_arrays(memory_map, header["arrays"], _align(end))
 
 
 def _serialize_body(header: Mapping[str, Any], arrays: Arrays) -> Iterator[Piece]:
@@ -92,12 +92,12 @@ def _serialize_body(header: Mapping[str, Any], arrays: Arrays) -> Iterator[Piece
         yield bytes(_align(array.nbytes) - array.nbytes)
 
 
-def _map_arrays(mapped: mmap.mmap, table: Mapping[str, Any], start: int) -> dict[str, NDArray[Any]]:
+def _map_arrays(memory_map: mmap.mmap, table: Mapping[str, Any], start: int) -> dict[str, NDArray[Any]]:
     arrays = {}
     for name, entry in table.items():
         count, dtype = math.prod(entry["shape"]), entry["dtype"]
         # An empty array may lie at the very end of the file, an offset that numpy rejects.
-        flat = np.frombuffer(mapped, dtype, count, start + entry["at"]) if count else np.empty(0, dtype)
+        flat = np.frombuffer(memory_map, dtype, count, start + entry["at"]) if count else np.empty(0, dtype)
         arrays[name] = flat.reshape(entry["shape"])
     return arrays
 
@@ -117,6 +117,6 @@ def _preallocate(file: BinaryIO, count: int) -> None:
     """Detect a full disk before anything is written; where the file system cannot, writing detects it."""
     try:
         os.posix_fallocate(file.fileno(), 0, count)
-    except OSError as refused:
-        if refused.errno not in _PREALLOCATION_UNSUPPORTED:
+    except OSError as error:
+        if error.errno not in _PREALLOCATION_UNSUPPORTED:
             raise

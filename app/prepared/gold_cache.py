@@ -41,18 +41,18 @@ class GoldCache:
         if file is None:
             raise GoldNotPrepared
         fields: dict[str, Any] = {"task": file.task, "positive_label": file.positive_label, "classes": file.classes}
-        gold, problems = load_gold(file.source, **fields, beside=file.metadata, limits=self.limits)
-        return (None if gold is None else self._keep(source.name or _stored_gold_name(file, gold), gold)), problems
+        gold, problems = load_gold(file.source, **fields, metadata=file.metadata, limits=self.limits)
+        return (None if gold is None else self._store(source.name or _stored_gold_name(file, gold), gold)), problems
 
     def evict_others(self, name: str) -> bool:
         """Free the memory of all golds but the one with this name; returns False if there were none."""
         own = self._golds.pop(name, None)
-        evicted = bool(self._golds)
+        has_evicted = bool(self._golds)
         self._golds.clear()
         if own is not None:
             self._golds[name] = own
         gc.collect()
-        return evicted
+        return has_evicted
 
     def load_valid(self, source: GoldSource) -> Gold:
         """Gold that was checked at its upload; raises GoldNotPrepared."""
@@ -65,28 +65,28 @@ class GoldCache:
     def recipe(self, name: str, body: Mapping[str, Any], gold: Gold) -> ScoringRecipe:
         """A stored recipe, parsed for the gold with this name."""
         key = (name, json.dumps(body))
-        known = self._recipes.get(key) if key[0] else None
-        if known is None:
+        recipe = self._recipes.get(key) if key[0] else None
+        if recipe is None:
             rules: dict[str, Any] = {"positive_label": gold.spec.positive_label, "classes": gold.spec.classes}
-            known = self._recipes[key] = parse_recipe(body, gold.spec.task, **rules, stored=True)
-        return known
+            recipe = self._recipes[key] = parse_recipe(body, gold.spec.task, **rules, stored=True)
+        return recipe
 
     def _load_prepared(self, name: str) -> Gold | None:
         """The gold with this name from memory or from a prepared file, else None."""
         gold = self._golds.get(name)
         if self._prepared is not None and name:
             if gold is not None:
-                self._prepared.used(name)
+                self._prepared.touch(name)
             elif (gold := self._prepared.load(name)) is not None:
                 self._golds[name] = gold
         return gold
 
-    def _keep(self, name: str, gold: Gold) -> Gold:
+    def _store(self, name: str, gold: Gold) -> Gold:
         """Cache the gold. A prepared copy replaces it, because mapped files use next to no memory of this process."""
         if not name:
             return gold
         if self._prepared is not None:
-            self._prepared.keep(name, gold)
+            self._prepared.store(name, gold)
             gold = self._prepared.load(name) or gold
         self._golds[name] = gold
         return gold

@@ -47,35 +47,35 @@ class PreparedGoldFolder:
             gold = decode_gold(*array_file.read(path))
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, KeyError) as fault:
-            self.log(f"damaged prepared gold was removed: {fault}")
+        except (OSError, ValueError, KeyError) as error:
+            self.log(f"damaged prepared gold was removed: {error}")
             with suppress(OSError):
                 path.unlink()
             return None
-        self.used(name)
+        self.touch(name)
         return gold
 
-    def used(self, name: str) -> None:
+    def touch(self, name: str) -> None:
         """Record that this gold was used now."""
         with suppress(OSError):
             os.utime(self._path(name))
 
-    def keep(self, name: str, gold: Gold) -> None:
+    def store(self, name: str, gold: Gold) -> None:
         """Write gold under this name; if that fails, scoring uses the gold in memory."""
         try:
             self._write(name, gold)
-            self.evict_unused(spared=name)
-        except (OSError, MemoryError) as fault:
-            self.log(f"gold could not be prepared: {fault or 'no memory'}")
+            self.evict_unused(keep=name)
+        except (OSError, MemoryError) as error:
+            self.log(f"gold could not be prepared: {error or 'no memory'}")
 
-    def evict_unused(self, *, spared: str = "") -> None:
+    def evict_unused(self, *, keep: str = "") -> None:
         """Remove files unused for long, then the least recently used beyond the limit, and leftover part files."""
         with suppress(OSError):  # other processes clean up at the same time
             _delete_temporary_files(self.folder)
-            files = sorted((each.stat().st_mtime, each) for each in self.folder.glob(f"*{_SUFFIX}"))
+            files = sorted((path.stat().st_mtime, path) for path in self.folder.glob(f"*{_SUFFIX}"))
             total = sum(path.stat().st_size for _, path in files)
-            for used, path in files:
-                if path == self._path(spared) or (total <= self.limit and time.time() - used < MAX_UNUSED_SECONDS):
+            for used_at, path in files:
+                if path == self._path(keep) or (total <= self.limit and time.time() - used_at < MAX_UNUSED_SECONDS):
                     continue
                 total -= path.stat().st_size
                 path.unlink()

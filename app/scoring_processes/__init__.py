@@ -78,7 +78,7 @@ class ScoringProcessesClosed(ScoringProcessError):
 class ScoringProcesses(Protocol):
     """Programs that each reply to one request at a time."""
 
-    def ask(self, request: Request) -> Reply:
+    def call(self, request: Request) -> Reply:
         """Send the request to a free process, waiting for one; raises ScoringProcessError and FileNotFoundError."""
 
     def close(self) -> None:

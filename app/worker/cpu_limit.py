@@ -37,10 +37,10 @@ class CpuTimer:
         The remaining time is computed from the process clock each time, because the kernel's timer may not count steps
         that are shorter than a tick of its own clock.
         """
-        left = min(seconds, self._end - time.process_time())
-        if left <= 0:
+        remaining = min(seconds, self._end - time.process_time())
+        if remaining <= 0:
             signal.raise_signal(signal.SIGPROF)
-        signal.setitimer(signal.ITIMER_PROF, max(_MIN_TIMER_SECONDS, left))
+        signal.setitimer(signal.ITIMER_PROF, max(_MIN_TIMER_SECONDS, remaining))
 
     def budget(self, seconds: float) -> CpuBudget:
         """A part of the CPU time of a stage, for some of its steps."""
@@ -57,10 +57,10 @@ class _TimedCpuBudget(CpuBudget):
     @contextmanager
     def step(self) -> Iterator[None]:
         """Count the CPU time of the block."""
-        began = time.process_time()
+        start = time.process_time()
         self._timer.set(self.seconds)
         try:
             yield
         finally:
-            self.seconds -= time.process_time() - began
+            self.seconds -= time.process_time() - start
             self._timer.set()

@@ -61,15 +61,17 @@ class ScoringProcess:
         root, pipe = Path(__file__).resolve().parents[2], subprocess.PIPE
         try:
             return subprocess.Popen(command, stdin=pipe, stdout=pipe, env=_environment(), cwd=root)  # noqa: S603
-        except OSError as fault:
-            raise scoring_processes.ScoringProcessNotStarted(f"no scoring program could be started: {fault}") from fault
+        except OSError as error:
+            raise scoring_processes.ScoringProcessNotStarted(
+                f"the scoring process could not be started: {error}"
+            ) from error
 
     @property
     def pid(self) -> int | None:
         """The process id, while it runs."""
         return self._process.pid if self._process else None
 
-    def ask(self, request: scoring_processes.messages.Request, seconds: float) -> scoring_processes.messages.Reply:
+    def call(self, request: scoring_processes.messages.Request, seconds: float) -> scoring_processes.messages.Reply:
         """Send a request and wait for its reply; a failure kills the process, and the next call starts a new one.
 
         Raises ScoringProcessError, and FileNotFoundError for a file of the request that is missing.
@@ -82,9 +84,9 @@ class ScoringProcess:
                 self.stop()
                 process = self._send(line)
             envelope = self._receive(process, time.monotonic() + seconds, seconds)
-        except OSError as fault:
+        except OSError as error:
             self.stop()
-            raise scoring_processes.ScoringProcessCrashed("it ended before it received the request") from fault
+            raise scoring_processes.ScoringProcessCrashed("it ended before it received the request") from error
         except scoring_processes.ScoringProcessError:
             self.stop()
             raise
@@ -113,8 +115,8 @@ class ScoringProcess:
         """Wait for Ready before the first request, so that a program that cannot run is never blamed on a request."""
         try:
             self._receive(process, time.monotonic() + START_TIMEOUT_SECONDS, START_TIMEOUT_SECONDS)
-        except scoring_processes.ScoringProcessError as failed:
-            raise scoring_processes.ScoringProcessNotStarted(f"the scoring program did not start: {failed}") from failed
+        except scoring_processes.ScoringProcessError as error:
+            raise scoring_processes.ScoringProcessNotStarted(f"the scoring process did not start: {error}") from error
         self._ready = process
 
     def _receive(
@@ -125,39 +127,39 @@ class ScoringProcess:
         The wait ends at the deadline, and earlier if the process makes no progress (StallDetector).
         """
         assert process.stdout is not None
-        received, announced = bytearray(), None
-        progress = StallDetector(process.pid, self._stall_seconds)
+        buffer, announcement = bytearray(), None
+        stall_detector = StallDetector(process.pid, self._stall_seconds)
         with selectors.DefaultSelector() as selector:
             selector.register(process.stdout, selectors.EVENT_READ)
             while True:
-                if not selector.select(max(0.0, min(progress.interval, deadline - time.monotonic()))):
+                if not selector.select(max(0.0, min(stall_detector.interval, deadline - time.monotonic()))):
                     if time.monotonic() >= deadline:
-                        raise scoring_processes.ScoringTimeout(f"no answer within {seconds:g} s")
-                    progress.look()
+                        raise scoring_processes.ScoringTimeout(f"no reply within {seconds:g} s")
+                    stall_detector.check()
                     continue
                 chunk = os.read(process.stdout.fileno(), 1 << 16)
                 if not chunk:
-                    return self._interpret_exit(process.wait(), announced)
-                received += chunk
-                *lines, received = received.split(b"\n")
+                    return self._interpret_exit(process.wait(), announcement)
+                buffer += chunk
+                *lines, buffer = buffer.split(b"\n")
                 for line in lines:
                     message = scoring_processes.messages.decode_reply(line)
                     if isinstance(message, scoring_processes.messages.ReplyEnvelope):
                         return message
-                    announced = message
+                    announcement = message
 
     @staticmethod
     def _interpret_exit(
-        status: int, announced: scoring_processes.messages.CpuLimitAnnouncement | None
+        status: int, announcement: scoring_processes.messages.CpuLimitAnnouncement | None
     ) -> scoring_processes.messages.ReplyEnvelope:
         """What the exit status means: SIGPROF is the limit of CPU time, any other kill is not the fault of the file."""
         if -status in _ABORT_SIGNALS:
             raise scoring_processes.ScoringProcessAborted(f"it ended with {signal.Signals(-status).name}")
         if status != -signal.SIGPROF:
             raise scoring_processes.ScoringProcessCrashed(f"it ended with status {status}")
-        if announced is None:
+        if announcement is None:
             raise scoring_processes.GoldCpuLimitExceeded
-        return scoring_processes.messages.ReplyEnvelope(announced.reply)
+        return scoring_processes.messages.ReplyEnvelope(announcement.reply)
 
     def end(self) -> None:
         """Kill the process for good; a thread that waits for its reply reads the end of the pipe, and reaps it.
@@ -203,13 +205,13 @@ class ScoringProcessPool:
         for process in self._all[::-1][:count]:
             process.start()
 
-    def ask(self, request: scoring_processes.messages.Request) -> scoring_processes.messages.Reply:
+    def call(self, request: scoring_processes.messages.Request) -> scoring_processes.messages.Reply:
         """The reply of a free process, waiting for one; raises ScoringProcessError and FileNotFoundError."""
         process = self._borrow()
         try:
             if self._closed.is_set():
                 raise scoring_processes.ScoringProcessesClosed
-            return process.ask(request, self._seconds)
+            return process.call(request, self._seconds)
         except scoring_processes.ScoringProcessError as error:
             if self._closed.is_set():  # `close` killed the process
                 raise scoring_processes.ScoringProcessesClosed from error
@@ -237,8 +239,8 @@ class ScoringProcessPool:
         self._closed.set()
         for process in self._all:
             process.end()
-        returned = [self._free.get() for _ in self._all]  # waits until each request has given its process back
-        for process in returned:
+        processes = [self._free.get() for _ in self._all]  # waits until each request has given its process back
+        for process in processes:
             process.stop()
             self._free.put(process)
 
@@ -253,5 +255,5 @@ def _to_exception(failure: scoring_processes.messages.ProcessFailure) -> Excepti
 
 def _environment() -> dict[str, str]:
     """The environment of a scoring process: no secrets, and one thread for each numerical library."""
-    inherited = {name: value for name, value in os.environ.items() if name in INHERITED_VARIABLES}
-    return inherited | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    variables = {name: value for name, value in os.environ.items() if name in INHERITED_VARIABLES}
+    return variables | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}

@@ -68,9 +68,9 @@ class ScoringSlots:
             return not self._ended
 
     def _may_begin(self) -> bool:
-        starved = self._submissions_since_rescoring >= MAX_SUBMISSIONS_BEFORE_RESCORING
+        is_starved = self._submissions_since_rescoring >= MAX_SUBMISSIONS_BEFORE_RESCORING
         running = self._submissions_running + self._rescorings_running
-        return running < self._count or (starved and self._rescorings_running == 0)
+        return running < self._count or (is_starved and self._rescorings_running == 0)
 
     def release_rescoring_slot(self) -> None:
         """Give the slot back."""
@@ -89,14 +89,14 @@ class Rescorer:
     """Claims groups of tasks and scores them, in as many threads as there are scoring processes."""
 
     def __init__(
-        self, context: WorkerContext, slots: int, lease: timedelta | None, lost: Callable[[TaskClaim], None]
+        self, context: WorkerContext, slots: int, lease: timedelta | None, on_unsettled: Callable[[TaskClaim], None]
     ) -> None:
-        """`lost` receives each claim that could not be settled, to be released once the database can be reached."""
+        """`on_unsettled` receives each claim that could not be settled, to be released once the database can be reached."""
         self.slots = ScoringSlots(slots)
         self._context = context
         self._lease = lease
         self._queue = LocalQueue(self._claim, slots)
-        self._lost = lost
+        self._on_unsettled = on_unsettled
         self._groups: dict[TaskClaim, rescore_group.RescoringGroup] = {}
         self._active_claims: set[TaskClaim] = set()
         self._logged_failures = 0
@@ -143,7 +143,7 @@ class Rescorer:
             rescore_group.rescore_group(self._context, group, slot.next, self._active_claims.difference_update)
         except Exception:
             for claim in group.jobs:
-                self._lost(claim)
+                self._on_unsettled(claim)
             raise
         finally:
             slot.release()
@@ -153,13 +153,14 @@ class Rescorer:
         """A periodic job: move phases whose active scorer version is older to the version of this program."""
         db = self._context.db
         with db.read() as session:
-            behind, superseded = upgrade_scorer.outdated_phases(session), upgrade_scorer.has_superseded_tasks(session)
-        if superseded:
+            phases = upgrade_scorer.outdated_phases(session)
+            has_superseded_tasks = upgrade_scorer.has_superseded_tasks(session)
+        if has_superseded_tasks:
             with db.write() as session:
                 upgrade_scorer.cancel_superseded_tasks(session)
-        for phase_id, slug in behind:
+        for phase_id, slug in phases:
             self._upgrade_phase(phase_id, slug)
-        if behind:
+        if phases:
             self._log_withheld()
 
     def _upgrade_phase(self, phase_id: str, slug: str) -> None:

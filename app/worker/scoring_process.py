@@ -47,12 +47,12 @@ class StageCpuTimer(CpuTimer):
         super().__init__(seconds)
         self._announce = announce
 
-    def reading(self) -> None:
+    def begin_reading(self) -> None:
         """Begin to read the file: from now on an exceeded limit is a problem of the file, not of the gold."""
         self._announce(messages.CpuLimitAnnouncement(_limit_result(cpu_limit_problem(self.seconds))))
         self.begin()
 
-    def scoring(self) -> None:
+    def begin_scoring(self) -> None:
         """Begin to score: the file is valid, but its scoring would exceed the limit at every retry."""
         self._announce(messages.CpuLimitAnnouncement(messages.ProcessFailure("cpu")))
         self.begin()
@@ -60,11 +60,11 @@ class StageCpuTimer(CpuTimer):
 
 def handle_gold(golds: GoldCache, request: messages.CheckGold, cpu: StageCpuTimer) -> messages.Reply:
     """Check gold and summarize it."""
-    cpu.reading()
+    cpu.begin_reading()
     try:
         gold, problems = golds.load(request.gold)
-    except InvalidContent as fault:
-        return messages.Refusal(fault.detail, fault.advice, fault.extra.get("errors"))
+    except InvalidContent as error:
+        return messages.Refusal(error.detail, error.advice, error.extra.get("errors"))
     if gold is None:
         return messages.FileResult.of(problems)
     return messages.GoldSummary(
@@ -84,7 +84,7 @@ def handle_validate(golds: GoldCache, request: messages.ValidatePredictions, cpu
     gold, recipe = _load_gold_and_recipe(golds, request)
     rules = ReadingRules.strictest(recipe.metrics, recipe.primary)
     settings: dict[str, Any] = {"void": gold.void, "tables": gold.tables, "limits": golds.limits}
-    cpu.reading()
+    cpu.begin_reading()
     _, problems, notes = validate_predictions(gold.index, gold.spec, request.predictions, rules=rules, **settings)
     return messages.FileResult.of(problems, notes)
 
@@ -92,16 +92,19 @@ def handle_validate(golds: GoldCache, request: messages.ValidatePredictions, cpu
 def handle_score(golds: GoldCache, request: messages.ScorePredictions, cpu: StageCpuTimer) -> messages.Reply:
     """Check predictions and score them on each split."""
     gold, recipe = _load_gold_and_recipe(golds, request)
-    cpu.reading()
+    cpu.begin_reading()
     settings: dict[str, Any] = {"decision": recipe.decision, "options": recipe.options, "limits": golds.limits}
-    settings |= {"primary": recipe.primary, "checked": cpu.scoring}
+    settings |= {"primary": recipe.primary, "on_validated": cpu.begin_scoring}
     outcome = score_predictions(gold, request.predictions, recipe.metrics, **settings)
     scores = {split: _scores_to_dict(results) for split, results in outcome.scores.items()}
     return messages.FileResult.of(outcome.problems, outcome.notes, scores)
 
 
 def _scores_to_dict(results: dict[str, Result]) -> dict[str, dict[str, Any]]:
-    return {name: {"value": of.value, "reason": of.reason, "notes": list(of.notes)} for name, of in results.items()}
+    return {
+        name: {"value": result.value, "reason": result.reason, "notes": list(result.notes)}
+        for name, result in results.items()
+    }
 
 
 def handle_template(golds: GoldCache, request: messages.WriteTemplate, _cpu: StageCpuTimer) -> messages.Reply:
@@ -109,8 +112,8 @@ def handle_template(golds: GoldCache, request: messages.WriteTemplate, _cpu: Sta
     gold = golds.load_valid(request.gold)
     try:
         body = build_template(gold.template_ids, gold.spec, request.format, scores=request.scores)
-    except BadRequest as refused:
-        return messages.Refusal(refused.detail, refused.advice)
+    except BadRequest as error:
+        return messages.Refusal(error.detail, error.advice)
     request.target.write_bytes(body)
     return messages.FileWritten()
 
@@ -122,7 +125,7 @@ def handle_report(golds: GoldCache, request: messages.WriteReport, _cpu: StageCp
     report = build_detailed_report(case, recipe.options, request.parts, request.digits, size=request.include_size)
     if request.as_csv and "left_out" in report:
         (part,) = report["left_out"]
-        detail = f"There is no such table: {part['reason']}."
+        detail = f"This table is not available: {part['reason']}."
         return messages.Refusal(detail, needs_probabilities=part["part"] == PROBABILITY_PART)
     with request.target.open("w", encoding="utf-8", newline="") as target:
         if request.as_csv:
@@ -150,7 +153,7 @@ def _stored_case(golds: GoldCache, gold: Gold, recipe: ScoringRecipe, request: m
     for rules in (replace(accepted, scores="used"), accepted):
         with suppress(ValueError):
             return predicted_case(gold, request.predictions, rules, split=request.split, **settings)
-    msg = "stored predictions no longer read"
+    msg = "stored predictions can no longer be read"
     raise RuntimeError(msg)
 
 
@@ -172,10 +175,10 @@ def _read_requests(lines: IO[bytes], requests: "queue.SimpleQueue[bytes]") -> No
 
 def main() -> None:
     """Reply to requests until the pipe closes."""
-    parser = argparse.ArgumentParser(description="Scores files for the service; not for use by hand.")
+    parser = argparse.ArgumentParser(description="Reads and scores files for the service. Not meant to be run by hand.")
     parser.add_argument("--memory", type=int, required=True, help="bytes of data memory allowed")
     parser.add_argument("--cpu", type=float, required=True, help="seconds of CPU time for each stage of a request")
-    parser.add_argument("--limits", type=json.loads, required=True, help="JSON of how large a file may be")
+    parser.add_argument("--limits", type=json.loads, required=True, help="JSON of the size limits of a file")
     parser.add_argument("--prepared", type=json.loads, help="JSON of the folder for prepared gold and its limits")
     options = parser.parse_args()
     resource.setrlimit(resource.RLIMIT_DATA, (options.memory, options.memory))
@@ -197,9 +200,9 @@ def main() -> None:
             envelope = _handle_request(golds, request, cpu)
         except OSError:
             raise  # a fault of the disk, not of the file: the process exits, and the service retries
-        except Exception as fault:  # noqa: BLE001 - any fault of the code, which would occur again with this file
+        except Exception as error:  # noqa: BLE001 - any fault of the code, which would occur again with this file
             traceback.print_exc()
-            envelope = messages.ReplyEnvelope(messages.ProcessFailure("internal", f"it met {type(fault).__name__}"))
+            envelope = messages.ReplyEnvelope(messages.ProcessFailure("internal", f"it raised {type(error).__name__}"))
         cpu.end()
         send(replace(envelope, remarks=remarks))
         remarks.clear()
@@ -218,11 +221,11 @@ def _handle_request(golds: GoldCache, request: messages.Request, cpu: StageCpuTi
         return messages.ReplyEnvelope(REQUEST_HANDLERS[type(request)](golds, request, cpu))
     except GoldNotPrepared:
         return messages.ReplyEnvelope(messages.GoldFileNeeded())
-    except FileNotFoundError as lost:
-        return messages.ReplyEnvelope(messages.ProcessFailure("file", str(lost.filename)))
-    except MemoryError as lack:
+    except FileNotFoundError as error:
+        return messages.ReplyEnvelope(messages.ProcessFailure("file", str(error.filename)))
+    except MemoryError as error:
         if not golds.evict_others(request.gold.name):
-            if not isinstance(lack, FileMemoryError) and not isinstance(request, messages.CheckGold):
+            if not isinstance(error, FileMemoryError) and not isinstance(request, messages.CheckGold):
                 return messages.ReplyEnvelope(messages.ProcessFailure("memory"))
             return messages.ReplyEnvelope(_limit_result(memory_limit_problem(golds.memory)), memory_exhausted=True)
     return _handle_request(golds, request, cpu)  # again, with the memory that other golds occupied

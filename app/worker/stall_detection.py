@@ -20,19 +20,19 @@ class StallDetector:
         self._last_check = time.monotonic()
         self._idle_seconds = 0.0
 
-    def look(self) -> None:
+    def check(self) -> None:
         """Raise ScoringProcessStalled if the process gained no CPU time for too long and none of its threads waits for disk.
 
         A gap between two checks counts as two intervals at most. A longer one means that this process was suspended
         too, perhaps together with the scoring process.
         """
         now = time.monotonic()
-        passed, self._last_check = min(now - self._last_check, 2 * self.interval), now
+        elapsed, self._last_check = min(now - self._last_check, 2 * self.interval), now
         cpu = self._cpu_ticks()
         if cpu is None or cpu != self._cpu or self._waits_for_disk():
             self._cpu, self._idle_seconds = cpu, 0.0
             return
-        self._idle_seconds += passed
+        self._idle_seconds += elapsed
         if self._idle_seconds >= self._limit:
             raise ScoringProcessStalled(f"it gained no CPU time in {self._limit:g} s and did not wait for the disk")
 

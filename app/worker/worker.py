@@ -116,21 +116,28 @@ def create_telemetry(settings: Settings, db: Database) -> Telemetry:
     return figures
 
 
-Settled = Callable[[str], None]
+SettledCallback = Callable[[str], None]
 
 
 class Worker:
     """Runs in threads of its process; scoring runs in scoring processes."""
 
     def __init__(
-        self, settings: Settings, db: Database, files: FileStore, work: Path, *, settled: Settled, figures: Telemetry
+        self,
+        settings: Settings,
+        db: Database,
+        files: FileStore,
+        work: Path,
+        *,
+        on_settled: SettledCallback,
+        figures: Telemetry,
     ) -> None:
-        """`settled` is called with the id of each submission whose status became final."""
+        """`on_settled` is called with the id of each submission whose status became final."""
         self._settings = settings
         self._db = db
         # A connection of its own: a heartbeat that waited behind stalled work would let the leases of that work expire.
         self._heartbeat_db = db if db.sqlite else Database(settings.model_copy(update={"database_pool": 1}))
-        self._settled = settled
+        self._on_settled = on_settled
         self._lease = timedelta(seconds=settings.lease_seconds)
         self._id = new_id()
         self._name = f"{socket.gethostname()}:{os.getpid()}"
@@ -161,9 +168,9 @@ class Worker:
         self.processes.warm_up()
         if self._db.sqlite:
             with self._db.write() as session:
-                requeued = score_submission.requeue_interrupted_tasks(session, self._context)
-            if requeued:
-                log.warning("interrupted_tasks_requeued", count=requeued)
+                count = score_submission.requeue_interrupted_tasks(session, self._context)
+            if count:
+                log.warning("interrupted_tasks_requeued", count=count)
             self._sweeper.sweep_at_start()
         else:
             self._heartbeat_jobs.every(self._settings.heartbeat_seconds, self._send_heartbeat)
@@ -197,10 +204,10 @@ class Worker:
             return None
         silent = time.monotonic() - self._last_heartbeat
         if silent > self._settings.lease_seconds:
-            return f"It could not record a heartbeat for {silent:.0f} s."
+            return f"The worker could not record a heartbeat for {silent:.0f} s."
         # Twice the timeout of `_watch`, which restarts the queue: only what a restart does not fix is a fault.
         stuck = self._is_stuck(self._last_claim, 2 * STUCK_TIMEOUT_SECONDS)
-        return "Tasks are due, but it claims none." if stuck else None
+        return "Tasks are due, but the worker claims none." if stuck else None
 
     def _is_stuck(self, since: float, seconds: float) -> bool:
         """Whether tasks are due and a slot is free, and yet nothing was claimed for so many seconds."""
@@ -248,17 +255,17 @@ class Worker:
             del self._active_claims[claim]
         log.info("task_done", settled=submission_id is not None)
         if submission_id is not None:
-            self._settled(submission_id)
+            self._on_settled(submission_id)
 
     # ---- periodic jobs
 
     def _release_unsettled(self) -> None:
         while self._unsettled:
             with self._db.write() as session:
-                failed = score_submission.release_task(session, self._context, self._unsettled[0])
+                submission_id = score_submission.release_task(session, self._context, self._unsettled[0])
             self._unsettled.popleft()  # only after the commit: a claim is not lost if the database fails again
-            if failed is not None:
-                self._settled(failed)
+            if submission_id is not None:
+                self._on_settled(submission_id)
 
     def _send_heartbeat(self) -> None:
         """Record a heartbeat, which renews the leases of the claims held."""
@@ -282,9 +289,11 @@ class Worker:
         if now < self._reap_from or now - self._last_heartbeat > self._settings.lease_seconds:
             return
         with self._db.write() as session:
-            lost = score_submission.requeue_expired_leases(session, self._context) if try_maintenance(session) else []
-        if lost:
-            log.warning("tasks_of_silent_workers_requeued", tasks=lost)
+            if not try_maintenance(session):  # another worker is at it
+                return
+            task_ids = score_submission.requeue_expired_leases(session, self._context)
+        if task_ids:
+            log.warning("tasks_of_silent_workers_requeued", tasks=task_ids)
 
     def _reconcile(self) -> None:
         with self._db.write() as session:
@@ -307,7 +316,7 @@ class Worker:
 
 
 class PostgresqlRequired(AssayError):
-    """A worker of its own needs PostgreSQL; on SQLite 'assay serve' scores by itself."""
+    """A separate worker needs PostgreSQL. On SQLite, 'assay serve' scores by itself."""
 
     code = "not_shared"
     remedy = "Set ASSAY_DATABASE_URL=postgresql+psycopg://…, or use 'assay serve'."
@@ -330,7 +339,7 @@ def serve(settings: Settings) -> None:
         db = Database(settings)
         require_head(db.engine())
         figures = create_telemetry(settings, db)
-        worker = Worker(settings, db, open_file_store(settings, work), work, settled=lambda _: None, figures=figures)
+        worker = Worker(settings, db, open_file_store(settings, work), work, on_settled=lambda _: None, figures=figures)
         with _health_server(settings, worker, figures):
             worker.start()
             log.info("worker_started", slots=settings.workers)

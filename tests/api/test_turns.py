@@ -204,7 +204,7 @@ class Gate:
         self._through: set[Path] = set()
         self.waiting: dict[str, threading.Event] = {}
 
-    def ask(self, request: ScoringRequest) -> Reply:
+    def call(self, request: ScoringRequest) -> Reply:
         assert isinstance(request, ValidatePredictions)
         path = request.predictions.path
         with self._lock:
@@ -218,7 +218,7 @@ class Gate:
             assert held.wait(MAX_WAIT_SECONDS)
             with self._lock:
                 del self.waiting[name]
-        return self._children.ask(request)
+        return self._children.call(request)
 
     def close(self) -> None:
         self._children.close()
@@ -350,6 +350,6 @@ def test_a_dry_run_has_a_time_limit_of_its_own_which_is_not_the_fault_of_the_fil
             freeze(pid)
         answer = dry_run(admin, "Blue")
         assert (answer.status_code, answer.json()["code"]) == (503, "unavailable"), answer.text
-        assert "no answer within 2 s" in answer.json()["detail"]
+        assert "no reply within 2 s" in answer.json()["detail"]
         assert int(answer.headers["Retry-After"]) > 0
         eventually(lambda: dry_run(admin, "Blue").status_code == 200, "another reader goes on")

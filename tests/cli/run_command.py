@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from typer.testing import CliRunner
@@ -25,3 +26,9 @@ def run_assay(*words: object, stdin: str | None = None) -> CommandResult:
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     return CommandResult(result.exit_code, result.stdout, result.stderr)
+
+
+def write_file(path: Path, content: Any) -> Path:
+    """A file with a text, or with a value as JSON."""
+    path.write_text(content if isinstance(content, str) else json.dumps(content))
+    return path

@@ -12,9 +12,7 @@ from app.scoring.metrics import FAMILY_BY_KEY
 from tests.cli.run_command import run_assay
 
 
-def test_a_bare_score_shows_the_common_metrics_first_and_all_by_family_on_request(
-    tmp_path: Path,
-) -> None:
+def test_a_bare_score_shows_the_common_metrics_first_and_all_by_family_on_request(tmp_path: Path) -> None:
     gold = tmp_path / "gold.json"
     gold.write_text(json.dumps({"t1": "cat", "t2": "cat", "t3": "dog", "t4": "emu"}))
     words = ("score", "--gold", gold, "--predictions", gold)

@@ -2,11 +2,10 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.cli.run_command import run_assay
+from tests.cli.run_command import run_assay, write_file
 
 BINARY = ("convert", "--n", 1000, "--positives", 120)
 FIGURES = ("--precision", "0.81", "--recall", "0.74", "--accuracy", "0.95")
@@ -17,21 +16,13 @@ Mouse;30;0,91;0,70
 """
 
 
-def write(path: Path, content: Any) -> Path:
-    path.write_text(content if isinstance(content, str) else json.dumps(content))
-    return path
-
-
 def test_counts_that_fit_are_shown_and_the_status_is_0() -> None:
     ran = run_assay(*BINARY, *FIGURES, "--f1", "0.77")
     assert ran.status == 0
     assert "1 table of counts fits 4 figures of 1000 instances." in ran.out
     assert [line.split() for line in ran.out.splitlines()][-1] == ["89", "21", "31", "859"]
     assert run_assay(*BINARY, *FIGURES, "--f1", "77%", "--json").value()["counts"] == [
-        {
-            "positive": {"tp": 89, "fp": 21, "fn": 31, "tn": 859},
-            "rest": {"tp": 859, "fp": 31, "fn": 21, "tn": 89},
-        }
+        {"positive": {"tp": 89, "fp": 21, "fn": 31, "tn": 859}, "rest": {"tp": 859, "fp": 31, "fn": 21, "tn": 89}}
     ]
 
 
@@ -80,7 +71,7 @@ def test_a_table_has_a_row_for_each_class(tmp_path: Path, name: str) -> None:
     header, *lines = TABLE.splitlines()
     rows = [dict(zip(header.split(";"), line.split(";"), strict=True)) for line in lines]
     content = {"table.csv": TABLE, "table.json": json.dumps(rows), "table.tsv": TABLE.replace(";", "\t")}[name]
-    ran = run_assay("convert", "--table", write(tmp_path / name, content), "--figure", "f1_weighted=0.708")
+    ran = run_assay("convert", "--table", write_file(tmp_path / name, content), "--figure", "f1_weighted=0.708")
     assert ran.status == 0
     assert "1 table of counts fits 7 figures of 60 instances." in ran.out
     assert [line.split() for line in ran.out.splitlines()][-3:] == [
@@ -88,14 +79,14 @@ def test_a_table_has_a_row_for_each_class(tmp_path: Path, name: str) -> None:
         ["Dog", "12", "7", "8", "33"],
         ["Mouse", "21", "2", "9", "28"],
     ]
-    slip = run_assay("convert", "--table", write(tmp_path / name, content), "--figure", "f1_weighted=0.709")
+    slip = run_assay("convert", "--table", write_file(tmp_path / name, content), "--figure", "f1_weighted=0.709")
     assert slip.status == 1
     assert "This figure contradicts those of the classes, each of which fits alone:" in slip.out
 
 
 def test_numbers_of_a_json_table_keep_their_digits(tmp_path: Path) -> None:
     rows = '[{"label": "a", "size": 1000, "recall": 0.700}]'
-    found = run_assay("convert", "--n", 2000, "--table", write(tmp_path / "t.json", rows), "--json").value()
+    found = run_assay("convert", "--n", 2000, "--table", write_file(tmp_path / "t.json", rows), "--json").value()
     assert found["figures"][0]["printed"] == "0.700"
     assert found["ranges"]["a"]["tp"] == [700, 700]
 
@@ -107,7 +98,7 @@ one,,100,,,,0.50
 two,yes,50,0.50,0.80,0.66,
 two,,100,,,,0.50
 """
-    ran = run_assay("convert", "--table", write(tmp_path / "t.csv", table))
+    ran = run_assay("convert", "--table", write_file(tmp_path / "t.csv", table))
     assert ran.status == 1
     assert "one: 1 table of counts fits 4 figures of 100 instances." in ran.out
     assert "two: No counts fit 4 figures of 100 instances." in ran.out
@@ -157,7 +148,7 @@ def test_what_cannot_be_read_is_refused_in_one_json_value(words: list[object], s
     ],
 )
 def test_a_faulty_table_is_refused_by_name(tmp_path: Path, name: str, content: str, part: str) -> None:
-    ran = run_assay("convert", "--n", 10, "--table", write(tmp_path / name, content), "--json")
+    ran = run_assay("convert", "--n", 10, "--table", write_file(tmp_path / name, content), "--json")
     assert ran.status == 1
     assert part in ran.value()["detail"]
     assert ran.value()["remedy"]
@@ -192,7 +183,7 @@ def test_cut_figures_are_printed_cut() -> None:
 
 def test_a_figure_that_plays_no_part_in_a_contradiction_is_not_named(tmp_path: Path) -> None:
     """The search that is cut early cannot decide about the one alone, but about the pair."""
-    table = write(tmp_path / "table.csv", "label,size,accuracy_ovr\na,1,\nb,2,50.0%\nc,1,\n")
+    table = write_file(tmp_path / "table.csv", "label,size,accuracy_ovr\na,1,\nb,2,50.0%\nc,1,\n")
     words = ("--percent", "--figure", "jaccard_micro=14.3%", "--figure", "accuracy_ovr_weighted=43.7%")
     found = run_assay("convert", "--table", table, *words, "--json").value()
     assert [one["figure"] for one in found["conflict"]["figures"]] == ["accuracy_ovr_weighted"]

@@ -2,6 +2,7 @@
 
 import secrets
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import nullcontext
 from datetime import timedelta
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from tests.cli.run_command import run_assay
 from tests.cli.test_doctor import GOLD, GOOD, QUOTA, Findings, findings, states
 from tests.cluster import Cluster, cluster
 from tests.live_service import eventually, open_challenge
-from tests.postgres import PostgresServer
+from tests.postgres import OwnPostgresServer, PostgresServer
 from tests.s3_servers import S3Server
 
 MACHINE = {"data.space", "data.disk", "scoring.memory"}  # what depends on where the tests run
@@ -33,6 +34,13 @@ def run_on(made: Cluster, *statements: str) -> None:
     with psycopg.connect(made.database_url.replace("+psycopg", ""), autocommit=True) as connection:
         for statement in statements:
             connection.execute(statement.encode())
+
+
+@pytest.fixture(scope="module", autouse=True)
+def server_in_operation(postgres: PostgresServer) -> Iterator[None]:
+    """The server writes to disk as the doctor demands; that of all other tests does not wait for the disk."""
+    with postgres.with_fsync() if isinstance(postgres, OwnPostgresServer) else nullcontext():
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ import pytest
 from sklearn.metrics import confusion_matrix, f1_score, matthews_corrcoef, precision_recall_fscore_support
 
 from app.cli.terminal.notes import ScoreNotes
-from tests.cli.run_command import run_assay
+from tests.cli.run_command import run_assay, write_file
 from tests.reference_material import needs_shared, shared
 
 GOLD = ["cat", "cat", "cat", "dog", "dog", "emu"]
@@ -19,25 +19,20 @@ PREDICTED = ["cat", "dog", "cat", "dog", "emu", "emu"]
 IDS = [f"t{number}" for number in range(len(GOLD))]
 
 
-def write(path: Path, content: Any) -> Path:
-    path.write_text(content if isinstance(content, str) else json.dumps(content))
-    return path
-
-
 @pytest.fixture
 def gold(tmp_path: Path) -> Path:
     lines = (json.dumps({"id": key, "label": label}) + "\n" for key, label in zip(IDS, GOLD, strict=True))
-    return write(tmp_path / "gold.jsonl", "".join(lines))
+    return write_file(tmp_path / "gold.jsonl", "".join(lines))
 
 
 @pytest.fixture
 def predictions(tmp_path: Path) -> Path:
-    return write(tmp_path / "mine.json", dict(zip(IDS, PREDICTED, strict=True)))
+    return write_file(tmp_path / "mine.json", dict(zip(IDS, PREDICTED, strict=True)))
 
 
 @pytest.fixture
 def classes(tmp_path: Path) -> Path:
-    return write(tmp_path / "classes.json", ["cat", "dog", "emu"])
+    return write_file(tmp_path / "classes.json", ["cat", "dog", "emu"])
 
 
 def score(gold: Path, predictions: Path, *more: object) -> Any:
@@ -74,8 +69,8 @@ def test_per_class_and_confusion_agree_with_scikit_learn(gold: Path, predictions
 
 
 def test_the_confusion_matrix_of_weighted_gold_holds_its_weights(tmp_path: Path) -> None:
-    gold = write(tmp_path / "gold.csv", "id,label,weight\n1,a,0.5\n2,b,1.5\n3,a,1\n4,b,0.25\n")
-    mine = write(tmp_path / "mine.csv", "id,label\n1,a\n2,a\n3,a\n4,b\n")
+    gold = write_file(tmp_path / "gold.csv", "id,label,weight\n1,a,0.5\n2,b,1.5\n3,a,1\n4,b,0.25\n")
+    mine = write_file(tmp_path / "mine.csv", "id,label\n1,a\n2,a\n3,a\n4,b\n")
     found = score(gold, mine, "--task", "multiclass", "--metric", "confusion_matrix", "--confusion")
     assert found["confusion"]["matrix"] == found["data"]["confusion_matrix"]["matrix"] == [[1.5, 0], [1.5, 0.25]]
 
@@ -84,7 +79,7 @@ def test_without_metric_all_that_fit_are_computed(gold: Path, predictions: Path,
     bare = score(gold, predictions)["metrics"]
     assert {"f1_macro", "f1_of_averages_macro", "accuracy", "mcc", "cohen_kappa"} <= set(bare)
     assert "recall_lfb_train" not in bare
-    counts = write(tmp_path / "counts.json", {"cat": 2, "dog": 1, "emu": 1})
+    counts = write_file(tmp_path / "counts.json", {"cat": 2, "dog": 1, "emu": 1})
     assert "recall_lfb_train" in score(gold, predictions, "--train-frequencies", counts)["metrics"]
 
 
@@ -93,7 +88,7 @@ def test_the_vocabulary_is_both_files_and_said_unless_declared(gold: Path, predi
     found = score(gold, predictions, "--metric", "f1_macro")
     assert found["classes"] == ["cat", "dog", "emu", "gnu"]
     assert any("gold and predictions" in note for note in found["notes"])
-    more = write(tmp_path / "more.json", ["gnu", "emu", "dog", "cat", "yak"])
+    more = write_file(tmp_path / "more.json", ["gnu", "emu", "dog", "cat", "yak"])
     declared = score(gold, predictions, "--metric", "f1_macro", "--classes", more)
     assert declared["classes"] == ["gnu", "emu", "dog", "cat", "yak"]
     assert declared["metrics"]["f1_macro"] == pytest.approx(
@@ -102,7 +97,7 @@ def test_the_vocabulary_is_both_files_and_said_unless_declared(gold: Path, predi
 
 
 def test_an_undefined_value_is_null_with_a_note(tmp_path: Path) -> None:
-    only = write(tmp_path / "only.json", {"a": "x", "b": "x"})
+    only = write_file(tmp_path / "only.json", {"a": "x", "b": "x"})
     found = score(only, only, "--metric", "cohen_kappa")
     assert found["metrics"] == {"cohen_kappa": None}
     assert any(note.startswith("cohen_kappa is undefined:") for note in found["notes"])
@@ -117,7 +112,7 @@ def test_the_task_is_inferred_and_said(tmp_path: Path, gold: Path) -> None:
         "table.csv": "id,label\na,x|y\nb,\n",
     }
     for name, content in sets.items():
-        path = write(tmp_path / name, content)
+        path = write_file(tmp_path / name, content)
         found = score(path, path, "--metric", "f1_macro")
         assert (found["task"], found["metrics"]) == ("multilabel", {"f1_macro": 1.0}), name
         assert any("multilabel" in note for note in found["notes"])
@@ -127,13 +122,13 @@ def test_the_task_is_inferred_and_said(tmp_path: Path, gold: Path) -> None:
         "table1.csv": "id,label\na,x\nb,y\n",
     }
     for name, content in singles.items():
-        path = write(tmp_path / name, content)
+        path = write_file(tmp_path / name, content)
         assert score(path, path, "--metric", "accuracy")["task"] == "multiclass"
         assert score(path, path, "--metric", "f1", "--positive-label", "y")["task"] == "binary"
 
 
 def test_options_concern_all_metrics(gold: Path, predictions: Path, tmp_path: Path) -> None:
-    more = write(tmp_path / "more.json", ["cat", "dog", "emu", "yak"])
+    more = write_file(tmp_path / "more.json", ["cat", "dog", "emu", "yak"])
     words = ("--classes", more, "--metric", "f1_macro")
     over_four = score(gold, predictions, *words)["metrics"]["f1_macro"]
     over_three = score(gold, predictions, *words, "--option", "label_set=gold")["metrics"]["f1_macro"]
@@ -142,10 +137,10 @@ def test_options_concern_all_metrics(gold: Path, predictions: Path, tmp_path: Pa
 
 
 def test_weights_and_voided_ids_take_effect(gold: Path, predictions: Path, tmp_path: Path) -> None:
-    weights = write(tmp_path / "weights.json", {"cat": 1, "dog": 0, "emu": 0})
+    weights = write_file(tmp_path / "weights.json", {"cat": 1, "dog": 0, "emu": 0})
     words = ("--metric", "weighted_accuracy", "--metric", "accuracy")
     assert score(gold, predictions, *words, "--class-weights", weights)["metrics"]["weighted_accuracy"] == 2 / 3
-    void = write(tmp_path / "void.json", ["t1", "t4", "elsewhere"])
+    void = write_file(tmp_path / "void.json", ["t1", "t4", "elsewhere"])
     found = score(gold, predictions, *words, "--void", void)
     assert (found["n"], found["metrics"]["accuracy"]) == (4, 1.0)
 
@@ -155,7 +150,7 @@ def test_gold_splits_are_scored_beside_the_whole(predictions: Path, tmp_path: Pa
         {"id": key, "label": label, "split": "public" if row < 3 else "private"}
         for row, (key, label) in enumerate(zip(IDS, GOLD, strict=True))
     ]
-    found = score(write(tmp_path / "splits.json", rows), predictions, "--metric", "accuracy")
+    found = score(write_file(tmp_path / "splits.json", rows), predictions, "--metric", "accuracy")
     assert found["metrics"]["accuracy"] == 4 / 6
     assert found["splits"] == {"public": {"accuracy": 2 / 3}, "private": {"accuracy": 2 / 3}}
 
@@ -217,18 +212,18 @@ def test_standard_input_is_one_file_only(gold: Path) -> None:
 
 
 def test_a_positive_label_that_is_none_is_wrong_usage(tmp_path: Path) -> None:
-    path = write(tmp_path / "two.json", {"a": "x", "b": "y"})
+    path = write_file(tmp_path / "two.json", {"a": "x", "b": "y"})
     ran = run_assay("score", "--gold", path, "--predictions", path, "--positive-label", "2", "--json")
     assert (ran.status, ran.value()["code"]) == (2, "wrong_usage")
     assert "'2' is not one of the labels: x, y" in ran.value()["detail"]
 
 
 def test_offline_no_advice_speaks_of_a_phase(gold: Path, classes: Path, tmp_path: Path) -> None:
-    stray = write(tmp_path / "stray.json", dict.fromkeys([*IDS, "zebra crossing"], "cat"))
+    stray = write_file(tmp_path / "stray.json", dict.fromkeys([*IDS, "zebra crossing"], "cat"))
     ran = run_assay("score", "--gold", gold, "--predictions", stray, "--json")
     (problem,) = ran.value()["problems"]
-    assert "Take the ids from the template" in problem["message"]
-    ids = write(tmp_path / "ids.json", IDS)
+    assert "Use the ids of the template" in problem["message"]
+    ids = write_file(tmp_path / "ids.json", IDS)
     ran = run_assay("validate", "-f", stray, "--ids", ids, "--classes", classes, "--json")
     told = ran.value()["problems"][0]
     assert told == {name: value for name, value in problem.items() if name != "file"}
@@ -244,7 +239,7 @@ BAD = {"t0": "cat", "t1": "gnu", "nobody": "dog", "t2": "cat", "t3": "dog", "t4"
 
 
 def test_problems_are_shown_as_a_table_with_totals(gold: Path, classes: Path, tmp_path: Path) -> None:
-    bad = write(tmp_path / "bad.json", BAD)
+    bad = write_file(tmp_path / "bad.json", BAD)
     ran = run_assay("score", "--gold", gold, "--predictions", bad, "--classes", classes)
     assert (ran.status, ran.out) == (1, "")
     for part in ("3 problems:", "unknown_id 1", "missing_instances 1", "unknown_label 1", "/nobody", "gnu"):
@@ -258,8 +253,8 @@ def test_problems_are_shown_as_a_table_with_totals(gold: Path, classes: Path, tm
 
 
 def test_problems_of_both_files_come_in_one_answer_without_their_echoes(tmp_path: Path) -> None:
-    gold = write(tmp_path / "gold.csv", "id,label\nt0,cat\nt0,dog\n")
-    mine = write(tmp_path / "mine.jsonl", '{"id": "t0", "label": "cat"}\n{"id": "t9", "label": "dog"}\n{"id":\n')
+    gold = write_file(tmp_path / "gold.csv", "id,label\nt0,cat\nt0,dog\n")
+    mine = write_file(tmp_path / "mine.jsonl", '{"id": "t0", "label": "cat"}\n{"id": "t9", "label": "dog"}\n{"id":\n')
     report = run_assay("score", "--gold", gold, "--predictions", mine, "--json").value()
     assert report["total"] == {"duplicate_id": 1, "syntax": 1}
     assert [(one["file"], one["code"]) for one in report["problems"]] == [
@@ -307,7 +302,7 @@ def test_what_cannot_be_done_is_refused_in_one_json_value(
 def test_a_bad_table_is_refused_by_name(
     gold: Path, predictions: Path, tmp_path: Path, option: str, content: str
 ) -> None:
-    path = write(tmp_path / "table.json", content)
+    path = write_file(tmp_path / "table.json", content)
     ran = run_assay("score", "--gold", gold, "--predictions", predictions, option, path, "--json")
     assert ran.status == 1
     assert ran.value()["detail"]
@@ -345,10 +340,10 @@ TEMPLATES = {
 def test_predictions_are_checked_against_ids_in_any_form(
     tmp_path: Path, predictions: Path, classes: Path, name: str
 ) -> None:
-    ids = write(tmp_path / name, TEMPLATES[name])
+    ids = write_file(tmp_path / name, TEMPLATES[name])
     ran = run_assay("validate", "-f", predictions, "--ids", ids, "--classes", classes, "--json")
     assert (ran.status, ran.value()["valid"]) == (0, True)
-    bad = write(tmp_path / "bad.json", BAD)
+    bad = write_file(tmp_path / "bad.json", BAD)
     refused = run_assay("validate", "-f", bad, "--ids", ids, "--classes", classes, "--json")
     assert refused.status == 1
     assert refused.value()["total"] == {"unknown_id": 1, "missing_instances": 1, "unknown_label": 1}
@@ -357,15 +352,15 @@ def test_predictions_are_checked_against_ids_in_any_form(
 
 
 def test_a_file_of_sets_is_checked_as_multilabel(tmp_path: Path, classes: Path) -> None:
-    ids = write(tmp_path / "ids.json", ["a", "b"])
-    mine = write(tmp_path / "mine.json", {"a": ["cat", "dog"], "b": []})
+    ids = write_file(tmp_path / "ids.json", ["a", "b"])
+    mine = write_file(tmp_path / "mine.json", {"a": ["cat", "dog"], "b": []})
     ran = run_assay("validate", "-f", mine, "--ids", ids, "--classes", classes)
     assert (ran.status, ran.out) == (0, "mine.json is valid.\n")
     assert run_assay("validate", "-f", mine, "--ids", ids, "--classes", classes, "--task", "multiclass").status == 1
 
 
 def test_a_positive_label_outside_the_classes_is_refused(tmp_path: Path, predictions: Path, classes: Path) -> None:
-    ids = write(tmp_path / "ids.json", IDS)
+    ids = write_file(tmp_path / "ids.json", IDS)
     words = ("--ids", ids, "--classes", classes, "--positive-label", "yak")
     ran = run_assay("validate", "-f", predictions, *words, "--json")
     assert (ran.status, ran.value()["code"]) == (2, "wrong_usage")

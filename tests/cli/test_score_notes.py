@@ -9,16 +9,16 @@ import pytest
 
 from app.scoring import SCORER_VERSION
 from app.scoring.declaration.metric import CATALOGUE, SCORES
-from tests.cli.run_command import CommandResult, run_assay
-
-
-def write(path: Path, content: Any) -> Path:
-    path.write_text(content if isinstance(content, str) else json.dumps(content))
-    return path
+from tests.cli.run_command import CommandResult, run_assay, write_file
 
 
 def files(folder: Path, gold: Any, predictions: Any) -> list[object]:
-    return ["--gold", write(folder / "gold.json", gold), "--predictions", write(folder / "mine.json", predictions)]
+    return [
+        "--gold",
+        write_file(folder / "gold.json", gold),
+        "--predictions",
+        write_file(folder / "mine.json", predictions),
+    ]
 
 
 def tried(*words: object) -> CommandResult:
@@ -43,7 +43,7 @@ PLAIN = {"t1": "a", "t2": "b", "t3": "a"}
 
 def test_dropped_labels_and_filled_in_predictions_are_notes(tmp_path: Path) -> None:
     two = files(tmp_path, {"t1": ["a"], "t2": ["b"], "t3": ["a"]}, {"t1": ["a", "zz"], "t2": ["b"]})
-    classes = write(tmp_path / "classes.json", ["a", "b"])
+    classes = write_file(tmp_path / "classes.json", ["a", "b"])
     lenient = ("--option", "unknown_label=drop", "--option", "missing=empty_prediction")
     notes = scored(*two, "--metric", "f1_macro", "--classes", classes, *lenient)["notes"]
     assert "1 label outside the vocabulary was dropped (unknown_label=drop)" in notes
@@ -91,7 +91,7 @@ def test_of_acceptable_answers_only_metrics_that_are_defined_for_them_are_shown(
 def test_under_the_preset_caret_the_first_class_is_the_positive_label(tmp_path: Path) -> None:
     two = files(tmp_path, {"t1": "b", "t2": "a", "t3": "a"}, {"t1": "b", "t2": "b", "t3": "a"})
     asked = (*two, "--task", "binary", "--metric", "recall")
-    classes = ("--classes", write(tmp_path / "classes.json", ["b", "a"]))
+    classes = ("--classes", write_file(tmp_path / "classes.json", ["b", "a"]))
     assert scored(*asked, *classes, "--preset", "caret")["metrics"]["recall"] == 1.0
     assert scored(*asked, *classes, "--preset", "caret", "--positive-label", "a")["metrics"]["recall"] == 0.5
     assert tried(*asked, *classes).status == 2  # without the preset somebody has to say it
@@ -136,15 +136,15 @@ def test_rows_that_are_a_thousandth_off_are_probabilities_and_the_refusal_says_h
 )
 def test_a_class_outside_the_hierarchy_is_mended_as_the_remedy_says(tmp_path: Path, given: Any, mended: Any) -> None:
     asked = (*files(tmp_path, PLAIN, PLAIN), "--metric", "hierarchical_f1", "--hierarchy")
-    refused = tried(*asked, write(tmp_path / "tree.json", given))
+    refused = tried(*asked, write_file(tmp_path / "tree.json", given))
     assert refused.status == 1
     assert '"b": [], "r": []' in json.dumps(refused.value(), ensure_ascii=False).replace("\\", "")
     assert refused.value()["code"] == "invalid_accessory"
-    assert scored(*asked, write(tmp_path / "mended.json", mended))["metrics"]["hierarchical_f1"] == 1.0
+    assert scored(*asked, write_file(tmp_path / "mended.json", mended))["metrics"]["hierarchical_f1"] == 1.0
 
 
 def test_a_hierarchy_in_both_forms_is_refused(tmp_path: Path) -> None:
-    tree = write(tmp_path / "tree.json", {"parents": {"a": ["r"]}, "parent": {"a": "r"}})
+    tree = write_file(tmp_path / "tree.json", {"parents": {"a": ["r"]}, "parent": {"a": "r"}})
     ran = tried(*files(tmp_path, PLAIN, PLAIN), "--metric", "hierarchical_f1", "--hierarchy", tree)
     assert ran.status == 1
     assert "both" in ran.value()["detail"]

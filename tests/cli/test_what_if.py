@@ -6,31 +6,26 @@ from typing import Any
 
 import pytest
 
-from tests.cli.run_command import run_assay
+from tests.cli.run_command import run_assay, write_file
 
 MATRIX = {"c1": (3, 5, 2, 0), "c2": (1, 1, 4, 4), "c3": (1, 2, 6, 5), "c4": (0, 0, 0, 6)}  # Van Asch 2013, Table 3
 PAIRS = [(gold, list(MATRIX)[j]) for gold, row in MATRIX.items() for j, count in enumerate(row) for _ in range(count)]
 
 
-def write(path: Path, content: Any) -> Path:
-    path.write_text(content if isinstance(content, str) else json.dumps(content))
-    return path
-
-
 @pytest.fixture
 def files(tmp_path: Path) -> tuple[object, ...]:
-    gold = write(tmp_path / "gold.json", {str(row): gold for row, (gold, _) in enumerate(PAIRS)})
-    mine = write(tmp_path / "mine.json", {str(row): chosen for row, (_, chosen) in enumerate(PAIRS)})
-    counts = write(tmp_path / "train.json", {"c1": 10, "c2": 20, "c3": 30, "c4": 40})
+    gold = write_file(tmp_path / "gold.json", {str(row): gold for row, (gold, _) in enumerate(PAIRS)})
+    mine = write_file(tmp_path / "mine.json", {str(row): chosen for row, (_, chosen) in enumerate(PAIRS)})
+    counts = write_file(tmp_path / "train.json", {"c1": 10, "c2": 20, "c3": 30, "c4": 40})
     return ("what-if", "--gold", gold, "--predictions", mine, "--train-frequencies", counts)
 
 
 @pytest.fixture
 def scored(tmp_path: Path) -> tuple[object, ...]:
-    gold = write(tmp_path / "gold.csv", "id,label\nt1,a\nt2,b\nt3,c\nt4,c\n")
+    gold = write_file(tmp_path / "gold.csv", "id,label\nt1,a\nt2,b\nt3,c\nt4,c\n")
     rows = "id,label,a,b,c\nt1,a,0.9,0.1,0.0\nt2,a,0.4,0.3,0.3\nt3,b,0.1,0.5,0.4\nt4,c,0.2,0.2,0.6\n"
-    classes = write(tmp_path / "classes.json", ["a", "b", "c"])
-    return ("what-if", "--gold", gold, "--predictions", write(tmp_path / "mine.csv", rows), "--classes", classes)
+    classes = write_file(tmp_path / "classes.json", ["a", "b", "c"])
+    return ("what-if", "--gold", gold, "--predictions", write_file(tmp_path / "mine.csv", rows), "--classes", classes)
 
 
 def test_costs_of_each_label_are_shown_where_nothing_is_tried(files: tuple[object, ...]) -> None:
@@ -59,10 +54,10 @@ def test_steps_are_taken_together(files: tuple[object, ...]) -> None:
 
 def test_weighted_instances_count_as_they_weigh_whatever_the_unit(tmp_path: Path) -> None:
     """One more instance that is right, of a weight with more digits, makes the unit of counting smaller."""
-    mine = write(tmp_path / "p.csv", "id,label\n1,a\n2,a\n3,b\n4,c\n")
+    mine = write_file(tmp_path / "p.csv", "id,label\n1,a\n2,a\n3,b\n4,c\n")
     for last in ("1", "1.001"):
         rows = f"id,label,weight\n1,a,0.5\n2,b,1.5\n3,b,2\n4,c,{last}\n"
-        words = ("what-if", "--gold", write(tmp_path / "g.csv", rows), "--predictions", mine)
+        words = ("what-if", "--gold", write_file(tmp_path / "g.csv", rows), "--predictions", mine)
         ran = run_assay(*words)
         assert "macro averages where predictions of weight 1 change" in ran.out
         row = next(line.split() for line in ran.out.splitlines() if line.startswith("a "))
@@ -84,8 +79,8 @@ def test_weighted_instances_count_as_they_weigh_whatever_the_unit(tmp_path: Path
 
 
 def test_labels_may_hold_commas(tmp_path: Path) -> None:
-    gold = write(tmp_path / "gold.json", {"1": "a,b", "2": "c", "3": "c"})
-    mine = write(tmp_path / "mine.json", {"1": "c", "2": "a,b", "3": "c"})
+    gold = write_file(tmp_path / "gold.json", {"1": "a,b", "2": "c", "3": "c"})
+    mine = write_file(tmp_path / "mine.json", {"1": "c", "2": "a,b", "3": "c"})
     found = run_assay("what-if", "--gold", gold, "--predictions", mine, "--correct", "c,a,b,1", "--json").value()
     assert found["change"]["recall"]["micro"]["fraction"] == "1/3"
 
@@ -101,20 +96,14 @@ def test_the_least_sure_predictions_are_changed(scored: tuple[object, ...]) -> N
     ]
     assert (found["doubtful"], found["right_after"]) == (1, 0)
     assert found["metrics"] == {
-        "accuracy": {
-            "now": 0.5,
-            "changed": 0.5,
-            "changed_difference": 0.0,
-            "upper": 0.75,
-            "upper_difference": 0.25,
-        }
+        "accuracy": {"now": 0.5, "changed": 0.5, "changed_difference": 0.0, "upper": 0.75, "upper_difference": 0.25}
     }
 
 
 def test_a_share_of_weighted_predictions_is_one_of_their_weight(tmp_path: Path) -> None:
     """As with the heavy instance written five times, of which half of all predictions cannot be told apart."""
-    gold = write(tmp_path / "gold.csv", "id,label,weight\n1,a,2.5\n2,a,0.5\n3,b,0.5\n4,b,0.5\n5,b,0\n")
-    mine = write(tmp_path / "mine.csv", "id,label,a,b\n1,b,.4,.6\n2,b,.3,.7\n3,b,.2,.8\n4,b,.1,.9\n5,b,.5,.5\n")
+    gold = write_file(tmp_path / "gold.csv", "id,label,weight\n1,a,2.5\n2,a,0.5\n3,b,0.5\n4,b,0.5\n5,b,0\n")
+    mine = write_file(tmp_path / "mine.csv", "id,label,a,b\n1,b,.4,.6\n2,b,.3,.7\n3,b,.2,.8\n4,b,.1,.9\n5,b,.5,.5\n")
     words = (
         "what-if",
         "--gold",
@@ -122,7 +111,7 @@ def test_a_share_of_weighted_predictions_is_one_of_their_weight(tmp_path: Path) 
         "--predictions",
         mine,
         "--classes",
-        write(tmp_path / "classes.json", ["a", "b"]),
+        write_file(tmp_path / "classes.json", ["a", "b"]),
     )
     tell = "doubtful predictions of weight {0}, {0} of it changed to 'a': {1} was right, {0} is then"
     assert tell.format(0, 0) in run_assay(*words, "--target-label", "a", "--share", "0.5", "-m", "accuracy").out
@@ -140,8 +129,8 @@ def test_the_upper_bound_needs_no_scores(files: tuple[object, ...]) -> None:
 
 
 def test_scores_at_another_share_of_positives(files: tuple[object, ...], tmp_path: Path) -> None:
-    gold = write(tmp_path / "g.json", {str(row): "A" if row < 5 else "B" for row in range(1005)})
-    mine = write(tmp_path / "p.json", {str(row): "A" if row < 4 or 5 <= row < 28 else "B" for row in range(1005)})
+    gold = write_file(tmp_path / "g.json", {str(row): "A" if row < 5 else "B" for row in range(1005)})
+    mine = write_file(tmp_path / "p.json", {str(row): "A" if row < 4 or 5 <= row < 28 else "B" for row in range(1005)})
     words = ("what-if", "--gold", gold, "--predictions", mine, "--positive-label", "A", "--prevalence", "1/20")
     found = run_assay(*words, "--json").value()["prevalence"]
     assert found["metrics"]["f1_macro"]["at_prevalence"] == pytest.approx(71735831 / 84475831, abs=1e-15)
@@ -151,7 +140,7 @@ def test_scores_at_another_share_of_positives(files: tuple[object, ...], tmp_pat
 
 
 def test_what_is_undefined_has_a_note(scored: tuple[object, ...], tmp_path: Path) -> None:
-    only = write(tmp_path / "only.json", {"1": "a", "2": "a"})
+    only = write_file(tmp_path / "only.json", {"1": "a", "2": "a"})
     ran = run_assay(
         "what-if", "--gold", only, "--predictions", only, "--target-label", "a", "--metric", "cohen_kappa", "--json"
     )
@@ -190,18 +179,18 @@ def test_what_cannot_be_tried_is_refused_in_one_json_value(
 
 
 def test_problems_of_the_files_are_those_of_score(files: tuple[object, ...], tmp_path: Path) -> None:
-    bad = write(tmp_path / "bad.json", {"0": "c1", "nobody": "c2"})
+    bad = write_file(tmp_path / "bad.json", {"0": "c1", "nobody": "c2"})
     ran = run_assay(*files[:4], bad, "--json")
     assert ran.status == 1
     assert ran.value()["total"] == {"unknown_id": 1, "missing_instances": 39}
 
 
 def test_costs_follow_the_options_that_are_given(tmp_path: Path) -> None:
-    gold = write(tmp_path / "g.csv", "id,label\n1,a\n2,a\n3,b\n")
-    classes = write(tmp_path / "c.json", ["a", "b"])
+    gold = write_file(tmp_path / "g.csv", "id,label\n1,a\n2,a\n3,b\n")
+    classes = write_file(tmp_path / "c.json", ["a", "b"])
 
     def tried(mine: str, option: str) -> dict[str, Any]:
-        words = ("what-if", "--gold", gold, "--predictions", write(tmp_path / "p.csv", mine), "--classes", classes)
+        words = ("what-if", "--gold", gold, "--predictions", write_file(tmp_path / "p.csv", mine), "--classes", classes)
         found: dict[str, Any] = run_assay(*words, "--gain", "a,1", "--option", option, "--json").value()
         return found
 
@@ -215,16 +204,13 @@ def test_costs_follow_the_options_that_are_given(tmp_path: Path) -> None:
     assert (
         counted["averages"]["precision"]["micro"]["fraction"],
         counted["change"]["precision"]["micro"]["fraction"],
-    ) == (
-        "2/3",
-        "1/3",
-    )
+    ) == ("2/3", "1/3")
     assert "missing" in tried("id,label\n2,a\n3,b\n", "missing=never")["detail"]
 
 
 def test_costs_count_repeated_labels_as_the_options_say(tmp_path: Path) -> None:
-    gold = write(tmp_path / "g.json", {"1": ["a"], "2": ["b"]})
-    mine = write(tmp_path / "p.json", {"1": ["a", "a"], "2": ["b"]})
+    gold = write_file(tmp_path / "g.json", {"1": ["a"], "2": ["b"]})
+    mine = write_file(tmp_path / "p.json", {"1": ["a", "a"], "2": ["b"]})
     words = ("--gold", gold, "--predictions", mine, "--json")
     for option, wanted in (("duplicates=set", 1), ("duplicates=multiset", 0.75)):
         found = run_assay("what-if", *words, "--option", option).value()["averages"]["precision"]["macro"]["value"]

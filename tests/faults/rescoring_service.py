@@ -1,7 +1,6 @@
 """A service on either database with submissions that are scored again, watched from outside."""
 
 import sqlite3
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -15,7 +14,7 @@ from app.scoring import SCORER_VERSION
 from tests.cluster import Cluster, ServiceProcess, cluster
 from tests.faults.inspection import CORRECT_PREDICTIONS, GOLD
 from tests.live_service import MAX_WAIT_SECONDS, Caller, eventually, open_challenge
-from tests.preloaded_service import SERVICE_COMMAND
+from tests.preloaded_service import NEWER_SCORER_COMMAND, SERVICE_COMMAND
 
 RERUN = "/challenges/pets/phases/main/rerun"
 BOARD = "/challenges/pets/phases/main/leaderboard"
@@ -94,7 +93,7 @@ def command_of_version(version: int) -> list[str]:
     """The command of such a version of Assay."""
     if version == SCORER_VERSION:
         return SERVICE_COMMAND
-    return [sys.executable, "-m", "tests.newer_scorer_command", str(version)]
+    return [*NEWER_SCORER_COMMAND, str(version)]
 
 
 def predictions_of_team(number: int) -> dict[str, str]:

@@ -18,20 +18,28 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
+from app.actions.access import Caller as Identity
 from app.actions.accounts.bootstrap import get_or_create_administrator
 from app.actions.accounts.issue_token import authenticate_token, issue_token
 from app.actions.operations.sweep_files import OrphanFileSweeper
+from app.actions.submissions.cancel_submission import cancel_submission
+from app.actions.submissions.read_leaderboard import read_leaderboard
+from app.actions.submissions.read_submissions import select_final
+from app.actions.submissions.submit_prediction import only_open_phase
 from app.api.limits.request_limits import RequestLimits
-from app.errors import TooManyRequests
+from app.errors import LeaderboardHidden, NoOpenPhase, PhaseClosed, TooManyRequests
+from app.scoring import SCORER_VERSION
 from app.store import clock as steady_clock
 from app.store import types
 from app.store.queries import users
 from app.store.session import Database
+from app.store.tables import Phase, ScoreTask, Submission
 from tests.api.in_process_app import ServedApp, app_settings, serve_app
 from tests.faults.inspection import children_of, freeze
 from tests.live_service import Caller, eventually, open_challenge
 from tests.migrated_databases import migrate_by_copy
 from tests.races.concurrent_clients import CORRECT_PREDICTIONS, GOLD
+from tests.store.sample_rows import RowIds, fill_tables, submission
 
 STEP = timedelta(days=1, hours=1)
 LEASE = 5.0
@@ -103,6 +111,7 @@ class Scene:
         service.admin().post("/users", json=body).raise_for_status()
         made = service.caller().post("/tokens", json={name: body[name] for name in ("email", "password")})
         self.blue: Caller = service.caller(made.json()["token"]).join("pets", "Blue")
+        service.admin().submit("pets", CORRECT_PREDICTIONS, team="First")  # so that the scoring process has started
 
     def send(self, phase: str = "main", **headers: str) -> Any:
         """Submit, without waiting."""
@@ -169,6 +178,54 @@ def test_a_step_of_a_day_moves_windows_and_quota_days_and_nothing_else(
         eventually(done, "no wait has become a day")
         for one in (running, first, later):
             assert scene.task(one) == {"status": "done", "attempt": 1, "crashes": 0, "interruptions": 0}
+
+
+def close_phase_at(db: Database, moment: datetime) -> tuple[RowIds, str]:
+    """A phase with a finished and a queued submission, whose board is shown after the close."""
+    with db.write() as session:
+        ids = fill_tables(session)
+        phase = session.get_one(Phase, ids.phase)
+        phase.leaderboard, phase.closes_at, phase.scorer_version = "after_close", moment, SCORER_VERSION
+        session.get_one(Submission, ids.submission).status = "finished"
+        session.query(ScoreTask).delete()
+        late = submission(ids.phase, ids.team, ids.user, status="queued", submitted_at=moment)
+        session.add(late)
+        session.flush()
+        return ids, late.id
+
+
+def test_a_phase_takes_submissions_until_just_before_its_close(tmp_path: Path) -> None:
+    close = datetime(2030, 1, 1, tzinfo=UTC)
+    migrate_by_copy(app_settings(tmp_path))
+    db = Database(app_settings(tmp_path), now=lambda _: close - timedelta(microseconds=1))
+    ids, queued = close_phase_at(db, close)
+    member = Identity(user_id=ids.user, scopes=frozenset({"read", "submit"}))
+    with db.write() as session:
+        assert only_open_phase(session, member, "pets", key=None) == "main"
+        with pytest.raises(LeaderboardHidden):
+            read_leaderboard(session, member, "pets", "main", split=None, metric=None)
+        assert select_final(session, member, ids.submission, selected=True).submission.selected_at
+        assert cancel_submission(session, member, queued).submission.status == "cancelled"
+    db.close()
+
+
+def test_at_its_close_a_phase_is_closed_and_its_board_is_shown(tmp_path: Path) -> None:
+    close = datetime(2030, 1, 1, tzinfo=UTC)
+    migrate_by_copy(app_settings(tmp_path))
+    db = Database(app_settings(tmp_path), now=lambda _: close)
+    ids, queued = close_phase_at(db, close)
+    member = Identity(user_id=ids.user, scopes=frozenset({"read", "submit"}))
+    with db.write() as session:
+        with pytest.raises(NoOpenPhase):
+            only_open_phase(session, member, "pets", key=None)
+        with pytest.raises(PhaseClosed):
+            select_final(session, member, ids.submission, selected=True)
+        with pytest.raises(PhaseClosed):
+            cancel_submission(session, member, queued)
+        # The queued submission is from after the close, so the board does not wait for it.
+        board = read_leaderboard(session, member, "pets", "main", split=None, metric=None)
+        assert [row["submission"] for row in board["rows"]] == [ids.submission]
+    db.close()
 
 
 def test_a_token_lasts_its_days_whatever_the_calendar_shows(tmp_path: Path) -> None:

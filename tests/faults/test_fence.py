@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import func, select, text
 
 from app.actions.scoring_tasks.score_submission import (
     RetryLimits,
@@ -29,6 +29,7 @@ from app.store import clock
 from app.store.queries import tasks
 from app.store.session import Database
 from app.store.tables import GoldVersion, QuotaEntry, Score, ScoreTask, Submission
+from app.task_priorities import RESCORING_PRIORITY, SUBMISSION_PRIORITY
 from app.worker.process_pool import ScoringProcessPool
 from app.worker.worker import create_process_pool, enqueue_only_queue
 from tests.faults.inspection import CORRECT_PREDICTIONS, GOLD
@@ -93,8 +94,8 @@ class Interrupted:
         self._pool = pool
         self._meanwhile = meanwhile
 
-    def ask(self, request: Request) -> Reply:
-        answer = self._pool.ask(request)
+    def call(self, request: Request) -> Reply:
+        answer = self._pool.call(request)
         if not isinstance(answer, GoldFileNeeded):
             self._meanwhile()
         return answer
@@ -106,7 +107,7 @@ class Interrupted:
 class Dying:
     """Children that die of every request."""
 
-    def ask(self, request: Request) -> Reply:
+    def call(self, request: Request) -> Reply:
         assert isinstance(request, ScorePredictions)
         raise ScoringProcessCrashed("it ended with status -9")
 
@@ -204,6 +205,20 @@ def test_each_interruption_waits_longer_than_the_one_before(store: Store) -> Non
         after = clock.steady(session)
     assert until is not None
     assert before <= until - timedelta(seconds=1) <= after
+
+
+@pytest.mark.parametrize(("priority", "jobs"), [(SUBMISSION_PRIORITY, 1), (RESCORING_PRIORITY, 0)])
+def test_a_requeued_task_wakes_the_queue_unless_it_is_a_rescoring(store: Store, priority: int, jobs: int) -> None:
+    with store.db.write() as session:
+        task = session.scalars(select(ScoreTask)).one()
+        task.priority, task.status = priority, "running"
+    assert store.requeue() == 1
+    assert store.task().status == "queued"
+    if isinstance(store.queue, LocalQueue):
+        assert store.queue._wake_event.is_set() == bool(jobs)
+        return
+    with store.db.read() as session:
+        assert session.scalar(text("SELECT count(*) FROM procrastinate_jobs")) == jobs
 
 
 def test_a_task_whose_lease_ran_out_is_given_back_as_an_interruption(store: Store, pool: ScoringProcessPool) -> None:

@@ -3,9 +3,8 @@
 import contextlib
 import http.client
 import json
+import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,54 +21,49 @@ from tests.faults.inspection import (
     query_rows,
     submission_status,
 )
-from tests.live_service import MAX_WAIT_SECONDS, ROOT, Live, eventually
+from tests.live_service import MAX_WAIT_SECONDS, Live, eventually
+from tests.preloaded_service import SERVICE_COMMAND, start_service
 
 
 @pytest.fixture(scope="module")
 def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     service = Live(tmp_path_factory.mktemp("lifecycle") / "data", drain_seconds="3")
-    service.program = [sys.executable, "-m", "app.cli"]  # the command itself, not a fork of one that is loaded
+    service.program = list(SERVICE_COMMAND)  # the command itself, not a fork of one that is loaded
     service.start()
     yield service
     service.kill()
 
 
-def served_beside(port: int, folder: Path) -> "subprocess.CompletedProcess[str]":
-    """Start a service that is bound to be refused."""
-    words = ["serve", "--port", str(port), "--data-dir", str(folder)]
-    return subprocess.run(
-        [sys.executable, "-m", "app.cli", *words],
-        cwd=ROOT,
-        check=False,
-        capture_output=True,
-        text=True,
-        timeout=MAX_WAIT_SECONDS,
-    )
+def refused_start(port: int, data_dir: Path, log: Path) -> str:
+    """Start a service that refuses to run; returns what it writes."""
+    words = ["serve", "--port", str(port), "--data-dir", str(data_dir)]
+    with log.open("wb") as file:
+        process = start_service(SERVICE_COMMAND, words, env=os.environ, log=file)
+    assert process.wait(timeout=MAX_WAIT_SECONDS) == 1
+    return log.read_text()
 
 
-def test_a_second_service_on_the_same_folder_refuses_and_the_first_goes_on(own: Live) -> None:
-    second = served_beside(0, own.data_dir)
-    assert second.returncode == 1
-    assert "another service uses the data folder" in " ".join(second.stderr.split()).lower()
-    assert "Traceback" not in second.stderr
+def test_a_second_service_on_the_same_folder_refuses_and_the_first_goes_on(own: Live, tmp_path: Path) -> None:
+    output = refused_start(0, own.data_dir, tmp_path / "log")
+    assert "another service uses the data folder" in " ".join(output.split()).lower()
+    assert "Traceback" not in output
     assert own.caller().get("/challenges").status_code == 200
 
 
 def test_a_port_in_use_is_told_in_a_sentence_and_nothing_is_made(own: Live, tmp_path: Path) -> None:
-    second = served_beside(own.port, tmp_path / "other")
-    assert second.returncode == 1
-    assert f"cannot listen on 127.0.0.1 port {own.port}" in second.stderr
-    assert "--port" in second.stderr
+    output = refused_start(own.port, tmp_path / "other", tmp_path / "log")
+    assert f"cannot listen on 127.0.0.1 port {own.port}" in output
+    assert "--port" in output
     assert sorted(path.name for path in (tmp_path / "other").iterdir()) == ["lock"]
 
 
 def test_a_mistyped_setting_is_named_at_the_start_and_its_value_is_not(
-    own: Live, monkeypatch: pytest.MonkeyPatch
+    own: Live, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ASSAY_DATABSE_URL", "postgresql+psycopg://a:secret@host/db")
-    second = served_beside(own.port, own.data_dir.parent / "mistyped")
-    assert '"variable": "ASSAY_DATABSE_URL", "event": "setting_unknown"' in second.stderr
-    assert "secret" not in second.stderr
+    output = refused_start(own.port, tmp_path / "mistyped", tmp_path / "log")
+    assert '"variable": "ASSAY_DATABSE_URL", "event": "setting_unknown"' in output
+    assert "secret" not in output
 
 
 def test_a_connection_outlives_the_patience_of_usual_clients(own: Live) -> None:
@@ -100,6 +94,7 @@ def test_asked_to_end_it_finishes_or_gives_back_its_work_and_clears_up_at_the_ne
 
     part = own.data_dir / "files" / "uploads" / "0123.part"
     part.write_bytes(b"half")
+    own.program = SERVICE_COMMAND
     own.start()
     assert not part.exists()
     again = own.caller(blue.headers["Authorization"].removeprefix("Bearer "))
@@ -117,6 +112,7 @@ def test_work_that_does_not_end_in_time_is_given_back_when_it_is_asked_to_end(ow
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=MAX_WAIT_SECONDS) == 0, own.log()[-2000:]
     assert not any(map(is_alive, children))
+    own.program = list(SERVICE_COMMAND)
     own.start()
     eventually(lambda: submission_status(own.admin(), pending) == "finished", "it is finished in the next life")
     assert query_rows(own, f"SELECT interruptions, crashes FROM score_tasks WHERE submission_id = '{pending}'") == [

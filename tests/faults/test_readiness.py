@@ -129,7 +129,7 @@ def working(given: Settings, **parts: Any) -> Iterator[Worker]:
     """A worker in threads of the test's own process."""
     db = Database(given)
     worker = Worker(
-        given, db, parts["files"], given.data_dir, settled=lambda _: None, figures=create_telemetry(given, db)
+        given, db, parts["files"], given.data_dir, on_settled=lambda _: None, figures=create_telemetry(given, db)
     )
     worker.start()
     try:
@@ -152,7 +152,7 @@ def test_a_worker_whose_engine_takes_nothing_says_so(
             assert made.admin().submit("pets", CORRECT_PREDICTIONS, team="Blue").status_code == 201
             rename_fetching(made, "procrastinate_fetch_job", "broken_fetch_job")
             assert made.admin().submit("pets", CORRECT_PREDICTIONS, team="Blue", wait=0).status_code == 202
-            eventually(lambda: worker.fault() == "Tasks are due, but it claims none.", "it notices")
+            eventually(lambda: worker.fault() == "Tasks are due, but the worker claims none.", "it notices")
             rename_fetching(made, "broken_fetch_job", "procrastinate_fetch_job")
             eventually(lambda: worker.fault() is None, "it takes work again")
         eventually(lambda: logging_in(made) == 0, "no line is left that was cut off while it logged in")

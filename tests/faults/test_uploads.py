@@ -99,38 +99,44 @@ def test_a_refused_upload_leaves_no_file(running: ServedApp, folder: Path) -> No
     assert len(files_in(folder)) == len(before) + 1
 
 
-def test_a_short_disk_refuses_uploads_and_goes_on_reading(tmp_path: Path) -> None:
-    with serve_app(app_settings(tmp_path / "data")) as service:
-        open_challenge(service.admin(), "pets", GOLD)
-        assert service.admin().submit("pets", CORRECT_PREDICTIONS, team="Blue").status_code == 201
-    with serve_app(app_settings(tmp_path / "data", min_free=1 << 60)) as service:
-        admin = service.admin()
-        refused = admin.post(SUBMISSIONS, json=CORRECT_PREDICTIONS, params={"team": "Red"})
-        assert refused.status_code == 503
-        assert refused.json()["code"] == "storage_short"
-        assert int(refused.headers["retry-after"]) > 0
-        assert refused.headers["content-type"] == "application/problem+json"
-        assert len(admin.board("pets").json()["rows"]) == 1
-        assert len(admin.get(SUBMISSIONS).json()["items"]) == 1
-        ready = admin.get(service.url + "/readyz")
-        assert ready.status_code == 503
-        assert "almost full" in ready.json()["checks"]["space"]
-        assert ready.json()["checks"]["files"] == "ok"
-
-
-def test_files_that_no_row_points_to_are_swept_at_the_start_once_they_are_a_day_old(tmp_path: Path) -> None:
-    data = tmp_path / "data"
+@pytest.fixture(scope="module")
+def restarted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ServedApp, list[str], Path]]:
+    """A service started again on a short disk, with files that no row points to, and the files that are to be kept."""
+    data = tmp_path_factory.mktemp("restarted") / "data"
     with serve_app(app_settings(data)) as service:
         open_challenge(service.admin(), "pets", GOLD)
-        service.admin().post(SUBMISSIONS, json=CORRECT_PREDICTIONS, params={"team": "Blue"}).raise_for_status()
-    kept = files_in(data)
+        assert service.admin().submit("pets", CORRECT_PREDICTIONS, team="Blue").status_code == 201
+    stored = files_in(data)
     old, young, foreign = "0" * 32, "1" * 32, "somebody's notes"
     for name in (old, young, foreign):
         (data / "files" / "uploads" / name).write_bytes(b"x")
-    for name in (*kept, old, foreign):
+    for name in (*stored, old, foreign):
         os.utime(data / "files" / "uploads" / name, (0, 0))
-    with serve_app(app_settings(data)):
-        assert files_in(data) == sorted([*kept, young, foreign])
+    with serve_app(app_settings(data, min_free=1 << 60)) as service:
+        yield service, sorted([*stored, young, foreign]), data
+
+
+def test_a_short_disk_refuses_uploads_and_goes_on_reading(restarted: tuple[ServedApp, list[str], Path]) -> None:
+    service, *_ = restarted
+    admin = service.admin()
+    refused = admin.post(SUBMISSIONS, json=CORRECT_PREDICTIONS, params={"team": "Red"})
+    assert refused.status_code == 503
+    assert refused.json()["code"] == "storage_short"
+    assert int(refused.headers["retry-after"]) > 0
+    assert refused.headers["content-type"] == "application/problem+json"
+    assert len(admin.board("pets").json()["rows"]) == 1
+    assert len(admin.get(SUBMISSIONS).json()["items"]) == 1
+    ready = admin.get(service.url + "/readyz")
+    assert ready.status_code == 503
+    assert "almost full" in ready.json()["checks"]["space"]
+    assert ready.json()["checks"]["files"] == "ok"
+
+
+def test_files_that_no_row_points_to_are_swept_at_the_start_once_they_are_a_day_old(
+    restarted: tuple[ServedApp, list[str], Path],
+) -> None:
+    _, expected, data = restarted
+    assert files_in(data) == expected
 
 
 FULL = """
@@ -157,38 +163,44 @@ def test_a_disk_that_fills_up_at_the_last_byte_is_storage_short_and_leaves_nothi
     assert (done.returncode, done.stdout) == (0, "short []\n"), done.stderr
 
 
+@pytest.fixture(scope="module")
+def impatient(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ServedApp, Path]]:
+    """A service that waits for the next bytes of a body for 0.3 s."""
+    data = tmp_path_factory.mktemp("impatient") / "data"
+    with serve_app(app_settings(data, upload_idle=0.3)) as service:
+        open_challenge(service.admin(), "pets", GOLD)
+        yield service, data
+
+
 @pytest.mark.parametrize(
-    ("line", "begun"),
+    ("request_line", "body"),
     [(HEAD, '{"t1"'), ("POST /api/v1/tokens HTTP/1.1\r\nHost: x\r\n", '{"email":')],
     ids=["file", "JSON"],
 )
-def test_a_body_that_stops_coming_is_given_up(tmp_path: Path, line: str, begun: str) -> None:
-    with serve_app(app_settings(tmp_path / "data", upload_idle=0.3)) as service:
-        open_challenge(service.admin(), "pets", GOLD)
-        before = files_in(tmp_path / "data")
-        host, port = service.url.removeprefix("http://").split(":")
-        with socket.create_connection((host, int(port)), timeout=MAX_WAIT_SECONDS) as connection:
-            connection.sendall(f"{line}{JSON}Content-Length: 3000\r\n\r\n{begun}".encode())
-            answer = connection.recv(65536)
-        assert answer.startswith(b"HTTP/1.1 408 ")
-        assert files_in(tmp_path / "data") == before
+def test_a_body_that_stops_coming_is_given_up(impatient: tuple[ServedApp, Path], request_line: str, body: str) -> None:
+    service, data = impatient
+    before = files_in(data)
+    host, port = service.url.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=MAX_WAIT_SECONDS) as connection:
+        connection.sendall(f"{request_line}{JSON}Content-Length: 3000\r\n\r\n{body}".encode())
+        answer = connection.recv(65536)
+    assert answer.startswith(b"HTTP/1.1 408 ")
+    assert files_in(data) == before
 
 
 def test_a_repetition_is_answered_though_its_own_copy_cannot_be_removed_now(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    running: ServedApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def away(_key: str) -> None:
+    def delete(_key: str) -> None:
         raise Unavailable
 
-    with serve_app(app_settings(tmp_path / "data")) as service:
-        admin = service.admin()
-        open_challenge(admin, "pets", GOLD)
-        body: dict[str, Any] = {
-            "json": CORRECT_PREDICTIONS,
-            "params": {"team": "Blue"},
-            "headers": {"Idempotency-Key": "k"},
-        }
-        first = admin.post("/challenges/pets/phases/main/submissions", **body)
-        monkeypatch.setattr(service.app.state.service.files, "delete", away)
-        again = admin.post("/challenges/pets/phases/main/submissions", **body)
+    admin = running.admin()
+    request: dict[str, Any] = {
+        "json": CORRECT_PREDICTIONS,
+        "params": {"team": "Repeated"},
+        "headers": {"Idempotency-Key": "k"},
+    }
+    first = admin.post(SUBMISSIONS, **request)
+    monkeypatch.setattr(running.app.state.service.files, "delete", delete)
+    again = admin.post(SUBMISSIONS, **request)
     assert (again.status_code, again.json()["id"]) == (200, first.json()["id"])

@@ -171,6 +171,19 @@ def read_answer_labels(raw: str | bytes, kind: str = "json", **how: Any) -> tupl
     return None if found is None else found.labels, problems
 
 
+def read_valid(raw: str | bytes, kind: str = "json", **how: Any) -> PredictionArrays:
+    """Read predictions that have no problem."""
+    found, problems = read_answers(raw, kind, **how)
+    assert problems.to_dict()["problems"] == []
+    assert found is not None
+    return found
+
+
+def read_valid_sets(raw: str | bytes, kind: str = "json", **how: Any) -> list[list[int]]:
+    """Read predictions that have no problem: the label codes of each instance."""
+    return code_sets(read_valid(raw, kind, **how).labels)
+
+
 def code_sets(labels: Labels | None) -> list[list[int]]:
     """The codes of each instance, whether single- or multi-label."""
     assert labels is not None

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,6 +15,7 @@ from app.formats.content.format_detection import FileKind
 from app.pipeline import Gold, SourceFile, load_gold
 from app.scoring.declaration.task import TASK_KINDS, TaskKind
 from tests.formats.answer_table import AnswerTable, FormatWriter
+from tests.formats.fault_table.write import columnar, npz
 from tests.formats.reading import code_sets, compress, located_problems
 from tests.formats.strategies import DrawnAnswers, as_nfc, drawn_answers
 from tests.formats.writers import WRITERS
@@ -197,17 +197,8 @@ def test_weights_in_short_floats_are_the_decimals_that_mean_them(path: Path, nam
     """0.1 as float32 is not 0.1 as float64; what counts is the number that stands in the file, of whatever format."""
     weights: NDArray[Any] = np.array([0.1, 0.2, 0.7], kind)
     ids, labels = ["a", "b", "c"], ["x", "y", "x"]
-    if name == "npz":
-        with path.open("wb") as stream:
-            np.savez(stream, ids=np.array(ids), labels=np.array(labels), weight=weights)
-    else:
-        table = pa.table({"id": ids, "label": labels, "weight": weights})
-        with pa.OSFile(str(path), "wb") as sink:
-            if name == "parquet":
-                pq.write_table(table, sink)
-            else:
-                with pa.ipc.new_file(sink, table.schema) as writer:
-                    writer.write_table(table)
+    table = pa.table({"id": ids, "label": labels, "weight": weights})
+    path.write_bytes(npz(ids=ids, labels=labels, weight=weights) if name == "npz" else columnar(name, table))
     gold, problems = load_gold(SourceFile(path, FileKind(name)), task="multiclass")
     assert not problems
     assert gold is not None

@@ -152,8 +152,8 @@ PAIRS = {
     "unknown pairs": (_pairs(repeat("x", 11_000), repeat("y")), "An id has at least"),
     "no label": (_pairs(repeat("t0000000", 11_000), repeat("")), "An id has at least"),
     "many labels": (_pairs(repeat("t0000000", 11_000), (f"x{number}" for number in count())), "An id has at least"),
-    "no id": (_pairs(repeat("", 11_000), repeat("y")), "ids, or rows without one"),
-    "many ids": (_pairs((f"x{number}" for number in range(11_000)), repeat("c0")), "ids, or rows without one"),
+    "no id": (_pairs(repeat("", 11_000), repeat("y")), "ids or rows without an id"),
+    "many ids": (_pairs((f"x{number}" for number in range(11_000)), repeat("c0")), "ids or rows without an id"),
 }
 """Fewer rows than there are pairs of instances and classes, and a thousand: none is too many for a table of pairs."""
 

@@ -1,6 +1,5 @@
 """The page of errata says what the golden vectors say of the published figures."""
 
-import json
 import sys
 from fractions import Fraction
 from pathlib import Path
@@ -8,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.golden.reference_data import load_vector
 from tests.reference_material import needs_shared, shared
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -28,17 +28,12 @@ def page() -> Any:
     return errata_page
 
 
-def load(name: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((shared() / "golden" / f"{name}.json").read_text(encoding="utf-8"))
-    return found
-
-
 @needs_shared
 def test_every_published_slip_is_on_the_page_with_its_correction(page: Any) -> None:
     figures = {(one.table, one.metric): one.exact() for one in page.FIGURES.values()}
     compared = 0
     for path in (shared() / "golden").glob("*.json"):
-        for printed in load(path.stem).get("published") or []:
+        for printed in load_vector(path.stem).get("published") or []:
             metric = printed["metric"]
             key = (path.stem, SAME_VALUE.get((path.stem, metric), metric))
             if printed["wrong"] and metric not in NO_NUMBER:
@@ -54,7 +49,7 @@ def test_the_cases_are_those_of_the_golden_vectors(page: Any) -> None:
     for name, of in page.TABLES.items():
         if not (shared() / "golden" / f"{name}.json").exists():
             continue
-        data = load(name)
+        data = load_vector(name)
         gold, predicted = of.gold.as_sets(), of.predicted.as_sets()
         found = sorted((sorted(names(of, gold, at)), sorted(names(of, predicted, at))) for at in range(gold.n))
         expected = sorted((as_list(row["gold"]), as_list(row["predicted"])) for row in data["instances"])
@@ -73,7 +68,7 @@ def as_list(labels: Any) -> list[str]:
 
 @needs_shared
 def test_moves_of_answers_cost_what_the_golden_vector_says(page: Any) -> None:
-    data = load("van_asch_costs")
+    data = load_vector("van_asch_costs")
     first = data["false_positive_moves"][0]
     figures = {name: one.exact() for name, one in page.FIGURES.items()}
     assert figures["v lfb one move"] - figures["v lfb"] == Fraction(first["fraction"])
@@ -85,7 +80,7 @@ def test_moves_of_answers_cost_what_the_golden_vector_says(page: Any) -> None:
     assert added == pytest.approx(shift["multi_label_exact_fn_to_tp_only"], abs=1e-11)
     for number in (first["eq17_literal_value"], shift["eq25_literal"]):
         assert f"{number:.6f}" in page.page()
-    proportion = load("crossval_small")["eq31_macro_f1"]["by_proportion_of_A"]["1/10"]
+    proportion = load_vector("crossval_small")["eq31_macro_f1"]["by_proportion_of_A"]["1/10"]
     assert figures["v proportion"] == Fraction(proportion["fraction"])
 
 

@@ -4,25 +4,30 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
-from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
 
-from app.scoring.declaration.task import TaskKind
 from app.scoring.evaluation_input import EvaluationInput, Labels
-from tests.golden.test_challenges import folder, labels_of, lines, read
-from tests.golden.test_golden import ORACLE, TOLERANCE, known, load
+from tests.golden.reference_data import (
+    ORACLE,
+    TOLERANCE,
+    challenge_keys,
+    expected_by_system,
+    hierarchical_input,
+    load_vector,
+    metric_string,
+)
 from tests.reference_material import needs_shared
-from tests.scoring.case_builder import case, results
+from tests.scoring.case_builder import case, evaluate_metric, results, value
 
 pytestmark = needs_shared
 HEMKIT = {"count_root": "true", "links": "hemkit", "redundant": "remove", "one_empty": "skip"}
 
 
 def golden() -> tuple[EvaluationInput, dict[str, Any]]:
-    data = load("hierarchy_small")
+    data = load_vector("hierarchy_small")
     parents: dict[str, list[str]] = {}
     for parent, child in data["hierarchy_edges_parent_child"]:
         parents.setdefault(child, []).append(parent)
@@ -35,9 +40,9 @@ def test_the_golden_vector_is_reproduced_exactly() -> None:
     of, data = golden()
     assert len(data["expected"]) == 11
     for key, expected in data["expected"].items():
-        text = known(key)
+        text = metric_string(key)
         assert text is not None
-        found = results(of, [text], ORACLE)[text].value
+        found = value(of, text, **ORACLE)
         assert found is not None
         assert abs(found - expected) <= TOLERANCE, key
         exact = float(Fraction(data["expected_fraction"][key]))
@@ -59,37 +64,23 @@ def test_each_instance_of_the_golden_vector() -> None:
     names |= {"lcaP": "lca_precision", "lcaR": "lca_recall", "lcaF": "lca_f1"}
     for row, values in enumerate(data["expected_per_instance"].values()):
         one = of.take(np.array([row]))
-        assert {name: results(one, [names[name]])[names[name]].value for name in values} == pytest.approx(
-            values, abs=TOLERANCE
-        )
-
-
-@cache
-def challenge(name: str, system: str) -> EvaluationInput:
-    """A challenge with its hierarchy."""
-    gold = {row["id"]: labels_of(row) for row in lines(folder(name) / "gold.jsonl.gz")}
-    predicted = {row["id"]: labels_of(row) for row in read(folder(name) / "predictions" / f"{system}.json.gz")}
-    declared = read(folder(name) / "hierarchy.json")
-    parents = declared.get("parents") or {child: [parent] for child, parent in declared["parent"].items()}
-    task: TaskKind = "multilabel" if isinstance(next(iter(gold.values())), list) else "multiclass"
-    classes = read(folder(name) / "classes.json")
-    return case(task, classes, list(gold.values()), [predicted[key] for key in gold], hierarchy=parents)
+        assert {name: value(one, names[name]) for name in values} == pytest.approx(values, abs=TOLERANCE)
 
 
 def flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    for key, value in values.items():
-        yield from flat(value, f"{prefix}{key}.") if isinstance(value, dict) else [(prefix + key, value)]
+    for key, item in values.items():
+        yield from flat(item, f"{prefix}{key}.") if isinstance(item, dict) else [(prefix + key, item)]
 
 
 def expected(name: str) -> Iterator[tuple[str, str, Mapping[str, str], float, float]]:
     """System, metric string, options, value, tolerance."""
-    rules = read(folder(name).parent / "keys.json")["hierarchical"]
-    for system, values in read(folder(name) / "expected.json")["systems"].items():
+    rules = challenge_keys()["hierarchical"]
+    for system, values in expected_by_system(name).items():
         found = values.get("hierarchical") or values["gold"]["hierarchical"]
         root = {"exclude_root": "true"} if "root_excluded" in found else {}
-        for key, value in flat(found):
-            if isinstance(value, float) and " " not in rules.get(key, " "):  # HEMKit's come below
-                yield system, rules[key], {**ORACLE, **root}, value, rules["tolerance"]
+        for key, number in flat(found):
+            if isinstance(number, float) and " " not in rules.get(key, " "):  # HEMKit's come below
+                yield system, rules[key], {**ORACLE, **root}, number, rules["tolerance"]
         for part, measure in (("P", "precision"), ("R", "recall"), ("F", "f1")):
             if "hemkit" in found:
                 hemkit = found["hemkit"]
@@ -103,14 +94,14 @@ def expected(name: str) -> Iterator[tuple[str, str, Mapping[str, str], float, fl
 def test_real_challenges_have_the_values_of_their_oracles(name: str, compared: int) -> None:
     wanted = list(expected(name))
     assert len(wanted) == compared
-    for system, text, options, value, tolerance in wanted:
-        found = results(challenge(name, system), [text], options)[text]
-        assert found.value == pytest.approx(value, abs=tolerance, rel=0), (system, text, found.reason)
+    for system, text, options, number, tolerance in wanted:
+        found = evaluate_metric(hierarchical_input(name, system), text, **options)
+        assert found.value == pytest.approx(number, abs=tolerance, rel=0), (system, text, found.reason)
 
 
 def test_the_root_of_imagenet_is_found_and_told() -> None:
     text = "hierarchical_f1:exclude_root=true"
-    (note,) = results(challenge("imagenet-real", "cleanlab-cv"), [text])[text].notes
+    (note,) = evaluate_metric(hierarchical_input("imagenet-real", "cleanlab-cv"), text).notes
     assert note == "left out as ancestor of every class: n00001930"
 
 
@@ -118,8 +109,8 @@ def test_the_root_of_imagenet_is_found_and_told() -> None:
     ("system", "expected"), [("submission-2019-06-15", 0.650789), ("submission-2019-06-17", 0.647551)]
 )
 def test_the_smallest_graphs_of_the_blurbs_whatever_the_order_of_the_classes(system: str, expected: float) -> None:
-    of, options = challenge("germeval2019-blurbs-b", system), {**HEMKIT, "links": "minimal"}
-    found = results(of, ["lca_f1"], options)["lca_f1"].value
+    of, options = hierarchical_input("germeval2019-blurbs-b", system), {**HEMKIT, "links": "minimal"}
+    found = value(of, "lca_f1", **options)
     assert found == pytest.approx(expected, abs=5e-7, rel=0)
     last = len(of.spec.classes) - 1
     turned = replace(
@@ -128,4 +119,4 @@ def test_the_smallest_graphs_of_the_blurbs_whatever_the_order_of_the_classes(sys
         gold=Labels(last - of.gold.codes, of.gold.offsets),
         predicted=Labels(last - of.predicted.codes, of.predicted.offsets),
     )
-    assert results(turned, ["lca_f1"], options)["lca_f1"].value == found
+    assert value(turned, "lca_f1", **options) == found

@@ -1,6 +1,5 @@
 """Figures that were really printed: those that are right fit some counts, and slips of the press are proved to be slips."""
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
@@ -13,6 +12,7 @@ from app.analysis.convert.constraints import WHOLE_TASK_MEASURES, measure_value
 from app.analysis.convert.contradictions import ContradictedFigure, ProblemVariants, explain_contradiction, solve
 from app.analysis.convert.measures import RATIO_MEASURES
 from app.analysis.convert.printed_figures import parse_count, parse_figure
+from tests.golden.reference_data import load_vector
 from tests.reference_material import needs_shared, shared
 
 # GermEval 2018, task 1, results.pdf: percentages with a decimal comma, zeros at the end left out
@@ -76,11 +76,6 @@ def test_of_the_whole_published_table_three_lines_are_slips_and_all_others_fit_o
     assert solve(germeval(fosil.replace("3523", "3532"))).count == 1
 
 
-def load(name: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((shared() / "golden" / f"{name}.json").read_text(encoding="utf-8"))
-    return found
-
-
 def stated(data: Mapping[str, Any]) -> Iterator[tuple[FigureClaim, bool]]:
     """Every published figure that is a decimal or a fraction, and whether it is said to be wrong."""
     labels = list(data["counts"])
@@ -100,7 +95,7 @@ SINGLE = ("doering_example", *(f"van_asch_table{k}" for k in (2, 3, 4, 5)), *(f"
 @needs_shared
 @pytest.mark.parametrize("name", SINGLE)
 def test_each_printed_figure_of_the_sources_fits_the_printed_counts_unless_it_is_a_slip(name: str) -> None:
-    data = load(name)
+    data = load_vector(name)
     counts = list(data["counts"].values())
     sizes = tuple(each["tp"] + each["fn"] for each in counts)
     rows = [
@@ -126,7 +121,7 @@ def test_slips_of_the_sources_are_impossible_without_their_counts_too() -> None:
     assert one.above is not None
     assert (one.below.value, one.above.value) == (Fraction(31, 45), Fraction(32, 45))
 
-    data = load("doering_example")  # a micro F of 0.88 beside an accuracy of 0.78
+    data = load_vector("doering_example")  # a micro F of 0.88 beside an accuracy of 0.78
     rows = [
         claim for claim, wrong in stated(data) if claim.row is not None and claim.key in RATIO_MEASURES and not wrong
     ]

@@ -10,10 +10,17 @@ import pytest
 from app.scoring.association import association
 from app.scoring.evaluation_input import EvaluationInput
 from app.scoring.reports.per_class_report import confusion
-from tests.golden.test_challenges import loaded, systems
-from tests.golden.test_golden import ORACLE, TOLERANCE, as_case, load, strings
+from tests.golden.reference_data import (
+    ORACLE,
+    TOLERANCE,
+    challenge_input,
+    load_vector,
+    metric_strings,
+    systems,
+    vector_input,
+)
 from tests.reference_material import needs_shared
-from tests.scoring.case_builder import case, results
+from tests.scoring.case_builder import case, evaluate_metric
 
 pytestmark = needs_shared
 SETS = ("sefidian_example", "van_asch_table6", "wenzel_fig9")
@@ -22,16 +29,16 @@ CARDINALITIES = ("germeval2019-blurbs-a", "germeval2019-blurbs-b", "litcovid")
 
 
 def value(of: EvaluationInput, text: str, options: Mapping[str, str] = ORACLE) -> float:
-    result = results(of, [text], options)[text]
+    result = evaluate_metric(of, text, **options)
     assert result.value is not None, result.reason
     return result.value
 
 
 @pytest.mark.parametrize("name", SETS)
 def test_alpha_and_hamming_scores(name: str) -> None:
-    data = load(name)
-    of = as_case(data)
-    mapped = {key: text for key, text in strings().items() if key.startswith("alpha_score")} | {
+    data = load_vector(name)
+    of = vector_input(data)
+    mapped = {key: text for key, text in metric_strings().items() if key.startswith("alpha_score")} | {
         "hamming_score": "hamming_score"
     }
     assert len(mapped) == 5
@@ -44,15 +51,15 @@ def test_alpha_and_hamming_scores(name: str) -> None:
 
 def test_the_alpha_score_of_an_empty_prediction_is_that_of_its_equation() -> None:
     """Sefidian's last instance: one missed label of one, so 1 - 0.25; one_empty would have made it 0."""
-    of = as_case(load("sefidian_example"))
+    of = vector_input(load_vector("sefidian_example"))
     text = "alpha_score:alpha=1,beta=0.25,gamma=1"
     assert value(of, text) == 11 / 16
     assert value(of, text, {**ORACLE, "one_empty": "skip"}) == float(Fraction(2, 3))
 
 
 def test_split_counts_are_those_of_table_7() -> None:
-    data = load("van_asch_table7")
-    found = results(as_case(data), ["confusion_split"])["confusion_split"].data
+    data = load_vector("van_asch_table7")
+    found = evaluate_metric(vector_input(data), "confusion_split").data
     assert found["labels"] == data["labels"]
     for cell, counts in data["expected_cells"].items():
         row, column = (data["labels"].index(label) for label in cell.split("|"))
@@ -65,7 +72,7 @@ def test_split_counts_are_those_of_table_7() -> None:
 
 def folds() -> EvaluationInput:
     """The instances that the counts of the vector's folds stand for."""
-    data = load("crossval_small")
+    data = load_vector("crossval_small")
     yes, cells = data["positive_label"], (("tpA", 1, 1), ("fnA", 1, 0), ("tpB", 0, 0), ("fpA", 0, 1))
     rows = [
         (bool(gold), bool(predicted), str(number))
@@ -79,16 +86,16 @@ def folds() -> EvaluationInput:
 
 
 def test_f_over_folds() -> None:
-    data, of = load("crossval_small"), folds()
+    data, of = load_vector("crossval_small"), folds()
     for key, exact in data["expected_fraction"].items():
-        found = value(of, strings().get(key, key))
+        found = value(of, metric_strings().get(key, key))
         assert abs(found - data["expected"][key]) <= TOLERANCE, key
         assert abs(found - float(Fraction(exact))) <= 2 * math.ulp(found), key
 
 
 def test_the_table_of_folds() -> None:
-    expected = load("crossval_small")["expected"]
-    zero: Any = results(folds(), ["cv_table:undefined=zero"], ORACLE)["cv_table:undefined=zero"].data
+    expected = load_vector("crossval_small")["expected"]
+    zero: Any = evaluate_metric(folds(), "cv_table:undefined=zero", **ORACLE).data
     assert [row["f1"] for row in zero["folds"]] == pytest.approx(expected["per_fold_f1"], abs=TOLERANCE)
     summary = zero["f1"]
     assert summary["standard_deviation"]["population"] == pytest.approx(expected["f1_std_population"], abs=TOLERANCE)
@@ -96,7 +103,7 @@ def test_the_table_of_folds() -> None:
     assert summary["of_mean_precision_and_recall"] == pytest.approx(of_means, abs=TOLERANCE)
     assert summary["pooled"] == pytest.approx(expected["f1_cv_pooled"], abs=TOLERANCE)
     assert (summary["folds"], summary["undefined"]) == (4, ["4"])
-    skipping: Any = results(folds(), ["cv_table"], ORACLE)["cv_table"].data
+    skipping: Any = evaluate_metric(folds(), "cv_table", **ORACLE).data
     assert skipping["folds"][3]["f1"] is None
     mean = expected["f1_cv_mean_skip_undefined_recall_folds"]
     assert skipping["f1"]["mean"] == pytest.approx(mean, abs=TOLERANCE)
@@ -105,8 +112,8 @@ def test_the_table_of_folds() -> None:
 
 @pytest.mark.parametrize("name", TABLES)
 def test_association_of_gold_and_predicted(name: str) -> None:
-    data = load(name)
-    found = association(confusion(as_case(data))["matrix"])
+    data = load_vector(name)
+    found = association(confusion(vector_input(data))["matrix"])
     assert found.chi_squared == pytest.approx(data["expected"]["chi_squared"], abs=1e-9)
     assert found.cramers_v == pytest.approx(data["expected"]["cramers_v"], abs=TOLERANCE)
     if "chi_squared" in data["expected_fraction"]:
@@ -117,11 +124,11 @@ def test_association_of_gold_and_predicted(name: str) -> None:
 def test_cardinalities_of_real_systems(name: str) -> None:
     compared = 0
     for system, version, expected in systems(name):
-        of = loaded(name, system, version)
+        of = challenge_input(name, system, version)
         for key in ("label_cardinality_gold", "label_cardinality_predicted"):
             assert value(of, key) == pytest.approx(expected[key], abs=1e-12), (system, key)
             compared += 1
         assert value(of, "hamming_score") == pytest.approx(1 - expected["hamming_loss"], abs=1e-12)
-        status: Any = results(of, ["instance_status"])["instance_status"].data
+        status: Any = evaluate_metric(of, "instance_status").data
         assert status["full"]["share"] == pytest.approx(expected["subset_accuracy"], abs=1e-12)
     assert compared >= 2

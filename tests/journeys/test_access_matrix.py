@@ -9,7 +9,15 @@ import httpx
 import pytest
 
 from tests.journeys.access_matrix import ACCESS_RULES, ACCOUNTS, OWNERS, ROLES, VISIBLE, AccessRule
-from tests.journeys.support import CORRECT_PREDICTIONS, GOLD, People, new_slug, require_finished, require_refused
+from tests.journeys.support import (
+    CORRECT_PREDICTIONS,
+    GOLD,
+    People,
+    create_challenge,
+    new_slug,
+    require_finished,
+    require_refused,
+)
 from tests.live_service import MAX_WAIT_SECONDS, PASSWORD, Caller, open_challenge
 
 KINDS = tuple(VISIBLE)
@@ -202,6 +210,29 @@ def test_a_pending_or_barred_registration_says_so(stage: Stage) -> None:
         "barred": "registration_barred",
     }.items():
         require_refused(stage.callers[role].submit(slug, CORRECT_PREDICTIONS), 403, code)
+
+
+def test_a_viewer_in_a_team_cannot_change_a_submission_of_a_rival(people: People) -> None:
+    slug = create_challenge(people.admin, "viewer-team")
+    rival, viewer = people["Green"].join(slug, "Green"), people["Viewer"].join(slug, "Viewer")
+    submission = require_finished(rival.submit(slug, CORRECT_PREDICTIONS))["id"]
+    body = {"email": viewer.email, "role": "viewer"}
+    people.admin.post(f"/challenges/{slug}/organizers", json=body).raise_for_status()
+    viewer = people.with_scopes(viewer, "read", "submit", "organize")
+    assert viewer.get(f"/submissions/{submission}").status_code == 200
+    for action in ("select", "unselect", "cancel"):
+        require_refused(viewer.post(f"/submissions/{submission}/{action}"), 404, "not_found")
+    assert rival.get(f"/submissions/{submission}").json()["selected"] is False
+
+
+def test_a_pending_member_sees_no_submission_of_the_team(people: People) -> None:
+    slug = create_challenge(people.admin, "pending-team", registration="approval")
+    member = people["Pending"].join(slug, "Pending")
+    submission = require_finished(people.admin.submit(slug, CORRECT_PREDICTIONS, team="Pending"))["id"]
+    for path in ("", "/report", "/predictions"):
+        require_refused(member.get(f"/submissions/{submission}{path}"), 404, "not_found")
+    for action in ("select", "unselect", "cancel"):
+        require_refused(member.post(f"/submissions/{submission}/{action}"), 404, "not_found")
 
 
 def test_people_see_their_own_registration_and_organizers_all(stage: Stage) -> None:

@@ -112,4 +112,4 @@ def test_a_workbook_sent_as_csv_is_recognised(people: People, sheet: bytes) -> N
     path, kind = f"{MAIN_PHASE_PATH.format(slug)}/submissions", {"Content-Type": "text/csv"}
     problems = blue.post(path, content=sheet, headers=kind, params={"dry_run": "true"}).json()["problems"]
     assert [one["code"] for one in problems] == ["syntax"]
-    assert problems[0]["message"].startswith("This is an Excel workbook, not text. Save the sheet as CSV (UTF-8)")
+    assert problems[0]["message"].startswith("The file is an Excel workbook, not text. Save the sheet as CSV (UTF-8)")

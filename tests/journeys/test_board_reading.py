@@ -115,6 +115,13 @@ def test_an_anonymous_phase_tells_others_nothing_of_a_team(people: People) -> No
     assert board_ranks(people.admin.board(slug)) == [(1, "Malachite"), (2, "Azurite")]
 
 
+def test_an_anonymous_phase_shows_the_names_of_baselines(people: People) -> None:
+    slug = create_challenge(people.admin, "anonymous-baseline", phases=main_phase(anonymous=True))
+    submit_for_teams(people.admin, slug, [("Majority", predictions_with_hits(4))], baseline="true")
+    submit_for_teams(people.admin, slug, [("Azurite", predictions_with_hits(3))])
+    assert board_ranks(people.visitor.board(slug)) == [(None, "Majority"), (1, "Anonymous 1")]
+
+
 def test_csv_says_what_json_says(people: People) -> None:
     slug = create_challenge(people.admin, "csv", recipe=make_recipe("f1_macro", "accuracy", "f1:label=a"))
     submit_for_teams(

@@ -24,7 +24,7 @@ class Answering:
     def __init__(self, answer: Exception | Reply) -> None:
         self._answer = answer
 
-    def ask(self, _request: WriteReport) -> Reply:
+    def call(self, _request: WriteReport) -> Reply:
         """Fail, or answer."""
         if isinstance(self._answer, Exception):
             raise self._answer
@@ -37,15 +37,15 @@ class Answering:
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        (ScoringTimeout("no answer within 60 s"), "more time"),
+        (ScoringTimeout("no reply within 60 s"), "more time"),
         (MemoryLimitExceeded(), "more memory"),
-        (Refusal("There is no such table."), "no such table"),
+        (Refusal("This table is not available."), "not available"),
         (FileResult(valid=False, total={"too_large": 1}, problems=[]), "more memory"),
     ],
 )
 def test_a_report_beyond_the_limits_is_no_file_to_make_smaller(answer: Exception | Reply, said: str) -> None:
     with pytest.raises(ReportTooLarge, match=said) as refused:
-        send_report_request(Answering(answer).ask, cast("WriteReport", None))
+        send_report_request(Answering(answer).call, cast("WriteReport", None))
     assert refused.value.status == 409
     assert "one part alone" in refused.value.advice
 
@@ -74,6 +74,6 @@ def test_a_table_of_a_part_left_out_is_refused(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(report_size, "MAX_CURVE_POINTS", 0)
     answer = handle_report(golds, request, cpu)
     assert isinstance(answer, Refusal)
-    assert answer.detail.startswith("There is no such table")
+    assert answer.detail.startswith("This table is not available")
     assert handle_report(golds, replace(request, as_csv=False), cpu) == FileWritten()
     assert json.loads((tmp_path / "made").read_text())["left_out"][0]["part"] == "roc_curve"

@@ -177,3 +177,26 @@ def test_files_at_work_count_as_if_they_were_invalid(people: People) -> None:
     late = blue.submit(slug, BAD, wait=0)
     assert require_refused(late, 429, "quota_exceeded")["reset_at"]
     assert blue.get(f"{MAIN_PHASE_PATH.format(slug)}/quota").json()["remaining"]["invalid_per_day"] == 0
+
+
+def test_a_submission_being_scored_leaves_less_of_the_quota_for_invalid_files(people: People) -> None:
+    slug = limited(people, "quota-undecided", {"invalid_per_day": 1})
+    blue = people["Blue"].join(slug, "Blue")
+    require_finished(blue.submit(slug, CORRECT_PREDICTIONS))
+
+    def remaining() -> dict[str, Any]:
+        state: dict[str, Any] = blue.get(f"{MAIN_PHASE_PATH.format(slug)}/quota").json()["remaining"]
+        return state
+
+    with frozen_scoring(people.live):
+        assert blue.submit(slug, CORRECT_PREDICTIONS, wait=0).status_code == 202
+        assert remaining()["invalid_per_day"] == 0
+        answer = blue.submit(slug, CORRECT_PREDICTIONS, wait=0)
+        body = require_refused(answer, 429, "quota_exceeded")
+        assert body["quota"] == "invalid_per_day"
+        assert "reset_at" not in body  # it may turn out valid long before the next day
+        assert 1 <= int(answer.headers["retry-after"]) <= 60
+    poll_until(remaining, lambda left: left["invalid_per_day"] == 1)
+    lowered = {"quota": {"total": 1}}
+    people.admin.patch(MAIN_PHASE_PATH.format(slug), json=lowered).raise_for_status()
+    assert remaining()["total"] == 0  # not -1, although two submissions are charged

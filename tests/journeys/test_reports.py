@@ -114,6 +114,16 @@ def test_without_parts_a_report_does_not_tell_how_many_ids_are_public(people: Pe
     assert reports[0] == reports[1]
 
 
+def test_a_report_follows_a_change_of_the_recipe(people: People) -> None:
+    recipe = make_recipe("accuracy")
+    slug = create_challenge(people.admin, "report-recipe", recipe=recipe)
+    blue = people["Blue"].join(slug, "Blue")
+    key = require_finished(blue.submit(slug, WRONG))["id"]
+    assert blue.get(f"/submissions/{key}/report").json()["recipe_version"] == 1
+    people.admin.put(f"/challenges/{slug}/recipe", json=recipe | {"selection": "latest"}).raise_for_status()
+    assert blue.get(f"/submissions/{key}/report").json()["recipe_version"] == 2
+
+
 def test_a_part_is_a_table_too(people: People) -> None:
     slug = create_challenge(people.admin, "report-csv")
     key = submit_for_teams(people.admin, slug, [("Blue", WRONG)])[0]
@@ -158,7 +168,7 @@ def test_scores_that_are_no_probabilities_have_a_report_without_calibration(peop
         assert blue.get(path, params={"part": "calibration"}).json()["left_out"] == found["left_out"]
         answer = blue.get(path, params={"part": "calibration", "format": "csv"})
         assert answer.status_code == 400
-        assert "There is no such table: it needs probabilities" in answer.text
+        assert "This table is not available: it needs probabilities" in answer.text
 
 
 def test_there_is_no_report_without_scores(people: People) -> None:

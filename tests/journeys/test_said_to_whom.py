@@ -35,7 +35,13 @@ def draft(people: People, stem: str, *metrics: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("costs", "lacking"), [({"a": {"b": 1}}, "b taken for a"), ({"a": {"b": 1}, "b": {"a": 5}}, None)]
+    ("costs", "lacking"),
+    [
+        ({"a": {"b": 1}}, "b taken for a"),
+        ({"b": {"a": 5}}, "a taken for b"),
+        ({"a": {"a": 0}, "b": {"a": 5}}, "a taken for b"),
+        ({"a": {"b": 1}, "b": {"a": 5}}, None),
+    ],
 )
 def test_activation_says_which_errors_cost_nothing_yet(people: People, costs: Any, lacking: str | None) -> None:
     gold = draft(people, "costs-remark", "accuracy", "expected_cost")

@@ -104,6 +104,16 @@ def test_a_revoked_token_ends_at_once_and_only_its_owner_revokes_it(people: Peop
     assert newest["id"] not in {token["id"] for token in blue.get("/tokens").json()["items"]}
 
 
+def test_a_token_for_reading_revokes_only_itself(people: People) -> None:
+    blue = people["Blue"]
+    other, reader = people.with_scopes(blue, "submit"), people.with_scopes(blue, "read")
+    own_token, other_token = (token["id"] for token in blue.get("/tokens").json()["items"][:2])
+    require_refused(reader.delete(f"/tokens/{other_token}"), 403, "insufficient_scope")
+    assert other.get("/me").status_code == 200
+    assert reader.delete(f"/tokens/{own_token}").status_code == 204
+    require_refused(reader.get("/me"), 401, "unauthorized")
+
+
 def test_a_token_for_submitting_alone_reads_no_scores(people: People) -> None:
     slug = create_challenge(people.admin, "scope-blind")
     blue = people["Blue"].join(slug, "Blue")

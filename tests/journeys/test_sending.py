@@ -198,6 +198,22 @@ def test_a_repetition_under_the_same_key_is_the_same_submission(people: People) 
     assert keyed(blue, slug, CORRECT_PREDICTIONS, "key one", method="m").json() == final
 
 
+def test_a_key_stands_for_one_format_and_one_challenge(people: People) -> None:
+    slug = create_challenge(people.admin, "key-format")
+    other = create_challenge(people.admin, "key-other", phases=[{"name": "final"}])
+    blue = people["Blue"].join(slug, "Blue").join(other, "Blue")
+    key, path = f"format {slug}", "/challenges/{}/submissions"
+    assert keyed(blue, slug, CORRECT_PREDICTIONS, key, path=path.format(slug)).status_code == 202
+    mismatch = keyed(blue, other, CORRECT_PREDICTIONS, key, path=path.format(other))
+    require_refused(mismatch, 422, "idempotency_mismatch")
+    headers = {"Idempotency-Key": f"csv {slug}"}
+    for media, status in (("text/csv", 202), ("text/csv", 200), ("text/tab-separated-values", 422)):
+        headers["Content-Type"] = media
+        answer = blue.post(f"{MAIN_PHASE_PATH.format(slug)}/submissions", content=b"id\nt1\n", headers=headers)
+        assert answer.status_code == status, answer.text
+    require_refused(answer, 422, "idempotency_mismatch")
+
+
 @pytest.mark.parametrize("way", [MAIN_PHASE_PATH + "/submissions", "/challenges/{}/submissions"])
 def test_a_repetition_is_answered_after_the_phase_has_closed(people: People, way: str) -> None:
     slug = create_challenge(people.admin, "late-repeat", phases=[{"name": "main", "quota": {"total": 1}}])

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from app.scoring.evaluation_input import EvaluationInput
-from tests.scoring.case_builder import case, results, value
+from tests.scoring.case_builder import case, evaluate_metric, value
 
 CLOSE = 1e-12
 
@@ -67,7 +67,7 @@ def test_the_area_of_a_part(at: int, limit: str) -> None:
 
 
 def curve_of(scores: list[float]) -> dict[str, list[float]]:
-    found: dict[str, list[float]] = results(binary(scores), ["pr_curve"])["pr_curve"].data["curves"][0]
+    found: dict[str, list[float]] = evaluate_metric(binary(scores), "pr_curve").data["curves"][0]
     return found
 
 
@@ -120,7 +120,7 @@ def test_the_area_under_the_precision_recall_curve_is_rocrs_where_its_rules_do_n
 
 def test_pairs_of_classes_on_their_own_scores() -> None:
     assert value(multiclass(), "auc_ovo_macro") == pytest.approx(recorded()["matrix"], abs=CLOSE)
-    without = results(multiclass(without="top"), ["auc_ovo_macro"])["auc_ovo_macro"]
+    without = evaluate_metric(multiclass(without="top"), "auc_ovo_macro")
     assert without.value == pytest.approx(recorded()["matrix_without_top"], abs=CLOSE)
     assert without.notes == ("1 of 4 labels absent from gold, their pairs dropped: top",)
 

@@ -44,7 +44,7 @@ def file_of(prepared: PreparedGoldFolder, name: str = NAME) -> Path:
 def kept(prepared: PreparedGoldFolder, folder: Path, kind: str = "beside", name: str = NAME) -> tuple[Gold, Gold]:
     """Gold as it was read, and as it comes back prepared."""
     gold = load_kind(folder, kind)
-    prepared.keep(name, gold)
+    prepared.store(name, gold)
     back = prepared.load(name)
     assert back is not None
     return gold, back
@@ -149,7 +149,7 @@ def test_a_file_cut_short_anywhere_is_made_again(prepared: PreparedGoldFolder, t
     for length in {*range(130), *range(130, len(whole), 97), len(whole) - 1}:
         unsound(prepared, whole[:length], said)
     unsound(prepared, whole + b"\0", said)
-    prepared.keep(NAME, gold)
+    prepared.store(NAME, gold)
     assert prepared.load(NAME) is not None
 
 
@@ -161,7 +161,7 @@ def test_a_flipped_bit_anywhere_is_noticed(prepared: PreparedGoldFolder, tmp_pat
         changed = bytearray(whole)
         changed[at] ^= 1 << at % 8
         unsound(prepared, bytes(changed), said)
-    prepared.keep(NAME, gold)
+    prepared.store(NAME, gold)
     assert prepared.load(NAME) is not None
 
 
@@ -183,7 +183,7 @@ def test_another_layout_and_another_version_of_the_program_are_made_again(
             other.setattr(f"{module}.{name}", value)
             gold, _ = kept(prepared, tmp_path)
         unsound(prepared, file_of(prepared).read_bytes(), said)
-        prepared.keep(NAME, gold)
+        prepared.store(NAME, gold)
         assert prepared.load(NAME) is not None
 
 
@@ -193,11 +193,11 @@ def test_where_it_cannot_be_written_gold_is_scored_with_as_it_is(
     prepared.folder.write_text("no folder")
     prepared.evict_unused()
     assert prepared.load(NAME) is None
-    prepared.keep(NAME, load_kind(tmp_path, "plain"))
+    prepared.store(NAME, load_kind(tmp_path, "plain"))
     assert len(said) >= 1
     prepared.folder.unlink()
     file_of(prepared).mkdir(parents=True)  # a folder of its name
-    prepared.keep(NAME, load_kind(tmp_path, "plain"))
+    prepared.store(NAME, load_kind(tmp_path, "plain"))
     assert prepared.load(NAME) is None
     assert [path.name for path in prepared.folder.iterdir()] == [f"{NAME}.gold"]
 
@@ -222,7 +222,7 @@ def test_the_least_recently_used_goes_first_and_a_map_of_it_stays_readable(tmp_p
     for at, name in enumerate("abc"):
         maps[name] = kept(prepared, tmp_path, "plain", name)[1]
         aged(prepared, name, 100 - at)
-    prepared.used("a")
+    prepared.touch("a")
     kept(prepared, tmp_path, "plain", "d")
     assert names(prepared) == {"a", "c", "d"}
     assert maps["b"].ids == maps["a"].ids
@@ -233,7 +233,7 @@ def test_gold_beyond_the_limit_or_the_free_space_is_not_prepared_and_drops_nothi
     folder = tmp_path / "prepared"
     kept(PreparedGoldFolder(folder, 1 << 30), tmp_path, "plain", "small")
     for limit, free in ((0, 0), (100, 0), (1 << 30, 1 << 62)):
-        PreparedGoldFolder(folder, limit, free).keep("more", load_kind(tmp_path, "plain"))
+        PreparedGoldFolder(folder, limit, free).store("more", load_kind(tmp_path, "plain"))
         assert not (folder / "more.gold").exists()
 
 

@@ -34,7 +34,7 @@ ASKED: tuple[dict[str, str], ...] = (
     {"split": "private"},
     {"split": "all", "metric": "accuracy"},
 )
-STEPS = 18
+STEPS = 14
 PAST, FUTURE = "2021-01-01T00:00:00Z", "2999-01-01T00:00:00Z"
 
 

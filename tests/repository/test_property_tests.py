@@ -121,7 +121,7 @@ def test_a_local_run_draws_a_quarter_of_the_examples_and_that_of_ci_all(
     ran = subprocess.run(
         [*program, str(tmp_path), str(tmp_path / "test_it.py")],
         cwd=ROOT,
-        env=os.environ | {"TEST_EXAMPLES": examples},
+        env=os.environ | {"TEST_SCOPE": examples},
         capture_output=True,
         text=True,
         check=False,

@@ -1,10 +1,12 @@
-"""Cases from plain Python labels, as the tests write them."""
+"""Evaluation inputs from plain Python labels, and the results of metrics on them."""
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from app.scoring.declaration.metric import MetricCall
 from app.scoring.declaration.metric_parser import parse_metric
 from app.scoring.declaration.task import TaskKind, TaskSpec
 from app.scoring.evaluate import Result, evaluate
@@ -36,7 +38,7 @@ def case(
     hierarchy: Mapping[str, Sequence[str]] | None = None,
     **spec: Any,
 ) -> EvaluationInput:
-    """A case; binary ones take the first class as the positive label unless told otherwise."""
+    """An evaluation input; of a binary task the first class is the positive label unless `positive_label` is given."""
     if task == "binary":
         spec.setdefault("positive_label", classes[0])
     multilabel = task == "multilabel"
@@ -53,6 +55,13 @@ def case(
     )
 
 
+def case_of_counts(tp: int, fp: int, fn: int, tn: int, classes: Sequence[str] = ("y", "n")) -> EvaluationInput:
+    """A binary evaluation input with these counts of the first class."""
+    yes, no = classes
+    pairs = [*[(yes, yes)] * tp, *[(no, yes)] * fp, *[(yes, no)] * fn, *[(no, no)] * tn]
+    return case("binary", classes, *map(list, zip(*pairs, strict=True)))
+
+
 def grouping(parts: Sequence[str] | None) -> Grouping | None:
     """The parts of instances, named in the order in which they come."""
     if parts is None:
@@ -61,13 +70,30 @@ def grouping(parts: Sequence[str] | None) -> Grouping | None:
     return Grouping(names, np.array([names.index(part) for part in parts], dtype=np.int32))
 
 
-def results(of: EvaluationInput, asked: Sequence[str], options: Mapping[str, str] | None = None) -> dict[str, Result]:
-    """Results by the string asked."""
-    calls = {text: parse_metric(text, options=options, task=of.spec.task) for text in asked}
-    found = evaluate(of, list(calls.values()))
-    return {text: found[call.text] for text, call in calls.items()}
+def results(of: EvaluationInput, metrics: Sequence[str], options: Mapping[str, str] | None = None) -> dict[str, Result]:
+    """Results by the metric strings that were given."""
+    shared = tuple((options or {}).items())
+    calls = {text: _parse(text, shared, of.spec.task) for text in metrics}
+    by_text = evaluate(of, list(calls.values()))
+    return {text: by_text[call.text] for text, call in calls.items()}
 
 
-def value(of: EvaluationInput, asked: str, **options: str) -> float | None:
+@lru_cache(10_000)
+def _parse(text: str, options: tuple[tuple[str, str], ...], task: TaskKind) -> MetricCall:
+    """Parsed once: property tests evaluate the same metrics for many inputs."""
+    return parse_metric(text, options=dict(options), task=task)
+
+
+def evaluate_metric(of: EvaluationInput, metric: str, **options: str) -> Result:
+    """The result of one metric."""
+    return results(of, [metric], options)[metric]
+
+
+def value(of: EvaluationInput, metric: str, **options: str) -> float | None:
     """The value of one metric."""
-    return results(of, [asked], options)[asked].value
+    return evaluate_metric(of, metric, **options).value
+
+
+def reason(of: EvaluationInput, metric: str, **options: str) -> str | None:
+    """Why one metric has no value."""
+    return evaluate_metric(of, metric, **options).reason

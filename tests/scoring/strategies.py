@@ -1,6 +1,7 @@
 """Random cases for property tests: few classes and instances, odd labels, absent classes, empty sets, ties of scores."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -11,7 +12,7 @@ from app.scoring.declaration.metric_parser import parse_metric
 from app.scoring.declaration.options import OPTIONS
 from app.scoring.declaration.task import TaskKind
 from app.scoring.evaluation_input import EvaluationInput
-from tests.scoring.case_builder import case
+from tests.scoring.case_builder import case, labels
 
 Pairs = tuple[tuple[str, str], ...]
 NAMES = ("übel", "日本", "a b", "x|y", "é", "0", "none", "🙂")
@@ -67,6 +68,18 @@ def cases(draw: st.DrawFn, task: TaskKind, *, most: int = 12) -> EvaluationInput
     )
 
 
+@st.composite
+def cases_with_odd_predictions(draw: st.DrawFn, task: TaskKind) -> EvaluationInput:
+    """A case whose predictions hold labels outside the vocabulary, nothing, and repetitions."""
+    of = draw(cases(task))
+    names = [*of.spec.classes, "beyond"]
+    one: st.SearchStrategy[Any] = st.sampled_from([*names, None])
+    if task == "multilabel":
+        one = st.lists(st.sampled_from(names), max_size=6)
+    rows = draw(st.lists(one, min_size=of.gold.n, max_size=of.gold.n))
+    return replace(of, predicted=labels(rows, of.spec.classes, multilabel=task == "multilabel"))
+
+
 def param_value(param: Param) -> str:
     """A value for a number that has no default."""
     low, high = param.bounds or (0, 2)
@@ -85,12 +98,17 @@ def metric_object(metric: Metric, of: EvaluationInput) -> dict[str, Any]:
 def calls(of: EvaluationInput, options: Mapping[str, str] | None = None) -> list[MetricCall]:
     """Every metric for a case, but for those that these options rule out."""
     lower = (options or {}).get("score_direction") == "lower"
-    shared = tuple((options or {}).items())
     return [
-        _call(metric.key, tuple(metric_object(metric, of)["params"].items()), shared, of.spec.task)
+        parsed_call(metric, of, options or {})
         for metric in CATALOGUE.values()
         if of.spec.task in metric.tasks and not (lower and PROBABILITIES in metric.needs)
     ]
+
+
+def parsed_call(metric: Metric, of: EvaluationInput, options: Mapping[str, str]) -> MetricCall:
+    """A metric with the parameters that it cannot do without, under shared options."""
+    params = metric_object(metric, of)["params"]
+    return _call(metric.key, tuple(params.items()), tuple(options.items()), of.spec.task)
 
 
 @lru_cache(10_000)

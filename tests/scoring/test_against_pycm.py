@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pycm import ConfusionMatrix
 
 from app.scoring.evaluation_input import EvaluationInput
-from tests.scoring.case_builder import case, results
+from tests.scoring.case_builder import case, results, value
 
 SOME = settings(max_examples=60, deadline=None)
 CLASSES = ("a", "b", "c", "d")
@@ -79,7 +79,7 @@ def test_measures_of_each_class(table: dict[str, dict[str, int]]) -> None:
         for key, theirs in BY_CLASS.items():
             text = f"{key}:label={name}"
             expected = getattr(matrix, theirs)[name]
-            found = results(of, [text], {"zero_division": "skip"})[text].value
+            found = value(of, text, zero_division="skip")
             if key == "dor" and expected == "None" and matrix.TN[name] == 0:
                 continue  # PLR / NLR, and NLR would divide by 0 there
             same(found, expected, text)
@@ -102,13 +102,13 @@ def test_weighted_kappa(table: dict[str, dict[str, int]]) -> None:
     for weights, power in (("linear", 1), ("quadratic", 2)):
         far = {a: {b: abs(i - j) ** power for j, b in enumerate(names)} for i, a in enumerate(names)}
         text = f"cohen_kappa:weights={weights}"
-        same(results(of, [text])[text].value, matrix.weighted_kappa(weight=far), text)
+        same(value(of, text), matrix.weighted_kappa(weight=far), text)
 
 
 @given(table=tables())
 @SOME
 def test_the_p_value_of_the_accuracy(table: dict[str, dict[str, int]]) -> None:
-    found = results(as_case(table), ["accuracy_p_value"])["accuracy_p_value"].value
+    found = value(as_case(table), "accuracy_p_value")
     theirs = ConfusionMatrix(matrix=table).overall_stat["P-Value"]
     assert found is not None
     assert math.isclose(found, theirs, rel_tol=1e-11, abs_tol=1e-13)

@@ -1,10 +1,10 @@
 """The same data through scikit-learn, the oracle that most of our users know."""
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from app.scoring.evaluation_input import EvaluationInput
 from tests.scoring.case_builder import results
 from tests.scoring.strategies import cases
 
+pytestmark = pytest.mark.filterwarnings("ignore")  # scikit-learn warns of what is undefined
 MANY = settings(max_examples=80, deadline=None)
 CLOSE = 1e-12
 BETAS = {"f1": 1.0, "f0_5": 0.5, "f2": 2.0}
@@ -30,15 +31,13 @@ def indicator(of: EvaluationInput, *, gold: bool) -> NDArray[np.int64]:
 def averaged(gold: Any, predicted: Any, average: str, rule: float, **more: Any) -> dict[str, float]:
     """Precision, recall, F and Jaccard of scikit-learn under one average and zero-division value."""
     found: dict[str, float] = {}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for key, beta in BETAS.items():
-            precision, recall, f, _ = sk.precision_recall_fscore_support(
-                gold, predicted, beta=beta, average=average, zero_division=rule, **more
-            )
-            found |= {f"precision_{average}": precision, f"recall_{average}": recall, f"{key}_{average}": f}
-        if not math.isnan(rule):
-            found[f"jaccard_{average}"] = sk.jaccard_score(gold, predicted, average=average, zero_division=rule, **more)
+    for key, beta in BETAS.items():
+        precision, recall, f, _ = sk.precision_recall_fscore_support(
+            gold, predicted, beta=beta, average=average, zero_division=rule, **more
+        )
+        found |= {f"precision_{average}": precision, f"recall_{average}": recall, f"{key}_{average}": f}
+    if not math.isnan(rule):
+        found[f"jaccard_{average}"] = sk.jaccard_score(gold, predicted, average=average, zero_division=rule, **more)
     return found
 
 
@@ -92,15 +91,13 @@ def test_binary_values_are_those_of_the_positive_label(of: EvaluationInput, rule
 @MANY
 def test_whole_task_measures(of: EvaluationInput) -> None:
     gold, predicted = of.gold.codes, of.predicted.codes
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        expected = {
-            "accuracy": sk.accuracy_score(gold, predicted),
-            "error_rate": sk.zero_one_loss(gold, predicted),
-            "balanced_accuracy": sk.balanced_accuracy_score(gold, predicted),
-            "cohen_kappa": sk.cohen_kappa_score(gold, predicted),
-            "mcc": sk.matthews_corrcoef(gold, predicted),
-        }
+    expected = {
+        "accuracy": sk.accuracy_score(gold, predicted),
+        "error_rate": sk.zero_one_loss(gold, predicted),
+        "balanced_accuracy": sk.balanced_accuracy_score(gold, predicted),
+        "cohen_kappa": sk.cohen_kappa_score(gold, predicted),
+        "mcc": sk.matthews_corrcoef(gold, predicted),
+    }
     compare(of, expected, {})
 
 
@@ -108,9 +105,7 @@ def test_whole_task_measures(of: EvaluationInput) -> None:
 @MANY
 def test_the_adjusted_balanced_accuracy(of: EvaluationInput) -> None:
     if len(set(of.gold.codes.tolist())) > 1:  # of one class it is 0/0, or -inf there
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            adjusted = sk.balanced_accuracy_score(of.gold.codes, of.predicted.codes, adjusted=True)
+        adjusted = sk.balanced_accuracy_score(of.gold.codes, of.predicted.codes, adjusted=True)
         compare(of, {"balanced_accuracy:adjusted=true": adjusted}, {})
 
 
@@ -118,9 +113,7 @@ def test_the_adjusted_balanced_accuracy(of: EvaluationInput) -> None:
 @MANY
 def test_weighted_kappa_of_all_declared_classes(of: EvaluationInput, weights: str) -> None:
     labels = list(range(len(of.spec.classes)))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        expected = sk.cohen_kappa_score(of.gold.codes, of.predicted.codes, labels=labels, weights=weights)
+    expected = sk.cohen_kappa_score(of.gold.codes, of.predicted.codes, labels=labels, weights=weights)
     compare(of, {f"cohen_kappa:weights={weights}": expected}, {})
 
 
@@ -128,9 +121,7 @@ def test_weighted_kappa_of_all_declared_classes(of: EvaluationInput, weights: st
 @MANY
 def test_likelihood_ratios(of: EvaluationInput) -> None:
     gold, predicted = of.gold.codes == 0, of.predicted.codes == 0
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        positive, negative = sk.class_likelihood_ratios(gold, predicted, labels=[False, True])
+    positive, negative = sk.class_likelihood_ratios(gold, predicted, labels=[False, True])
     compare(of, {"lr_plus": positive, "lr_minus": negative}, {})
 
 

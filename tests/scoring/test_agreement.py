@@ -1,6 +1,6 @@
 """Agreement beyond chance and means of recalls: what is undefined, and what labels that are no class do."""
 
-from tests.scoring.case_builder import case, results, value
+from tests.scoring.case_builder import case, evaluate_metric, value
 
 ABC = ["a", "b", "c"]
 
@@ -8,7 +8,7 @@ ABC = ["a", "b", "c"]
 def test_one_class_on_both_sides_leaves_no_agreement_beyond_chance() -> None:
     of = case("multiclass", ABC, ["a", "a"], ["a", "a"])
     for key in ("cohen_kappa", "cohen_kappa:weights=linear", "scott_pi"):
-        assert results(of, [key])[key].reason == (
+        assert evaluate_metric(of, key).reason == (
             "gold and predictions are one and the same single class, so chance agreement is 1 (0/0)"
         )
     assert value(of, "gwet_ac1") == 1.0
@@ -16,7 +16,7 @@ def test_one_class_on_both_sides_leaves_no_agreement_beyond_chance() -> None:
 
 def test_a_vocabulary_of_one_class() -> None:
     of = case("multiclass", ["a"], ["a", "a"], ["a", "a"])
-    assert results(of, ["gwet_ac1"])["gwet_ac1"].reason == "there is only one class, so chance agreement is 0/0"
+    assert evaluate_metric(of, "gwet_ac1").reason == "there is only one class, so chance agreement is 0/0"
 
 
 def test_classes_that_do_not_occur_count_among_those_of_ac1_alone() -> None:
@@ -59,7 +59,7 @@ def test_the_adjusted_balanced_accuracy_takes_chance_as_nought() -> None:
     wrong = case("multiclass", ABC, ["a", "b"], ["c", "c"])
     assert value(wrong, "balanced_accuracy:adjusted=true") == -1.0
     text = "balanced_accuracy:adjusted=true,exclude_labels=a"
-    assert "0/0" in (results(of, [text])[text].reason or "")
+    assert "0/0" in (evaluate_metric(of, text).reason or "")
 
 
 def test_one_class_never_found_makes_the_geometric_mean_nought() -> None:

@@ -12,7 +12,7 @@ from sklearn import metrics as sk
 
 from app.scoring import ranking_ties
 from tests.scoring import ranking_oracle as oracle
-from tests.scoring.case_builder import case, results, value
+from tests.scoring.case_builder import case, evaluate_metric, results, value
 
 MANY = settings(max_examples=50, deadline=None)
 WITH_K: dict[str, Callable[[int], oracle.Measure]] = {
@@ -93,7 +93,7 @@ def test_fewer_labels_than_k_are_divided_by_k() -> None:
 def test_fewer_scores_than_k_have_no_value_unless_padded() -> None:
     of = case("multilabel", ["a", "b"], [["a"], ["b"]], [["a"], ["a"]], [[0.9, 0.1], [0.8, 0.3]])
     for key in ("precision_at_k", "recall_at_k", "ndcg_at_k", "dcg_at_k", "map_at_k"):
-        found = results(of, [f"{key}:k=3"])[f"{key}:k=3"]
+        found = evaluate_metric(of, f"{key}:k=3")
         assert (found.value, found.reason) == (
             None,
             "there are scores of 2 classes, fewer than k=3; pad=true allows it",
@@ -131,8 +131,8 @@ def test_a_note_says_that_the_order_of_labels_is_the_ranking() -> None:
     by_order = case("multilabel", ["a", "b"], [["a"]], [["b", "a"]])
     by_scores = case("multilabel", ["a", "b"], [["a"]], [["b", "a"]], [[0.9, 0.1]])
     said = "there are no scores: labels rank in the order in which they were sent"
-    assert results(by_order, ["mrr"])["mrr"].notes == (said,)
-    assert results(by_scores, ["mrr"])["mrr"].notes == ()
+    assert evaluate_metric(by_order, "mrr").notes == (said,)
+    assert evaluate_metric(by_scores, "mrr").notes == ()
 
 
 def test_scores_go_before_the_order_of_labels() -> None:

@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from app.scoring.evaluate import Result
 from app.scoring.evaluation_input import EvaluationInput
-from tests.scoring.case_builder import case, results
+from tests.scoring.case_builder import case, evaluate_metric, results
 
 ORACLE = Path(__file__).parents[1] / "oracles" / "r" / "caret.json"
 CASES: list[dict[str, Any]] = json.loads(ORACLE.read_text(encoding="utf-8"))
@@ -28,10 +27,6 @@ def as_case(made: dict[str, Any], **more: Any) -> EvaluationInput:
     return case(task, made["classes"], made["gold"], made["predicted"], positive_label=made["positive"], **more)
 
 
-def listed(of: EvaluationInput, text: str) -> Result:
-    return results(of, [text])[text]
-
-
 def same(found: Any, theirs: dict[str, float | None]) -> None:
     assert list(found) == list(theirs)
     for name, number in theirs.items():
@@ -41,7 +36,7 @@ def same(found: Any, theirs: dict[str, float | None]) -> None:
 @pytest.mark.parametrize("made", CASES, ids=[made["name"] for made in CASES])
 def test_the_overall_statistics(made: dict[str, Any]) -> None:
     of = as_case(made)
-    found = listed(of, "caret_overall")
+    found = evaluate_metric(of, "caret_overall")
     same(found.data, made["overall"])
     nulls = [name for name, number in made["overall"].items() if number is None]
     assert [note.partition(":")[0] for note in found.notes] == nulls
@@ -52,7 +47,7 @@ def test_the_overall_statistics(made: dict[str, Any]) -> None:
 @pytest.mark.parametrize("made", CASES, ids=[made["name"] for made in CASES])
 def test_the_statistics_by_class(made: dict[str, Any]) -> None:
     given = "" if made["prevalence"] is None else f":prevalence={made['prevalence']}"
-    found = listed(as_case(made), f"caret_by_class{given}").data
+    found = evaluate_metric(as_case(made), f"caret_by_class{given}").data
     assert list(found) == made["classes"]
     for name, theirs in made["by_class"].items():
         same(found[name], theirs)
@@ -60,7 +55,7 @@ def test_the_statistics_by_class(made: dict[str, Any]) -> None:
 
 def test_the_prevalence_of_a_binary_task_is_that_of_the_positive_label() -> None:
     made = next(made for made in CASES if made["prevalence"] == 0.05)
-    found = listed(as_case(made), "caret_by_class:prevalence=0.05").data
+    found = evaluate_metric(as_case(made), "caret_by_class:prevalence=0.05").data
     assert (found["yes"]["Prevalence"], found["no"]["Prevalence"]) == (0.05, 0.95)
     assert found["yes"]["Pos Pred Value"] == found["no"]["Neg Pred Value"]
 
@@ -68,19 +63,14 @@ def test_the_prevalence_of_a_binary_task_is_that_of_the_positive_label() -> None
 def test_what_depends_on_the_number_of_instances_takes_no_weights() -> None:
     of = as_case(CASES[0], weights=[1] * len(CASES[0]["gold"]))
     for key in ("caret_overall", "accuracy_lower", "accuracy_upper", "accuracy_p_value", "mcnemar_confusion"):
-        found = listed(of, key)
+        found = evaluate_metric(of, key)
         assert (found.value, found.data) == (None, None)
         assert "weights" in (found.reason or "")
-    assert listed(of, "no_information_rate").value == listed(as_case(CASES[0]), "no_information_rate").value
-    assert listed(of, "caret_by_class").data == listed(as_case(CASES[0]), "caret_by_class").data
-
-
-def test_a_weight_is_as_many_repetitions_for_the_statistics_by_class() -> None:
-    gold, predicted, weights = ["a", "b", "c", "c"], ["a", "c", "c", "a"], [3, 1, 2, 5]
-    rows = [row for row, weight in enumerate(weights) for _ in range(weight)]
-    repeated = case("multiclass", ["a", "b", "c"], [gold[row] for row in rows], [predicted[row] for row in rows])
-    weighed = case("multiclass", ["a", "b", "c"], gold, predicted, weights=weights)
-    assert listed(weighed, "caret_by_class").data == listed(repeated, "caret_by_class").data
+    assert (
+        evaluate_metric(of, "no_information_rate").value
+        == evaluate_metric(as_case(CASES[0]), "no_information_rate").value
+    )
+    assert evaluate_metric(of, "caret_by_class").data == evaluate_metric(as_case(CASES[0]), "caret_by_class").data
 
 
 def test_instances_without_a_class_are_wrong_and_have_no_cell() -> None:
@@ -95,6 +85,9 @@ def test_instances_without_a_class_are_wrong_and_have_no_cell() -> None:
 
 def test_why_the_test_of_symmetry_has_no_value() -> None:
     never = case("multiclass", ["a", "b", "c"], ["a", "b", "c"], ["b", "a", "c"])
-    assert listed(never, "mcnemar_confusion").reason == "2 of 3 pairs of classes were never taken for each other (0/0)"
+    assert (
+        evaluate_metric(never, "mcnemar_confusion").reason
+        == "2 of 3 pairs of classes were never taken for each other (0/0)"
+    )
     alone = case("multiclass", ["a"], ["a", "a"], ["a", "a"])
-    assert listed(alone, "mcnemar_confusion").reason == "there is only one class, and the test compares two"
+    assert evaluate_metric(alone, "mcnemar_confusion").reason == "there is only one class, and the test compares two"

@@ -18,7 +18,7 @@ from app.scoring.declaration.task import TaskSpec
 from app.scoring.evaluation_input import EvaluationInput, Labels
 from app.scoring.metrics.labels import confusion_matrix as family
 from app.scoring.tally import NO_LABEL
-from tests.scoring.case_builder import case, results
+from tests.scoring.case_builder import case, evaluate_metric
 from tests.scoring.strategies import cases
 
 MANY = settings(max_examples=80, deadline=None)
@@ -26,7 +26,7 @@ NAMES = ("a", "b", "c", "d")
 
 
 def data_of(of: EvaluationInput, key: str, **options: str) -> Any:
-    result = results(of, [key], options)[key]
+    result = evaluate_metric(of, key, **options)
     assert (result.value, result.reason) == (None, None)
     return json.loads(json.dumps(result.data))
 
@@ -192,5 +192,5 @@ def test_pairs_without_number_are_refused() -> None:
     every = Labels(np.tile(np.arange(m, dtype=np.int32), n), np.arange(n + 1, dtype=np.int64) * m)
     some = Labels(np.arange(10 * n, dtype=np.int32) % 20 + m, np.arange(n + 1, dtype=np.int64) * 10)
     spec = TaskSpec("multilabel", tuple(map(str, range(m + 20))))
-    result = results(EvaluationInput(spec, every, some), ["confusion_split"])["confusion_split"]
+    result = evaluate_metric(EvaluationInput(spec, every, some), "confusion_split")
     assert "ten million" in str(result.reason)

@@ -1,5 +1,6 @@
 """Edit distances of label vectors: both ways to find them agree with the table of the textbook."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from app.scoring.edit_distance import EditDistanceCostLimitError, Int, edit_dist
 Bits = NDArray[np.bool_]
 
 
-def textbook(gold: list[bool], predicted: list[bool]) -> int:
+def textbook_distance(gold: Sequence[Any], predicted: Sequence[Any]) -> int:
     """Wagner and Fischer's table, row by row."""
     above = list(range(len(predicted) + 1))
     for i, y in enumerate(gold, 1):
@@ -40,9 +41,9 @@ def pairs(draw: st.DrawFn) -> tuple[Bits, Bits]:
 
 @given(pair=pairs())
 @settings(max_examples=150, deadline=None)
-def test_both_algorithms_give_the_distance_of_the_textbook(pair: tuple[Bits, Bits]) -> None:
+def test_both_algorithms_give_the_distance_of_the_textbook_distance(pair: tuple[Bits, Bits]) -> None:
     (n, m), (gold, predicted) = pair[0].shape, map(keys, pair)
-    expected = [textbook(y, p) for y, p in zip(pair[0].tolist(), pair[1].tolist(), strict=True)]
+    expected = [textbook_distance(y, p) for y, p in zip(pair[0].tolist(), pair[1].tolist(), strict=True)]
     assert edit_distances(gold, predicted, n, m).tolist() == expected
     rows, ends = np.arange(n), np.arange(n + 1) * m
     own = [edit_distance._renumber_keys(side, np.searchsorted(side, ends), rows, m) for side in (gold, predicted)]
@@ -103,8 +104,8 @@ def test_a_wide_row_makes_no_tables_of_narrow_ones_wide(guess: int, monkeypatch:
     )
     found = edit_distances(gold, predicted, len(rows), m)
     vectors = [[[place in one for place in range(600)] for one in rows[at]] for at in (0, -2, -1)]
-    assert set(found[:narrow].tolist()) == {textbook(*vectors[0])}
-    assert found[narrow:].tolist() == [textbook(*vectors[1]), textbook(*vectors[2])]
+    assert set(found[:narrow].tolist()) == {textbook_distance(*vectors[0])}
+    assert found[narrow:].tolist() == [textbook_distance(*vectors[1]), textbook_distance(*vectors[2])]
     assert max(cells) <= edit_distance._MAX_TABLE_CELLS
     assert sum(cells) < 8 * len(rows) + 700
 

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from app.scoring.hierarchy.ancestry import VIRTUAL_ROOT, Ancestry
 from app.scoring.hierarchy.distances import HierarchyDistances
 from app.scoring.hierarchy.hierarchy import Hierarchy
-from tests.scoring.case_builder import case, results, value
+from tests.scoring.case_builder import case, evaluate_metric, results, value
 from tests.scoring.hierarchy_oracle import HierarchyOracle, Labels, drawn_hierarchy, label_sets
+from tests.scoring.test_hierarchy_distances import searched
 
 MANY = settings(max_examples=150, deadline=None)
 TREE = {"poodle": ["dog"], "beagle": ["dog"], "dog": ["animal"], "cat": ["animal"]}
@@ -86,38 +87,28 @@ def test_without_ancestors_it_is_the_measure_of_the_sets_themselves(data: st.Dat
 @MANY
 def test_distances_are_those_of_a_search_in_all_directions(data: st.DataObject) -> None:
     parents, classes = data.draw(drawn_hierarchy(most_parents=data.draw(st.sampled_from([1, 3]))))
-    near: dict[str, set[str]] = {name: set() for name in classes}
-    for child, above in parents.items():
-        for parent in above:
-            near[child].add(parent)
-            near[parent].add(child)
     start = data.draw(st.sampled_from(classes))
-    found, row = {start: 0}, [start]
-    for node in row:
-        for other in near[node] - found.keys():
-            found[other] = found[node] + 1
-            row.append(other)
     ancestry = Ancestry(Hierarchy.from_parents(parents), classes, joined=False)
     others = np.arange(1, len(classes) + 1)
     lengths = HierarchyDistances(ancestry).between(np.full_like(others, classes.index(start) + 1), others, 1)
-    assert lengths.tolist() == [found.get(name, -1) for name in classes]
+    assert lengths.tolist() == searched(parents, classes, start)
 
 
 def test_the_root_may_be_left_out_or_one_added() -> None:
     of = one([["poodle"]], [["beagle"]])
     assert value(of, "hierarchical_f1") == 2 / 3
     assert value(of, "hierarchical_f1:count_root=true") == 3 / 4
-    (found,) = results(of, ["hierarchical_f1:exclude_root=true"]).values()
+    found = evaluate_metric(of, "hierarchical_f1:exclude_root=true")
     assert found.value == 1 / 2
     assert found.notes == ("left out as ancestor of every class: animal",)
     dogs = case("multiclass", ["poodle", "beagle", "dog"], ["poodle"], ["dog"], hierarchy=TREE)
-    (found,) = results(dogs, ["hierarchical_recall:exclude_root=true"]).values()
+    found = evaluate_metric(dogs, "hierarchical_recall:exclude_root=true")
     assert found.notes[0] == "left out as ancestor of every class: dog, animal"
     assert found.value == 0  # nothing is left of the prediction: one_empty decides
     alone = case("multiclass", ["poodle"], ["poodle"], ["poodle"], hierarchy=TREE)
     assert value(alone, "hierarchical_f1:exclude_root=true") == 1
     trees = case("multiclass", ["a", "b"], ["a"], ["b"], hierarchy={"a": [], "b": []})
-    (found,) = results(trees, ["hierarchical_f1:exclude_root=true"]).values()
+    found = evaluate_metric(trees, "hierarchical_f1:exclude_root=true")
     assert found.notes[0] == "left out as ancestor of every class: no node"
 
 
@@ -163,28 +154,14 @@ def test_a_repeated_label_counts_once_and_the_empty_set_may_be_a_class() -> None
     assert value(of, "lca_recall:count_root=true", empty_label="as_class") == (1 + 1 / 3) / 2
 
 
-def test_weights_are_repetitions() -> None:
-    pairs = [["poodle"], ["cat"], ["beagle"]], [["beagle"], ["cat", "poodle"], ["beagle"]]
-    heavy = one(*pairs, weights=[3, 1, 0])
-    again = one([["poodle"]] * 3 + [["cat"]], [["beagle"]] * 3 + [["cat", "poodle"]])
-    for text in (
-        "hierarchical_f1",
-        "hierarchical_f1:pooled=true",
-        "lca_recall",
-        "mgia",
-        "hierarchical_symmetric_difference",
-    ):
-        assert value(heavy, text) == value(again, text)
-
-
 def test_distances_need_one_label_each_and_one_tree() -> None:
     trees = {"a": ["x"], "b": ["y"]}
     of = case("multiclass", ["a", "b"], ["a", "b"], ["b", "b"], hierarchy=trees)
-    (found,) = results(of, ["tree_induced_error"]).values()
+    found = evaluate_metric(of, "tree_induced_error")
     assert found.reason == "some labels are in different trees; count_root=true joins all trees"
     assert value(of, "tree_induced_error:count_root=true") == 2
     lost = case("multiclass", ["a", "b"], ["a", "b"], [None, "b"], hierarchy=trees)
-    (found,) = results(lost, ["tree_induced_error"]).values()
+    found = evaluate_metric(lost, "tree_induced_error")
     assert "no prediction" in (found.reason or "")
     assert value(lost, "tree_induced_error", one_empty="skip") == 0
 
@@ -192,10 +169,10 @@ def test_distances_need_one_label_each_and_one_tree() -> None:
 @pytest.mark.parametrize("text", ["hierarchical_f1", "lca_f1", "mgia", "tree_induced_error"])
 def test_every_class_has_to_be_a_node(text: str) -> None:
     of = case("multiclass", [*CLASSES, "fish"], ["cat"], ["cat"], hierarchy=TREE)
-    (found,) = results(of, [text]).values()
+    found = evaluate_metric(of, text)
     assert found.reason == 'class fish is not a node of the hierarchy; list it as a root: "fish": []'
     of = case("multiclass", [*CLASSES, "fish", "bird"], ["cat"], ["cat"], hierarchy=TREE)
-    (found,) = results(of, [text]).values()
+    found = evaluate_metric(of, text)
     assert found.reason == "2 classes are no nodes of the hierarchy: fish, bird; list them as roots"
     assert value(case("multiclass", CLASSES, ["cat"], ["cat"]), text) is None
 

@@ -13,7 +13,7 @@ from app.scoring.hierarchy.ancestry import Ancestry
 from app.scoring.hierarchy.hierarchy import Hierarchy
 from app.scoring.hierarchy.lca_minimal import GraphSizes, MinimalGraphFinder
 from app.scoring.metrics.hierarchies.label_overlap import TOO_LARGE_REASON
-from tests.scoring.case_builder import case, results, value
+from tests.scoring.case_builder import case, evaluate_metric, value
 from tests.scoring.hierarchy_oracle import drawn_hierarchy, label_sets
 from tests.scoring.lca_oracle import LcaOracle, SmallestGraphs
 
@@ -126,7 +126,7 @@ def test_too_many_choices_are_refused_in_every_order() -> None:
     turned = {child: above[::-1] for child, above in reversed(parents.items())}
     for declared, order in ((parents, classes), (turned, classes[::-1])):
         of = case("multilabel", order, [["bottom"]], [["other"]], hierarchy=declared)
-        result = results(of, ["lca_f1"])["lca_f1"]
+        result = evaluate_metric(of, "lca_f1")
         assert result.value is None
         assert result.reason == TOO_LARGE_REASON
     few, names = ladder(6)

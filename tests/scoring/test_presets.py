@@ -50,6 +50,7 @@ def test_the_macro_f_of_bioasq_is_no_other_measure_with_f_and_macro() -> None:
     assert PRESETS["bioasq"].options.get("label_set") is None
     measures = {key for key in CATALOGUE if PRESETS["bioasq"].for_key(key).get("label_set") == "gold"}
     short = {f"{key}_macro" for key in ("f1", "f0_5", "f2", "f_beta")}
+    assert "label_set" not in PRESETS["bioasq"].for_key("fdr_macro")
     assert measures == {"recall_macro", *short, *(f"{key}_top_k" for key in short)}
 
 

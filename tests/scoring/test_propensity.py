@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from app.scoring.catalogue.description import describe_call
 from app.scoring.declaration.metric_parser import parse_metric
 from tests.scoring import ranking_oracle as oracle
-from tests.scoring.case_builder import case, results, value
+from tests.scoring.case_builder import case, evaluate_metric, results, value
 
 MANY = settings(max_examples=80, deadline=None)
 Drawn = tuple[int, list[list[str]], list[list[float]], list[int], list[str]]
@@ -109,7 +109,7 @@ def test_what_has_no_value_says_why(given: str, reason: str | None) -> None:
     counts = {"a": 40, "b": 5, "c": 0}
     of = case("multilabel", list(counts), [["a", "c"]], [["c"]], train_frequencies=counts)
     for key in ("psp_at_k", "psndcg_at_k"):
-        [found] = results(of, [f"{key}:k=1,{given}"]).values()
+        found = evaluate_metric(of, f"{key}:k=1,{given}")
         assert found.reason == reason
 
 
@@ -118,7 +118,7 @@ def test_gold_without_relevant_labels() -> None:
     found = results(of, [f"{key}:k=1,n_train=9" for key in ("psp_at_k", "psndcg_at_k")])
     assert [result.value for result in found.values()] == [0.0, 0.0]
     for key in ("psp_at_k", "psndcg_at_k"):
-        [none] = results(of, [f"{key}:k=1,n_train=9,normalized=true"]).values()
+        none = evaluate_metric(of, f"{key}:k=1,n_train=9,normalized=true")
         assert none.reason == "no instance has a relevant label, so the best attainable value is 0"
 
 

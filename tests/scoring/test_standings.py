@@ -98,10 +98,7 @@ def test_one_entry_stands_for_a_team(selection: str, expected: list[tuple[str, i
 
 
 def test_the_best_is_chosen_by_the_values_for_choosing() -> None:
-    public = [
-        entry("s1", "A", 0.1, 1, choice={"f1_macro": 0.8}),
-        entry("s2", "A", 0.9, 2, choice={"f1_macro": 0.7}),
-    ]
+    public = [entry("s1", "A", 0.1, 1, choice={"f1_macro": 0.8}), entry("s2", "A", 0.9, 2, choice={"f1_macro": 0.7})]
     assert board(standings(public, recipe())) == [("s1", 1)]
 
 
@@ -170,10 +167,7 @@ def test_which_file_stands_for_a_team_depends_on_what_it_is_shown(selection: str
 
 def test_the_public_values_that_choose_a_file_are_compared_as_they_are_shown() -> None:
     few = recipe(disclosure={"digits": 1})
-    entries = [
-        entry("s1", "A", 0.1, 1, choice={"f1_macro": 0.71}),
-        entry("s2", "A", 0.9, 2, choice={"f1_macro": 0.74}),
-    ]
+    entries = [entry("s1", "A", 0.1, 1, choice={"f1_macro": 0.71}), entry("s2", "A", 0.9, 2, choice={"f1_macro": 0.74})]
     assert board(standings(entries, few)) == [("s1", 1)]
 
 

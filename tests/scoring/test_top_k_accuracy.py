@@ -9,7 +9,7 @@ from sklearn import metrics as sk
 from app.scoring.declaration.task import TaskSpec
 from app.scoring.evaluation_input import EvaluationInput
 from tests.scoring import ranking_oracle as oracle
-from tests.scoring.case_builder import case, labels, results, value
+from tests.scoring.case_builder import case, evaluate_metric, labels, value
 
 MANY = settings(max_examples=100, deadline=None)
 
@@ -65,13 +65,13 @@ def test_one_score_of_the_positive_label_is_held_against_1_less_it(positive: str
     found = {rule: value(of, f"top_k_accuracy:k=1,ties={rule}", score_direction=direction) for rule in oracle.TIE_RULES}
     early, late = (3 / 4, 2 / 4) if positive == "no" else (2 / 4, 3 / 4)
     assert found == {"worst": 2 / 4, "best": 3 / 4, "average": 5 / 8, "declared": early, "last": late}
-    everything = results(of, ["top_k_accuracy:k=2"])["top_k_accuracy:k=2"]
+    everything = evaluate_metric(of, "top_k_accuracy:k=2")
     assert (everything.value, everything.notes) == (1.0, ("k=2 takes in all 2 classes",))
 
 
 def test_one_score_that_is_no_probability_is_not_held_against_1_less_it() -> None:
     of = case("binary", ["a", "b"], ["a", "b"], ["a", "b"], [[2.5], [-1.0]])
-    found = results(of, ["top_k_accuracy:k=1"])["top_k_accuracy:k=1"]
+    found = evaluate_metric(of, "top_k_accuracy:k=1")
     assert found.value is None
     assert "from 0 to 1" in (found.reason or "")
     both = case("binary", ["a", "b"], ["a", "b"], ["a", "b"], [[2.5, 0.0], [-1.0, 3.0]])

@@ -1,8 +1,10 @@
 """Which boards a transaction concerns, and that it says so once it has ended."""
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -10,7 +12,11 @@ from sqlalchemy import delete, insert, update
 from sqlalchemy.orm import Session
 
 from app.actions.scoring_tasks.score_submission import _settle_task, claim_tasks
-from app.actions.submissions.read_leaderboard import VISITOR_AUDIENCE, build_cacheable_board
+from app.actions.submissions.read_leaderboard import (
+    CLOSE_RECHECK_SECONDS,
+    VISITOR_AUDIENCE,
+    build_cacheable_board,
+)
 from app.scoring import SCORER_VERSION
 from app.scoring_processes.messages import FileResult
 from app.settings import Settings
@@ -272,6 +278,19 @@ def test_a_board_bears_the_marks_of_all_that_it_was_made_of(db: Database, filled
     with db.write() as session:
         session.get_one(Phase, filled.phase).leaderboard = "hidden"
     assert marks() == always
+
+
+def test_a_board_that_waits_for_the_close_is_built_again_every_second(db: Database, filled: RowIds) -> None:
+    hour = timedelta(hours=1)
+    for closes_in, seconds in ((hour, CLOSE_RECHECK_SECONDS), (-hour, math.inf), (None, math.inf)):
+        with db.write() as session:
+            phase = session.get_one(Phase, filled.phase)
+            phase.leaderboard, phase.opens_at = "after_close", utcnow() - 2 * hour
+            phase.closes_at = None if closes_in is None else utcnow() + closes_in
+        with db.read() as session:
+            board = build_cacheable_board(session, VISITOR_AUDIENCE, "pets", "main", split=None, metric=None)
+        assert board.seconds == seconds
+        assert (board.board is None) == (seconds == CLOSE_RECHECK_SECONDS or closes_in is None)
 
 
 @pytest.fixture

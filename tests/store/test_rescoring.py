@@ -1,7 +1,10 @@
 """What an order to score a phase again says of its submissions is what it found itself."""
 
+from datetime import timedelta
+
 from app.scoring import SCORER_VERSION
 from app.store.queries import rescoring_tasks
+from app.store.queries.rescoring_tasks import RescoringResult
 from app.store.queries.score_provenance import ScoreProvenance
 from app.store.session import Database, WriteSession
 from app.store.tables import Rerun, ScoreTask, Submission
@@ -42,3 +45,35 @@ def test_what_an_order_did_not_come_to_is_as_it_was(db: Database) -> None:
         session.refresh(task)
         assert (task.status, task.difference) == ("done", FOUND)
         assert rescoring_tasks.different(session, order.id, 10) == []
+
+
+def test_a_withdrawn_order_leaves_a_failed_task_failed(db: Database) -> None:
+    with db.write() as session:
+        order, task = ordered(session)
+        task.failure = {"code": "crashed", "detail": ""}
+        session.flush()
+        rescoring_tasks.withdraw_order(session, order.id, utcnow())
+        session.refresh(task)
+        assert (task.status, task.rerun_id) == ("failed", None)
+
+
+def test_a_cancelled_order_counts_no_task_that_ends_later(db: Database) -> None:
+    with db.write() as session:
+        order, _ = ordered(session)
+        cancelled_at = utcnow() - timedelta(hours=1)
+        order.cancelled_at = order.finished_at = cancelled_at
+        session.flush()
+        rescoring_tasks.add_to_progress(session, [RescoringResult(order.id, different=True)], utcnow())
+        session.refresh(order)
+        assert (order.done, order.different, order.finished_at) == (0, 0, cancelled_at)
+
+
+def test_a_file_beyond_the_size_of_a_group_is_claimed_alone_and_settled_by_its_attempt_only(db: Database) -> None:
+    with db.write() as session:
+        _, task = ordered(session)
+        attempt, limits = task.attempt, {"max_tasks": 9, "max_bytes": 0}
+        ((claimed, _),) = rescoring_tasks.claim(session, SCORER_VERSION, **limits, lease=None)
+        assert (claimed.id, claimed.attempt) == (task.id, attempt + 1)
+    with db.write() as session:
+        assert rescoring_tasks.lock_owned(session, [(claimed.id, attempt)]) == {}
+        assert list(rescoring_tasks.lock_owned(session, [(claimed.id, attempt + 1)])) == [claimed.id]

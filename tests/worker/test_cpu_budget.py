@@ -37,7 +37,7 @@ def asked(child: ScoringProcess, folder: Path, body: bytes, kind: FileKind) -> F
     file = GoldFile(SourceFile(gold, FileKind("json")), "multiclass", classes=PHASE.classes)
     recipe = {"primary": "accuracy", "metrics": ["accuracy"]}
     request = ValidatePredictions(GoldSource(file=file), SourceFile(folder / "file", kind), recipe)
-    answer = child.ask(request, 600)
+    answer = child.call(request, 600)
     assert isinstance(answer, FileResult)
     return answer
 

@@ -43,7 +43,7 @@ def says(state: str, ticks: int, *, thread: str = "S") -> None:
 def looks(watched: StallDetector, clock: Clock, count: int, each: float = 1.0) -> None:
     for _ in range(count):
         clock.now += each
-        watched.look()
+        watched.check()
 
 
 @pytest.mark.parametrize("state", ["T", "t", "S", "R"])

@@ -56,7 +56,7 @@ class Away(Database):
 class Refusing:
     """Children that refuse every file."""
 
-    def ask(self, request: Request) -> Reply:
+    def call(self, request: Request) -> Reply:
         """The answer to whatever is to be scored."""
         assert isinstance(request, ScorePredictions)
         return FileResult(valid=False, total={"unknown_id": 1}, problems=[])

@@ -40,7 +40,7 @@ def stored_gold_file(path: Path, version: GoldVersion, challenge: Challenge) -> 
 
 def inspect_gold(processes: ScoringProcesses, file: GoldFile) -> GoldSummary:
     """Have a scoring process read the gold; raises InvalidGold with all of its problems."""
-    reply = processes.ask(CheckGold(GoldSource(file=file)))
+    reply = processes.call(CheckGold(GoldSource(file=file)))
     if isinstance(reply, GoldSummary):
         return reply
     if isinstance(reply, Refusal):

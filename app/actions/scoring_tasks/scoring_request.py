@@ -55,7 +55,7 @@ def send_scoring_request(
     The file of the gold, which may be on another machine, and its metadata are read only if the process lacks them.
     Raises ScoringProcessError and FileNotFoundError.
     """
-    reply = processes.ask(request)
+    reply = processes.call(request)
     if not isinstance(reply, GoldFileNeeded):
         return reply
     with db.read() as session:
@@ -65,7 +65,7 @@ def send_scoring_request(
         challenge = session.get_one(Phase, version.phase_id).challenge
         name = _compute_gold_name(version, challenge)
     with files.local_path(version.file_key) as path:
-        return processes.ask(replace(request, gold=GoldSource(name, stored_gold_file(path, version, challenge))))
+        return processes.call(replace(request, gold=GoldSource(name, stored_gold_file(path, version, challenge))))
 
 
 def _compute_gold_name(version: GoldVersion, challenge: Challenge) -> str:

@@ -44,11 +44,11 @@ class SumConstraint:
     def line(self, row: int, size: int, n: int) -> "tuple[Fraction, ...] | None":
         """The term of a class of this size as coefficients of its counts; None where it is not linear."""
         coefficients = self.shares[row].linear(size, n - size)
-        return None if coefficients is None else tuple(self.weights[row] * each for each in coefficients)
+        return None if coefficients is None else tuple(self.weights[row] * coefficient for coefficient in coefficients)
 
     def value(self, tables: Tables) -> Fraction:
         """The sum over the tables of all classes."""
-        return sum((self.share(row, one) for row, one in enumerate(tables)), start=Fraction(0))
+        return sum((self.share(row, class_table) for row, class_table in enumerate(tables)), start=Fraction(0))
 
     def after(self, total: Fraction) -> "LastClassConstraint":
         """The constraint left for the last class where the others sum to `total`."""
@@ -141,9 +141,9 @@ def constraints_of(
     if kind == "micro":
         pooled = ratio_inequalities(figure, ratio, n * m)
         return (
-            [_right_answers_constraint(*one, m, n) for one in pooled]
+            [_right_answers_constraint(*inequality, m, n) for inequality in pooled]
             if exclusive
-            else [_pooled_constraint(*one, m) for one in pooled]
+            else [_pooled_constraint(*inequality, m) for inequality in pooled]
         )
     return _mean_constraints(ratio, (1,) * m if kind == "macro" else tuple(sizes), figure, n)
 

@@ -78,7 +78,7 @@ class ProblemVariants:
     @property
     def problems(self) -> list[CountsProblem]:
         """The problem under each convention."""
-        return [replace(self.problem, undefined=one) for one in self.conventions]
+        return [replace(self.problem, undefined=convention) for convention in self.conventions]
 
     def of(self, claims: tuple[FigureClaim, ...]) -> "ProblemVariants":
         """The same variants with these claims only."""
@@ -113,7 +113,7 @@ def explain_contradiction(
     """Why no counts fit; to be called where `solve_any` has shown that none do."""
     problem = variants.problem
     if problem.has_two_classes:
-        core = _minimal_contradiction(problem.claims, lambda some, size: _is_impossible(variants, some, size))
+        core = _minimal_contradiction(problem.claims, lambda subset, size: _is_impossible(variants, subset, size))
         nearest = (_find_nearest_values(variants, core, claim) for claim in core)
         return FigureContradiction(_describe_figures(variants, zip(core, nearest, strict=True), first, limit))
     return _explain_one_class(variants, first, limit) or _explain_all_classes(variants, first, limit)
@@ -134,7 +134,7 @@ def _explain_one_class(variants: ProblemVariants, first: int, limit: int) -> Fig
         )
         if solve_any(alone, first=1).fits is not False:
             continue
-        core = _minimal_contradiction(alone.problem.claims, lambda some, size: _is_impossible(alone, some, size))  # noqa: B023 (called at once)
+        core = _minimal_contradiction(alone.problem.claims, lambda subset, size: _is_impossible(alone, subset, size))  # noqa: B023 (called at once)
         figures = [(replace(claim, row=row), _find_nearest_values(alone, core, claim)) for claim in core]
         return FigureContradiction(_describe_figures(variants, figures, first, limit), row)
     return None
@@ -145,7 +145,7 @@ def _explain_all_classes(variants: ProblemVariants, first: int, limit: int) -> F
     problem = variants.problem
     rows = tuple(claim for claim in problem.claims if claim.row is not None)
     whole = tuple(claim for claim in problem.claims if claim.row is None)
-    core = _minimal_contradiction(whole, lambda some, size: _is_impossible(variants, (*rows, *some), size))
+    core = _minimal_contradiction(whole, lambda subset, size: _is_impossible(variants, (*rows, *subset), size))
     nearest = ((claim, _nearest_by_hits(problem, claim) if len(core) == 1 else (None, None)) for claim in core)
     return FigureContradiction(_describe_figures(variants, nearest, first, limit, joint=True), joint=True)
 
@@ -154,12 +154,14 @@ def _minimal_contradiction(
     claims: tuple[FigureClaim, ...], impossible: Callable[[tuple[FigureClaim, ...], int], bool]
 ) -> tuple[FigureClaim, ...]:
     """A minimal impossible set of claims: up to two claims found by a quick search, else a set reduced one by one."""
-    small = (some for size in range(3) for some in combinations(claims, size) if impossible(some, _QUICK_SEARCH_LIMIT))
+    small = (
+        subset for size in range(3) for subset in combinations(claims, size) if impossible(subset, _QUICK_SEARCH_LIMIT)
+    )
     claims = next(small, claims)  # a claim of a pair may be impossible alone, which a longer search shows
     for claim in reversed(claims):
-        fewer = tuple(other for other in claims if other is not claim)
-        if impossible(fewer, SEARCH_LIMIT):
-            claims = fewer
+        remaining = tuple(other for other in claims if other is not claim)
+        if impossible(remaining, SEARCH_LIMIT):
+            claims = remaining
     return claims
 
 
@@ -172,14 +174,14 @@ def _describe_figures(
     joint: bool = False,
 ) -> tuple[ContradictedFigure, ...]:
     """Each figure with the counts that fit all other figures of the problem."""
-    described = []
+    figures = []
     for claim, nearest in claims_with_nearest:
         others = variants.of(tuple(other for other in variants.problem.claims if other != claim))
         if joint and nearest == (None, None):
             nearest = _nearest_among_listed(claim, others, first, limit) or nearest  # noqa: PLW2901 (otherwise it stays unknown)
         answers = tuple(solve(problem, first=first, limit=limit) for problem in others.problems)
-        described.append(ContradictedFigure(claim, *nearest, best_answer(answers), answers))
-    return tuple(described)
+        figures.append(ContradictedFigure(claim, *nearest, best_answer(answers), answers))
+    return tuple(figures)
 
 
 def _find_nearest_values(variants: ProblemVariants, core: tuple[FigureClaim, ...], claim: FigureClaim) -> NearestValues:
@@ -191,14 +193,15 @@ def _find_nearest_values(variants: ProblemVariants, core: tuple[FigureClaim, ...
     listed = _nearest_among_listed(claim, others, _MAX_LISTED_COUNTS, _MAX_COLUMNS)
     if listed is not None:
         return listed
-    if any(region_of(core, problem.sizes[0], problem.n, one)[1] for one in variants.conventions):
+    if any(region_of(core, problem.sizes[0], problem.n, convention)[1] for convention in variants.conventions):
         return None, None  # bisection would scan all columns at every step
-    ends = [(_nearest_by_bisection(one, claim, -1), _nearest_by_bisection(one, claim, 1)) for one in others.problems]
-    return _closest_value(one for one, _ in ends if one), _closest_value((one for _, one in ends if one), largest=False)
+    below = [_nearest_by_bisection(variant, claim, -1) for variant in others.problems]
+    above = [_nearest_by_bisection(variant, claim, 1) for variant in others.problems]
+    return _closest_value(filter(None, below)), _closest_value(filter(None, above), largest=False)
 
 
 def _closest_value(values: Iterable[NearestValue], *, largest: bool = True) -> NearestValue | None:
-    return (max if largest else min)(values, key=lambda one: one.value, default=None)
+    return (max if largest else min)(values, key=lambda nearest: nearest.value, default=None)
 
 
 def _nearest_among_listed(
@@ -215,10 +218,10 @@ def _nearest_among_listed(
             return None
         values = ((measure_value(claim, tables, problem.undefined), tables) for tables in answer.first)
         candidates += (NearestValue(value, tables) for value, tables in values if value is not None)
-    sides = [(compare_with_figure(claim, one.value), one) for one in candidates]
+    sides = [(compare_with_figure(claim, candidate.value), candidate) for candidate in candidates]
     return (
-        _closest_value(one for side, one in sides if side < 0),
-        _closest_value((one for side, one in sides if side > 0), largest=False),
+        _closest_value(candidate for side, candidate in sides if side < 0),
+        _closest_value((candidate for side, candidate in sides if side > 0), largest=False),
     )
 
 

@@ -114,7 +114,7 @@ class LatticeRegion:
         assert first is not None
         return first, bisect_first(first, self.last, lambda end: self.count(end + 1, self.last) == 0)
 
-    def turned(self) -> "LatticeRegion":
+    def transposed(self) -> "LatticeRegion":
         """The same points with x and y exchanged."""
         return LatticeRegion.of(self.height, self.width, [(b, a, c) for a, b, c in self.cuts])
 

@@ -7,6 +7,7 @@ constraints are again a region of the plane.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import chain
 from typing import Any
 
 from app.analysis.convert.claims import CountsProblem, FigureClaim
@@ -106,12 +107,12 @@ class _JointSearch:
         sizes = [row.size for row in ordered]
         whole = [claim for claim in problem.claims if claim.row is None]
         settings: dict[str, Any] = {"exclusive": problem.exclusive, "undefined": problem.undefined}
-        constraints = [one for claim in whole for one in constraints_of(claim, sizes, problem.n, **settings)]
+        constraints = list(chain.from_iterable(constraints_of(claim, sizes, problem.n, **settings) for claim in whole))
         if problem.exclusive:
             constraints.append(one_prediction_constraint(sizes, problem.n))
-        sums = _merge_sums(one for one in constraints if isinstance(one, SumConstraint))
-        curves = [one for one in constraints if isinstance(one, NonlinearConstraint)]
-        reach = [_remaining_bounds(one, ordered, problem.n) for one in sums]
+        sums = _merge_sums(constraint for constraint in constraints if isinstance(constraint, SumConstraint))
+        curves = [constraint for constraint in constraints if isinstance(constraint, NonlinearConstraint)]
+        reach = [_remaining_bounds(constraint, ordered, problem.n) for constraint in sums]
         ordered = [replace(row, tables=_sort_likely_first(row, sums, reach, at)) for at, row in enumerate(ordered)]
         return cls(problem.n, problem.exclusive, ordered, sums, curves, reach)
 
@@ -139,8 +140,8 @@ class _JointSearch:
 
     def _is_reachable(self, sums: Sequence[Fraction], index: int) -> bool:
         """Whether each sum can still meet its bounds, each considered alone."""
-        for one, total, reach in zip(self.sums, sums, self.reach, strict=True):
-            low, high = one.bounds
+        for constraint, total, reach in zip(self.sums, sums, self.reach, strict=True):
+            low, high = constraint.bounds
             if low > high or total + reach[index][0] > high or total + reach[index][1] < low:
                 return False
         return True
@@ -159,7 +160,10 @@ class _JointSearch:
                 iterators.pop()
                 del tables[index - 1 :], sums[max(index, 1) :]
                 continue
-            new_sums = [total + each.share(index, class_table) for total, each in zip(sums[-1], self.sums, strict=True)]
+            new_sums = [
+                total + constraint.share(index, class_table)
+                for total, constraint in zip(sums[-1], self.sums, strict=True)
+            ]
             if not self._is_reachable(new_sums, index + 1):
                 yield (), None
             elif index == last - 1:
@@ -176,12 +180,12 @@ class _JointSearch:
         row, index = self.rows[-1], len(tables)
         cuts: list[HalfPlane] = [*row.region.cuts]
         tests: list[Constraint] = [*self.curves]
-        for one, total in zip(self.sums, sums, strict=True):
-            line = one.line(index, row.size, self.n)
+        for constraint, total in zip(self.sums, sums, strict=True):
+            line = constraint.line(index, row.size, self.n)
             if line is None:
-                tests.append(one.after(total))
+                tests.append(constraint.after(total))
             else:
-                cuts += line_half_planes(line, (one.low, one.high), total, row.size, self.n)
+                cuts += line_half_planes(line, (constraint.low, constraint.high), total, row.size, self.n)
         if self.exclusive:
             cuts += _off_diagonal_half_planes(tables, row.size)
         region = LatticeRegion.of(row.region.width, row.region.height, cuts)
@@ -206,9 +210,9 @@ def _remaining_bounds(constraint: SumConstraint, rows: Sequence[ClassCandidates]
 def _share_bounds(constraint: SumConstraint, index: int, row: ClassCandidates, n: int) -> _Bounds:
     """The bounds on the term of one class in a sum."""
     if row.whole:
-        values = [constraint.share(index, one) for one in row.tables]
+        values = [constraint.share(index, class_table) for class_table in row.tables]
     elif constraint.line(index, row.size, n) is not None:
-        corners = ((tp, fp) for tp in row.region.span() for fp in row.region.turned().span())
+        corners = ((tp, fp) for tp in row.region.span() for fp in row.region.transposed().span())
         values = [constraint.share(index, table(tp, fp, row.size, n)) for tp, fp in corners]
     else:
         values = [constraint.weights[index] * end for end in _ratio_bounds(row, constraint.shares[index], n)]
@@ -238,7 +242,7 @@ def _merge_sums(sums: Iterable[SumConstraint]) -> list[SumConstraint]:
     for constraint in sums:
         existing = merged.setdefault((constraint.shares, constraint.weights), constraint)
         lows, highs = (
-            [each for each in pair if each is not None]
+            [bound for bound in pair if bound is not None]
             for pair in ((constraint.low, existing.low), (constraint.high, existing.high))
         )
         merged[constraint.shares, constraint.weights] = replace(
@@ -255,17 +259,17 @@ def _sort_likely_first(
     A table is promising if each sum is met when all classes lie at the same relative position between their bounds.
     """
     targets = []
-    for one, reaches in zip(sums, reach, strict=True):
-        low, high = (float(each) for each in reaches[0])
+    for constraint, reaches in zip(sums, reach, strict=True):
+        low, high = (float(bound) for bound in reaches[0])
         after = reaches[index + 1] if index + 1 < len(reaches) else (Fraction(0), Fraction(0))
-        own_low, own_high = (float(each - rest) for each, rest in zip(reaches[index], after, strict=True))
-        bounds = [float(bound) for bound in (one.low, one.high) if bound is not None]
+        own_low, own_high = (float(bound - rest) for bound, rest in zip(reaches[index], after, strict=True))
+        bounds = [float(bound) for bound in (constraint.low, constraint.high) if bound is not None]
         if bounds and own_high > own_low:
             part = (sum(bounds) / len(bounds) - low) / (high - low)
-            targets.append((one, own_low + min(max(part, 0.0), 1.0) * (own_high - own_low), own_high - own_low))
+            targets.append((constraint, own_low + min(max(part, 0.0), 1.0) * (own_high - own_low), own_high - own_low))
 
     def distance(table: ConfusionTable) -> float:
-        return sum(abs(float(one.share(index, table)) - target) / width for one, target, width in targets)
+        return sum(abs(float(constraint.share(index, table)) - target) / width for constraint, target, width in targets)
 
     return tuple(sorted(row.tables, key=distance)) if targets else row.tables
 
@@ -287,8 +291,10 @@ def _off_diagonal_half_planes(tables: Iterable[ConfusionTable], size: int) -> It
 def _bounding_boxes(boxes: Sequence[tuple[tuple[Span, Span], ...]]) -> tuple[tuple[Span, Span], ...]:
     """The smallest and largest tp and fp of each class over all solutions."""
 
-    def both(spans: Iterable[Span]) -> Span:
+    def outer_span(spans: Iterable[Span]) -> Span:
         ends = list(zip(*spans, strict=True))
         return min(ends[0]), max(ends[1])
 
-    return tuple((both(box[0] for box in row), both(box[1] for box in row)) for row in zip(*boxes, strict=True))
+    return tuple(
+        (outer_span(box[0] for box in row), outer_span(box[1] for box in row)) for row in zip(*boxes, strict=True)
+    )

@@ -98,7 +98,7 @@ def search_region(
     if not tests:
         count = region.count()
         listed = tuple(tables(x, y) for x, y in islice(region.points(), first))
-        box = (region.span(), region.turned().span()) if count else None
+        box = (region.span(), region.transposed().span()) if count else None
         return RegionSearchResult(count, complete=True, first=listed, box=box)
     count, solutions = 0, list[Solution]()
     xs, ys = (region.width, 0), (region.height, 0)
@@ -150,7 +150,7 @@ def region_of(
     tests: list[Constraint] = []
     for claim in map(as_first_class_claim, claims):
         if claim.row is not None:
-            cuts += [_half_plane(*one, size, n) for one in claim_inequalities(claim, size, n, undefined)]
+            cuts += [_half_plane(*inequality, size, n) for inequality in claim_inequalities(claim, size, n, undefined)]
             continue
         for constraint in constraints_of(claim, (size, n - size), n, undefined=undefined):
             half_planes = sum_half_planes(constraint, size, n) if isinstance(constraint, SumConstraint) else None
@@ -180,7 +180,7 @@ def claim_inequalities(claim: FigureClaim, size: int, n: int, undefined: ZeroDiv
 def narrow_region(region: LatticeRegion, ratio: LinearRatio, low: Fraction, high: Fraction, n: int) -> LatticeRegion:
     """The points of a region of a class (as wide as its size) at which a ratio lies between two values."""
     size, figure = region.width, PrintedFigure("", low, high, Fraction(0))
-    cuts = (_half_plane(*one, size, n) for one in ratio_inequalities(figure, ratio, n))
+    cuts = (_half_plane(*inequality, size, n) for inequality in ratio_inequalities(figure, ratio, n))
     return LatticeRegion.of(region.width, region.height, (*region.cuts, *cuts))
 
 
@@ -189,7 +189,7 @@ def sum_half_planes(constraint: SumConstraint, size: int, n: int) -> list[HalfPl
     own, rest = constraint.line(0, size, n), constraint.line(1, n - size, n)
     if own is None or rest is None:
         return None
-    total = [one + other for one, other in zip(own, reversed(rest), strict=True)]
+    total = [left + right for left, right in zip(own, reversed(rest), strict=True)]
     return line_half_planes(total, (constraint.low, constraint.high), Fraction(0), size, n)
 
 
@@ -201,8 +201,8 @@ def line_half_planes(
     for bound, sign in zip(bounds, (-1, 1), strict=True):
         if bound is not None:
             remaining = bound - before
-            scale = sign * lcm(remaining.denominator, *(each.denominator for each in line))
-            a, b, c, d = (int(each * scale) for each in line)
+            scale = sign * lcm(remaining.denominator, *(coefficient.denominator for coefficient in line))
+            a, b, c, d = (int(coefficient * scale) for coefficient in line)
             half_planes.append(_half_plane((a, b, c, d), int(remaining * scale), size, n))
     return half_planes
 
@@ -252,5 +252,5 @@ def _eliminate_variable(rows: set[tuple[int, ...]], position: int) -> set[tuple[
         for lower in (row for row in rows if row[position] < 0):
             combined = [upper[position] * b - lower[position] * a for a, b in zip(upper, lower, strict=True)]
             common = gcd(*combined) or 1
-            remaining.add(tuple(each // common for each in combined))
+            remaining.add(tuple(coefficient // common for coefficient in combined))
     return remaining

@@ -74,7 +74,7 @@ def parse_figure(text: str, *, percent: bool = False, decimals: int | None = Non
     exact = _FRACTION.fullmatch(text) if len(text) <= _MAX_LENGTH else None
     if exact is not None:
         if not int(exact[3]):
-            raise InvalidContent(f"'{text}' divides by 0.", remedy=_EXAMPLES)
+            raise InvalidContent(f"The denominator of '{text}' is 0.", remedy=_EXAMPLES)
         value = _signed(exact[1], Fraction(int(exact[2]), int(exact[3])))
         return PrintedFigure(text, value, value, Fraction(0))
     match = _DECIMAL.fullmatch(text) if len(text) <= _MAX_LENGTH else None
@@ -82,7 +82,9 @@ def parse_figure(text: str, *, percent: bool = False, decimals: int | None = Non
         raise InvalidContent(f"'{text[:_MAX_LENGTH]}' is not a figure.", remedy=_EXAMPLES)
     decimals_text, percent = match[3] or "", percent or bool(match[4])
     if decimals is not None and len(decimals_text) > decimals:
-        raise InvalidContent(f"'{text}' has more than {decimals} decimals.", remedy="Say how many with --decimals.")
+        raise InvalidContent(
+            f"'{text}' has more than {decimals} decimals.", remedy="Correct the figure, or --decimals."
+        )
     scale = 100 if percent else 1
     unit = Fraction(1, 10 ** max(len(decimals_text), decimals or 0) * scale)
     value = _signed(match[1], Fraction(int(match[2] + decimals_text), 10 ** len(decimals_text) * scale))

@@ -28,8 +28,8 @@ Json = dict[str, Any]
 
 
 def report(
-    stated: PublishedFigures,
-    printing: FigureFormat,
+    published: PublishedFigures,
+    figure_format: FigureFormat,
     *,
     conventions: Sequence[ZeroDivisionRule] = ZERO_DIVISION_RULES,
     first: int = 10,
@@ -41,7 +41,7 @@ def report(
     under which these counts fit, `otherwise` the answers under other conventions. `fits` is null where the search
     stopped at `limit` before it was decided. Raises InvalidContent.
     """
-    problem, labels = parse_problem(stated, printing)
+    problem, labels = parse_problem(published, figure_format)
     variants = ProblemVariants(problem, _with_rate_rules(conventions, problem))
     answers = _group_equal_answers(
         solve(variant, first=max(first, _MAX_COMPARED_COUNTS), limit=limit) for variant in variants.problems
@@ -64,14 +64,16 @@ def report(
     }
     if answer.fits is False:
         content["conflict"] = _contradiction_json(explain_contradiction(variants, limit=limit), labels)
-        content["fits_if_cut"] = None if printing.cut else _fits_if_cut(stated, printing, variants, limit)
+        content["fits_if_cut"] = None if figure_format.cut else _fits_if_cut(published, figure_format, variants, limit)
     return content
 
 
 def _with_rate_rules(conventions: Sequence[ZeroDivisionRule], problem: CountsProblem) -> tuple[ZeroDivisionRule, ...]:
     """The conventions, plus the variants that differ in informedness where informedness is claimed."""
-    claimed = any(claim.key == "informedness" for claim in problem.claims)
-    return (*conventions, *(one for one, other in RATE_RULES.items() if claimed and other in conventions))
+    has_informedness = any(claim.key == "informedness" for claim in problem.claims)
+    if not has_informedness:
+        return tuple(conventions)
+    return (*conventions, *(rule for rule, base_rule in RATE_RULES.items() if base_rule in conventions))
 
 
 def _group_equal_answers(answers: Iterable[FittingCounts]) -> list[tuple[list[ZeroDivisionRule], FittingCounts]]:
@@ -107,10 +109,10 @@ def _answer_json(
 
 
 def _fits_if_cut(
-    stated: PublishedFigures, printing: FigureFormat, variants: ProblemVariants, limit: int
+    published: PublishedFigures, figure_format: FigureFormat, variants: ProblemVariants, limit: int
 ) -> bool | None:
     """Whether the figures fit if their digits were cut off instead of rounded, which is common in print."""
-    truncated = parse_problem(stated, replace(printing, cut=True))[0]
+    truncated = parse_problem(published, replace(figure_format, cut=True))[0]
     return solve_any(replace(variants, problem=truncated), first=0, limit=limit).fits
 
 

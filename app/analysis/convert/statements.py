@@ -42,7 +42,7 @@ class FigureFormat:
         figure = parse_figure(text, percent=self.percent, decimals=self.decimals, cut=self.cut)
         if figure.low > 1 or figure.high < -1:
             remedy = "Write percentages with their sign (78.3%), or give --percent."
-            raise InvalidContent(f"{key} {text} lies outside the range of the measure.", remedy=remedy)
+            raise InvalidContent(f"{key} {text} is outside the range of the measure.", remedy=remedy)
         return figure
 
 
@@ -60,7 +60,7 @@ class PublishedFigures:
     exclusive: bool = True
 
 
-def parse_problem(published: PublishedFigures, printing: FigureFormat) -> tuple[CountsProblem, tuple[str, ...]]:
+def parse_problem(published: PublishedFigures, figure_format: FigureFormat) -> tuple[CountsProblem, tuple[str, ...]]:
     """The problem, and the names of its classes; raises InvalidContent with the error and its remedy."""
     labels = tuple(row.get(LABEL_COLUMN, "").strip() for row in published.rows)
     if len(set(labels)) < len(labels) or len(labels) > MAX_CLASSES:
@@ -73,24 +73,24 @@ def parse_problem(published: PublishedFigures, printing: FigureFormat) -> tuple[
         labels = (*(labels or ("positive",)), REST_LABEL if REST_LABEL not in labels else "others")
         sizes = None if sizes is None else (sizes[0], n - sizes[0])
     if sizes is not None and (min(sizes) < 0 or max(sizes) > n):
-        _refuse(f"A class size must lie between 0 and the number of instances, {n}.", "Correct its size, or --n.")
-    claims = tuple(_parse_claims(published, printing))
+        _refuse(f"A class size must be between 0 and the number of instances, {n}.", "Correct its size, or --n.")
+    claims = tuple(_parse_claims(published, figure_format))
     if not claims:
         _refuse("No figure is given.", "Give at least one, for example --precision 0.81.")
     return CountsProblem(n, sizes, claims, published.exclusive), labels
 
 
-def _parse_claims(published: PublishedFigures, printing: FigureFormat) -> Iterator[FigureClaim]:
+def _parse_claims(published: PublishedFigures, figure_format: FigureFormat) -> Iterator[FigureClaim]:
     """The claims of the classes, then of the whole task, which with two classes may include the first class."""
     for row, row_texts in enumerate(published.rows):
         for key, text in _figure_texts(row_texts, ONE_CLASS_MEASURES):
-            yield FigureClaim(key, printing.read(key, text), row)
+            yield FigureClaim(key, figure_format.read(key, text), row)
     many = len(published.rows) > 1 or not published.exclusive
     accepted = WHOLE_TASK_MEASURES if many else (*WHOLE_TASK_MEASURES, *ONE_CLASS_MEASURES)
     for key, text in _figure_texts(published.whole, accepted):
         if key in SINGLE_LABEL_MEASURES and not published.exclusive:
             _refuse(f"'{key}' is for tasks with one label per instance.", "Omit it, or omit --multilabel.")
-        yield FigureClaim(key, printing.read(key, text), None if key in WHOLE_TASK_MEASURES else 0)
+        yield FigureClaim(key, figure_format.read(key, text), None if key in WHOLE_TASK_MEASURES else 0)
 
 
 def _parse_sizes(published: PublishedFigures, labels: Sequence[str]) -> tuple[int, ...] | None:

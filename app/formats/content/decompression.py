@@ -8,7 +8,7 @@ from typing import BinaryIO, Protocol
 from backports import zstd
 
 from app.formats.format_declaration import Encoding
-from app.formats.problems import Problems, build_problem
+from app.formats.problems import REDUCE_SIZE_REMEDY, Problems, build_problem
 from app.formats.reading_rules import Limits
 from app.formats.registry import ENCODINGS
 from app.scoring.declaration.metric_syntax import pluralize
@@ -18,7 +18,6 @@ _READ_BYTES = 1 << 14
 _CHUNK_BYTES = 1 << 20
 _MAX_MAGIC_BYTES = 4
 """Bytes of the longest magic number, by which a member is recognized."""
-_SIZE_REMEDY = "Leave out what is not scored."
 _MAX_ZSTD_WINDOW_LOG = 27
 """The largest window of zstd data, as a power of two: 128 MiB, the default limit of the zstd program."""
 _SKIPPABLE_FRAME_MAGICS = range(0x184D2A50, 0x184D2A60)
@@ -43,50 +42,50 @@ def read_bytes(stream: BinaryIO, encoding: str, *, limits: Limits, problems: Pro
         for piece in iter_decompressed(stream, encoding, limits):
             content.write(piece)
         data = content.getvalue()
-        if known := _detect_compression(data):
-            raise DecompressionError("encoding", _still_compressed_message(encoding, known))  # noqa: TRY301 (handled like all others)
-    except DecompressionError as refused:
-        problem = build_problem(refused.code, str(refused))
-        (problems.stop if refused.code == "too_large" else problems.add)(problem)
+        if compression := _detect_compression(data):
+            raise DecompressionError("encoding", _still_compressed_message(encoding, compression))  # noqa: TRY301 (handled like all others)
+    except DecompressionError as error:
+        problem = build_problem(error.code, str(error))
+        (problems.stop if error.code == "too_large" else problems.add)(problem)
         return None
     return data
 
 
 def iter_decompressed(stream: BinaryIO, encoding: str, limits: Limits) -> Iterator[bytes]:
     """Yield the decompressed bytes in pieces of up to 1 MiB; raises DecompressionError for damage and above the limits."""
-    total, most = 0, limits.expanded_bytes
-    for piece in _decompress_members(stream, encoding, limits) if encoding else _read_uncompressed(stream, most):
+    total, max_bytes = 0, limits.expanded_bytes
+    for piece in _decompress_members(stream, encoding, limits) if encoding else _read_uncompressed(stream, max_bytes):
         total += len(piece)
-        if total > most:
+        if total > max_bytes:
             raise DecompressionError("too_large", _too_many_bytes_message(limits))
         yield piece
 
 
 def _too_many_bytes_message(limits: Limits) -> str:
-    most = limits.expanded_bytes
+    max_bytes = limits.expanded_bytes
     if limits.instances is None:
-        return f"The file has more than {most} bytes when expanded. {_SIZE_REMEDY}"
+        return f"The uncompressed file has more than {max_bytes} bytes. {REDUCE_SIZE_REMEDY}"
     phase = pluralize(limits.instances, "instance", "instances")
-    return f"The file has more than {most} bytes when expanded, which is more than {phase} can need. {_SIZE_REMEDY}"
+    return f"The uncompressed file has more than {max_bytes} bytes, which is more than {phase} can need. {REDUCE_SIZE_REMEDY}"
 
 
 def _read_uncompressed(stream: BinaryIO, limit: int) -> Iterator[bytes]:
-    left = limit + 1  # a single read of so many bytes would allocate all of them, whatever the file's size
-    while left and (piece := stream.read(min(_CHUNK_BYTES, left))):
-        left -= len(piece)
+    remaining = limit + 1  # a single read of so many bytes would allocate all of them, whatever the file's size
+    while remaining and (piece := stream.read(min(_CHUNK_BYTES, remaining))):
+        remaining -= len(piece)
         yield piece
 
 
-def _still_compressed_message(encoding: str, known: Encoding) -> str:
+def _still_compressed_message(encoding: str, compression: Encoding) -> str:
     if encoding:
-        return f"Within the {encoding} data, {known.key} data follows. Compress the file once."
-    remedy = f"Send Content-Encoding: {known.key}, or a file name that ends in {known.ending}."
-    return f"The file is compressed with {known.key}. {remedy}"
+        return f"The {encoding} data contains {compression.key} data. Compress the file only once."
+    remedy = f"Send Content-Encoding: {compression.key}, or use a file name that ends in {compression.ending}."
+    return f"The file is compressed with {compression.key}. {remedy}"
 
 
 def _detect_compression(data: bytes) -> Encoding | None:
     """The encoding of these bytes by their magic number, with which no format begins."""
-    return next((known for known in ENCODINGS.values() if data.startswith(known.magic)), None)
+    return next((encoding for encoding in ENCODINGS.values() if data.startswith(encoding.magic)), None)
 
 
 class _Decompressor(Protocol):
@@ -133,9 +132,9 @@ def _decompress_members(stream: BinaryIO, encoding: str, limits: Limits) -> Iter
     """Yield the content of all members of a compressed file, one bounded chunk after the other."""
     member: _Decompressor | None = None
     members = 0
-    left = limits.expanded_bytes + 1
+    remaining = limits.expanded_bytes + 1
     pending = b""
-    while left > 0:
+    while remaining > 0:
         if not pending and (member is None or member.needs_more_input):
             pending = stream.read(_READ_BYTES)
             if not pending:
@@ -149,20 +148,22 @@ def _decompress_members(stream: BinaryIO, encoding: str, limits: Limits) -> Iter
             _check_member_magic(pending, encoding, first=members == 1)
             member = _DECOMPRESSORS[encoding]()
         try:
-            part, pending = member.expand(pending, min(_CHUNK_BYTES, left))
+            part, pending = member.expand(pending, min(_CHUNK_BYTES, remaining))
         except (zlib.error, zstd.ZstdError) as error:
             raise _library_error(encoding, error) from None
-        left -= len(part)
+        remaining -= len(part)
         yield part
         member = None if member.ended else member
     if not members:
         raise _damaged_error(f"The file is empty: there is no {encoding} data.", encoding)
     if member is not None:
-        raise _damaged_error(f"The {encoding} data ends before its end mark: it is cut off.", encoding)
+        raise _damaged_error(f"The {encoding} data is incomplete: it ends before its end mark.", encoding)
 
 
 def _damaged_error(message: str, encoding: str) -> DecompressionError:
-    return DecompressionError("encoding", f"{message} Compress the file with {encoding} again and send it whole.")
+    return DecompressionError(
+        "encoding", f"{message} Compress the file with {encoding} again and send the complete file."
+    )
 
 
 def _library_error(encoding: str, error: Exception) -> DecompressionError:
@@ -179,6 +180,6 @@ def _check_member_magic(head: bytes, encoding: str, *, first: bool) -> None:
     if encoding == "zstd" and int.from_bytes(head[:4], "little") in _SKIPPABLE_FRAME_MAGICS:
         return
     if first:
-        message = f"The file is said to be compressed with {encoding}, but is not."
-        raise DecompressionError("encoding", f"{message} Leave the encoding away, or compress it.")
-    raise _damaged_error(f"Something that is not {encoding} follows the {encoding} data.", encoding)
+        message = f"By its Content-Encoding or name, the file is compressed with {encoding}, but it is not."
+        raise DecompressionError("encoding", f"{message} Correct the encoding, or compress the file.")
+    raise _damaged_error(f"Data that is not {encoding} follows the {encoding} data.", encoding)

@@ -38,22 +38,22 @@ class FileKind:
         return {"format": self.format, "encoding": self.encoding, "layout": self.layout}
 
 
-def is_supported(known: Format) -> bool:
+def is_supported(form: Format) -> bool:
     """Whether this installation can read the format; some formats need an optional library."""
-    return known.library is None or find_spec(known.library) is not None
+    return form.library is None or find_spec(form.library) is not None
 
 
-def _unsupported(message: str, more: str = "") -> UnsupportedMedia:
-    return UnsupportedMedia(message, remedy=accepted_formats_advice() + more)
+def _unsupported_error(message: str, hint: str = "") -> UnsupportedMedia:
+    return UnsupportedMedia(message, remedy=accepted_formats_advice() + hint)
 
 
 def accepted_formats_advice() -> str:
     """Advice that names every media type and encoding that can be read."""
-    types = [known.media_type for known in FORMATS.values() if is_supported(known)]
+    types = [form.media_type for form in FORMATS.values() if is_supported(form)]
     encodings = " or ".join(ENCODINGS)
     endings = " or ".join(encoding.ending for encoding in ENCODINGS.values())
-    encoded = f"with Content-Encoding: {encodings} (or a file name that ends in {endings})"
-    return f"Send {', '.join(types)}; plain or {encoded}."
+    compression = f"with Content-Encoding: {encodings} (or a file name that ends in {endings})"
+    return f"Send {', '.join(types)}; uncompressed or {compression}."
 
 
 def detect_file_kind(
@@ -66,36 +66,36 @@ def detect_file_kind(
     layout that the format does not have.
     """
     name = (filename or "").strip().lower()
-    by_name = next((known for known in ENCODINGS.values() if name.endswith(known.ending)), None)
-    encoding_key = _detect_encoding(encoding, by_name)
+    from_name = next((candidate for candidate in ENCODINGS.values() if name.endswith(candidate.ending)), None)
+    encoding_key = _detect_encoding(encoding, from_name)
     media, _, parameters = (media_type or "").partition(";")
     media = media.strip().lower()
     _check_charset(parameters)
     if media in _GENERIC_MEDIA_TYPES:
-        form = _format_by_extension(name.removesuffix(by_name.ending) if by_name else name)
+        form = _format_by_extension(name.removesuffix(from_name.ending) if from_name else name)
     else:
         form = _format_by_media_type(media)
     if not is_supported(form):
-        message = f"{form.name} is not read here: the library '{form.library}' is not installed."
-        raise _unsupported(message, " Who runs the service may install 'assay[arrow]'.")
+        message = f"This installation cannot read {form.name}: the library '{form.library}' is not installed."
+        raise _unsupported_error(message, " The operator of the service can install 'assay[arrow]'.")
     return FileKind(form.key, encoding_key, _parse_layout(layout, form))
 
 
-def _detect_encoding(header: str | None, by_name: Encoding | None) -> str:
+def _detect_encoding(header: str | None, from_name: Encoding | None) -> str:
     """The key of the encoding, from Content-Encoding or the file name, which must not contradict each other."""
     name = (header or "").strip().lower()
     if name in {"", "identity"}:
-        return by_name.key if by_name else ""
-    declared = next((known for known in ENCODINGS.values() if name in known.names), None)
-    if declared is None:
-        several = " Encode the file once." if "," in name else ""
-        raise _unsupported(f"The content encoding '{name}' is not read here.{several}")
-    if by_name is not None and by_name is not declared:
+        return from_name.key if from_name else ""
+    from_header = next((candidate for candidate in ENCODINGS.values() if name in candidate.names), None)
+    if from_header is None:
+        hint = " Compress the file only once." if "," in name else ""
+        raise _unsupported_error(f"The content encoding '{name}' is not supported.{hint}")
+    if from_name is not None and from_name is not from_header:
         raise UnsupportedMedia(
-            f"Content-Encoding says {declared.key}, but the file name ends in {by_name.ending}.",
-            remedy="Leave Content-Encoding away, or send the file under its own name.",
+            f"Content-Encoding says {from_header.key}, but the file name ends in {from_name.ending}.",
+            remedy="Remove Content-Encoding, or correct the file name.",
         )
-    return declared.key
+    return from_header.key
 
 
 def _check_charset(parameters: str) -> None:
@@ -103,25 +103,25 @@ def _check_charset(parameters: str) -> None:
         key, _, value = parameter.partition("=")
         charset = value.strip().strip('"').lower()
         if key.strip().lower() == "charset" and charset not in {"utf-8", "utf8", "us-ascii"}:
-            raise _unsupported(f"The charset '{charset}' is not read here; save the file as UTF-8.")
+            raise _unsupported_error(f"The charset '{charset}' is not supported; save the file as UTF-8.")
 
 
 def _format_by_media_type(media: str) -> Format:
-    for known in FORMATS.values():
-        if media in known.media_types:
-            return known
-    raise _unsupported(f"The media type '{media}' is not read here.")
+    for form in FORMATS.values():
+        if media in form.media_types:
+            return form
+    raise _unsupported_error(f"The media type '{media}' is not supported.")
 
 
 def _format_by_extension(name: str) -> Format:
-    for known in FORMATS.values():
-        if name.endswith(known.endings):
-            return known
+    for form in FORMATS.values():
+        if name.endswith(form.endings):
+            return form
     if name.endswith(_WORKBOOK_EXTENSIONS):
-        message = "Spreadsheet workbooks are not read here; save the sheet as CSV (UTF-8), and send that file."
-        raise _unsupported(message)
+        message = "Spreadsheet workbooks are not supported; save the sheet as CSV (UTF-8) and send that file."
+        raise _unsupported_error(message)
     if name.endswith(_UNSUPPORTED_EXTENSIONS):
-        raise _unsupported(f"Files that end in '{name[name.rindex('.') :]}' are not read here.")
+        raise _unsupported_error(f"Files that end in '{name[name.rindex('.') :]}' are not supported.")
     return FORMATS["json"]
 
 
@@ -130,7 +130,7 @@ def _parse_layout(requested: str | None, form: Format) -> str:
     if not name:
         return ""
     if name not in LAYOUTS:
-        raise BadRequest(f"There is no layout '{name}'; there is {', '.join(LAYOUTS)}.")
+        raise BadRequest(f"There is no layout '{name}'. Known layouts: {', '.join(LAYOUTS)}.")
     if not form.table:
         tables = ", ".join(known.name for known in FORMATS.values() if known.table)
         raise BadRequest(f"layout={name} is for tables ({tables}), not for {form.name}.")

@@ -39,7 +39,7 @@ def decode_utf8(data: bytes, *, by_line: bool, problems: Problems) -> str | None
         problems.add_new("encoding", message, Location(None, 1, 1), expected="UTF-8", got="EF BB BF")
         data = data[3:]
     if not data or data.isspace():
-        problems.add_new("syntax", "The file is empty. It should hold predictions or gold.", Location(None, 1, 1))
+        problems.add_new("syntax", "The file is empty. It must contain predictions or gold.", Location(None, 1, 1))
         return None
     try:
         return data.decode()
@@ -48,27 +48,27 @@ def decode_utf8(data: bytes, *, by_line: bool, problems: Problems) -> str | None
         return data.decode(errors="surrogateescape")
 
 
-def to_nfc(text: str, most: int) -> str:
-    """A text in NFC; unchanged if it has more than `most` characters, as it then is no valid id or label.
+def to_nfc(text: str, max_length: int) -> str:
+    """A text in NFC; unchanged if it has more than `max_length` characters, as it then is no valid id or label.
 
     Also unchanged with more than 30 combining marks in a row, which no script needs (UAX 15, section 13): sorting marks
     takes a time that grows with the square of their number.
     """
-    return text if len(text) > most or has_excess_combining_marks(text) else unicodedata.normalize("NFC", text)
+    return text if len(text) > max_length or has_excess_combining_marks(text) else unicodedata.normalize("NFC", text)
 
 
 def has_excess_combining_marks(text: str) -> bool:
     """Whether a text has more than 30 combining marks in a row."""
     if len(text) <= _MAX_COMBINING_MARKS or text.isascii():
         return False
-    mark = unicodedata.combining
+    is_mark = unicodedata.combining
     for at in range(
         _MAX_COMBINING_MARKS, len(text), _MAX_COMBINING_MARKS + 1
     ):  # each run of 31 marks covers one of these positions
-        if mark(text[at]):
+        if is_mark(text[at]):
             before, after = text[at - _MAX_COMBINING_MARKS : at], text[at + 1 : at + 1 + _MAX_COMBINING_MARKS]
-            row = 1 + len(list(takewhile(mark, reversed(before)))) + len(list(takewhile(mark, after)))
-            if row > _MAX_COMBINING_MARKS:
+            run_length = 1 + len(list(takewhile(is_mark, reversed(before)))) + len(list(takewhile(is_mark, after)))
+            if run_length > _MAX_COMBINING_MARKS:
                 return True
     return False
 
@@ -76,9 +76,9 @@ def has_excess_combining_marks(text: str) -> bool:
 def _report_invalid_bytes(data: bytes, by_line: bool, problems: Problems) -> None:
     """Report each maximal run of invalid bytes; runs beyond the listed ones are only counted."""
     view = memoryview(data)
-    start, line, line_start, listed = 0, 1, 0, 0
+    start, line, line_start, listed_count = 0, 1, 0, 0
     counter = _ColumnCounter(data)
-    while start < len(data) and listed < MAX_LISTED_PROBLEMS:
+    while start < len(data) and listed_count < MAX_LISTED_PROBLEMS:
         end = start + _DECODE_WINDOW_BYTES
         invalid_at = None
         try:
@@ -91,24 +91,24 @@ def _report_invalid_bytes(data: bytes, by_line: bool, problems: Problems) -> Non
         if invalid_at is not None:
             build = partial(_invalid_bytes_problem, data, counter, line, line_start, slice(invalid_at, end))
             problems.report("encoding", line if by_line else WHOLE_FILE_ROW, build)
-            listed += 1
+            listed_count += 1
         start = end
     if start < len(data):
         problems.more("encoding", _count_invalid_runs(data, start, MAX_COUNTED_PROBLEMS), at_most=MAX_COUNTED_PROBLEMS)
 
 
-def _count_invalid_runs(data: bytes, start: int, most: int) -> int:
-    """Count the invalid runs from `start`, where a character or a run begins; stops counting above `most`.
+def _count_invalid_runs(data: bytes, start: int, max_count: int) -> int:
+    """Count the invalid runs from `start`, where a character or a run begins; stops counting above `max_count`.
 
     The decoder replaces each run by one U+FFFD. Valid U+FFFD characters in the file are subtracted.
     """
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
-    count, complete, done = 0, start, start
-    while done < len(data) and count <= most:
-        piece = data[done : done + _BLOCK_BYTES]
-        done += len(piece)
-        count += decoder.decode(piece, done == len(data)).count("\ufffd")
-        before, complete = complete, done - len(decoder.getstate()[0])
+    count, complete, end = 0, start, start
+    while end < len(data) and count <= max_count:
+        piece = data[end : end + _BLOCK_BYTES]
+        end += len(piece)
+        count += decoder.decode(piece, end == len(data)).count("\ufffd")
+        before, complete = complete, end - len(decoder.getstate()[0])
         count -= data.count("\ufffd".encode(), before, complete)
     return count
 
@@ -119,22 +119,22 @@ class _ColumnCounter:
 
     data: bytes
     line_start: int = 0
-    at: int = 0
-    before: int = 0
+    position: int = 0
+    characters_before: int = 0
 
-    def column(self, line_start: int, at: int) -> int:
+    def column(self, line_start: int, position: int) -> int:
         """The column of the first byte of a character or an invalid run; requests must be in ascending order."""
         if line_start != self.line_start:
-            self.line_start, self.at, self.before = line_start, line_start, 0
-        self.before += len(self.data[self.at : at].decode(errors="replace"))
-        self.at = at
-        return self.before + 1
+            self.line_start, self.position, self.characters_before = line_start, line_start, 0
+        self.characters_before += len(self.data[self.position : position].decode(errors="replace"))
+        self.position = position
+        return self.characters_before + 1
 
 
 def _invalid_bytes_problem(data: bytes, counter: _ColumnCounter, line: int, start: int, span: slice) -> Problem:
     invalid = data[span]
     column = counter.column(start, span.start)
-    shown = invalid.hex(" ").upper()
-    guess = f" (in Latin-1 it would be '{invalid.decode('latin-1')}')" if invalid[0] >= 0xA0 else ""
-    message = f"The byte {shown} is not UTF-8 here{guess}. {_UTF8_REMEDY}"
-    return build_problem("encoding", message, Location(None, line, column), expected="UTF-8", got=shown)
+    hex_bytes = invalid.hex(" ").upper()
+    guess = f" (in Latin-1 it is '{invalid.decode('latin-1')}')" if invalid[0] >= 0xA0 else ""
+    message = f"The byte {hex_bytes} is not valid UTF-8{guess}. {_UTF8_REMEDY}"
+    return build_problem("encoding", message, Location(None, line, column), expected="UTF-8", got=hex_bytes)

@@ -13,8 +13,8 @@ def table_format_problem(text: str, read_as: str) -> Problem | None:
     first_line = text[:2000].split("\n", 1)[0].strip()
     for sign, name, ending, media in _TABLE_FORMATS:
         if sign in first_line and first_line.replace(sign, "").replace("_", "").isalnum():
-            message = f"This was read as {read_as} but looks like {name}. "
-            message += f"Name the file {ending}, or send it as {media}."
+            message = f"The file was read as {read_as} but looks like {name}. "
+            message += f"Use a file name that ends in {ending}, or send it as {media}."
             got = describe_value(first_line)
             return build_problem("syntax", message, Location(None, 1, 1), expected=read_as, got=got)
     return None
@@ -24,7 +24,7 @@ def json_format_problem(text: str, read_as: str) -> Problem | None:
     """Advice for JSON that was sent as a table."""
     if not _JSON_START.match(text[:2000]):
         return None
-    remedy = "Name the file .json (.jsonl with one record a line), or send it as application/json"
-    message = f"This was read as {read_as} but looks like JSON. {remedy} (application/x-ndjson)."
+    remedy = "Use a file name that ends in .json (.jsonl for one record per line), or send it as application/json"
+    message = f"The file was read as {read_as} but looks like JSON. {remedy} (application/x-ndjson)."
     got = text[:2000].split("\n", 1)[0]
     return build_problem("syntax", message, Location(None, 1, 1), expected=read_as, got=describe_value(got))

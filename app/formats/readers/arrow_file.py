@@ -13,11 +13,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-import pyarrow.types as is_
+import pyarrow.types as arrow_types
 
 from app.formats.column_data import check_set_label_count, check_value_count
 from app.formats.content.cpu_budget import CpuBudget
-from app.formats.problems import quote
+from app.formats.problems import REDUCE_SIZE_REMEDY, quote
 from app.formats.reading_rules import Limits
 
 _ROWS_PER_TABLE = 1 << 16
@@ -58,8 +58,8 @@ class OpenedArrowFile:
 
 def too_many_bytes_error(limits: Limits) -> ArrowFileError:
     """The error for columns with more bytes than a file may have."""
-    most = limits.expanded_bytes
-    return ArrowFileError("too_large", f"The columns have more than {most} bytes. Leave out what is not scored.")
+    max_bytes = limits.expanded_bytes
+    return ArrowFileError("too_large", f"The columns have more than {max_bytes} bytes. {REDUCE_SIZE_REMEDY}")
 
 
 def open_parquet(data: bytes, limits: Limits) -> OpenedArrowFile:
@@ -77,10 +77,10 @@ def open_parquet(data: bytes, limits: Limits) -> OpenedArrowFile:
     def batches(names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         if _uncompressed_bytes(metadata) > limits.expanded_bytes:
             raise too_many_bytes_error(limits)
-        texts = [name for name in names if is_.is_string(schema.field(name).type)]
-        how: dict[str, Any] = {"read_dictionary": texts, "page_checksum_verification": True, **bounds}
+        texts = [name for name in names if arrow_types.is_string(schema.field(name).type)]
+        options: dict[str, Any] = {"read_dictionary": texts, "page_checksum_verification": True, **bounds}
         with budget.step():
-            file = pq.ParquetFile(BytesIO(data), metadata=metadata, **how)
+            file = pq.ParquetFile(BytesIO(data), metadata=metadata, **options)
         return budget.each(file.iter_batches(batch_size=_ROWS_PER_TABLE, columns=list(names), use_threads=False))
 
     return OpenedArrowFile(budget, schema, metadata.num_rows, batches)
@@ -88,19 +88,19 @@ def open_parquet(data: bytes, limits: Limits) -> OpenedArrowFile:
 
 def _check_row_group_count(count: int, name: str, columns: int, limits: Limits) -> None:
     """Refuse a file in more pieces than its rows can need: each is read once per column, however small it is."""
-    most = _SPARE_ROW_GROUPS // max(1, columns) + limits.records // _ROWS_PER_ROW_GROUP
-    if count > max(1, most):
-        message = f"The file has {count} {name} of {columns} columns; at most {max(1, most)} are allowed."
+    max_count = _SPARE_ROW_GROUPS // max(1, columns) + limits.records // _ROWS_PER_ROW_GROUP
+    if count > max(1, max_count):
+        message = f"The file has {count} {name} of {columns} columns; at most {max(1, max_count)} are allowed."
         raise ArrowFileError("too_large", f"{message} {REWRITE_REMEDY}")
 
 
 def _count_nested_columns(schema: pa.Schema) -> int:
     """The number of columns of a schema, including nested ones."""
-    count, left = 0, list(schema.types)
-    while left:
-        kind = left.pop()
+    count, pending = 0, list(schema.types)
+    while pending:
+        kind = pending.pop()
         count += 1
-        left.extend(kind.field(at).type for at in range(kind.num_fields))
+        pending.extend(kind.field(at).type for at in range(kind.num_fields))
     return count
 
 
@@ -121,7 +121,7 @@ def open_arrow(data: bytes, limits: Limits) -> OpenedArrowFile:
             first = pa.ipc.open_file(pa.BufferReader(data))
     except pa.ArrowInvalid:
         if data[:4] == b"\xff\xff\xff\xff":
-            message = "This is an Arrow stream. Write an Arrow file: pyarrow.ipc.new_file."
+            message = "The file is an Arrow stream. Write it in the Arrow file format, with pyarrow.ipc.new_file."
             raise ArrowFileError("syntax", message) from None
         raise
     schema = first.schema
@@ -132,8 +132,8 @@ def open_arrow(data: bytes, limits: Limits) -> OpenedArrowFile:
         positions = {name: at for at, name in enumerate(schema.names)}  # pyarrow builds this list anew on each access
         options = pa.ipc.IpcReadOptions(included_fields=[positions[name] for name in names])
         with budget.step():
-            again = pa.ipc.open_file(pa.BufferReader(data), options=options)
-        return budget.each(map(again.get_batch, range(again.num_record_batches)))
+            file = pa.ipc.open_file(pa.BufferReader(data), options=options)
+        return budget.each(map(file.get_batch, range(file.num_record_batches)))
 
     return OpenedArrowFile(budget, schema, None, batches)
 
@@ -166,7 +166,7 @@ class ArrowColumnValidator:
 
     def values(self, name: str, column: pa.ChunkedArray) -> list[Any]:
         """The values of a column as Python objects; each value of a dictionary is converted only once."""
-        if is_.is_dictionary(column.type):
+        if arrow_types.is_dictionary(column.type):
             return self._dictionary_values(name, column)
         self.check(name, column)
         return list(column.to_pylist())
@@ -176,10 +176,10 @@ class ArrowColumnValidator:
         try:
             with self._budget.step():
                 column.validate(full=True)
-        except pa.ArrowInvalid as fault:
-            if "UTF8" not in str(fault):
+        except pa.ArrowInvalid as error:
+            if "UTF8" not in str(error):
                 raise
-            message = f"The column {quote(name)} holds a text that is not UTF-8. Write the texts again as UTF-8."
+            message = f"The column {quote(name)} contains text that is not valid UTF-8. Write it again as UTF-8."
             raise ArrowFileError("encoding", message, name) from None
         self._bytes += _decoded_bytes(column)
         if self._bytes > self._limits.expanded_bytes:
@@ -225,7 +225,7 @@ def _look_up_indices(chunks: Sequence[tuple[pa.Array, pa.Array]]) -> list[Any]:
 
 def _decoded_bytes(column: pa.ChunkedArray | pa.Array) -> int:
     """The bytes of a column as Python objects: string views may refer to the same bytes many times."""
-    if not is_.is_string_view(column.type):
+    if not arrow_types.is_string_view(column.type):
         return int(column.nbytes)
     chunks = [column] if isinstance(column, pa.Array) else column.chunks
     views = ((chunk.offset, len(chunk), chunk.buffers()[1]) for chunk in chunks if len(chunk))
@@ -237,27 +237,29 @@ def _decoded_bytes(column: pa.ChunkedArray | pa.Array) -> int:
 
 def is_list(kind: pa.DataType) -> bool:
     """Whether a column of this type holds lists."""
-    return bool(is_.is_list(kind) or is_.is_large_list(kind) or is_.is_fixed_size_list(kind))
+    return bool(arrow_types.is_list(kind) or arrow_types.is_large_list(kind) or arrow_types.is_fixed_size_list(kind))
 
 
 def is_text_list(kind: pa.DataType) -> bool:
     """Whether a column of this type holds lists of texts; if all its lists are empty, the items have the null type."""
-    return is_list(kind) and (is_text(kind.value_type) or bool(is_.is_null(kind.value_type)))
+    return is_list(kind) and (is_text(kind.value_type) or bool(arrow_types.is_null(kind.value_type)))
 
 
 def is_text(kind: pa.DataType) -> bool:
     """Whether a column of this type holds texts, or integers, which are read as their decimal text."""
-    if is_.is_dictionary(kind):
+    if arrow_types.is_dictionary(kind):
         return is_text(kind.value_type)
-    views = is_.is_string_view(kind)
-    return bool(is_.is_string(kind) or is_.is_large_string(kind) or views or is_.is_integer(kind))
+    views = arrow_types.is_string_view(kind)
+    return bool(
+        arrow_types.is_string(kind) or arrow_types.is_large_string(kind) or views or arrow_types.is_integer(kind)
+    )
 
 
 def is_number(kind: pa.DataType) -> bool:
     """Whether a column of this type holds integers or floating-point numbers."""
-    return bool(is_.is_integer(kind) or is_.is_floating(kind))
+    return bool(arrow_types.is_integer(kind) or arrow_types.is_floating(kind))
 
 
 def is_float(kind: pa.DataType) -> bool:
     """Whether a column of this type holds binary32 or binary64 numbers."""
-    return bool(is_.is_float32(kind) or is_.is_float64(kind))
+    return bool(arrow_types.is_float32(kind) or arrow_types.is_float64(kind))

@@ -20,6 +20,7 @@ from app.formats.problems import Location, Problem, build_problem, quote
 from app.formats.readers.long_table import PairCounter
 from app.formats.readers.table_header import TableHeader, read_header
 from app.formats.value_locations import Field
+from app.scoring.declaration.metric_syntax import pluralize
 
 _ROWS_PER_BATCH = 4096
 """Rows processed together: their scores become numbers before the next rows are read, so that few texts are held."""
@@ -29,27 +30,27 @@ _NumberedRow = tuple[int, list[str] | None]
 """The line on which a row starts, and its fields; None if its quoting is invalid."""
 
 
-def read_csv(text: str, reading: ReaderContext, separator: str = ",") -> RawColumns | None:
+def read_csv(text: str, context: ReaderContext, separator: str = ",") -> RawColumns | None:
     """Read a CSV text; None, and a problem, where the header does not identify the columns."""
     if "\r" in text and "\n" not in text:
-        message = "The lines end in CR alone, as on old Macs. Save the file with LF or CR LF line ends."
+        message = "The lines end in CR alone. Save the file with LF or CR LF line endings."
         location = Location(None, 1, None)
-        reading.problems.add_new("syntax", message, location, expected="LF or CR LF", got="CR")
+        context.problems.add_new("syntax", message, location, expected="LF or CR LF", got="CR")
         return None
-    if mistaken := json_format_problem(text, "CSV" if separator == "," else "TSV"):
-        reading.problems.add(mistaken)
+    if problem := json_format_problem(text, "CSV" if separator == "," else "TSV"):
+        context.problems.add(problem)
         return None
     reader = csv.reader(io.StringIO(text, newline="\n"), strict=True, delimiter=separator)
-    _, first = next(_numbered_rows(reader, text, separator, reading), (1, None))
-    header = None if first is None else read_header(first, separator, reading)
+    _, first = next(_numbered_rows(reader, text, separator, context), (1, None))
+    header = None if first is None else read_header(first, separator, context)
     if header is None:
         return None
     return (_read_clean_rows(reader, header) or _read_row_by_row(header, text, separator)).columns()
 
 
-def read_tsv(text: str, reading: ReaderContext) -> RawColumns | None:
+def read_tsv(text: str, context: ReaderContext) -> RawColumns | None:
     """Read a TSV text, which is CSV with tabs."""
-    return read_csv(text, reading, "\t")
+    return read_csv(text, context, "\t")
 
 
 @dataclass(slots=True)
@@ -68,8 +69,8 @@ class _DelimitedRows:
     def take(self, lines: Sequence[int], rows: Sequence[list[str]]) -> None:
         """Add the used fields of these rows, except scores."""
         self.lines.extend(lines)
-        for name, at in self.header.used.items():
-            self.cells[name].extend([row[at] for row in rows])
+        for name, position in self.header.used.items():
+            self.cells[name].extend([row[position] for row in rows])
 
     def _empty_columns(self) -> list[str]:
         """The names of gold columns that are empty."""
@@ -79,11 +80,11 @@ class _DelimitedRows:
     def columns(self) -> RawColumns:
         """All rows as columns."""
         header = self.header
-        reading = header.reading
-        check_row_count(len(self.lines) + self.bad_rows, reading)
+        context = header.context
+        check_row_count(len(self.lines) + self.bad_rows, context)
         labels: Sequence[object] | None = self.cells.get("label")
-        if labels is not None and reading.sets and not reading.is_long_table:
-            labels = split_joined_labels(labels, reading.limits)
+        if labels is not None and context.sets and not context.is_long_table:
+            labels = split_joined_labels(labels, context.limits)
         scores = None
         if header.scores:
             matrix = np.frombuffer(self.scores, dtype=np.float64).reshape(len(self.lines), len(header.scores))
@@ -93,7 +94,7 @@ class _DelimitedRows:
             labels,
             self.lines,
             header.layout,
-            reading,
+            context,
             splits=_none_if_empty(self.cells.get("split")),
             weights=_none_if_empty(self.cells.get("weight")),
             scores=scores,
@@ -116,13 +117,13 @@ def _none_if_empty(cells: list[str] | None) -> list[str] | None:
 def _read_clean_rows(reader: Any, header: TableHeader) -> _DelimitedRows | None:
     """The fast path, for a table in which every row is valid; None for any other table."""
     body, line = _DelimitedRows(header), 2
-    pairs = PairCounter(header.reading) if header.reading.is_long_table and header.reading.sets else None
+    pairs = PairCounter(header.context) if header.context.is_long_table and header.context.sets else None
     score_of = _field_getter(header.scores)
     try:
         while rows := list(islice(reader, _ROWS_PER_BATCH)):
             if set(map(len, rows)) != {header.width} or reader.line_num != line + len(rows) - 1:
                 return None
-            check_row_count(len(body.lines) + len(rows), header.reading)
+            check_row_count(len(body.lines) + len(rows), header.context)
             body.take(range(line, line + len(rows)), rows)
             if pairs is not None:
                 pairs.add(body.cells["id"][-len(rows) :])
@@ -147,12 +148,12 @@ def _field_getter(positions: Sequence[int]) -> Any:
 
 def _read_row_by_row(header: TableHeader, text: str, separator: str) -> _DelimitedRows:
     """The slow path, from the start of the text: every problem is reported with its location."""
-    reading, body = header.reading, _DelimitedRows(header)
+    context, body = header.context, _DelimitedRows(header)
     score_of = _field_getter(header.scores)
     reader = csv.reader(io.StringIO(text, newline="\n"), strict=True, delimiter=separator)
     next(reader)
-    for count, (line, row) in enumerate(_numbered_rows(reader, text, separator, reading)):
-        check_row_count(count, reading)  # blank lines count, too: a file of nothing else would take long to read
+    for count, (line, row) in enumerate(_numbered_rows(reader, text, separator, context)):
+        check_row_count(count, context)  # blank lines count, too: a file of nothing else would take long to read
         if row is None:
             body.bad_rows += reader.line_num - line + 1  # an unclosed quote includes many lines, each perhaps a row
         elif len(row) == header.width:
@@ -162,35 +163,39 @@ def _read_row_by_row(header: TableHeader, text: str, separator: str) -> _Delimit
         elif row:
             body.bad_rows += 1
             build = partial(_wrong_width_problem, header.width, line, len(row), separator)
-            reading.problems.report("wrong_shape", line, build)
+            context.problems.report("wrong_shape", line, build)
     return body
 
 
 def _wrong_width_problem(width: int, line: int, fields: int, separator: str) -> Problem:
-    remedy = f"Quote fields that hold a {SEPARATOR_NAMES[separator]}." if fields > width else "Write the row whole."
-    message = f"The row has not as many fields as the header. {remedy}"
+    remedy = f"Quote fields that contain a {SEPARATOR_NAMES[separator]}." if fields > width else "Add the missing ones."
+    message = f"The row has {pluralize(fields, 'field', 'fields')}, but the header has {width}. {remedy}"
     location = Location(None, line, min(fields, width + 1))
     return build_problem("wrong_shape", message, location, expected=f"{width} fields", got=f"{fields} fields")
 
 
-def _parse_score(header: TableHeader, line: int, row: Sequence[str], at: int) -> float:
+def _parse_score(header: TableHeader, line: int, row: Sequence[str], position: int) -> float:
     """The number in a field; NaN, and a problem, if it is not one."""
-    value = parse_number(row[at])
+    value = parse_number(row[position])
     if value is None:
-        header.reading.problems.report("not_a_number", line, partial(_not_a_number_problem, header, line, row, at))
+        header.context.problems.report(
+            "not_a_number", line, partial(_not_a_number_problem, header, line, row, position)
+        )
         return np.nan
     return value
 
 
-def _not_a_number_problem(header: TableHeader, line: int, row: Sequence[str], at: int) -> Problem:
+def _not_a_number_problem(header: TableHeader, line: int, row: Sequence[str], position: int) -> Problem:
     remedy = "Write a finite number with a decimal point, such as 0.25 or 1e-3."
-    message = f"The score is {'empty' if not row[at] else 'not a number'}. {remedy}"
-    owners = normalize_clean_texts([row[header.used["id"]]], header.reading.limits)
-    location, owner = Location(None, line, at + 1), owners[0] if owners else None
-    return build_problem("not_a_number", message, location, instance_id=owner, expected="a number", got=quote(row[at]))
+    message = f"The score is {'empty' if not row[position] else 'not a number'}. {remedy}"
+    owners = normalize_clean_texts([row[header.used["id"]]], header.context.limits)
+    location, owner = Location(None, line, position + 1), owners[0] if owners else None
+    return build_problem(
+        "not_a_number", message, location, instance_id=owner, expected="a number", got=quote(row[position])
+    )
 
 
-def _numbered_rows(reader: Any, text: str, separator: str, reading: ReaderContext) -> Iterator[_NumberedRow]:
+def _numbered_rows(reader: Any, text: str, separator: str, context: ReaderContext) -> Iterator[_NumberedRow]:
     """Yield each row with its first line; invalid quoting is reported."""
     lines = _LineOffsets(text)
     while True:
@@ -201,11 +206,11 @@ def _numbered_rows(reader: Any, text: str, separator: str, reading: ReaderContex
             return
         except csv.Error as error:
             code = "too_large" if "field larger" in str(error) else "syntax"
-            reading.problems.report(code, start, partial(_quoting_problem, str(error), start, lines, separator))
+            context.problems.report(code, start, partial(_quoting_problem, str(error), start, lines, separator))
             yield start, None
         else:
             if not row:
-                reading.problems.report("syntax", start, partial(_blank_line_problem, start))
+                context.problems.report("syntax", start, partial(_blank_line_problem, start))
             yield start, row
 
 
@@ -234,15 +239,17 @@ class _LineOffsets:
 def _quoting_problem(library_message: str, line: int, lines: _LineOffsets, separator: str) -> Problem:
     location = Location(None, line, _faulty_field(lines, line, separator))
     if "field larger" in library_message:
-        message = f"A field is larger than {csv.field_size_limit()} characters. Perhaps a closing quote is missing."
+        message = (
+            f"A field is longer than {csv.field_size_limit()} characters. Check whether a closing quote is missing."
+        )
         return build_problem("too_large", message, location)
     if "new-line character" in library_message:
-        message = "A CR stands inside the line. Save the file with LF or CR LF line ends, or quote the field."
+        message = "The line contains a CR. Save the file with LF or CR LF line endings, or quote the field."
     elif "unexpected end" in library_message:
-        message = "The file ends inside a quoted field. Close the quote; write a quote within it twice."
+        message = "The file ends inside a quoted field. Add the closing quote; double each quote inside the field."
     else:
         sign = SEPARATOR_NAMES[separator]
-        message = f"After a closing quote a {sign} or the line's end must follow. Write a quote within a field twice."
+        message = f"A {sign} or the end of the line must follow a closing quote. Double each quote inside a field."
     return build_problem("syntax", message, location)
 
 

@@ -20,32 +20,32 @@ from app.formats.value_locations import FieldNames, JsonLinesLayout
 _WHITESPACE = " \t\r"
 
 
-def read_json_lines(text: str, reading: ReaderContext) -> RawColumns | None:
+def read_json_lines(text: str, context: ReaderContext) -> RawColumns | None:
     """Read a JSON Lines text; None, and a problem, where it is another format."""
     lines = text.split("\n")
     if lines[-1] == "":
         lines.pop()
-    layout = JsonLinesLayout(FieldNames("id", reading.answer_field))
-    records = _decode_clean_lines(lines, reading)
+    layout = JsonLinesLayout(FieldNames("id", context.answer_field))
+    records = _decode_clean_lines(lines, context)
     if records is not None:
         try:
-            return columns_from_records(records, range(1, len(lines) + 1), layout, reading, 0)
+            return columns_from_records(records, range(1, len(lines) + 1), layout, context, 0)
         except TooDeep:
             pass
-    if mistaken := table_format_problem(text, "JSON Lines"):
-        reading.problems.add(mistaken)
+    if problem := table_format_problem(text, "JSON Lines"):
+        context.problems.add(problem)
         return None
-    numbers, records = _decode_line_by_line(lines, reading)
-    columns = columns_from_records(records, numbers, layout, reading, 0)
+    numbers, records = _decode_line_by_line(lines, context)
+    columns = columns_from_records(records, numbers, layout, context, 0)
     columns.unreadable_rows += sum(1 for line in lines if line.strip(_WHITESPACE)) - len(records)
     return columns
 
 
-def _decode_clean_lines(lines: list[str], reading: ReaderContext) -> list[Any] | None:
+def _decode_clean_lines(lines: list[str], context: ReaderContext) -> list[Any] | None:
     """The values of all lines, if every line is exactly one value; else None."""
-    read = json_decoder(reading.limits, exact=reading.gold).raw_decode
+    decode = json_decoder(context.limits, exact=context.gold).raw_decode
     try:
-        pairs = [read(line) for line in lines]
+        pairs = [decode(line) for line in lines]
     except (json.JSONDecodeError, RecursionError):
         return None
     if [end for _, end in pairs] != list(map(len, lines)):
@@ -58,22 +58,22 @@ def _blank_line_problem(number: int) -> Problem:
     return build_problem("syntax", message, Location(None, number, 1), expected="a record")
 
 
-def _decode_line_by_line(lines: list[str], reading: ReaderContext) -> tuple[list[int], list[Any]]:
-    decoder = json_decoder(reading.limits, exact=reading.gold)
+def _decode_line_by_line(lines: list[str], context: ReaderContext) -> tuple[list[int], list[Any]]:
+    decoder = json_decoder(context.limits, exact=context.gold)
     numbers: list[int] = []
     records: list[Any] = []
     for number, whole in enumerate(lines, start=1):
         line = whole.removesuffix("\r")
         if not line.strip(_WHITESPACE):
-            reading.problems.report("syntax", number, partial(_blank_line_problem, number))
+            context.problems.report("syntax", number, partial(_blank_line_problem, number))
             continue
         try:
             record = decoder.decode(line)
-            if inspect_nesting([record])[0] > reading.limits.nesting:
+            if inspect_nesting([record])[0] > context.limits.nesting:
                 raise TooDeep  # noqa: TRY301 (the same answer as for RecursionError)
         except (json.JSONDecodeError, RecursionError, TooDeep) as error:
-            build = partial(decoding_problem, error, line, reading.limits, line=number)
-            reading.problems.report(decoding_problem_code(error, line, reading.limits), number, build)
+            build = partial(decoding_problem, error, line, context.limits, line=number)
+            context.problems.report(decoding_problem_code(error, line, context.limits), number, build)
         else:
             numbers.append(number)
             records.append(record)

@@ -14,13 +14,13 @@ from app.formats.value_locations import Field, LongTableLayout
 class _InstanceRows:
     """The rows of one id: the positions of rows with a label, and of rows that state that there is none."""
 
-    labelled: list[int] = field(default_factory=list)
-    empty: list[int] = field(default_factory=list)
+    labelled_rows: list[int] = field(default_factory=list)
+    unlabelled_rows: list[int] = field(default_factory=list)
 
     @property
     def first(self) -> int:
         """The position of the first row."""
-        return min((*self.labelled[:1], *self.empty[:1]))
+        return min((*self.labelled_rows[:1], *self.unlabelled_rows[:1]))
 
 
 class _InstancesById(dict[object, _InstanceRows]):
@@ -42,15 +42,15 @@ class _InstancesById(dict[object, _InstanceRows]):
 class PairCounter:
     """Counts the ids of a table and the rows of each id while the table is read, so that reading can stop early."""
 
-    def __init__(self, reading: ReaderContext) -> None:
-        self._reading = reading
+    def __init__(self, context: ReaderContext) -> None:
+        self._context = context
         self._rows: Counter[str] = Counter()
 
     def add(self, ids: Sequence[str]) -> None:
         """Count the ids of further rows; raises TooManyRows."""
         rows = self._rows
         rows.update(ids)
-        check_pair_counts(len(rows) + rows[""], max(map(rows.__getitem__, {*ids} - {""}), default=0), self._reading)
+        check_pair_counts(len(rows) + rows[""], max(map(rows.__getitem__, {*ids} - {""}), default=0), self._context)
 
 
 def group_by_id(columns: RawColumns) -> RawColumns:
@@ -60,21 +60,23 @@ def group_by_id(columns: RawColumns) -> RawColumns:
     weight, or have a label beside the empty one. Raises TooManyRows.
     """
     assert columns.labels is not None
-    instances = _InstancesById(columns.reading.limits.text_length)
+    instances = _InstancesById(columns.context.limits.text_length)
     for position, (name, label) in enumerate(zip(_grouping_keys(columns), columns.labels, strict=True)):
         instance = instances[name]
-        (instance.empty if label == "" else instance.labelled).append(position)
+        (instance.unlabelled_rows if label == "" else instance.labelled_rows).append(position)
     distinct = list({id(instance): instance for instance in instances.values()}.values())
-    most = max((len(instance.labelled) + len(instance.empty) for instance in distinct), default=0)
-    check_pair_counts(len(distinct), most, columns.reading)
+    max_rows = max((len(instance.labelled_rows) + len(instance.unlabelled_rows) for instance in distinct), default=0)
+    check_pair_counts(len(distinct), max_rows, columns.context)
     for instance in distinct:
         _check_consistent(instance, columns)
     first = [instance.first for instance in distinct]
-    label_rows = {columns.rows[one.first]: [columns.rows[at] for at in one.labelled] for one in distinct}
+    label_rows = {
+        columns.rows[instance.first]: [columns.rows[at] for at in instance.labelled_rows] for instance in distinct
+    }
     return replace(
         columns,
         ids=[columns.ids[at] for at in first],
-        labels=[[_label_at(columns, at) for at in one.labelled] for one in distinct],
+        labels=[[_label_at(columns, at) for at in instance.labelled_rows] for instance in distinct],
         rows=[columns.rows[at] for at in first],
         layout=LongTableLayout(columns.layout, label_rows),
         splits=None if columns.splits is None else [columns.splits[at] for at in first],
@@ -91,7 +93,7 @@ def _grouping_keys(columns: RawColumns) -> Sequence[object]:
     values = columns.ids
     if set(map(type, values)) <= {str, int} and "" not in values:
         return values
-    check_pair_counts(sum(type(value) not in {str, int} or value == "" for value in values), 0, columns.reading)
+    check_pair_counts(sum(type(value) not in {str, int} or value == "" for value in values), 0, columns.context)
     return [value if type(value) in {str, int} and value != "" else _MissingId() for value in values]
 
 
@@ -101,20 +103,20 @@ def _label_at(columns: RawColumns, at: int) -> object:
     value = columns.labels[at]
     if type(value) is not list:
         return value
-    message = "With layout=long, each row gives one label. Leave the layout away, or write one row for each label."
+    message = "With layout=long, each row has one label. Remove layout=long, or write one row for each label."
     _report(columns, at, "wrong_shape", "label", message, expected="one label", got=describe_value(value))
     return MissingValue.FAULT
 
 
 def _check_consistent(instance: _InstanceRows, columns: RawColumns) -> None:
     """Report rows that contradict the first row of their instance."""
-    if instance.labelled:
-        for at in instance.empty:
-            message = "The label is empty, but other rows give this id labels. Leave this row out."
+    if instance.labelled_rows:
+        for at in instance.unlabelled_rows:
+            message = "The label is empty, but other rows give this id labels. Remove this row."
             _report(columns, at, "empty_label", "label", message, got='""')
     else:
-        for at in instance.empty[1:]:
-            _report(columns, at, "duplicate_id", "id", "This id has an empty label already. Keep one of the rows.")
+        for at in instance.unlabelled_rows[1:]:
+            _report(columns, at, "duplicate_id", "id", "Another row gives this id an empty label. Keep one of them.")
     _check_same(instance, columns, "split", columns.splits)
     _check_same(instance, columns, "weight", columns.weights)
 
@@ -123,19 +125,21 @@ def _check_same(instance: _InstanceRows, columns: RawColumns, name: Field, value
     if values is None:
         return
     first = values[instance.first]
-    for at in sorted((*instance.labelled, *instance.empty)):
+    for at in sorted((*instance.labelled_rows, *instance.unlabelled_rows)):
         if values[at] != first:
-            message = f"Another row gives this id another {name}. Give the same {name} on all rows of an id."
+            message = f"Another row gives this id a different {name}. Give the same {name} on all rows of an id."
             expected, got = describe_value(first), describe_value(values[at])
             _report(columns, at, "wrong_shape", name, message, expected=expected, got=got)
 
 
-def _report(columns: RawColumns, at: int, code: str, field: Field, message: str, **shown: str) -> None:
+def _report(columns: RawColumns, at: int, code: str, field: Field, message: str, **details: str) -> None:
     row, owner = columns.rows[at], columns.ids[at]
 
     def build() -> Problem:
         location = columns.layout.locate(row, field)
-        known = to_nfc(str(owner), columns.reading.limits.text_length) if type(owner) in {str, int} else None
-        return build_problem(code, message, location, instance_id=known, **{"got": quote(known or ""), **shown})
+        instance_id = to_nfc(str(owner), columns.context.limits.text_length) if type(owner) in {str, int} else None
+        return build_problem(
+            code, message, location, instance_id=instance_id, **{"got": quote(instance_id or ""), **details}
+        )
 
-    columns.reading.problems.report(code, row, build)
+    columns.context.problems.report(code, row, build)

@@ -24,7 +24,7 @@ from app.formats.column_data import (
     check_value_count,
     split_joined_labels,
 )
-from app.formats.problems import Location, Problems, build_problem, pointer_token, quote, shorten
+from app.formats.problems import REDUCE_SIZE_REMEDY, Location, Problems, build_problem, pointer_token, quote, shorten
 from app.formats.readers.records import gold_field_refusal
 from app.formats.reading_rules import Limits
 from app.formats.value_locations import ColumnListsLayout, FieldNames
@@ -69,9 +69,9 @@ def read_score_arrays(data: bytes, limits: Limits) -> tuple[Array, Array, list[s
     None for any other file, and where the strict reader may have to report a problem of the archive or of an array. Ids
     are texts of any kind, scores (n or n × k) binary32 or binary64.
     """
-    reading = ReaderContext("multilabel", gold=False, limits=limits, problems=Problems())
+    context = ReaderContext("multilabel", gold=False, limits=limits, problems=Problems())
     try:
-        arrays = _read_arrays(data, reading)
+        arrays = _read_arrays(data, context)
         if not {"ids", "scores"} <= arrays.keys() <= {"ids", "scores", "classes"}:
             return None
         ids, scores = arrays["ids"], arrays["scores"]
@@ -82,39 +82,39 @@ def read_score_arrays(data: bytes, limits: Limits) -> tuple[Array, Array, list[s
     return (ids, scores, names) if kinds and ids.ndim == 1 and len(ids) == len(scores) else None
 
 
-def read_npz(data: bytes, reading: ReaderContext) -> RawColumns | None:
+def read_npz(data: bytes, context: ReaderContext) -> RawColumns | None:
     """Read an .npz file; None, and problems, where it is invalid or lacks a required array."""
     try:
-        arrays = _read_arrays(data, reading)
-        return _build_columns(arrays, reading)
-    except _NpzError as refused:
-        location = Location(None if refused.name is None else pointer_token(refused.name))
-        problem = build_problem(refused.code, str(refused), location, got=refused.got)
-        (reading.problems.stop if refused.code == "too_large" else reading.problems.add)(problem)
+        arrays = _read_arrays(data, context)
+        return _build_columns(arrays, context)
+    except _NpzError as error:
+        location = Location(None if error.name is None else pointer_token(error.name))
+        problem = build_problem(error.code, str(error), location, got=error.got)
+        (context.problems.stop if error.code == "too_large" else context.problems.add)(problem)
     return None
 
 
 # ---- the archive --------------------------------------------------------------------------------
 
 
-def _read_arrays(data: bytes, reading: ReaderContext) -> dict[str, Array]:
+def _read_arrays(data: bytes, context: ReaderContext) -> dict[str, Array]:
     """All arrays by name; arrays that are not used are not loaded and are empty here."""
     if not data:
         raise _NpzError("syntax", f"The file is empty. {_REMEDY}")
     end = _archive_end(data)
     if end is not None and (not data.startswith(b"PK") or len(data) != end):
-        raise _NpzError("syntax", f"Something stands before or behind the archive. {_REMEDY}")
+        raise _NpzError("syntax", f"The file contains data before or after the archive. {_REMEDY}")
     entries = _count_directory_entries(data)
     # Checked before zipfile builds a list of them. The count is an upper bound, hence the factor.
     if entries > 2 * _MAX_MEMBERS:
-        raise _NpzError("too_large", f"The archive holds {entries} files; at most {_MAX_MEMBERS} are allowed.")
+        raise _NpzError("too_large", f"The archive contains {entries} files; at most {_MAX_MEMBERS} are allowed.")
     try:
         archive = zipfile.ZipFile(BytesIO(data))
-        return _load_members(archive, data, reading)
-    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, OSError, struct.error) as fault:
-        raise _NpzError("syntax", f"This is no intact .npz file ({_error_text(fault)}). {_REMEDY}") from None
-    except (UnicodeDecodeError, ValueError, OverflowError) as fault:
-        raise _NpzError("syntax", f"The archive cannot be read ({_error_text(fault)}). {_REMEDY}") from None
+        return _load_members(archive, data, context)
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, OSError, struct.error) as error:
+        raise _NpzError("syntax", f"This is not a valid .npz file ({_error_text(error)}). {_REMEDY}") from None
+    except (UnicodeDecodeError, ValueError, OverflowError) as error:
+        raise _NpzError("syntax", f"The archive cannot be read ({_error_text(error)}). {_REMEDY}") from None
 
 
 def _archive_end(data: bytes) -> int | None:
@@ -133,22 +133,22 @@ def _count_directory_entries(data: bytes) -> int:
     return data.count(_CENTRAL_DIRECTORY_MAGIC, start, at)
 
 
-def _error_text(fault: Exception) -> str:
+def _error_text(error: Exception) -> str:
     """A library's message without memory addresses, which differ each time and must not be disclosed."""
-    return _MEMORY_ADDRESS.sub("", str(fault).split("\n", 1)[0]).rstrip(".")[:100] or type(fault).__name__
+    return _MEMORY_ADDRESS.sub("", str(error).split("\n", 1)[0]).rstrip(".")[:100] or type(error).__name__
 
 
-def _load_members(archive: zipfile.ZipFile, data: bytes, reading: ReaderContext) -> dict[str, Array]:
+def _load_members(archive: zipfile.ZipFile, data: bytes, context: ReaderContext) -> dict[str, Array]:
     members = archive.infolist()
     if len(members) > _MAX_MEMBERS:
-        raise _NpzError("too_large", f"The archive holds {len(members)} files; at most {_MAX_MEMBERS} are allowed.")
+        raise _NpzError("too_large", f"The archive contains {len(members)} files; at most {_MAX_MEMBERS} are allowed.")
     names = [member.filename.removesuffix(".npy") for member in members]
     for name in names:
         if names.count(name) > 1:
-            raise _NpzError("duplicate_key", f"The archive holds {quote(name)} twice. Keep one.", name)
-    limit = reading.limits.expanded_bytes
+            raise _NpzError("duplicate_key", f"The archive contains {quote(name)} twice. Keep one.", name)
+    limit = context.limits.expanded_bytes
     if sum(member.file_size for member in members) > limit:
-        raise _NpzError("too_large", f"The arrays have more than {limit} bytes. Leave out what is not scored.")
+        raise _NpzError("too_large", f"The arrays have more than {limit} bytes. {REDUCE_SIZE_REMEDY}")
     return {
         name: _load_array(archive, data, member, name) if name in _KNOWN_ARRAYS else np.zeros(0)
         for name, member in zip(names, members, strict=True)
@@ -160,7 +160,7 @@ def _load_array(archive: zipfile.ZipFile, data: bytes, member: zipfile.ZipInfo, 
     if member.flag_bits & 0x1:
         raise _NpzError("syntax", f"The archive is encrypted. {_REMEDY}", name)
     if member.compress_type not in _SUPPORTED_COMPRESSIONS:
-        raise _NpzError("syntax", f"The archive uses a compression that NumPy does not. {_REMEDY}", name)
+        raise _NpzError("syntax", f"The archive uses a compression that NumPy cannot read. {_REMEDY}", name)
     with archive.open(member) as stream:
         raw = _uncompressed_member(data, member)
         if raw is None:
@@ -174,10 +174,12 @@ def _load_array(archive: zipfile.ZipFile, data: bytes, member: zipfile.ZipInfo, 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about headers of old files, which can be read
             shape, fortran, dtype = read_header(body)
-    except _HEADER_ERRORS as fault:
-        raise _NpzError("syntax", f"{quote(name)} is no NumPy array ({_error_text(fault)}). {_REMEDY}", name) from None
+    except _HEADER_ERRORS as error:
+        raise _NpzError(
+            "syntax", f"{quote(name)} is not a valid NumPy array ({_error_text(error)}). {_REMEDY}", name
+        ) from None
     if dtype.hasobject:
-        message = f"{quote(name)} holds Python objects, which are never loaded. Make it an array of texts or numbers: "
+        message = f"{quote(name)} contains Python objects, which are never loaded. Write strings or numbers: "
         raise _NpzError("wrong_shape", f"{message}numpy.array(values, dtype=str).", name, "dtype object")
     return _build_array(name, raw[body.tell() :], shape, fortran, dtype)
 
@@ -194,14 +196,16 @@ def _uncompressed_member(data: bytes, member: zipfile.ZipInfo) -> memoryview | N
 
 def _build_array(name: str, body: memoryview, shape: tuple[int, ...], fortran: bool, dtype: np.dtype[Any]) -> Array:
     if any(type(size) is not int for size in shape):  # NumPy's reader accepts True as a number
-        raise _NpzError("syntax", f"{quote(name)} is no NumPy array (its shape holds no numbers). {_REMEDY}", name)
+        raise _NpzError(
+            "syntax", f"{quote(name)} is not a valid NumPy array (its shape is not numeric). {_REMEDY}", name
+        )
     count = 1
     for size in shape:
         count *= size
     if dtype.itemsize == 0 and count:  # empty texts take no bytes: there could be any number
         dtype, body = np.dtype("<U1"), memoryview(bytes(4 * min(count, len(body) + 1)))
     if any(size < 0 for size in shape) or count * dtype.itemsize != len(body):
-        message = f"{quote(name)} is said to have the shape {shorten(str(shape))}, but has {len(body)} bytes. {_REMEDY}"
+        message = f"{quote(name)} declares the shape {shorten(str(shape))}, but has {len(body)} bytes. {_REMEDY}"
         raise _NpzError("syntax", message, name)
     if dtype.fields is not None or dtype.subdtype is not None or len(shape) not in {1, 2}:
         message = f"{quote(name)} must be a plain array of one or two dimensions. Give scores the shape (ids, classes)."
@@ -213,38 +217,40 @@ def _build_array(name: str, body: memoryview, shape: tuple[int, ...], fortran: b
 # ---- the columns --------------------------------------------------------------------------------
 
 
-def _build_columns(arrays: Mapping[str, Array], reading: ReaderContext) -> RawColumns:
+def _build_columns(arrays: Mapping[str, Array], context: ReaderContext) -> RawColumns:
     names = ", ".join(quote(name) for name in list(arrays)[:10]) or "nothing"
     if "ids" not in arrays:
-        raise _NpzError("wrong_shape", f"There is no array 'ids', but {names}. Write ids=… .", got=names)
-    labelled = "labels" in arrays
-    score = None if reading.gold else reading.score_field({"scores"} & arrays.keys(), labelled=labelled)
-    if not labelled and score is None:
-        due = "labels" if reading.gold else "scores (with classes) or labels"
-        raise _NpzError("wrong_shape", f"There is no array {due}. Write ids and {due}.", got=names)
-    split = reading.split_field(arrays)
-    named = ["labels"] * labelled + ["scores"] * bool(score)
-    named += [name for name in (split, "weight") if reading.gold and name in arrays]
-    for name in ("ids", *named):
-        check_row_count(len(arrays[name]), reading)
-        check_value_count(arrays[name].size, reading.limits)
+        raise _NpzError("wrong_shape", f"The array 'ids' is missing; the file contains {names}. Add it.", got=names)
+    has_labels = "labels" in arrays
+    score = None if context.gold else context.score_field({"scores"} & arrays.keys(), has_labels=has_labels)
+    if not has_labels and score is None:
+        remedy = "Write the arrays 'ids' and 'labels'"
+        remedy += "." if context.gold else ", or 'ids', 'classes' and 'scores'."
+        fault = "The file has no labels." if context.gold else "The file has neither labels nor scores."
+        raise _NpzError("wrong_shape", f"{fault} {remedy}", got=names)
+    split = context.split_field(arrays)
+    column_names = ["labels"] * has_labels + ["scores"] * bool(score)
+    column_names += [name for name in (split, "weight") if context.gold and name in arrays]
+    for name in ("ids", *column_names):
+        check_row_count(len(arrays[name]), context)
+        check_value_count(arrays[name].size, context.limits)
     ids = _text_values("ids", arrays)
-    labels: list[Any] | None = _text_values("labels", arrays) if labelled else None
-    if labels is not None and reading.sets and not reading.is_long_table:
-        labels = split_joined_labels(list(map(str, labels)), reading.limits)
-    lengths = {name: len(arrays[name]) for name in named}
-    rows = check_common_length(lengths, len(ids), reading.problems)
+    labels: list[Any] | None = _text_values("labels", arrays) if has_labels else None
+    if labels is not None and context.sets and not context.is_long_table:
+        labels = split_joined_labels(list(map(str, labels)), context.limits)
+    lengths = {name: len(arrays[name]) for name in column_names}
+    rows = check_common_length(lengths, len(ids), context.problems)
     scores = _score_values(arrays) if score else None
     return RawColumns(
         ids[:rows],
         None if labels is None else labels[:rows],
         range(rows),
         ColumnListsLayout(FieldNames("ids", "labels", split), has_joined_labels=True),
-        reading,
-        splits=_text_values(split, arrays)[:rows] if split in named else None,
-        weights=_weight_values(arrays["weight"])[:rows] if "weight" in named else None,
+        context,
+        splits=_text_values(split, arrays)[:rows] if split in column_names else None,
+        weights=_weight_values(arrays["weight"])[:rows] if "weight" in column_names else None,
         scores=None if scores is None else replace(scores, values=scores.values[:rows]),
-        ignored=_ignored_arrays(arrays, {"ids", *named, *["classes"] * bool(score)}, reading),
+        ignored=_ignored_arrays(arrays, {"ids", *column_names, *["classes"] * bool(score)}, context),
         unreadable_rows=len(ids) - rows,
     )
 
@@ -253,16 +259,16 @@ def _text_values(name: str, arrays: Mapping[str, Array]) -> list[Any]:
     """The texts or integers of a one-dimensional array; raises _NpzError for any other array."""
     array = arrays[name]
     if array.ndim != 1 or array.dtype.kind not in "USiu":
-        message = f"{quote(name)} must be a one-dimensional array of texts or integers. "
+        message = f"{quote(name)} must be a one-dimensional array of strings or integers. "
         got = f"{array.dtype} of the shape {array.shape}"
         raise _NpzError("wrong_shape", f"{message}Use numpy.array(values, dtype=str).", name, got[:80])
     if array.dtype.kind == "U" and array.size and int(_code_points(array).max()) > _MAX_CODE_POINT:
-        raise _NpzError("encoding", f"{quote(name)} holds numbers that are no characters. Write the texts again.", name)
+        raise _NpzError("encoding", f"{quote(name)} contains invalid characters. Write the strings again.", name)
     if array.dtype.kind == "S":
         try:
             return [text.decode() for text in array.tolist()]
         except UnicodeDecodeError:
-            message = f"{quote(name)} is not UTF-8. Use numpy.array(texts, dtype=str)."
+            message = f"{quote(name)} is not valid UTF-8. Use numpy.array(values, dtype=str)."
             raise _NpzError("encoding", message, name) from None
     return list(array.tolist())
 
@@ -285,15 +291,15 @@ def _score_values(arrays: Mapping[str, Array]) -> RawScores:
     names = _text_values("classes", arrays) if "classes" in arrays else None
     width = array.shape[1] if array.ndim == 2 else 1
     if names is not None and len(names) != width:
-        message = f"'classes' names {len(names)} classes, 'scores' has {width} columns."
+        message = f"'classes' names {len(names)} classes, but 'scores' has {width} columns."
         raise _NpzError("wrong_class_count", f"{message} Give one column for each class.", "scores")
     return RawScores(array.astype(np.float64, copy=False), names)
 
 
-def _ignored_arrays(arrays: Mapping[str, Array], used: set[str], reading: ReaderContext) -> list[str]:
+def _ignored_arrays(arrays: Mapping[str, Array], used: set[str], context: ReaderContext) -> list[str]:
     """The names of unused arrays; those that gold must not ignore are problems."""
     names = [name for name in arrays if name not in used]
     for name in names:
-        if refusal := gold_field_refusal(name, reading):
-            reading.problems.add_new("wrong_shape", refusal, Location(pointer_token(name)))
+        if refusal := gold_field_refusal(name, context):
+            context.problems.add_new("wrong_shape", refusal, Location(pointer_token(name)))
     return names

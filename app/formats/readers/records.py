@@ -43,13 +43,13 @@ RecordFields = Mapping[str, Any]
 ProblemBuilder = Callable[[int, RecordFields], Problem]
 """Builds the problem of a record from its row and fields."""
 FAULT_MESSAGES = {
-    "duplicate_key": "The key is given twice in this object. Keep one.",
-    "not_a_number": "This is not a finite number. Write a finite one, or leave the field out.",
-    "too_large": "This integer has more digits than any number may have (309). Write a shorter one, or leave the field out.",
+    "duplicate_key": "The key occurs twice in this object. Keep one.",
+    "not_a_number": "The value is not a finite number. Write a finite number, or remove the field.",
+    "too_large": "The integer has more digits than a number may have (309). Shorten it, or remove the field.",
 }
 _NUMBER_AS_TEXT_MESSAGE = (
-    "An id or a label is a text, and this is a number that JSON does not have: many programs write NaN where a value is "
-    "missing. Write the id or label in quotes."
+    "An id or label must be a string, but this is not even a finite number. Many programs write NaN for a missing value. "
+    "Write the id or label in double quotes."
 )
 
 
@@ -58,44 +58,44 @@ def fault_message(code: str, *, text: bool) -> str:
     return _NUMBER_AS_TEXT_MESSAGE if text and code == "not_a_number" else FAULT_MESSAGES[code]
 
 
-def gold_field_refusal(name: str, reading: ReaderContext) -> str | None:
+def gold_field_refusal(name: str, context: ReaderContext) -> str | None:
     """Why this field of a gold file must not be ignored, as it would change splits or scores; None if it may be."""
-    if not reading.gold or name in {"split", "weight"}:
+    if not context.gold or name in {"split", "weight"}:
         return None
     if name in {"label", "labels"}:
-        return "Both 'label' and 'labels' are given. Keep the one that is meant: 'labels' for sets."
+        return "Both 'label' and 'labels' are given. Keep only one of them: 'labels' for sets of labels."
     if name.casefold() not in _SPLIT_FIELD_NAMES | _WEIGHT_FIELD_NAMES:
         return None
     if name.casefold() in _WEIGHT_FIELD_NAMES:
-        return f"Did you mean 'weight'? Call it so, with a number for each instance, instead of '{name}'."
-    return f"Did you mean 'split'? Call it so, with the values \"public\" and \"private\", instead of '{name}'."
+        return f"Did you mean 'weight'? Rename '{name}' to 'weight', and give a number for each instance."
+    return f"Did you mean 'split'? Rename '{name}' to 'split', and use the values \"public\" and \"private\"."
 
 
-def valid_id(name: object, reading: ReaderContext) -> str | None:
+def valid_id(name: object, context: ReaderContext) -> str | None:
     """An id if it is valid, to name the instance of a problem."""
-    texts = normalize_clean_texts([name], reading.limits)
+    texts = normalize_clean_texts([name], context.limits)
     return texts[0] if texts else None
 
 
 def columns_from_records(
-    records: Sequence[Any], rows: Sequence[int], layout: RecordsLayout, reading: ReaderContext, outer: int
+    records: Sequence[Any], rows: Sequence[int], layout: RecordsLayout, context: ReaderContext, outer: int
 ) -> RawColumns:
     """Convert decoded records (see strict_json) to columns.
 
     `outer` is the number of levels around each record. Raises TooDeep and TooManyRows before reporting any problem.
     """
-    check_row_count(len(records), reading)
+    check_row_count(len(records), context)
     columns = transpose_records(records)
     names: Collection[str] = columns or {name for record in records if type(record) is tuple for name, _ in record}
-    shape = _RecordFields.of(names, layout, reading)
-    if shape.labelled:
+    shape = _RecordFields.of(names, layout, context)
+    if shape.has_labels:
         label_field = shape.layout.names.label
         labels = (value for record in records if type(record) is tuple for name, value in record if name == label_field)
-        check_label_lists(labels if columns is None else columns.get(label_field, ()), shape.reading)
+        check_label_lists(labels if columns is None else columns.get(label_field, ()), shape.context)
     uniform = _columns_from_uniform_records(columns, rows, shape, outer) if columns is not None else None
     if uniform is not None:
         return uniform
-    if inspect_nesting(records)[0] + outer > reading.limits.nesting:
+    if inspect_nesting(records)[0] + outer > context.limits.nesting:
         raise TooDeep
     return _RecordParser(shape).run(records, rows)
 
@@ -104,28 +104,28 @@ def columns_from_records(
 class _RecordFields:
     """The fields of the records of one file, from the names of all their fields."""
 
-    reading: ReaderContext
+    context: ReaderContext
     layout: RecordsLayout
-    labelled: bool
+    has_labels: bool
     score: str | None
     """The field of scores, if it is read."""
 
     @classmethod
-    def of(cls, names: Collection[str], layout: RecordsLayout, reading: ReaderContext) -> "_RecordFields":
-        if reading.acceptable(names):
-            reading = replace(reading, sets=True)
-        labelled = not {"label", "labels"}.isdisjoint(names)
-        score = reading.score_field(names, labelled=labelled)
-        split = reading.split_field(names) if reading.gold else "split"
-        field_names = FieldNames(layout.names.id, reading.answer_field, split, score=score or "scores")
-        return cls(reading, replace(layout, names=field_names), labelled or score is None, score)
+    def of(cls, names: Collection[str], layout: RecordsLayout, context: ReaderContext) -> "_RecordFields":
+        if context.acceptable(names):
+            context = replace(context, sets=True)
+        has_labels = not {"label", "labels"}.isdisjoint(names)
+        score = context.score_field(names, has_labels=has_labels)
+        split = context.split_field(names) if context.gold else "split"
+        field_names = FieldNames(layout.names.id, context.answer_field, split, score=score or "scores")
+        return cls(context, replace(layout, names=field_names), has_labels or score is None, score)
 
     @property
     def used(self) -> list[str]:
         """The names of the fields that are read."""
         names = self.layout.names
-        gold = [names.split, names.weight] if self.reading.gold else []
-        return [names.id, *([names.label] if self.labelled else []), *([self.score] if self.score else []), *gold]
+        gold = [names.split, names.weight] if self.context.gold else []
+        return [names.id, *([names.label] if self.has_labels else []), *([self.score] if self.score else []), *gold]
 
 
 def transpose_records(records: Sequence[Any]) -> dict[str, tuple[Any, ...]] | None:
@@ -148,25 +148,25 @@ def _columns_from_uniform_records(
     columns: Mapping[str, Sequence[Any]], rows: Sequence[int], shape: _RecordFields, outer: int
 ) -> RawColumns | None:
     """The fast path, for records that have the same fields and no problem."""
-    reading, names = shape.reading, shape.layout.names
-    if names.id not in columns or (shape.labelled and names.label not in columns):
+    context, names = shape.context, shape.layout.names
+    if names.id not in columns or (shape.has_labels and names.label not in columns):
         return None
     ignored = [name for name in columns if name not in shape.used]
-    if any(gold_field_refusal(name, reading) for name in ignored):
+    if any(gold_field_refusal(name, context) for name in ignored):
         return None
     for values in columns.values():
         if not NESTED_OR_BAD_TYPES.isdisjoint(map(type, values)):
             depth, faulty = inspect_nesting(values)
-            if faulty or outer + 1 + depth > reading.limits.nesting:
+            if faulty or outer + 1 + depth > context.limits.nesting:
                 return None
     return RawColumns(
         columns[names.id],
-        columns[names.label] if shape.labelled else None,
+        columns[names.label] if shape.has_labels else None,
         rows,
         shape.layout,
-        reading,
-        splits=columns.get(names.split) if reading.gold else None,
-        weights=columns.get(names.weight) if reading.gold else None,
+        context,
+        splits=columns.get(names.split) if context.gold else None,
+        weights=columns.get(names.weight) if context.gold else None,
         scores=RawScores(columns[shape.score]) if shape.score else None,
         ignored=ignored,
     )
@@ -187,8 +187,8 @@ class _RecordParser:
     unreadable_rows: int = 0
 
     @property
-    def reading(self) -> ReaderContext:
-        return self.shape.reading
+    def context(self) -> ReaderContext:
+        return self.shape.context
 
     @property
     def layout(self) -> RecordsLayout:
@@ -204,10 +204,10 @@ class _RecordParser:
                 self.unreadable_rows += 1
         return RawColumns(
             self.ids,
-            self.labels if self.shape.labelled else None,
+            self.labels if self.shape.has_labels else None,
             self.rows,
             self.layout,
-            self.reading,
+            self.context,
             splits=_none_if_absent(self.splits),
             weights=_none_if_absent(self.weights),
             scores=RawScores(self.scores) if self.shape.score else None,
@@ -221,16 +221,16 @@ class _RecordParser:
         self.rows.append(row)
         value = partial(self._required_value, row, fields)
         self.ids.append(value(names.id, "missing_id", self._missing_id_problem))
-        if shape.labelled:
+        if shape.has_labels:
             self.labels.append(value(names.label, "wrong_shape", self._missing_label_problem))
         if shape.score:
             self.scores.append(value(shape.score, "wrong_shape", self._missing_scores_problem))
-        if self.reading.gold:
+        if self.context.gold:
             self.splits.append(fields.get(names.split, MissingValue.ABSENT))
             self.weights.append(fields.get(names.weight, MissingValue.ABSENT))
         known = set(shape.used)
-        if shape.labelled and names.label not in fields:
-            known.add(self.reading.other_answer_field)  # which is part of the problem of the missing label
+        if shape.has_labels and names.label not in fields:
+            known.add(self.context.other_answer_field)  # which is part of the problem of the missing label
         for name in fields:
             if name not in known:
                 self._handle_unused_field(row, name, fields)
@@ -255,20 +255,20 @@ class _RecordParser:
         return MissingValue.FAULT
 
     def _handle_unused_field(self, row: int, name: str, fields: RecordFields) -> None:
-        if gold_field_refusal(name, self.reading):
+        if gold_field_refusal(name, self.context):
             self._report("wrong_shape", row, partial(self._misnamed_field_problem, row, name, fields))
         else:
             self.ignored.setdefault(name)
 
     def _report(self, code: str, row: int, build: Callable[[], Problem]) -> None:
-        self.reading.problems.report(code, row, build)
+        self.context.problems.report(code, row, build)
 
     # ---- the problems, built only for those that are listed --------------------------------------
 
     def _not_an_object_problem(self, row: int, record: object) -> Problem:
-        value = '["a", "b"]' if self.reading.sets else '"a"'
-        example = f'{{"{self.layout.name("id")}": "t1", "{self.reading.answer_field}": {value}}}'
-        message = f"A record must be an object. Write it like {example}."
+        value = '["a", "b"]' if self.context.sets else '"a"'
+        example = f'{{"{self.layout.name("id")}": "t1", "{self.context.answer_field}": {value}}}'
+        message = f"A record must be an object. Write it as {example}."
         location, got = self.layout.locate(row), describe_value(record)
         return build_problem("wrong_shape", message, location, expected="an object", got=got)
 
@@ -284,19 +284,19 @@ class _RecordParser:
         return build_problem("missing_id", message, location, expected=expected, got=_describe_fields(fields))
 
     def _missing_label_problem(self, row: int, fields: RecordFields) -> Problem:
-        reading, location, name = self.reading, self.layout.locate(row), self.reading.answer_field
-        if reading.other_answer_field in fields:
-            message = f"This task takes {reading.kind} per instance, not '{reading.other_answer_field}'. {reading.label_remedy}"
-            location = self._location_within(row, f"/{reading.other_answer_field}")
-        elif reading.score_field(fields, labelled=False):
-            message = f"Other records have a '{name}', this one has none. Give it to all records or to none."
+        context, location, name = self.context, self.layout.locate(row), self.context.answer_field
+        if context.other_answer_field in fields:
+            message = f"This task needs {context.kind} for each instance, not '{context.other_answer_field}'. {context.label_remedy}"
+            location = self._location_within(row, f"/{context.other_answer_field}")
+        elif context.score_field(fields, has_labels=False):
+            message = f"This record has no '{name}', but other records do. Give it to all records or to none."
         else:
-            message = f"The record has no '{name}'. {reading.label_remedy}"
+            message = f"The record has no '{name}'. {context.label_remedy}"
         return self._missing_field_problem(location, message, name, fields)
 
     def _missing_scores_problem(self, row: int, fields: RecordFields) -> Problem:
         name = self.layout.name("score")
-        message = f"Other records have '{name}', this one has none. Give a score for each class to all records."
+        message = f"This record has no '{name}', but other records do. Give every record a score for each class."
         return self._missing_field_problem(self.layout.locate(row), message, name, fields)
 
     def _missing_field_problem(self, location: Location, message: str, name: str, fields: RecordFields) -> Problem:
@@ -304,13 +304,13 @@ class _RecordParser:
         return build_problem("wrong_shape", message, location, instance_id=owner, expected=expected, got=got)
 
     def _misnamed_field_problem(self, row: int, name: str, fields: RecordFields) -> Problem:
-        refusal = gold_field_refusal(name, self.reading) or ""
+        refusal = gold_field_refusal(name, self.context) or ""
         location, got = self._location_within(row, pointer_token(name)), describe_value(fields[name])
         return build_problem("wrong_shape", refusal, location, instance_id=self._record_id(fields), got=got)
 
     def _record_id(self, fields: RecordFields) -> str | None:
         """The id of a record, if it is valid."""
-        return valid_id(fields.get(self.layout.name("id")), self.reading)
+        return valid_id(fields.get(self.layout.name("id")), self.context)
 
     def _location_within(self, row: int, inner: str) -> Location:
         location = self.layout.locate(row)

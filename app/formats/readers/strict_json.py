@@ -58,7 +58,7 @@ def json_decoder(limits: Limits, *, exact: bool = False) -> json.JSONDecoder:
 
     `exact`: numbers whose digits binary64 cannot represent become LongNumber.
     """
-    most = min(limits.text_length, _MAX_INTEGER_DIGITS)
+    max_digits = min(limits.text_length, _MAX_INTEGER_DIGITS)
 
     def real(text: str) -> float | BadNumber:
         value = float(text)
@@ -70,7 +70,7 @@ def json_decoder(limits: Limits, *, exact: bool = False) -> json.JSONDecoder:
         return value if is_exact else LongNumber(text)
 
     def integer(text: str) -> int | BadNumber:
-        return int(text) if len(text) <= most + text.startswith("-") else BadNumber(shorten(text), "too_large")
+        return int(text) if len(text) <= max_digits + text.startswith("-") else BadNumber(shorten(text), "too_large")
 
     def constant(text: str) -> BadNumber:
         return BadNumber(text, "not_a_number")
@@ -84,15 +84,17 @@ def syntax_problem(error: json.JSONDecodeError, *, line: int | None = None) -> P
     """The problem of a text that is not JSON; `line` is its line if the text is one line of a file."""
     location = Location(None, line or error.lineno, error.colno)
     rest = error.doc[error.pos : error.pos + 20]
-    message = f"This is not JSON: {_syntax_reason(error, rest, lines=line is not None)}"
+    message = f"This is not valid JSON: {_syntax_reason(error, rest, lines=line is not None)}"
     return build_problem("syntax", message, location, got=json.dumps(rest) if rest else "the end of the text")
 
 
-_SECOND_VALUE_HINT = "the line goes on after its value. Put one record on each line."
-_UNTERMINATED_HINT = "a string begins here that nothing closes. Close it with a double quote, or send the text whole."
-_PYTHON_HINT = "it looks like Python. Write it with json.dump: double quotes, true, false, null."
+_SECOND_VALUE_HINT = "more text follows the value on this line. Put one record on each line."
+_UNTERMINATED_HINT = (
+    "the string that begins here is not closed. Close it with a double quote, or send the complete file."
+)
+_PYTHON_HINT = "it looks like Python. Write it with json.dump, which uses double quotes, true, false and null."
 _JSON_LINES_HINT = (
-    "the text goes on after its value. If there is one record a line, it is JSON Lines: send it as "
+    "more text follows the value. If there is one record per line, the file is JSON Lines: send it as "
     "application/x-ndjson, or with a file name that ends in .jsonl."
 )
 
@@ -103,12 +105,12 @@ def _syntax_reason(error: json.JSONDecodeError, rest: str, *, lines: bool) -> st
     cases = (
         (error.msg == "Extra data", _SECOND_VALUE_HINT if lines else _JSON_LINES_HINT),
         (message.startswith("unterminated string"), _UNTERMINATED_HINT),
-        (not rest, "the text ends in the middle of a value. Send it whole."),
+        (not rest, "the text ends in the middle of a value. Send the complete file."),
         (_PYTHON_LITERAL.match(rest), _PYTHON_HINT),
         (rest[:1] in {"]", "}"}, "a value or name is missing here. Remove the comma before it."),
-        (message.startswith("invalid control"), "a line end or control character stands in a string. Escape it."),
+        (message.startswith("invalid control"), "a string contains a line break or control character. Escape it."),
     )
-    fallback = f"{message}. Correct it at this place, or write the file with a JSON library."
+    fallback = f"{message}. Correct it here, or write the file with a JSON library."
     return next((text for applies, text in cases if applies), fallback)
 
 
@@ -132,8 +134,8 @@ def _too_deep_offset(text: str, limits: Limits) -> int | None:
 
 def decoding_problem_code(error: Exception, text: str, limits: Limits) -> str:
     """The code of the problem that `decoding_problem` returns."""
-    decoded = isinstance(error, json.JSONDecodeError)
-    return "syntax" if decoded and _too_deep_offset(text[: error.pos], limits) is None else "too_deep"  # type: ignore[attr-defined]
+    is_syntax_error = isinstance(error, json.JSONDecodeError)
+    return "syntax" if is_syntax_error and _too_deep_offset(text[: error.pos], limits) is None else "too_deep"  # type: ignore[attr-defined]
 
 
 def decoding_problem(error: Exception, text: str, limits: Limits, *, line: int | None = None) -> Problem:
@@ -142,13 +144,13 @@ def decoding_problem(error: Exception, text: str, limits: Limits, *, line: int |
     The nesting limit of the library depends on the depth of the call stack, so the answer for deep text comes from the
     text alone. `line` as in syntax_problem.
     """
-    decoded = isinstance(error, json.JSONDecodeError)
-    at = _too_deep_offset(text[: error.pos] if decoded else text, limits)  # type: ignore[attr-defined]
-    if at is None:
+    is_syntax_error = isinstance(error, json.JSONDecodeError)
+    offset = _too_deep_offset(text[: error.pos] if is_syntax_error else text, limits)  # type: ignore[attr-defined]
+    if offset is None:
         if isinstance(error, json.JSONDecodeError):
             return syntax_problem(error, line=line)
         return build_problem("too_deep", "The nesting is too deep. Flatten it.")
-    location = Location(None, line or text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at))
+    location = Location(None, line or text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset))
     message = f"Lists and objects are nested more than {limits.nesting} levels deep. Flatten them."
     return build_problem("too_deep", message, location, expected=f"at most {limits.nesting} levels")
 
@@ -204,11 +206,11 @@ def iter_faults(value: Any, path: KeyPath) -> Iterator[tuple[str, KeyPath, objec
             if type(item) in NESTED_OR_BAD_TYPES and not _is_flat(item):
                 yield from iter_faults(item, (*path, number))
     elif type(value) is tuple:
-        seen: set[str] = set()
+        earlier_keys: set[str] = set()
         for key, item in value:
-            if key in seen:
+            if key in earlier_keys:
                 yield "duplicate_key", (*path, key), item
-            seen.add(key)
+            earlier_keys.add(key)
             if type(item) in NESTED_OR_BAD_TYPES:
                 yield from iter_faults(item, (*path, key))
 

@@ -6,7 +6,7 @@ from functools import partial
 
 from app.formats.column_data import ReaderContext
 from app.formats.content.utf8_decoding import to_nfc
-from app.formats.problems import Location, Problem, build_problem, quote
+from app.formats.problems import REDUCE_SIZE_REMEDY, Location, Problem, build_problem, quote
 from app.formats.readers.records import gold_field_refusal
 from app.formats.value_locations import DelimitedTableLayout, FieldNames
 
@@ -19,7 +19,7 @@ _SEPARATOR_NAMES = {";": "semicolon", "\t": "tab", "|": "vertical bar", ",": "co
 class TableHeader:
     """The meaning of the columns: `used` maps fields to positions, `scores` are the positions of the scores."""
 
-    reading: ReaderContext
+    context: ReaderContext
     layout: DelimitedTableLayout
     width: int
     used: Mapping[str, int]
@@ -28,32 +28,32 @@ class TableHeader:
     ignored: Sequence[str]
 
 
-def read_header(names: Sequence[str], separator: str, reading: ReaderContext) -> TableHeader | None:
+def read_header(names: Sequence[str], separator: str, context: ReaderContext) -> TableHeader | None:
     """Identify the columns by the first line of a text; None, and problems, where they are not clear."""
-    header, faults = identify_columns(names, reading, separator=separator)
-    for code, build in faults:
-        reading.problems.report(code, 1, build)
+    header, problems = identify_columns(names, context, separator=separator)
+    for code, build in problems:
+        context.problems.report(code, 1, build)
     return header
 
 
 def identify_columns(
-    names: Sequence[str], reading: ReaderContext, *, separator: str | None = None, listed: bool = False
+    names: Sequence[str], context: ReaderContext, *, separator: str | None = None, has_score_lists: bool = False
 ) -> tuple[TableHeader | None, list[DeferredProblem]]:
     """Identify the columns by their names; otherwise None and the problems, as codes with functions that build them.
 
     `separator` separates the names on the first line of a text; without it they are named in another way, and the line
-    of the problems means nothing. `listed`: the scores of all classes stand in a column that is not among these.
+    of the problems means nothing. `has_score_lists`: the scores of all classes stand in a column that is not among these.
     """
-    most = reading.limits.columns
-    if len(names) > most:
-        message = f"There are {len(names)} columns; at most {most} are allowed. Leave out what is not scored."
-        problem = build_problem("too_large", message, Location(None, 1), expected=f"at most {most} columns")
+    max_columns = context.limits.columns
+    if len(names) > max_columns:
+        message = f"There are {len(names)} columns; at most {max_columns} are allowed. {REDUCE_SIZE_REMEDY}"
+        problem = build_problem("too_large", message, Location(None, 1), expected=f"at most {max_columns} columns")
         return None, [("too_large", lambda: problem)]
-    if reading.acceptable(names):
-        reading = replace(reading, sets=True)
-    columns = _identify_columns(names, reading, listed=listed)
-    faults = [*_repeated_column_problems(names), *_header_problems(names, columns, separator, reading)]
-    return (None if faults else _build_header(names, columns, reading)), faults
+    if context.acceptable(names):
+        context = replace(context, sets=True)
+    columns = _identify_columns(names, context, has_score_lists=has_score_lists)
+    problems = [*_repeated_column_problems(names), *_header_problems(names, columns, separator, context)]
+    return (None if problems else _build_header(names, columns, context)), problems
 
 
 def _repeated_column_problems(names: Sequence[str]) -> list[DeferredProblem]:
@@ -79,83 +79,96 @@ class _IdentifiedColumns:
     label: str
     split: str
     scores: Sequence[str]
-    alone: bool = False
+    is_label_optional: bool = False
     """Whether a label is optional, as scores stand in a column of their own."""
 
 
-def _identify_columns(names: Sequence[str], reading: ReaderContext, *, listed: bool) -> _IdentifiedColumns:
-    split = reading.split_field(names) if reading.gold else "split"
-    if reading.gold and "label" not in names and split in names:
-        return _kaggle_solution_columns(names, split, reading)
-    label = _label_column(names, reading)
-    if reading.gold or listed:
-        return _IdentifiedColumns("id", label, split, (), alone=listed)
-    return _IdentifiedColumns("id", label, split, _score_columns(names, label, reading))
+def _identify_columns(names: Sequence[str], context: ReaderContext, *, has_score_lists: bool) -> _IdentifiedColumns:
+    split = context.split_field(names) if context.gold else "split"
+    if context.gold and "label" not in names and split in names:
+        return _kaggle_solution_columns(names, split, context)
+    label = _label_column(names, context)
+    if context.gold or has_score_lists:
+        return _IdentifiedColumns("id", label, split, (), is_label_optional=has_score_lists)
+    return _IdentifiedColumns("id", label, split, _score_columns(names, label, context))
 
 
-def _kaggle_solution_columns(names: Sequence[str], split: str, reading: ReaderContext) -> _IdentifiedColumns:
+def _kaggle_solution_columns(names: Sequence[str], split: str, context: ReaderContext) -> _IdentifiedColumns:
     """A solution file of a competition site: an id, Usage or split, and one column of labels with any name."""
     first = next((name for name in names if name.casefold() == "id"), names[0] if names[0] != split else "id")
     rest = [name for name in names if name not in {first, split, "weight"}]
-    default = "labels" if reading.sets and "labels" in names else "label"
+    default = "labels" if context.sets and "labels" in names else "label"
     return _IdentifiedColumns(first, rest[0] if len(rest) == 1 else default, split, ())
 
 
-def _label_column(names: Sequence[str], reading: ReaderContext) -> str:
+def _label_column(names: Sequence[str], context: ReaderContext) -> str:
     """The column of labels: `labels` is allowed for sets, and required if a class `label` has a column of scores."""
-    classes, most = set(reading.classes or ()), reading.limits.text_length
-    scored = not reading.gold and "label" in classes and classes <= {to_nfc(name, most) for name in names}
-    return "labels" if reading.sets and "labels" in names and ("label" not in names or scored) else "label"
+    classes, max_length = set(context.classes or ()), context.limits.text_length
+    has_column_per_class = (
+        not context.gold and "label" in classes and classes <= {to_nfc(name, max_length) for name in names}
+    )
+    return (
+        "labels" if context.sets and "labels" in names and ("label" not in names or has_column_per_class) else "label"
+    )
 
 
-def _score_columns(names: Sequence[str], label: str, reading: ReaderContext) -> Sequence[str]:
+def _score_columns(names: Sequence[str], label: str, context: ReaderContext) -> Sequence[str]:
     """The columns of scores: named by classes, or that of the positive label; all others if some class is missing."""
-    # without an id there is probably no header at all; rows of pairs have no scores
-    if "id" not in names or (reading.is_long_table and label in names):
+    # Without an id there is probably no header at all. Rows of pairs have no scores.
+    if "id" not in names or (context.is_long_table and label in names):
         return ()
     others = [name for name in names if name != "id"]
-    classes = None if reading.classes is None else set(reading.classes)
-    own = [name for name in others if classes is not None and to_nfc(name, reading.limits.text_length) in classes]
-    if classes and len(set(own)) == len(classes):
-        labelled = label in names and label not in own
-        return own if reading.wants_scores or not labelled else ()
-    own = [name for name in own if name != label]  # even if a class has this name: not all classes have a column
-    labelled = label in names
-    if labelled and not reading.wants_scores:
+    classes = None if context.classes is None else set(context.classes)
+    class_columns = [
+        name for name in others if classes is not None and to_nfc(name, context.limits.text_length) in classes
+    ]
+    if classes and len(set(class_columns)) == len(classes):
+        has_labels = label in names and label not in class_columns
+        return class_columns if context.wants_scores or not has_labels else ()
+    # Not all classes have a column, so a column with the name of the labels holds labels even if a class has this name.
+    class_columns = [name for name in class_columns if name != label]
+    has_labels = label in names
+    if has_labels and not context.wants_scores:
         return ()
-    if reading.task == "binary" and "score" in others:
+    if context.task == "binary" and "score" in others:
         return ("score",)
     if classes is None:
-        return () if labelled else [name for name in others if name != reading.other_answer_field]
-    return [name for name in others if name != label] if own and not labelled else own
+        return () if has_labels else [name for name in others if name != context.other_answer_field]
+    return [name for name in others if name != label] if class_columns and not has_labels else class_columns
 
 
 def _header_problems(
-    names: Sequence[str], columns: _IdentifiedColumns, separator: str | None, reading: ReaderContext
+    names: Sequence[str], columns: _IdentifiedColumns, separator: str | None, context: ReaderContext
 ) -> list[DeferredProblem]:
     """Problems of a header: what is missing, and what must not be there."""
-    faults: list[DeferredProblem] = []
+    problems: list[DeferredProblem] = []
     for at, name in enumerate(names, start=1):
-        if name not in {columns.split, columns.label} and (refusal := gold_field_refusal(name, reading)):
-            faults.append(("wrong_shape", partial(_refused_column_problem, refusal, name, at)))
-    shown = ", ".join(quote(name) for name in names[:10])
-    required = (columns.id,) if columns.scores or columns.alone else (columns.id, columns.label)
+        if name not in {columns.split, columns.label} and (refusal := gold_field_refusal(name, context)):
+            problems.append(("wrong_shape", partial(_refused_column_problem, refusal, name, at)))
+    got = ", ".join(quote(name) for name in names[:10])
+    required = (columns.id,) if columns.scores or columns.is_label_optional else (columns.id, columns.label)
     missing = [name for name in required if name not in names]
-    near = {name: next((other for other in names if other.strip().casefold() == name), None) for name in missing}
-    if len(missing) > 1 and not any(near.values()):  # without a header, or with another separator: one problem
+    similar_names = {
+        name: next((other for other in names if other.strip().casefold() == name), None) for name in missing
+    }
+    if len(missing) > 1 and not any(similar_names.values()):  # without a header, or with another separator: one problem
         missing = ["' and '".join(missing)]
     for name in missing:
-        scores = "" if name == columns.id or reading.gold else " (or id and a column for each class, for scores)"
-        remedy = f"The first line must name the columns: id,label{scores}." if separator else f"Call it so{scores}."
-        if near.get(name):
-            remedy = f"Rename {quote(near[name] or '')} to {name}."
-        if name == reading.answer_field and reading.other_answer_field in names:
-            remedy = f"This task takes {reading.kind} per instance, not '{reading.other_answer_field}'. {remedy}"
+        scores = "" if name == columns.id or context.gold else " (or, for scores, id and a column for each class)"
+        remedy = (
+            f"The first line must name the columns: id,label{scores}."
+            if separator
+            else f"The columns must be named id and label{scores}."
+        )
+        if similar_names.get(name):
+            remedy = f"Rename {quote(similar_names[name] or '')} to {name}."
+        if name == context.answer_field and context.other_answer_field in names:
+            remedy = f"This task needs {context.kind} for each instance, not '{context.other_answer_field}'. {remedy}"
         statement = "The header does not name" if separator else "There is no column"
         message = f"{statement} '{name}'. {remedy}{_separator_hint(names, separator)}"
-        build = partial(build_problem, "wrong_shape", message, Location(None, 1), expected=f"'{name}'", got=shown)
-        faults.append(("wrong_shape", build))
-    return faults
+        build = partial(build_problem, "wrong_shape", message, Location(None, 1), expected=f"'{name}'", got=got)
+        problems.append(("wrong_shape", build))
+    return problems
 
 
 def _separator_hint(names: Sequence[str], separator: str | None) -> str:
@@ -166,22 +179,22 @@ def _separator_hint(names: Sequence[str], separator: str | None) -> str:
         if sign != separator and len(names) == 1 and sign in names[0]:
             use = "commas" if separator == "," else "tabs"
             name = " or send it as .tsv" if sign == "\t" else " or send it as .csv" if sign == "," else ""
-            return f" It seems to be separated by {word}s; use {use}{name}."
+            return f" The columns seem to be separated by {word}s; use {use}{name}."
     return ""
 
 
-def _build_header(names: Sequence[str], columns: _IdentifiedColumns, reading: ReaderContext) -> TableHeader:
+def _build_header(names: Sequence[str], columns: _IdentifiedColumns, context: ReaderContext) -> TableHeader:
     at = {name: number for number, name in enumerate(names)}
     fields = {"id": columns.id}
     if columns.label in names and columns.label not in columns.scores:
         fields["label"] = columns.label
-    if reading.gold:
+    if context.gold:
         fields |= {field: name for field, name in (("split", columns.split), ("weight", "weight")) if name in at}
     scores = [at[name] for name in columns.scores]
     used = {*fields.values(), *columns.scores}
-    single = list(columns.scores) == ["score"] and "score" not in (reading.classes or ())
+    is_single = list(columns.scores) == ["score"] and "score" not in (context.classes or ())
     layout = DelimitedTableLayout(names, FieldNames(columns.id, columns.label, columns.split, score="score"), scores)
     positions = {field: at[name] for field, name in fields.items()}
-    score_names = None if single or not scores else list(columns.scores)
+    score_names = None if is_single or not scores else list(columns.scores)
     ignored = [name for name in names if name not in used]
-    return TableHeader(reading, layout, len(names), positions, scores, score_names, ignored)
+    return TableHeader(context, layout, len(names), positions, scores, score_names, ignored)

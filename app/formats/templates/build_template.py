@@ -24,21 +24,21 @@ def build_template(ids: Sequence[str], spec: TaskSpec, format: str = "json", *, 
     does not name, for a format that this installation does not read, and for more than 20 million cells.
     """
     if format not in TEMPLATES:
-        raise BadRequest(f"There is no template in the format '{format}'; there are {', '.join(TEMPLATES)}.")
+        raise BadRequest(f"There is no template in the format '{format}'. Known formats: {', '.join(TEMPLATES)}.")
     form = TEMPLATES[format]
     template = form.templates[format]
     if not is_supported(form):
-        raise BadRequest(f"Files in the format '{format}' are not read here, so there is no template.")
+        raise BadRequest(f"This installation cannot read the format '{format}', so there is no template in it.")
     is_single = spec.positive_label is not None
-    scored: Sequence[str] = ()
+    scored_classes: Sequence[str] = ()
     if scores or format == "npz":
-        scored = spec.classes if spec.positive_label is None else (spec.positive_label,)
-    advice = "Ask for format=columns, which lists ids and classes once."
-    if template.has_cell_per_score and len(ids) * len(scored) > _MAX_CELLS:
-        size = f"{len(ids)} × {len(scored)} places for scores"
-        raise BadRequest(f"The template would have {size}; at most {_MAX_CELLS} are made.", remedy=advice)
-    if form.table and "id" in scored:
-        message = "A table cannot have a column of scores for a class that is called 'id', as the ids are."
+        scored_classes = spec.classes if spec.positive_label is None else (spec.positive_label,)
+    advice = "Request format=columns, which lists ids and classes once."
+    if template.has_cell_per_score and len(ids) * len(scored_classes) > _MAX_CELLS:
+        size = f"{len(ids)} × {len(scored_classes)} cells for scores"
+        raise BadRequest(f"The template would have {size}; at most {_MAX_CELLS} are allowed.", remedy=advice)
+    if form.table and "id" in scored_classes:
+        message = "A table cannot have a column of scores for the class 'id': the column of the ids has this name."
         raise BadRequest(message, remedy=advice)
-    content = TemplateContent(list(ids), spec.task == "multilabel", scored, is_single, "score" in spec.classes)
+    content = TemplateContent(list(ids), spec.task == "multilabel", scored_classes, is_single, "score" in spec.classes)
     return template.write(content)

@@ -16,7 +16,7 @@ class TemplateContent:
 
     ids: Sequence[str]
     has_label_sets: bool
-    scored: Sequence[str]
+    scored_classes: Sequence[str]
     """The classes that have a score each, in a binary task the positive label alone; empty for labels."""
     is_single: bool
     """Whether the score is that of the positive label alone."""
@@ -26,7 +26,11 @@ class TemplateContent:
     @property
     def score_columns(self) -> list[str]:
         """The names of the columns of scores in a table."""
-        return ["score"] if self.scored and self.is_single and not self.has_class_named_score else list(self.scored)
+        return (
+            ["score"]
+            if self.scored_classes and self.is_single and not self.has_class_named_score
+            else list(self.scored_classes)
+        )
 
     @property
     def no_label(self) -> object:
@@ -40,7 +44,7 @@ def _json_line(value: object) -> str:
 
 def _record_lines(content: TemplateContent) -> list[str]:
     answer: dict[str, object] = {"labels" if content.has_label_sets else "label": content.no_label}
-    if content.scored:
+    if content.scored_classes:
         answer = {"score": None} if content.is_single else {"scores": []}
     return [_json_line({"id": name, **answer}) for name in content.ids]
 
@@ -67,15 +71,15 @@ def write_records(content: TemplateContent) -> bytes:
 
 def write_columns(content: TemplateContent) -> bytes:
     """JSON columns."""
-    if content.scored:
-        classes = {} if content.is_single else {"classes": list(content.scored)}
+    if content.scored_classes:
+        classes = {} if content.is_single else {"classes": list(content.scored_classes)}
         return f"{_json_line({'ids': content.ids, **classes, 'scores': []})}\n".encode()
     return f"{_json_line({'ids': content.ids, 'labels': [content.no_label for _ in content.ids]})}\n".encode()
 
 
 def write_map(content: TemplateContent) -> bytes:
     """A JSON map."""
-    answer = dict.fromkeys(content.scored) if content.scored else content.no_label
+    answer = dict.fromkeys(content.scored_classes) if content.scored_classes else content.no_label
     return f"{_json_line(dict.fromkeys(content.ids, answer))}\n".encode()
 
 
@@ -102,8 +106,10 @@ def write_tsv(content: TemplateContent) -> bytes:
 def write_npz(content: TemplateContent) -> bytes:
     """NumPy arrays, with scores that are all NaN."""
     body = io.BytesIO()
-    scores = np.full((len(content.ids), len(content.scored)), np.nan)
-    np.savez(body, ids=np.array(content.ids, dtype=str), classes=np.array(content.scored, dtype=str), scores=scores)
+    scores = np.full((len(content.ids), len(content.scored_classes)), np.nan)
+    np.savez(
+        body, ids=np.array(content.ids, dtype=str), classes=np.array(content.scored_classes, dtype=str), scores=scores
+    )
     return body.getvalue()
 
 
@@ -112,7 +118,7 @@ def _arrow_table(content: TemplateContent) -> Any:
 
     columns: dict[str, Any] = {"id": pa.array(content.ids, pa.string())}
     n = len(content.ids)
-    if content.scored:
+    if content.scored_classes:
         columns |= {name: pa.nulls(n, pa.float64()) for name in content.score_columns}
     elif content.has_label_sets:
         columns["labels"] = pa.array([[]] * n, pa.list_(pa.string()))

@@ -35,34 +35,40 @@ class Vocabulary:
     @property
     def width(self) -> str:
         """The expected number of scores of an instance, in words."""
-        alone = ", or one of the positive label" if self.positive_label is not None else ""
-        return f"{len(self.codes)} scores{alone}"
+        alternative = ", or one for the positive label" if self.positive_label is not None else ""
+        return f"{len(self.codes)} scores{alternative}"
 
     def normalize_name(self, name: str) -> str:
         """A name in NFC, in which classes are compared."""
         return to_nfc(name, self.max_name_length)
 
-    def is_missing_class(self, names: Collection[str], known: int) -> bool:
-        """Whether a class is missing: not among these names (`known` are classes), nor intended by a misspelt one.
+    def is_missing_class(self, names: Collection[str], known_count: int) -> bool:
+        """Whether a class is missing: not among these names (`known_count` are classes), nor intended by a misspelt one.
 
         A misspelt name is a problem of its own, which suggests the intended class.
         """
-        if known == len(self.codes):
+        if known_count == len(self.codes):
             return False
-        intended = {self._intended_class(name) for name in names if name not in self.codes}
-        return known + sum(1 for name in intended if name is not None and name not in names) < len(self.codes)
+        intended_classes = {self._intended_class(name) for name in names if name not in self.codes}
+        return known_count + sum(1 for name in intended_classes if name is not None and name not in names) < len(
+            self.codes
+        )
 
     def missing_classes_text(self, names: Collection[str], got: str) -> ProblemText:
         """The problem of names among which some classes are missing."""
-        intended = {self._intended_class(name) for name in names if name not in self.codes}
-        missing = [name for name in self.codes if name not in names and name not in intended]
+        intended_classes = {self._intended_class(name) for name in names if name not in self.codes}
+        missing = [name for name in self.codes if name not in names and name not in intended_classes]
         return f"There is no score for {_shortened_list(missing)}. Give exactly one for each class.", self.width, got
 
     def unknown_class_text(self, name: str) -> ProblemText:
         """The problem of a name that is not a class."""
-        near = self._intended_class(name)
-        remedy = f"Did you mean {quote(near)}?" if near is not None else "Use the labels of the vocabulary."
-        return f"{quote(name)} is not in the vocabulary. {remedy}", quote(near) if near else self.width, quote(name)
+        suggestion = self._intended_class(name)
+        remedy = f"Did you mean {quote(suggestion)}?" if suggestion is not None else "Use the labels of the vocabulary."
+        return (
+            f"{quote(name)} is not in the vocabulary. {remedy}",
+            quote(suggestion) if suggestion else self.width,
+            quote(name),
+        )
 
     def _intended_class(self, name: str) -> str | None:
         """The class that a misspelt name probably means; each name is looked up once, and only so many names are."""

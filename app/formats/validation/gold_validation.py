@@ -43,8 +43,10 @@ def unscored_ids(table: NormalizedTable, task: TaskKind) -> dict[str, list[str]]
     """The ids that the gold file itself excludes from scoring, by the reason."""
     by_reason: dict[str, list[str]] = {}
     if table.splits is not None:
-        marked = [name for name, split in zip(table.ids, table.splits, strict=True) if split == IGNORED_SPLIT and name]
-        by_reason["their Usage is Ignored"] = marked
+        ignored_ids = [
+            name for name, split in zip(table.ids, table.splits, strict=True) if split == IGNORED_SPLIT and name
+        ]
+        by_reason["their Usage is Ignored"] = ignored_ids
     if table.counts is not None and task != "multilabel":
         empty = [name for name, count in zip(table.ids, table.counts, strict=True) if not count and name]
         by_reason["their set of acceptable answers is empty"] = empty
@@ -53,15 +55,15 @@ def unscored_ids(table: NormalizedTable, task: TaskKind) -> dict[str, list[str]]
 
 def check_void_ids_distinct(table: NormalizedTable, void: Collection[str], problems: Problems) -> None:
     """Report repeated void ids: otherwise one row could exclude another row with the same id from scoring."""
-    seen: dict[str, int] = {}
+    known_ids: dict[str, int] = {}
     for row, name in zip(table.rows, table.ids, strict=True):
         if name is None or name not in void:
             continue
-        if name in seen:
+        if name in known_ids:
             location = table.layout.locate(row, "id")
-            message = f"{quote(name)} has another row. Give each id once, whether it is scored or not."
+            message = f"{quote(name)} occurs on another row. Give each id once, whether it is scored or not."
             problems.add_new("duplicate_id", message, location, row=row, instance_id=name, got=quote(name))
-        seen[name] = row
+        known_ids[name] = row
 
 
 def integer_weights(
@@ -75,35 +77,34 @@ def integer_weights(
     if table.weights is None or problems:
         return None
     pairs = zip(table.ids, table.weights, strict=True)
-    exact = [weight for name, weight in pairs if name not in void]
-    whole, unit = _scale_to_integers(exact)
-    distorted = False
+    exact_weights = [weight for name, weight in pairs if name not in void]
+    integers, unit = _scale_to_integers(exact_weights)
+    is_distorted = False
     # Metrics sum the weights in binary64, which holds every integer up to this bound exactly.
-    if sum(whole) > _MAX_WEIGHT_SUM:
-        step = 1 << (sum(whole) // _MAX_WEIGHT_SUM).bit_length()
-        whole, more = _scale_to_integers([Fraction(round(Fraction(weight, step))) for weight in whole])
-        unit *= step * more
+    if sum(integers) > _MAX_WEIGHT_SUM:
+        step = 1 << (sum(integers) // _MAX_WEIGHT_SUM).bit_length()
+        integers, factor = _scale_to_integers([Fraction(round(Fraction(weight, step))) for weight in integers])
+        unit *= step * factor
         splits = table.splits or [None] * len(table.ids)
         scored_splits = [split for name, split in zip(table.ids, splits, strict=True) if name not in void]
-        distorted = _is_distorted(exact, [weight * unit for weight in whole], scored_splits)
-        reason = "the weights have more digits than counting allows"
-        table.notes.append(f"{reason}: they are rounded to 52 binary digits of their sum")
-    if not any(whole) or distorted or any(map(operator.ne, map(bool, whole), map(bool, exact))):
-        far = "The weights lie too far apart. Write them, and those of each split, within 15 digits of each other."
-        message = far if any(whole) else "All weights are 0. Give at least one instance a weight."
+        is_distorted = _is_distorted(exact_weights, [weight * unit for weight in integers], scored_splits)
+        table.notes.append("the weights have too many digits: they are rounded to 52 binary digits of their sum")
+    if not any(integers) or is_distorted or any(map(operator.ne, map(bool, integers), map(bool, exact_weights))):
+        far = "The weights are too far apart. Keep them, and those of each split, within 15 digits of each other."
+        message = far if any(integers) else "All weights are 0. Give at least one instance a positive weight."
         problems.add_new("wrong_shape", message, expected="weights")
         return None
-    weights = np.array(whole, dtype=np.int64)
+    weights = np.array(integers, dtype=np.int64)
     return None if (weights == 1).all() else (weights, unit)
 
 
-def _is_distorted(exact: Sequence[Fraction], rounded: Sequence[Fraction], splits: Sequence[str | None]) -> bool:
+def _is_distorted(exact_weights: Sequence[Fraction], rounded: Sequence[Fraction], splits: Sequence[str | None]) -> bool:
     """Whether rounding moves the weights of any split by more than one part in _ROUNDING_TOLERANCE_PARTS.
 
     Each split is checked by itself, as heavy weights of one split must not determine the values of another.
     """
     by_split: dict[str | None, tuple[list[float], list[float]]] = {}
-    for weight, rounded_weight, split in zip(map(float, exact), map(float, rounded), splits, strict=True):
+    for weight, rounded_weight, split in zip(map(float, exact_weights), map(float, rounded), splits, strict=True):
         weights, errors = by_split.setdefault(split, ([], []))
         weights.append(weight)
         errors.append(abs(weight - rounded_weight))
@@ -114,9 +115,9 @@ def _is_distorted(exact: Sequence[Fraction], rounded: Sequence[Fraction], splits
 def _scale_to_integers(weights: Sequence[Fraction]) -> tuple[list[int], Fraction]:
     """Weights as integers without a common factor, the same for any unit, and the weight of a 1."""
     scale = math.lcm(*{weight.denominator for weight in weights})
-    whole = [int(weight * scale) for weight in weights]
-    common = math.gcd(*whole) or 1
-    return [weight // common for weight in whole], Fraction(common, scale)
+    integers = [int(weight * scale) for weight in weights]
+    common = math.gcd(*integers) or 1
+    return [weight // common for weight in integers], Fraction(common, scale)
 
 
 def scored_ids(table: NormalizedTable, void: Collection[str]) -> list[str]:
@@ -141,9 +142,9 @@ def split_codes(table: NormalizedTable, void: Collection[str]) -> NDArray[np.int
 
 def check_not_empty(table: NormalizedTable, void: Collection[str], problems: Problems) -> None:
     """Report gold without any scored instance."""
-    scored = any(name is not None and name not in void for name in table.ids)
-    if not scored and not table.unreadable_rows and not problems:
-        message = "The gold holds no instance that is scored. Give at least one."
+    has_scored_ids = any(name is not None and name not in void for name in table.ids)
+    if not has_scored_ids and not table.unreadable_rows and not problems:
+        message = "The gold has no instance that is scored. Add at least one."
         problems.add_new("wrong_shape", message, expected="at least one instance", got="none")
 
 
@@ -156,11 +157,11 @@ def check_vocabulary(
     """
     classes, task, positive_label = spec.classes, spec.task, spec.positive_label
     if len(classes) > limits.classes:
-        message = f"There are {len(classes)} classes; at most {limits.classes} are allowed. Merge rare ones."
+        message = f"There are {len(classes)} classes; at most {limits.classes} are allowed. Merge rare classes."
         problems.add_new("too_large", message, expected=f"at most {limits.classes} classes")
         return
     if not classes and not problems:
-        message = "The gold holds no label at all, and no classes are declared. Declare the classes."
+        message = "The gold has no labels, and no classes are declared. Declare the classes."
         problems.add_new("wrong_shape", message)
     if task != "binary":
         return
@@ -170,10 +171,12 @@ def check_vocabulary(
         message = f"A binary task has exactly two classes; {len(classes)} are declared."
         problems.add_new("wrong_shape", message, expected="2 classes", got=f"{len(classes)}")
     elif len(classes) == 1 and not problems:
-        message = f"The gold holds only {quote(classes[0])}, so the other class is unknown. Declare both classes."
+        message = (
+            f"The gold has only the label {quote(classes[0])}, so the other class is unknown. Declare both classes."
+        )
         problems.add_new("wrong_shape", message, expected="2 classes", got="1")
     elif len(classes) == 2 and positive_label not in classes:
-        message = f"The positive label {quote(positive_label or '')} is not among the classes. Name one of them."
+        message = f"The positive label {quote(positive_label or '')} is not among the classes. Use one of them."
         expected = " or ".join(quote(label) for label in classes)
         problems.add_new("wrong_shape", message, expected=expected)
 
@@ -187,7 +190,7 @@ def _report_third_label(table: NormalizedTable, classes: Sequence[str], problems
         if len(first) < 2:
             first.append(label)
             continue
-        message = f"A binary task has two labels, here {quote(first[0])} and {quote(first[1])}; this is another."
-        expected = " or ".join(quote(known) for known in first)
+        message = f"A binary task has two labels, here {quote(first[0])} and {quote(first[1])}. Use one of them."
+        expected = " or ".join(quote(label) for label in first)
         location, got = table.layout.locate(row, "label"), quote(label)
         problems.add_new("wrong_shape", message, location, row=row, instance_id=name, expected=expected, got=got)

@@ -99,16 +99,18 @@ class _ScoreMatrixBuilder:
                 continue
             name = self.vocabulary.normalize_name(str(raw_name))
             if name in positions:
-                message = f"{quote(name)} is named twice. Name it once."
+                message = f"The class {quote(name)} is named twice. Name it once."
                 self._fault("duplicate_label", location_of(at), (message, None, quote(name)))
             elif name not in self.codes:
                 self._fault("unknown_label", location_of(at), self.vocabulary.unknown_class_text(name))
             positions.setdefault(name, at)
-        known = [name for name in positions if name in self.codes]
-        if self.vocabulary.positive_label is not None and known == list(positions) == [self.vocabulary.positive_label]:
+        known_names = [name for name in positions if name in self.codes]
+        if self.vocabulary.positive_label is not None and known_names == list(positions) == [
+            self.vocabulary.positive_label
+        ]:
             return [0] if self.problems.count == before else None
-        if self.vocabulary.is_missing_class(positions, len(known)):
-            text = self.vocabulary.missing_classes_text(positions, f"{len(known)} classes")
+        if self.vocabulary.is_missing_class(positions, len(known_names)):
+            text = self.vocabulary.missing_classes_text(positions, f"{len(known_names)} classes")
             self._fault("wrong_class_count", self._class_names_location(), text)
         return [positions[name] for name in self.codes] if self.problems.count == before else None
 
@@ -140,7 +142,7 @@ class _ScoreMatrixBuilder:
         return matrix
 
     def _not_finite_problem(self, matrix: ScoreMatrix, row: int, at: int) -> Problem:
-        message = "The score is not a finite number. Write a finite one."
+        message = "The score is not a finite number. Write a finite number."
         got = f"{matrix[row, at]:g}"
         return self._problem_at("not_a_number", row, self._column(at), message, expected="a finite number", got=got)
 
@@ -159,9 +161,9 @@ class _ScoreMatrixBuilder:
         """The file row of a row of the matrix."""
         return row if self.file_rows is None else self.file_rows[row]
 
-    def _problem_at(self, code: str, row: int, item: ItemKey, message: str, **shown: str | None) -> Problem:
+    def _problem_at(self, code: str, row: int, item: ItemKey, message: str, **details: str | None) -> Problem:
         location = self.table.layout.locate(self.table.rows[row], "score", item)
-        return build_problem(code, message, location, instance_id=self.table.ids[row], **shown)
+        return build_problem(code, message, location, instance_id=self.table.ids[row], **details)
 
     # ---- values as JSON gives them -----------------------------------------------------------------
 
@@ -170,7 +172,7 @@ class _ScoreMatrixBuilder:
         width = len(self.codes) if order is None else len(order)
         may_be_single = order is None or len(order) == 1
         is_single = may_be_single and bool(values) and self._positive_score(values[0]) is not None
-        uniform = self._clean_matrix(values, 1 if is_single else width, named=order is not None)
+        uniform = self._clean_matrix(values, 1 if is_single else width, has_class_names=order is not None)
         if uniform is not None:
             return uniform
         is_single = may_be_single and self._is_mostly_single(values)
@@ -183,12 +185,12 @@ class _ScoreMatrixBuilder:
         self.file_rows = valid_rows if len(valid_rows) < len(values) else None
         return np.array(numbers, dtype=np.float64).reshape(len(valid_rows), 1 if is_single else width)
 
-    def _clean_matrix(self, values: Sequence[object], width: int, *, named: bool) -> ScoreMatrix | None:
+    def _clean_matrix(self, values: Sequence[object], width: int, *, has_class_names: bool) -> ScoreMatrix | None:
         """The matrix of rows with the same shape and only finite numbers; None for any other rows."""
         kinds = set(map(type, values))
         cells: list[object] = list(values)
         order: Sequence[int] | None = None
-        if kinds == {tuple} and not named:
+        if kinds == {tuple} and not has_class_names:
             keys, cells = _transpose_objects(values)
             order = self._key_order(keys) if len(keys) == width else None
             if order is None:
@@ -235,7 +237,7 @@ class _ScoreMatrixBuilder:
         """The single score of a row, that of the positive label."""
         score = (None, value) if value is None else self._positive_score(value)
         if score is None:
-            message = "Other rows give one score, that of the positive label. Give the same kind of score to all rows."
+            message = "Other rows have one score, for the positive label. Give all rows the same kind of score."
             self._add("wrong_class_count", row, None, lambda: (message, "a number", _describe(value)))
             return None
         number = self._number(row, *score)
@@ -249,8 +251,8 @@ class _ScoreMatrixBuilder:
         if type(value) is tuple:
             return self._scores_by_name(row, value, order)
         if type(value) is not list:
-            message = "These are no scores. "
-            message += "Give an object of a number for each class, or a list in the order of classes."
+            message = "This is neither an object nor a list of scores. "
+            message += "Give an object with a number for each class, or a list in the order of the classes."
             got = "nothing" if value is MissingValue.ABSENT else _describe(value)
             self._add("wrong_shape", row, None, lambda: (message, self.vocabulary.width, got))
             return None
@@ -265,7 +267,7 @@ class _ScoreMatrixBuilder:
     def _scores_by_name(self, row: int, pairs: ScorePairs, order: Sequence[int] | None) -> list[float] | None:
         """The scores of an object of all classes, in the order of the file's lists."""
         if order is not None and len(order) != len(self.codes):
-            message = "The file names one class for all rows, this row names its own. Name all classes, or none."
+            message = "The file names one class for all rows, but this row names its own. Name all classes, or none."
             expected, got = f"{len(order)} scores", f"{len(pairs)} scores"
             self._add("wrong_class_count", row, None, lambda: (message, expected, got))
             return None
@@ -298,7 +300,7 @@ class _ScoreMatrixBuilder:
             with contextlib.suppress(OverflowError):
                 if math.isfinite(number := float(value)):  # type: ignore[arg-type]
                     return number
-        message = "The score is not a finite number. Write one without quotes."
+        message = "The score is not a finite number. Write a finite number without quotes."
         self._add("not_a_number", row, item, lambda: (message, "a number", _describe(value)))
         return None
 
@@ -315,13 +317,13 @@ class _ScoreMatrixBuilder:
 
     def _check_probabilities(self, matrix: ScoreMatrix, order: Sequence[int] | None) -> None:
         """Check probabilities: each within [0, 1]; those of exclusive classes sum to one."""
-        outside = (matrix < 0) | (matrix > 1)
-        if outside.any():
-            rows, at = np.nonzero(outside)
+        is_outside = (matrix < 0) | (matrix > 1)
+        if is_outside.any():
+            rows, at = np.nonzero(is_outside)
             build = partial(self._not_a_probability_problem, matrix, rows, at, order)
             self._report("not_a_probability", rows, build)
         if self.vocabulary.exclusive and matrix.shape[1] > 1:
-            is_valid = np.asarray(np.isfinite(matrix).all(axis=1) & ~outside.any(axis=1))
+            is_valid = np.asarray(np.isfinite(matrix).all(axis=1) & ~is_outside.any(axis=1))
             (rows,) = np.nonzero(is_valid & ~sums_to_one(np.where(is_valid[:, None], matrix, 0.0)))
             self._report("not_a_probability", rows, partial(self._sum_not_one_problem, matrix, rows))
 
@@ -330,10 +332,10 @@ class _ScoreMatrixBuilder:
     ) -> Problem:
         row, column = int(rows[n]), int(at[n])
         value = matrix[row, column]
-        message = "A metric of this challenge needs probabilities, so each score must lie from 0 to 1."
+        message = "A metric of this challenge needs probabilities, so each score must be from 0 to 1."
         item = self._item_of_class(self._row_of(row), column, order)
         got = repr(float(value))
-        return self._problem_at("not_a_probability", self._row_of(row), item, message, expected="0 … 1", got=got)
+        return self._problem_at("not_a_probability", self._row_of(row), item, message, expected="0 to 1", got=got)
 
     def _item_of_class(self, row: int, column: int, order: Sequence[int] | None) -> ItemKey:
         """The file's reference to the score of a class, given by its position in the vocabulary."""
@@ -351,7 +353,7 @@ class _ScoreMatrixBuilder:
         row = int(rows[n])
         message = "A metric of this challenge needs probabilities, so the scores of an instance must sum to 1."
         got = f"a sum of {math.fsum(matrix[row].tolist()):.6g}"
-        expected = f"a sum of 1, give or take {sum_tolerance(matrix.shape[1]):g}"
+        expected = f"a sum of 1, within {sum_tolerance(matrix.shape[1]):g}"
         return self._problem_at("not_a_probability", self._row_of(row), None, message, expected=expected, got=got)
 
 
@@ -370,7 +372,7 @@ def _transpose_objects(values: Sequence[object]) -> tuple[Sequence[str], list[ob
 
 
 def _repeated_class_text(name: str) -> ProblemText:
-    return f"{quote(name)} is scored twice. Give one score for each class.", None, quote(name)
+    return f"The class {quote(name)} has two scores. Give one score for each class.", None, quote(name)
 
 
 def _describe(value: object) -> str:

@@ -40,7 +40,7 @@ _LABEL_SEPARATOR = re.compile(r"[|,;]")
 
 def validate_table(
     table: NormalizedTable,
-    known: IdIndex,
+    index: IdIndex,
     spec: TaskSpec,
     *,
     rules: ReadingRules,
@@ -49,25 +49,27 @@ def validate_table(
 ) -> PredictionArrays | None:
     """Join a table with the known ids; labels become codes (positions in the classes), scores become a matrix.
 
-    Returns the arrays for n instances in the order of `known`; None if a problem prevents scoring. `void` ids are
+    Returns the arrays for n instances in the order of `index`; None if a problem prevents scoring. `void` ids are
     ignored and may be absent.
     """
     codes = {label: code for code, label in enumerate(spec.classes)}
     with suppress(TooManyProblems):
-        joined = _join_clean_table(table, known, codes)
-        if joined is None:
-            joined = _RowValidator(table, known, codes, rules, void, problems).run()
+        join = _join_clean_table(table, index, codes)
+        if join is None:
+            join = _RowValidator(table, index, codes, rules, void, problems).run()
         scores = None
         if table.scores is not None:
             vocabulary = Vocabulary(spec.classes, spec.positive_label, exclusive=spec.task != "multilabel")
-            scored = _without_void_rows(table, void)
-            matrix = build_score_matrix(scored, vocabulary, probabilities=rules.probabilities, problems=problems)
-            scores = None if problems else joined.place(matrix, len(known))
+            scored_table = _without_void_rows(table, void)
+            matrix = build_score_matrix(scored_table, vocabulary, probabilities=rules.probabilities, problems=problems)
+            scores = None if problems else join.place(matrix, len(index))
         elif rules.scores == "due" and table.unreadable_rows != END_OF_FILE_ROW:
             example = '"score": 0.7' if spec.task == "binary" else '"scores": {"a": 0.7, "b": 0.3}'
-            message = "The file gives no scores, which the primary metric needs. Give each instance one for each class"
+            message = (
+                "The primary metric needs scores, but the file has none. Give each instance a score for each class"
+            )
             problems.add_new("wrong_shape", f"{message}, such as {example}.", expected="scores", got="labels alone")
-        return None if problems else PredictionArrays(joined.labels, scores)
+        return None if problems else PredictionArrays(join.labels, scores)
     return None
 
 
@@ -75,10 +77,10 @@ def _without_void_rows(table: NormalizedTable, void: Collection[str]) -> Normali
     """The table without the rows of void ids, whose scores are ignored and not checked."""
     if table.scores is None or not any(name in void for name in table.ids):
         return table
-    scored = [at for at, name in enumerate(table.ids) if name not in void]
+    positions = [at for at, name in enumerate(table.ids) if name not in void]
     values = table.scores.values
-    scores = values[scored] if isinstance(values, np.ndarray) else [values[at] for at in scored]
-    ids, rows = [table.ids[at] for at in scored], [table.rows[at] for at in scored]
+    scores = values[positions] if isinstance(values, np.ndarray) else [values[at] for at in positions]
+    ids, rows = [table.ids[at] for at in positions], [table.rows[at] for at in positions]
     return replace(table, ids=ids, rows=rows, scores=RawScores(scores, table.scores.names))
 
 
@@ -93,18 +95,18 @@ class _JoinedRows:
         """The scores of file rows in the order of the instances; NaN for instances without a row."""
         if np.array_equal(self.targets, np.arange(n)):
             return values
-        placed = np.full((n, values.shape[1]), np.nan)
-        placed[self.targets] = values
-        return placed
+        aligned = np.full((n, values.shape[1]), np.nan)
+        aligned[self.targets] = values
+        return aligned
 
 
-def _join_clean_table(table: NormalizedTable, known: IdIndex, codes: dict[str, int]) -> _JoinedRows | None:
+def _join_clean_table(table: NormalizedTable, index: IdIndex, codes: dict[str, int]) -> _JoinedRows | None:
     """The join of a table without any problem; None for any other table."""
-    if len(table.ids) != len(known) or None in table.ids or table.unreadable_rows:
+    if len(table.ids) != len(index) or None in table.ids or table.unreadable_rows:
         return None
     ids = [name for name in table.ids if name is not None]
-    targets = known.rows(ids)
-    if len(targets) and (int(targets.min()) < 0 or int(np.bincount(targets, minlength=len(known)).max()) > 1):
+    targets = index.rows(ids)
+    if len(targets) and (int(targets.min()) < 0 or int(np.bincount(targets, minlength=len(index)).max()) > 1):
         return None
     if table.labels is None:
         return _JoinedRows(None, targets)
@@ -115,7 +117,7 @@ def _join_clean_table(table: NormalizedTable, known: IdIndex, codes: dict[str, i
         return None
     if table.counts is not None and has_repeated_labels(label_codes, table.counts, len(codes)):
         return None
-    return _JoinedRows(assemble_labels(targets, label_codes, table.counts, len(known)), targets)
+    return _JoinedRows(assemble_labels(targets, label_codes, table.counts, len(index)), targets)
 
 
 def has_repeated_labels(codes: Int32s, counts: Sequence[int], m: int) -> bool:
@@ -130,9 +132,9 @@ def has_repeated_labels(codes: Int32s, counts: Sequence[int], m: int) -> bool:
 def assemble_labels(targets: Int32s, codes: Int32s, counts: Sequence[int] | None, n: int) -> Labels:
     """The labels of file rows in the order of the instances: file row i describes instance targets[i] of n."""
     if counts is None:
-        placed = np.full(n, MISSING_CODE, dtype=np.int32)
-        placed[targets] = codes
-        return Labels(placed)
+        aligned = np.full(n, MISSING_CODE, dtype=np.int32)
+        aligned[targets] = codes
+        return Labels(aligned)
     sizes = np.asarray(counts, dtype=np.int64)
     offsets = np.zeros(len(sizes) + 2, dtype=np.int64)
     np.cumsum(sizes, out=offsets[1:-1])
@@ -147,7 +149,7 @@ class _RowValidator:
     """Validates row by row and reports every problem, in file order."""
 
     table: NormalizedTable
-    known: IdIndex
+    index: IdIndex
     codes: dict[str, int]
     rules: ReadingRules
     void: Collection[str]
@@ -155,10 +157,10 @@ class _RowValidator:
     id_suggestions: SuggestionFinder = field(init=False)
     label_suggestions: SuggestionFinder = field(init=False)
     seen: dict[str, int] = field(default_factory=dict)
-    outside: int = 0
+    unknown_labels: int = 0
 
     def __post_init__(self) -> None:
-        self.id_suggestions = SuggestionFinder(self.known.ids)
+        self.id_suggestions = SuggestionFinder(self.index.ids)
         self.label_suggestions = SuggestionFinder(self.codes)
 
     def run(self) -> _JoinedRows:
@@ -168,7 +170,7 @@ class _RowValidator:
         codes: list[int] = []
         counts: list[int] | None = None if table.counts is None else []
         start = 0
-        rows = self.known.rows([name or "" for name in table.ids]).tolist()  # no id is empty
+        rows = self.index.rows([name or "" for name in table.ids]).tolist()  # no id is empty
         for number, (row, name) in enumerate(zip(table.rows, table.ids, strict=True)):
             size = 1 if table.counts is None else table.counts[number]
             labels = None if table.labels is None else table.labels[start : start + size]
@@ -183,12 +185,12 @@ class _RowValidator:
                 if counts is not None:
                     counts.append(len(row_codes))
         self._report_missing_ids(targets)
-        self._note_tolerated(len(self.known) - len(targets))
+        self._note_tolerated(len(self.index) - len(targets))
         instances = np.asarray(targets, dtype=np.int32)
         if table.labels is None:
             return _JoinedRows(None, instances)
-        placed = assemble_labels(instances, np.asarray(codes, dtype=np.int32), counts, len(self.known))
-        return _JoinedRows(placed, instances)
+        aligned = assemble_labels(instances, np.asarray(codes, dtype=np.int32), counts, len(self.index))
+        return _JoinedRows(aligned, instances)
 
     def _target_row(self, row: int, name: str | None, target: int) -> int:
         """The instance of a row; MISSING_CODE if there is none, or if another row described it already."""
@@ -214,7 +216,7 @@ class _RowValidator:
         codes: Sequence[int | None] = list(map(self.codes.get, labels))  # type: ignore[arg-type]
         are_distinct = len(set(labels)) == len(labels)
         if are_distinct and None in codes and self.rules.unknown_label != "reject" and None not in labels:
-            self.outside += codes.count(None)
+            self.unknown_labels += codes.count(None)
             if self.rules.unknown_label == "drop":
                 codes = [code for code in codes if code is not None]
             else:
@@ -224,12 +226,12 @@ class _RowValidator:
         return codes if several or codes else [MISSING_CODE]  # type: ignore[return-value]
 
     def _codes_of_faulty_labels(
-        self, row: int, name: str | None, labels: Sequence[str | None], known: Sequence[int | None], *, several: bool
+        self, row: int, name: str | None, labels: Sequence[str | None], index: Sequence[int | None], *, several: bool
     ) -> list[int]:
         """The codes of labels, some of which are unknown or repeated: these follow the rules or are reported."""
         rules, codes, seen = self.rules, list[int](), set[str]()
         order, report = self.table.layout.order, self.problems.report
-        for item, (label, code) in enumerate(zip(labels, known, strict=True)):
+        for item, (label, code) in enumerate(zip(labels, index, strict=True)):
             if label is None:
                 continue
             at = item if several else None
@@ -245,7 +247,7 @@ class _RowValidator:
             elif rules.unknown_label == "reject":
                 report("unknown_label", order(row, at), partial(self._unknown_label_problem, row, at, name, label))
             else:
-                self.outside += 1
+                self.unknown_labels += 1
                 if rules.unknown_label == "count_as_fp":
                     # A repeated unknown label has the code m + 1 instead of m.
                     codes.append(len(self.codes) + is_repeated)
@@ -253,35 +255,37 @@ class _RowValidator:
 
     def _note_tolerated(self, absent: int) -> None:
         """Note what the options of the recipe tolerated, so that nothing is dropped silently."""
-        if self.outside:
-            done = "dropped" if self.rules.unknown_label == "drop" else "counted as false positives"
-            what = pluralize(self.outside, "label outside the vocabulary was", "labels outside the vocabulary were")
+        if self.unknown_labels:
+            treatment = "dropped" if self.rules.unknown_label == "drop" else "counted as false positives"
+            subject = pluralize(
+                self.unknown_labels, "label outside the vocabulary was", "labels outside the vocabulary were"
+            )
             rule = f"unknown_label={self.rules.unknown_label}"
-            self.table.notes.append(f"{what} {done} ({rule})")
+            self.table.notes.append(f"{subject} {treatment} ({rule})")
         if absent > 0 and self.rules.missing != "reject":
             rule = f"missing={self.rules.missing}"
-            what = pluralize(absent, "instance without a prediction counts", "instances without a prediction count")
-            self.table.notes.append(f"{what} as empty predictions ({rule})")
+            subject = pluralize(absent, "instance without a prediction counts", "instances without a prediction count")
+            self.table.notes.append(f"{subject} as empty predictions ({rule})")
 
     def _report_missing_ids(self, targets: list[int]) -> None:
         """Report known ids without a row, unless the file has no readable table, from which nothing follows."""
-        absent = np.ones(len(self.known), dtype=bool)
+        absent = np.ones(len(self.index), dtype=bool)
         absent[np.asarray(targets, dtype=np.int64)] = False
         rows = np.flatnonzero(absent)
         if self.rules.missing != "reject" or self.table.unreadable_rows == END_OF_FILE_ROW:
             return
         first = rows[:MAX_LISTED_PROBLEMS].tolist()
         ends = [END_OF_FILE_ROW] * len(first)
-        build = partial(self._missing_id_problem, [self.known.ids[row] for row in first])
+        build = partial(self._missing_id_problem, [self.index.ids[row] for row in first])
         self.problems.report_all("missing_instances", ends, build, len(rows))
 
     # ---- the problems, built only for those that are listed --------------------------------------
 
     def _unknown_id_problem(self, row: int, name: str) -> Problem:
-        near = self.id_suggestions.find(name)
-        expected = None if near is None else quote(near)
-        remedy = "Take the ids from the template, or from the list of ids."
-        if near is not None:
+        suggestion = self.id_suggestions.find(name)
+        expected = None if suggestion is None else quote(suggestion)
+        remedy = "Use the ids of the template or of the list of ids."
+        if suggestion is not None:
             remedy = f"Did you mean {expected}?"
         message = f"{quote(name)} is not among the expected ids. {remedy}"
         location = self.table.layout.locate(row, "id")
@@ -291,13 +295,13 @@ class _RowValidator:
         name = names[position]
         message = f"There is no prediction for {quote(name)}. Add one; every expected id needs exactly one."
         if self.table.unreadable_rows:
-            message += " (Perhaps it is meant by a row whose id could not be read.)"
+            message += " (It may be on a row whose id could not be read.)"
         return build_problem("missing_instances", message, instance_id=name)
 
     def _repeated_id_problem(self, code: str, row: int, first: int, name: str) -> Problem:
         earlier = self.table.layout.locate(first, "id")
-        where = f"line {earlier.line}" if earlier.line else f"{earlier.pointer}"
-        message = f"{quote(name)} stands at {where} already. Give each id once (ids are compared after Unicode NFC)."
+        where = f"on line {earlier.line}" if earlier.line else f"at {earlier.pointer}"
+        message = f"{quote(name)} already occurs {where}. Give each id once (ids are compared in Unicode NFC)."
         return build_problem(code, message, self.table.layout.locate(row, "id"), instance_id=name, got=quote(name))
 
     def _repeated_label_problem(self, row: int, item: int | None, name: str | None, label: str) -> Problem:
@@ -308,17 +312,21 @@ class _RowValidator:
     def _unknown_label_problem(self, row: int, item: int | None, name: str | None, label: str) -> Problem:
         parts = [part.strip() for part in _LABEL_SEPARATOR.split(label)]
         is_joined = len(parts) > 1 and all(part in self.codes for part in parts)
-        near = None if is_joined else self.label_suggestions.find(label)
-        remedy = f"Did you mean {quote(near)}?" if near is not None else "Use one of the labels of the vocabulary."
+        suggestion = None if is_joined else self.label_suggestions.find(label)
+        remedy = (
+            f"Did you mean {quote(suggestion)}?"
+            if suggestion is not None
+            else "Use one of the labels of the vocabulary."
+        )
         if is_joined:
-            several = "Give each label separately: in a list, or in a table joined by |."
-            remedy = several if self.table.counts is not None else "Exactly one label is expected here."
+            separate = "Give each label separately: in a list, or in a table joined by |."
+            remedy = separate if self.table.counts is not None else "Give exactly one label."
         message = f"{quote(label)} is not in the vocabulary (labels are compared exactly). {remedy}"
         location = self.table.layout.locate(row, "label", item)
-        expected = _describe_vocabulary(list(self.codes)) if near is None else quote(near)
+        expected = _describe_vocabulary(list(self.codes)) if suggestion is None else quote(suggestion)
         return build_problem("unknown_label", message, location, instance_id=name, expected=expected, got=quote(label))
 
 
 def _describe_vocabulary(classes: Sequence[str]) -> str:
-    shown = ", ".join(quote(label) for label in classes[:10])
-    return shown if len(classes) <= 10 else f"{shown}, … ({len(classes)} labels)"
+    labels = ", ".join(quote(label) for label in classes[:10])
+    return labels if len(classes) <= 10 else f"{labels}, … ({len(classes)} labels)"

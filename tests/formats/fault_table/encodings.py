@@ -115,16 +115,8 @@ ENCODED = Group(
                 _by(lambda data: compress_with_checksum("gzip" if data[:1] == b"\x1f" else "zstd", data), "encoding"),
             ),
         ),
-        Fault(
-            "two encodings",
-            "Content-Encoding names two.",
-            cells_of_columns(BOTH, _refused(encoding="gzip, zstd")),
-        ),
-        Fault(
-            "unknown encoding",
-            "Content-Encoding is br.",
-            cells_of_columns(BOTH, _refused(encoding="br")),
-        ),
+        Fault("two encodings", "Content-Encoding names two.", cells_of_columns(BOTH, _refused(encoding="gzip, zstd"))),
+        Fault("unknown encoding", "Content-Encoding is br.", cells_of_columns(BOTH, _refused(encoding="br"))),
         Fault(
             "name against header",
             "The file name ends in .gz, Content-Encoding says zstd, or the reverse.",

@@ -107,7 +107,7 @@ def _no_id(column: str) -> Cell:
         return make_cell(
             column,
             to_json({"labels": list(CLASSES)}),
-            problem_at("wrong_shape", "/labels", expected="a list of ids beside it"),
+            problem_at("wrong_shape", "/labels", expected="a list of ids"),
         )
     if column in TABLES:
         sign = "\t" if column == "tsv" else ","

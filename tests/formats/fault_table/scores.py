@@ -288,16 +288,8 @@ GROUP = Group(
                 **dict.fromkeys(("columns", "map", *TWO, "npz", *ARROWS), "a file names its classes in one way"),
             ),
         ),
-        Fault(
-            "missing class",
-            "No scores for eel.",
-            cells_of_columns(WIDE, _class_missing),
-        ),
-        Fault(
-            "class twice",
-            "Two scores for dog.",
-            cells_of_columns(WIDE, _class_twice),
-        ),
+        Fault("missing class", "No scores for eel.", cells_of_columns(WIDE, _class_missing)),
+        Fault("class twice", "Two scores for dog.", cells_of_columns(WIDE, _class_twice)),
         Fault(
             "record without scores",
             "Other records have some.",

@@ -61,6 +61,13 @@ def claims(
     return tuple(one for one in found if one is not None)
 
 
+def problem_of_figures(n: int, positives: int | None, **figures: str) -> CountsProblem:
+    """A problem of two classes: figures of the positive class and of the whole task, as they are printed."""
+    whole = {key: None if key in WHOLE_TASK_MEASURES else 0 for key in figures}
+    stated = tuple(FigureClaim(key, parse_figure(text), whole[key]) for key, text in figures.items())
+    return CountsProblem(n, None if positives is None else (positives, n - positives), stated)
+
+
 def binary_tables(tp: int, fp: int, size: int, n: int) -> Tables:
     own = (tp, fp, size - tp, n - size - fp)
     return own, own[::-1]

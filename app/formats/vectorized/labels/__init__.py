@@ -2,7 +2,7 @@
 
 It accepts a file only if its layout is the same throughout and each id and label is, byte for byte, a known one. This is
 why it needs no checks of its own for encoding, NFC or escapes: bytes equal to a known text are that text. Tests compare
-it with the strict reader (tests/formats/fast).
+it with the strict reader (tests/formats/test_vectorized_labels.py).
 """
 
 from app.formats.vectorized.labels.id_join import LookupTables

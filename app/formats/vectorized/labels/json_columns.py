@@ -16,21 +16,23 @@ from app.scoring.string_table import Int
 _COMMA, _NEXT = range(2)
 
 
-def _spaced(*tokens: bytes) -> bytes:
+def _join_tokens(*tokens: bytes) -> bytes:
     """A pattern of tokens with white space between them."""
     return WHITESPACE.join(tokens)
 
 
-_EMPTY_LISTS = rb"(?P<empty>(?:" + _spaced(rb"\[", rb"\]", b",", b"") + rb")*+)"
+_EMPTY_LISTS = rb"(?P<empty>(?:" + _join_tokens(rb"\[", rb"\]", b",", b"") + rb")*+)"
 """Empty lists, each with the comma behind it."""
-_OPENING = re.compile(_spaced(b"", rb"\{", rb'"(ids|labels)"', b":", rb"\[", b""))
-_FIRST_LIST = re.compile(_EMPTY_LISTS + _spaced(rb"\[", rb'(?=")'))
+_OPENING = re.compile(_join_tokens(b"", rb"\{", rb'"(ids|labels)"', b":", rb"\[", b""))
+_FIRST_LIST = re.compile(_EMPTY_LISTS + _join_tokens(rb"\[", rb'(?=")'))
 """From the first list of labels to the first label."""
-_NEXT_COLUMN = re.compile(_spaced(rb'"', rb"\]", b",", rb'"(ids|labels)"', b":", rb"\[", b""))
-_CLOSE = re.compile(_spaced(rb'"', rb"\]", rb"\}", rb"\Z"))
-_SET_END = re.compile(_spaced(rb'"', rb"\]", rb"(?P<empty>(?:" + _spaced(b",", rb"\[", rb"\]", b"") + rb")*+)"))
-_NEXT_TEXT = re.compile(_spaced(rb'"', b",", rb'"'))
-_NEXT_LIST = re.compile(_spaced(rb'"', rb"\]", b",", _EMPTY_LISTS + rb"\[", rb'"'))
+_NEXT_COLUMN = re.compile(_join_tokens(rb'"', rb"\]", b",", rb'"(ids|labels)"', b":", rb"\[", b""))
+_CLOSE = re.compile(_join_tokens(rb'"', rb"\]", rb"\}", rb"\Z"))
+_SET_END = re.compile(
+    _join_tokens(rb'"', rb"\]", rb"(?P<empty>(?:" + _join_tokens(b",", rb"\[", rb"\]", b"") + rb")*+)")
+)
+_NEXT_TEXT = re.compile(_join_tokens(rb'"', b",", rb'"'))
+_NEXT_LIST = re.compile(_join_tokens(rb'"', rb"\]", b",", _EMPTY_LISTS + rb"\[", rb'"'))
 
 
 def is_json_columns(head: bytes) -> bool:
@@ -51,8 +53,8 @@ class _JsonColumn:
 
     @classmethod
     def of(cls, name: bytes, *, sets: bool) -> "_JsonColumn":
-        nested = sets and name == b"labels"
-        return cls(name, nested, SeparatorClassifier([_NEXT_TEXT, _NEXT_LIST] if nested else [_NEXT_TEXT]))
+        is_nested = sets and name == b"labels"
+        return cls(name, is_nested, SeparatorClassifier([_NEXT_TEXT, _NEXT_LIST] if is_nested else [_NEXT_TEXT]))
 
     def count_lists(self, texts: int, spellings: NDArray[np.int8]) -> None:
         """Count the inner lists that these strings fill, by the separators behind them (the last may have none yet)."""
@@ -87,10 +89,10 @@ def read_json_columns(window: SpanWindow, join: IdJoin, *, sets: bool) -> None:
     opening = require_match(_OPENING, window.text(0, HEAD_BYTES))
     window.drop(opening.end())
     rest = _read_column(window, join, _JsonColumn.of(opening[1], sets=sets))
-    change = require_match(_NEXT_COLUMN, rest)
-    require(change[1] != opening[1])
-    window.drop(change.end())
-    _read_column(window, join, _JsonColumn.of(change[1], sets=sets))
+    next_column = require_match(_NEXT_COLUMN, rest)
+    require(next_column[1] != opening[1])
+    window.drop(next_column.end())
+    _read_column(window, join, _JsonColumn.of(next_column[1], sets=sets))
     window.fill()
     # The end of the window is the end of the file only if the file has ended.
     require(window.ended)

@@ -23,12 +23,12 @@ _LIST_CLOSE = rb"\]"
 class _LabelSetPattern:
     """The layout of a file.
 
-    `before` is the number of strings in a record before its labels, `id_name` the name of its id (empty in a map), and
+    `strings_before_labels` is the number of strings in a record before its labels, `id_name` the name of its id (empty in a map), and
     `ends` holds the patterns of how a file may end, by the meaning of that end.
     """
 
     start: int
-    before: int
+    strings_before_labels: int
     id_name: bytes
     separators: SeparatorClassifier
     ends: dict[int, re.Pattern[bytes]]
@@ -36,16 +36,16 @@ class _LabelSetPattern:
 
 def _label_set_pattern(head: bytes, frame: JsonFraming) -> _LabelSetPattern:
     """The layout of a file with this head; raises UnsupportedLayout."""
-    end, empty = frame.spaced(_LIST_CLOSE), frame.spaced(b":", _LIST_OPEN, _LIST_CLOSE)
+    end, empty = frame.join_tokens(_LIST_CLOSE), frame.join_tokens(b":", _LIST_OPEN, _LIST_CLOSE)
     patterns = {
-        _COMMA: frame.spaced(b","),
-        _OPEN: frame.spaced(b":", _LIST_OPEN),
-        _END: end + frame.joint,
-        _EMPTY: empty + frame.joint,
-        _COLON: frame.spaced(b":"),
+        _COMMA: frame.join_tokens(b","),
+        _OPEN: frame.join_tokens(b":", _LIST_OPEN),
+        _END: end + frame.record_separator,
+        _EMPTY: empty + frame.record_separator,
+        _COLON: frame.join_tokens(b":"),
     }
     separators = SeparatorClassifier([re.compile(rb'"' + patterns[meaning] + rb'"') for meaning in sorted(patterns)])
-    ends = {meaning: re.compile(pattern + frame.close) for meaning, pattern in ((_END, end), (_EMPTY, empty))}
+    ends = {meaning: re.compile(pattern + frame.file_end) for meaning, pattern in ((_END, end), (_EMPTY, empty))}
     if not frame.names:
         return _LabelSetPattern(frame.start, 1, b"", separators, ends)
     first = require_match(re.compile(rb"\{" + frame.space + rb'(?="(\w+)")'), head, frame.start)
@@ -86,12 +86,14 @@ def read_label_sets(window: SpanWindow, frame: JsonFraming, join: IdJoin) -> Non
         ends = np.flatnonzero((meanings == _END) | (meanings == _EMPTY))
         require(len(ends) > 0)
         # Only whole records are taken; the rest of the window is read again together with what follows.
-        taken = int(ends[-1]) + 1
-        _take_records(window, shape, join, _TextSpans(opening[:taken], closing[:taken], meanings[:taken]), ends)
+        text_count = int(ends[-1]) + 1
+        _take_records(
+            window, shape, join, _TextSpans(opening[:text_count], closing[:text_count], meanings[:text_count]), ends
+        )
         if window.ended:
-            require(taken == texts)
+            require(text_count == texts)
             return
-        window.drop(int(quotes[2 * taken]))
+        window.drop(int(quotes[2 * text_count]))
 
 
 def _meaning_of_end(window: SpanWindow, shape: _LabelSetPattern, closing: int) -> np.int8:
@@ -111,8 +113,8 @@ def _take_records(window: SpanWindow, shape: _LabelSetPattern, join: IdJoin, tex
     """
     opening, closing, meanings = texts.opening, texts.closing, texts.meanings
     starts = np.concatenate([[0], ends[:-1] + 1])
-    ids = starts + shape.before // 2
-    lists = starts + shape.before - 1  # the string whose separator opens the list
+    ids = starts + shape.strings_before_labels // 2
+    lists = starts + shape.strings_before_labels - 1  # the string whose separator opens the list
     require((lists <= ends).all())
     expected = np.full(len(meanings), _COMMA, dtype=np.int8)
     if shape.id_name:
@@ -123,7 +125,7 @@ def _take_records(window: SpanWindow, shape: _LabelSetPattern, join: IdJoin, tex
     expected[lists] = np.where(lists == ends, _EMPTY, _OPEN)
     require(np.array_equal(expected, meanings))
     is_label = np.ones(len(meanings), dtype=bool)
-    for offset in range(shape.before):
+    for offset in range(shape.strings_before_labels):
         is_label[starts + offset] = False
     join.take_ids(window.spans(opening[ids], closing[ids]))
     join.take_labels(window.spans(opening[is_label], closing[is_label]))

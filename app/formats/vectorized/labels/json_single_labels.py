@@ -15,31 +15,35 @@ from app.formats.vectorized.unsupported import require, require_match
 class SingleLabelPattern:
     """How a file repeats itself: units of two strings, the id and the label in either order.
 
-    `start` is the offset of the first string's opening quote. `between` stands within a unit and `after` between two
-    units, both from the closing quote of a string to the opening quote of the next, inclusive. `close` matches what
+    `start` is the offset of the first string's opening quote. `inner_separator` stands within a unit and `outer_separator` between two
+    units, both from the closing quote of a string to the opening quote of the next, inclusive. `file_end` matches what
     follows the last closing quote of the file.
     """
 
     start: int
-    between: bytes
-    after: bytes
-    close: re.Pattern[bytes]
+    inner_separator: bytes
+    outer_separator: bytes
+    file_end: re.Pattern[bytes]
     is_label_first: bool
 
 
 def single_label_pattern(head: bytes, frame: JsonFraming) -> SingleLabelPattern:
     """The pattern of a file with this head, learned from its first two units; raises UnsupportedLayout."""
-    close = re.compile(frame.close)
+    file_end = re.compile(frame.file_end)
     if not frame.names:
-        between = _match_separator(head, frame.start, frame.spaced(b":"))
-        after = _match_separator(head, between.end() - 1, frame.joint)
-        return SingleLabelPattern(frame.start, between[0], after[0], close, is_label_first=False)
-    first = require_match(re.compile(rb"\{" + frame.spaced(rb'"(\w+)"', b":") + rb'(?=")'), head, frame.start)
-    between = _match_separator(head, first.end(), frame.spaced(b",", rb'"(\w+)"', b":"))
-    after = _match_separator(head, between.end() - 1, frame.joint + rb'"' + first[1] + rb'"' + frame.spaced(b":"))
-    names = {first[1], between[1]}
+        inner_separator = _match_separator(head, frame.start, frame.join_tokens(b":"))
+        outer_separator = _match_separator(head, inner_separator.end() - 1, frame.record_separator)
+        return SingleLabelPattern(frame.start, inner_separator[0], outer_separator[0], file_end, is_label_first=False)
+    first = require_match(re.compile(rb"\{" + frame.join_tokens(rb'"(\w+)"', b":") + rb'(?=")'), head, frame.start)
+    inner_separator = _match_separator(head, first.end(), frame.join_tokens(b",", rb'"(\w+)"', b":"))
+    outer_separator = _match_separator(
+        head, inner_separator.end() - 1, frame.record_separator + rb'"' + first[1] + rb'"' + frame.join_tokens(b":")
+    )
+    names = {first[1], inner_separator[1]}
     require(b"label" in names and not names.isdisjoint(frame.names))
-    return SingleLabelPattern(first.end(), between[0], after[0], close, is_label_first=first[1] == b"label")
+    return SingleLabelPattern(
+        first.end(), inner_separator[0], outer_separator[0], file_end, is_label_first=first[1] == b"label"
+    )
 
 
 def _match_separator(head: bytes, opening: int, pattern: bytes) -> re.Match[bytes]:
@@ -59,8 +63,8 @@ def read_single_labels(window: SpanWindow, frame: JsonFraming, join: IdJoin) -> 
     window.fill()
     units = single_label_pattern(window.text(0, HEAD_BYTES), frame)
     window.drop(units.start)
-    second = units.between.count(b'"')
-    quotes_per_unit = second + units.after.count(b'"')
+    second = units.inner_separator.count(b'"')
+    quotes_per_unit = second + units.outer_separator.count(b'"')
     while True:
         window.fill()
         if window.ended:
@@ -70,8 +74,8 @@ def read_single_labels(window: SpanWindow, frame: JsonFraming, join: IdJoin) -> 
         require(count >= 1 and (not window.ended or len(quotes) == count * quotes_per_unit + 1))
         grid = quotes[: count * quotes_per_unit].reshape(count, quotes_per_unit)
         next_units = quotes[quotes_per_unit::quotes_per_unit][:count]
-        require(window.all_match(grid[:, 1], grid[:, second], units.between))
-        require(window.all_match(grid[:, second + 1], next_units, units.after))
+        require(window.all_match(grid[:, 1], grid[:, second], units.inner_separator))
+        require(window.all_match(grid[:, second + 1], next_units, units.outer_separator))
         texts = [window.spans(grid[:, at], grid[:, at + 1]) for at in (0, second)]
         join.take_ids(texts[units.is_label_first])
         join.take_labels(texts[not units.is_label_first])
@@ -83,5 +87,5 @@ def read_single_labels(window: SpanWindow, frame: JsonFraming, join: IdJoin) -> 
 def _replace_file_end(window: SpanWindow, units: SingleLabelPattern) -> None:
     """Check the end of the file, and replace it as if another unit followed, so that the last unit is like all others."""
     last = int(np.flatnonzero(window.data == ord('"'))[-1:].sum())
-    require_match(units.close, window.text(last + 1, len(window.data)))
-    window.replace_tail(last, units.after)
+    require_match(units.file_end, window.text(last + 1, len(window.data)))
+    window.replace_tail(last, units.outer_separator)

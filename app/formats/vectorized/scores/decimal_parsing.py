@@ -44,7 +44,7 @@ def _powers_of_ten() -> tuple[Floats, Floats]:
     """Powers of ten as unevaluated sums of two binary64 numbers; the relative error is below 2**-106."""
     exact = [Fraction(10) ** k for k in range(_MIN_EXPONENT, _MAX_EXPONENT + 1)]
     upper = [float(power) for power in exact]
-    lower = [float(power - Fraction(most)) for power, most in zip(exact, upper, strict=True)]
+    lower = [float(power - Fraction(high)) for power, high in zip(exact, upper, strict=True)]
     return np.array(upper), np.array(lower)
 
 
@@ -60,8 +60,8 @@ def parse_binary64(text: Bytes, starts: Int, ends: Int) -> Floats | None:
         return None
     view = words_of(text)
     minus = text[starts] == _MINUS
-    signed = bool(minus.any())
-    begin = starts + minus if signed else starts
+    has_sign = bool(minus.any())
+    begin = starts + minus if has_sign else starts
     tail = view[ends - 8]
     tail &= _LAST_BYTES_MASKS.take(np.minimum(ends - begin, 8))
     # Most scores look like 0.123: one digit, a point, and no letter (of an exponent) among the last eight characters.
@@ -71,10 +71,13 @@ def parse_binary64(text: Bytes, starts: Int, ends: Int) -> Floats | None:
         numbers = _parse_simple(text, view, begin, ends, tail)
     else:
         numbers = np.empty(len(begin))
-        for chosen, parse in ((np.flatnonzero(is_simple), _parse_simple), (np.flatnonzero(~is_simple), _parse_general)):
-            if len(chosen):
-                numbers[chosen] = parse(text, view, begin[chosen], ends[chosen], tail[chosen])
-    if signed:
+        for indices, parse in (
+            (np.flatnonzero(is_simple), _parse_simple),
+            (np.flatnonzero(~is_simple), _parse_general),
+        ):
+            if len(indices):
+                numbers[indices] = parse(text, view, begin[indices], ends[indices], tail[indices])
+    if has_sign:
         np.negative(numbers, out=numbers, where=minus)
     return numbers if _parse_remaining(text, starts, ends, numbers) else None
 
@@ -102,19 +105,23 @@ def _parse_simple(text: Bytes, view: Words, begin: Int, ends: Int, tail: Words) 
 def _parse_general(text: Bytes, view: Words, begin: Int, ends: Int, tail: Words) -> Floats:
     """Numbers of any form; NaN where Python must parse the number."""
     exponents, ends, odd = _parse_exponents(text, ends, tail)
-    head = view[begin]
-    other = head ^ _POINTS
-    other = (other - _EVERY_BYTE) & ~other & _HIGH  # its lowest set bit marks the first point
-    before = np.minimum(_lowest_set_byte(other), ends - begin)  # digits before the point or the end
-    counts = np.maximum(ends - begin - before - 1, 0)
-    pointed = before < ends - begin
-    odd |= (before == 0) | (pointed & (counts == 0)) | ((before == 8) & ~_ends_or_has_point(text, begin + 8, pointed))
-    leading = text[begin] == _ZERO
-    odd |= leading & (before > 1)
-    odd |= leading & ~pointed & (exponents == 0) & (text[begin - 1] == _MINUS)
+    first_word = view[begin]
+    point_bits = first_word ^ _POINTS
+    point_bits = (point_bits - _EVERY_BYTE) & ~point_bits & _HIGH  # its lowest set bit marks the first point
+    integer_digits = np.minimum(_lowest_set_byte(point_bits), ends - begin)  # digits before the point or the end
+    counts = np.maximum(ends - begin - integer_digits - 1, 0)
+    has_point = integer_digits < ends - begin
+    odd |= (
+        (integer_digits == 0)
+        | (has_point & (counts == 0))
+        | ((integer_digits == 8) & ~_ends_or_has_point(text, begin + 8, has_point))
+    )
+    has_leading_zero = text[begin] == _ZERO
+    odd |= has_leading_zero & (integer_digits > 1)
+    odd |= has_leading_zero & ~has_point & (exponents == 0) & (text[begin - 1] == _MINUS)
     faulty = np.zeros(len(begin), dtype=np.uint64)
-    shift = (8 * (8 - np.maximum(before, 1))).astype(np.uint64)
-    integer = _parse_eight_digits(head << shift, before, faulty)
+    shift = (8 * (8 - np.maximum(integer_digits, 1))).astype(np.uint64)
+    integer = _parse_eight_digits(first_word << shift, integer_digits, faulty)
     odd |= (faulty & _HIGH) != 0
     return _DecimalParts(view, ends, counts, integer, odd).values(view[ends - 8], exponents)
 
@@ -134,20 +141,20 @@ def _parse_exponents(text: Bytes, ends: Int, tail: Words) -> tuple[Int, Int, NDA
     """The decimal exponents (0 if absent), where the digits before them end, and which numbers Python must parse."""
     exponents, odd = np.zeros(len(ends), dtype=np.int64), np.zeros(len(ends), dtype=bool)
     letters = tail & _LETTER
-    having = np.flatnonzero(letters)
-    if not len(having):
+    with_exponent = np.flatnonzero(letters)
+    if not len(with_exponent):
         return exponents, ends, odd
-    stops, digits_end = ends.copy(), ends[having]
-    at = digits_end - 8 + _lowest_set_byte(letters[having])
-    stops[having] = at
+    stops, digits_end = ends.copy(), ends[with_exponent]
+    at = digits_end - 8 + _lowest_set_byte(letters[with_exponent])
+    stops[with_exponent] = at
     sign = text[at + 1]
     negative = sign == _MINUS
     counts = digits_end - at - 1 - (negative | (sign == _PLUS))
-    faulty = np.zeros(len(having), dtype=np.uint64)
-    sizes = _parse_eight_digits(tail[having], np.maximum(counts, 0), faulty).astype(np.int64)
+    faulty = np.zeros(len(with_exponent), dtype=np.uint64)
+    sizes = _parse_eight_digits(tail[with_exponent], np.maximum(counts, 0), faulty).astype(np.int64)
     wrong = ((text[at] | np.uint8(0x20)) != ord("e")) | (counts < 1) | (sizes > _MAX_EXPONENT) | ((faulty & _HIGH) != 0)
-    odd[having] = wrong
-    exponents[having] = np.where(wrong, 0, np.where(negative, -sizes, sizes))
+    odd[with_exponent] = wrong
+    exponents[with_exponent] = np.where(wrong, 0, np.where(negative, -sizes, sizes))
     return exponents, stops, odd
 
 
@@ -203,8 +210,8 @@ class _DecimalParts:
                 part *= _POWERS_OF_TEN[step]
                 mantissa += part
         # The mantissa must fit into 64 bits; a common bound decides for all numbers before each is checked.
-        most = int(self.integer.max()) if longest < 18 else 10
-        if most * 10**longest >= _MAX_MANTISSA:
+        max_integer = int(self.integer.max()) if longest < 18 else 10
+        if max_integer * 10**longest >= _MAX_MANTISSA:
             odd = odd | (self.integer * 10.0**counts >= _MAX_MANTISSA / 2)
         integer = self.integer * _POWERS_OF_TEN.take(np.minimum(counts, 19))
         mantissa += integer
@@ -226,13 +233,13 @@ def _scale_by_power(mantissa: Words, scales: Int) -> Floats:
         return numbers
     scales = scales - _MIN_EXPONENT
     power = _UPPER.take(scales)
-    most = mantissa.astype(np.float64)
+    high = mantissa.astype(np.float64)
     with np.errstate(invalid="ignore"):  # the mantissa of an odd number may overflow
-        rest = (mantissa - most.astype(np.uint64)).view(np.int64).astype(np.float64)
+        low = (mantissa - high.astype(np.uint64)).view(np.int64).astype(np.float64)
     # most + rest is the mantissa and _UPPER + _LOWER the power of ten; product + error is what they give together.
-    product, error = _two_product(most, power)
-    error += most * _LOWER.take(scales)
-    error += rest * power
+    product, error = _two_product(high, power)
+    error += high * _LOWER.take(scales)
+    error += low * power
     # If the sum rounds to the same number at both ends of the error interval, it is the correctly rounded one.
     bound = product * 2.0**-100  # sixteen times the error of the sums above
     lower = product + (error - bound)

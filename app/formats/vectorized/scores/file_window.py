@@ -15,7 +15,7 @@ _MAX_ROW_BYTES: Final = 1 << 26
 
 
 class ByteWindow:
-    """The bytes `text[at:end]` of a file are ready to be read; those before `at` are done and may be overwritten.
+    """The bytes `text[at:end]` of a file are ready to be read; those before `position` are done and may be overwritten.
 
     At least LEADING_PAD_BYTES bytes precede them in the buffer and PADDING_BYTES follow, with any content, so that words
     can be read across both ends.
@@ -23,7 +23,7 @@ class ByteWindow:
 
     def __init__(self, pieces: Iterator[bytes], size: int = BYTE_WINDOW_BYTES) -> None:
         self.text: Bytes = np.zeros(LEADING_PAD_BYTES + size + PADDING_BYTES, dtype=np.uint8)
-        self.at = self.end = LEADING_PAD_BYTES
+        self.position = self.end = LEADING_PAD_BYTES
         self.size = size
         self._pieces = pieces
         self._pending = memoryview(b"")
@@ -31,15 +31,15 @@ class ByteWindow:
 
     def read_more(self) -> bool:
         """Move the remaining bytes to the front and read on; False if the file has ended or no more fits."""
-        left = self.end - self.at
+        remaining_bytes = self.end - self.position
         buffer = self.text
-        if 2 * left > len(self.text) - LEADING_PAD_BYTES - PADDING_BYTES:
+        if 2 * remaining_bytes > len(self.text) - LEADING_PAD_BYTES - PADDING_BYTES:
             # Less than half of the buffer is free: a row may be longer than the buffer, which therefore grows.
             if len(self.text) > _MAX_ROW_BYTES:
                 return False
-            buffer = np.zeros(LEADING_PAD_BYTES + 2 * left + self.size + PADDING_BYTES, dtype=np.uint8)
-        buffer[LEADING_PAD_BYTES : LEADING_PAD_BYTES + left] = self.text[self.at : self.end].copy()
-        self.text, self.at, self.end = buffer, LEADING_PAD_BYTES, LEADING_PAD_BYTES + left
+            buffer = np.zeros(LEADING_PAD_BYTES + 2 * remaining_bytes + self.size + PADDING_BYTES, dtype=np.uint8)
+        buffer[LEADING_PAD_BYTES : LEADING_PAD_BYTES + remaining_bytes] = self.text[self.position : self.end].copy()
+        self.text, self.position, self.end = buffer, LEADING_PAD_BYTES, LEADING_PAD_BYTES + remaining_bytes
         while space := len(self.text) - PADDING_BYTES - self.end:
             # An empty piece is not the end: a member of compressed data may be empty.
             self._pending = self._pending or memoryview(next(filter(None, self._pieces), b""))
@@ -49,18 +49,18 @@ class ByteWindow:
             self.text[self.end : self.end + len(part)] = part
             self.end += len(part)
             self._pending = self._pending[space:]
-        return self.end > LEADING_PAD_BYTES + left
+        return self.end > LEADING_PAD_BYTES + remaining_bytes
 
     def ensure_available(self, count: int) -> bool:
         """Read until `count` bytes are ready; False if the file ends earlier."""
-        while self.end - self.at < count:
+        while self.end - self.position < count:
             if not self.read_more():
                 return False
         return True
 
-    def ahead(self, most: int = BYTE_WINDOW_BYTES) -> bytes:
-        """The next bytes that are ready, at most `most`."""
-        return self.text[self.at : min(self.end, self.at + most)].tobytes()
+    def ahead(self, limit: int = BYTE_WINDOW_BYTES) -> bytes:
+        """The next bytes that are ready, at most `limit`."""
+        return self.text[self.position : min(self.end, self.position + limit)].tobytes()
 
     def remaining(self) -> bytes | None:
         """The rest of the file; None if it is long."""

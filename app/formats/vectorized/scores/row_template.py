@@ -36,7 +36,7 @@ class FirstRow:
     """
 
     text: bytes
-    at: int
+    position: int
     max_scores: int
     value_slots: list[ValueSlot] = field(default_factory=list)
     names: list[str] | None = None
@@ -45,7 +45,7 @@ class FirstRow:
 
     @classmethod
     def parse(cls, text: bytes, max_scores: int) -> "FirstRow":
-        """Parse the value at the start of the text; `at` is then its end."""
+        """Parse the value at the start of the text; `position` is then its end."""
         row = cls(text, 0, max_scores)
         kind, start, end = row._next_token()
         if kind == "string":
@@ -61,10 +61,10 @@ class FirstRow:
         return row
 
     def _next_token(self) -> tuple[str, int, int]:
-        match = _TOKEN.match(self.text, self.at)
+        match = _TOKEN.match(self.text, self.position)
         if match is None or match.lastgroup is None or match.end() == len(self.text):
-            raise IncompleteRow if match or len(self.text) - self.at < _MAX_TOKEN_BYTES else UnsupportedLayout
-        self.at = match.end()
+            raise IncompleteRow if match or len(self.text) - self.position < _MAX_TOKEN_BYTES else UnsupportedLayout
+        self.position = match.end()
         return match.lastgroup, *match.span(match.lastgroup)
 
     def _sign(self, allowed: bytes) -> bytes:
@@ -129,8 +129,8 @@ class FirstRow:
 class RowTemplate:
     """A row of D pieces, each ended by a separator: the constant bytes before and after the value, and its kind."""
 
-    before: Sequence[bytes]
-    after: Sequence[bytes]
+    prefixes: Sequence[bytes]
+    suffixes: Sequence[bytes]
     kinds: Sequence[ValueKind]
 
     @classmethod
@@ -140,19 +140,19 @@ class RowTemplate:
         Raises UnsupportedLayout where two values share a piece or a value contains a separator.
         """
         cuts = [-1, *(at for at, byte in enumerate(row) if byte in separators), len(row)]
-        before: list[bytes] = []
-        after: list[bytes] = []
+        prefixes: list[bytes] = []
+        suffixes: list[bytes] = []
         kinds: list[ValueKind] = []
-        left = list(slots)
+        pending = list(slots)
         for low, high in pairwise(cuts):
             no_value: ValueSlot = (high, high, "")
-            start, end, kind = no_value if not left or left[0][0] > high else left.pop(0)
-            require(end <= high and not (left and left[0][0] < high))
-            before.append(row[low + 1 : start])
-            after.append(row[end:high])
+            start, end, kind = no_value if not pending or pending[0][0] > high else pending.pop(0)
+            require(end <= high and not (pending and pending[0][0] < high))
+            prefixes.append(row[low + 1 : start])
+            suffixes.append(row[end:high])
             kinds.append(kind)
-        require(not left and max(map(len, (*before, *after))) <= MAX_SEPARATOR_BYTES)
-        return cls(before, after, kinds)
+        require(not pending and max(map(len, (*prefixes, *suffixes))) <= MAX_SEPARATOR_BYTES)
+        return cls(prefixes, suffixes, kinds)
 
     def __len__(self) -> int:
         return len(self.kinds)
@@ -169,9 +169,9 @@ class TemplateMatcher:
         ids = np.flatnonzero(kinds == "id").tolist()
         self.id_piece = ids[0] if ids else None
         self.constant_pieces = np.flatnonzero(kinds == "").tolist()
-        self._before = np.array([len(part) for part in template.before])
-        self._after = np.array([len(part) for part in template.after])
-        self._checks = _build_word_checks(template.before)
+        self._prefix_lengths = np.array([len(part) for part in template.prefixes])
+        self._suffix_lengths = np.array([len(part) for part in template.suffixes])
+        self._checks = _build_word_checks(template.prefixes)
 
     def match(self, text: Bytes, view: Words, starts: Int, stops: Int) -> bool:
         """Whether everything but the values equals the template; pieces are R × D starts and stops.
@@ -187,22 +187,23 @@ class TemplateMatcher:
             for at, (word, mask) in enumerate(zip(words, masks, strict=True)):
                 if not ((view[starts[:, pieces] + 8 * at] & mask) == word).all():
                     return False
-        for at, part in enumerate(self.template.after):
+        for at, part in enumerate(self.template.suffixes):
             if part and not _matches_at(view, stops[:, at] - len(part), part):
                 return False
-        return all((stops[:, at] - starts[:, at] == self._before[at]).all() for at in self.constant_pieces)
+        return all((stops[:, at] - starts[:, at] == self._prefix_lengths[at]).all() for at in self.constant_pieces)
 
     def numbers(self, starts: Int, stops: Int) -> tuple[Int, Int]:
         """The starts and ends of the scores, row by row."""
         pieces = self.score_pieces
         assert pieces is not None
-        return (starts[:, pieces] + self._before[pieces]).ravel(), (stops[:, pieces] - self._after[pieces]).ravel()
+        begins, ends = starts[:, pieces] + self._prefix_lengths[pieces], stops[:, pieces] - self._suffix_lengths[pieces]
+        return begins.ravel(), ends.ravel()
 
     def ids(self, view: Words, starts: Int, stops: Int) -> Spans:
         """The ids of the rows; raises UnsupportedLayout if one is empty."""
         assert self.id_piece is not None
-        begin = starts[:, self.id_piece] + self._before[self.id_piece]
-        lengths = stops[:, self.id_piece] - self._after[self.id_piece] - begin
+        begin = starts[:, self.id_piece] + self._prefix_lengths[self.id_piece]
+        lengths = stops[:, self.id_piece] - self._suffix_lengths[self.id_piece] - begin
         require(int(lengths.min()) > 0)
         return Spans(view, begin, lengths)
 

@@ -26,7 +26,7 @@ class ScoreRowCollector:
         self.score_rows = 0
         """How many rows have given their scores."""
         self._matrix: Floats | None = None
-        self._is_placed = True
+        self._is_in_id_order = True
         """Whether the rows of the matrix are in the order of the ids already, as the ids came before the scores."""
         self._ids = ids
         self._task = spec.task
@@ -55,9 +55,9 @@ class ScoreRowCollector:
         part = slice(self.score_rows, end)
         if self._matrix is None:
             self._matrix = np.empty((self.expected_rows, scores.shape[1]))
-            self._is_placed = self.id_rows >= end
-        require(self._matrix.shape[1] == scores.shape[1] and (not self._is_placed or self.id_rows >= end))
-        self._matrix[self.targets[part] if self._is_placed else part] = scores
+            self._is_in_id_order = self.id_rows >= end
+        require(self._matrix.shape[1] == scores.shape[1] and (not self._is_in_id_order or self.id_rows >= end))
+        self._matrix[self.targets[part] if self._is_in_id_order else part] = scores
         self.score_rows = end
 
     def _are_valid(self, scores: Floats) -> bool:
@@ -74,11 +74,11 @@ class ScoreRowCollector:
         is_complete = self.id_rows == self.score_rows == self.expected_rows
         if not is_complete or self._matrix is None or not _is_permutation(self.targets):
             return None
-        if self._is_placed:
+        if self._is_in_id_order:
             return self._matrix
-        placed = np.empty_like(self._matrix)
-        placed[self.targets] = self._matrix
-        return placed
+        matrix = np.empty_like(self._matrix)
+        matrix[self.targets] = self._matrix
+        return matrix
 
 
 def _is_permutation(targets: NDArray[np.int32]) -> bool:

@@ -81,7 +81,7 @@ def _read_by_format(
     if form.separator:
         _read_delimited(form.separator, text, collector, spec, limits)
     elif kind.format == "jsonl":
-        read_line_rows(text, collector, lambda sample: _score_order(spec, None, sample))
+        read_line_rows(text, collector, lambda first_row: _score_order(spec, None, first_row))
         _check_end(text, (b"", b"\n"))
     else:
         _JsonDocument(text, collector, spec).read()
@@ -95,21 +95,21 @@ def _read_delimited(
     The header is identified by the code of the strict reader, so that both give columns the same meaning.
     """
     line, end, _ = window.ahead().partition(b"\n")
-    after = b"\r" if line.endswith(b"\r") else b""
-    line = line.removesuffix(after)
+    line_end = b"\r" if line.endswith(b"\r") else b""
+    line = line.removesuffix(line_end)
     require(bool(end) and b'"' not in line and b"\r" not in line)
     names = line.decode().split(separator)
-    reading = ReaderContext(spec.task, gold=False, limits=limits, problems=Problems(), classes=spec.classes)
-    header, _ = identify_columns(names, reading, separator=separator)
+    context = ReaderContext(spec.task, gold=False, limits=limits, problems=Problems(), classes=spec.classes)
+    header, _ = identify_columns(names, context, separator=separator)
     if header is None or dict(header.used) != {"id": 0} or list(header.scores) != list(range(1, len(names))):
         raise UnsupportedLayout
     if header.score_names is None:
         _check_single_score(spec)
     order = None if header.score_names is None else class_order(header.score_names, spec.classes)
-    window.at += len(line + after) + 1
+    window.position += len(line + line_end) + 1
     count = len(header.scores)
     kinds: list[ValueKind] = ["id", *(["score"] * count)]  # type: ignore[list-item]
-    template = RowTemplate([b""] * (1 + count), [b""] * count + [after], kinds)
+    template = RowTemplate([b""] * (1 + count), [b""] * count + [line_end], kinds)
     read_template_rows(window, template, separator.encode() + b"\n", collector, order)
     _check_end(window, (b"", b"\n"))
 
@@ -119,14 +119,14 @@ def _check_end(window: ByteWindow, endings: Sequence[bytes]) -> None:
     require(window.remaining() in endings)
 
 
-def _score_order(spec: TaskSpec, classes: Sequence[str] | None, sample: FirstRow) -> Sequence[int] | None:
+def _score_order(spec: TaskSpec, classes: Sequence[str] | None, first_row: FirstRow) -> Sequence[int] | None:
     """The position of each class in a row; raises UnsupportedLayout unless a row has exactly one score per class."""
-    if sample.is_single and classes is None:
+    if first_row.is_single and classes is None:
         _check_single_score(spec)
         return None
-    require(sample.names is None or classes is None)
-    names = sample.names if sample.names is not None else classes
-    require(sum(kind == "score" for _, _, kind in sample.value_slots) == len(spec.classes))
+    require(first_row.names is None or classes is None)
+    names = first_row.names if first_row.names is not None else classes
+    require(sum(kind == "score" for _, _, kind in first_row.value_slots) == len(spec.classes))
     return None if names is None else class_order(names, spec.classes)
 
 
@@ -164,7 +164,7 @@ class _JsonDocument:
         skip_whitespace(self.window)
         if self.window.ahead(1) != sign:
             return False
-        self.window.at += 1
+        self.window.position += 1
         return True
 
     def _read_field(self) -> None:
@@ -172,7 +172,7 @@ class _JsonDocument:
         self.window.ensure_available(_MAX_KEY_BYTES)
         match = require_match(_TOP_LEVEL_KEY, self.window.ahead(_MAX_KEY_BYTES))
         require(match[1] not in self.keys)
-        self.window.at += match.end()
+        self.window.position += match.end()
         if match[1] == b"classes":
             self._read_class_names()
         else:
@@ -192,7 +192,7 @@ class _JsonDocument:
         require(not self.collector.score_rows or tuple(names) == tuple(self.spec.classes))
         self.classes = names
         self.keys.append(b"classes")
-        self.window.at += match.end()
+        self.window.position += match.end()
         require(self._skip_sign(b"]"))
 
     def _read_rows(self, key: bytes) -> None:
@@ -201,14 +201,14 @@ class _JsonDocument:
         read_list_rows(self.window, self.collector, self._resolve_order)
         require(self._skip_sign(b"]"))
 
-    def _resolve_order(self, sample: FirstRow) -> Sequence[int] | None:
+    def _resolve_order(self, first_row: FirstRow) -> Sequence[int] | None:
         """The position of each class in a row of scores, by what the file has said so far; raises UnsupportedLayout."""
-        kinds = {kind for _, _, kind in sample.value_slots}
+        kinds = {kind for _, _, kind in first_row.value_slots}
         require(kinds == _VALUE_KINDS_OF_KEY[self.keys[-1]])
         if "score" not in kinds:
             return None
-        self.has_score_lists = sample.names is None and not sample.is_single
-        return _score_order(self.spec, self.classes, sample)
+        self.has_score_lists = first_row.names is None and not first_row.is_single
+        return _score_order(self.spec, self.classes, first_row)
 
 
 _VALUE_KINDS_OF_KEY: Final[Mapping[bytes, set[ValueKind]]] = {

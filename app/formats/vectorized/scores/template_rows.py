@@ -34,40 +34,41 @@ def skip_whitespace(window: ByteWindow) -> None:
     while True:
         match = _WHITESPACE.match(window.ahead())
         assert match is not None
-        window.at += match.end()
-        if window.at < window.end or not window.read_more():
+        window.position += match.end()
+        if window.position < window.end or not window.read_more():
             return
 
 
 def read_list_rows(window: ByteWindow, collector: ScoreRowCollector, order: OrderResolver) -> None:
     """Read the values of a JSON list, from the first to the end of the last; raises UnsupportedLayout."""
-    sample, trail, lead = _first_row(window, _LIST_SEPARATOR, collector.max_width)
-    require(len(lead) <= LEADING_PAD_BYTES)
-    row = lead + sample.text[: sample.at] + trail
-    slots: list[ValueSlot] = [(start + len(lead), end + len(lead), kind) for start, end, kind in sample.value_slots]
+    first_row, space_before, space_after = _first_row(window, _LIST_SEPARATOR, collector.max_width)
+    require(len(space_after) <= LEADING_PAD_BYTES)
+    row = space_after + first_row.text[: first_row.position] + space_before
+    shift = len(space_after)
+    slots: list[ValueSlot] = [(start + shift, end + shift, kind) for start, end, kind in first_row.value_slots]
     # All rows but the first begin with the white space that follows a comma. It is written before the first row, too.
-    window.at -= len(lead)
-    window.text[window.at : window.at + len(lead)] = np.frombuffer(lead, dtype=np.uint8)
-    read_template_rows(window, RowTemplate.of(row, slots, b","), b",", collector, order(sample))
+    window.position -= shift
+    window.text[window.position : window.position + shift] = np.frombuffer(space_after, dtype=np.uint8)
+    read_template_rows(window, RowTemplate.of(row, slots, b","), b",", collector, order(first_row))
 
 
 def read_line_rows(window: ByteWindow, collector: ScoreRowCollector, order: OrderResolver) -> None:
     """Read the values of JSON Lines, from the first to the end of the last; raises UnsupportedLayout."""
-    sample, trail, _ = _first_row(window, _LINE_END, collector.max_width)
-    row = sample.text[: sample.at] + trail
-    read_template_rows(window, RowTemplate.of(row, sample.value_slots, b",\n"), b",\n", collector, order(sample))
+    first_row, space_before, _ = _first_row(window, _LINE_END, collector.max_width)
+    row = first_row.text[: first_row.position] + space_before
+    read_template_rows(window, RowTemplate.of(row, first_row.value_slots, b",\n"), b",\n", collector, order(first_row))
 
 
-def _first_row(window: ByteWindow, separator: re.Pattern[bytes], most: int) -> tuple[FirstRow, bytes, bytes]:
+def _first_row(window: ByteWindow, separator: re.Pattern[bytes], max_scores: int) -> tuple[FirstRow, bytes, bytes]:
     """The first row, and the white space before and after the separator that follows it."""
     size = 1 << 16
     while True:
         text = window.ahead(size)
         with suppress(IncompleteRow):
-            sample = FirstRow.parse(text, most)
-            match = separator.match(text, sample.at)
+            first_row = FirstRow.parse(text, max_scores)
+            match = separator.match(text, first_row.position)
             if match is not None and match.end() < len(text):
-                return sample, match[1], match[2]
+                return first_row, match[1], match[2]
         require(len(text) >= size or window.read_more())
         size *= 2
 
@@ -108,33 +109,33 @@ class _TemplateRowReader:
     def run(self) -> None:
         """Read all rows; the last one has no separator behind it."""
         collector = self.collector
-        left = collector.expected_rows - (collector.score_rows if self.has_scores else collector.id_rows)
+        remaining = collector.expected_rows - (collector.score_rows if self.has_scores else collector.id_rows)
         pieces = len(self.matcher.template)
-        while left > 1:
+        while remaining > 1:
             positions = self._separator_positions()
-            count = min(len(positions) // pieces, left - 1)
+            count = min(len(positions) // pieces, remaining - 1)
             if count:
                 self._take_rows(positions[: count * pieces].reshape(count, pieces))
-                left -= count
-            if (not count or left > 1) and not self.window.read_more():
+                remaining -= count
+            if (not count or remaining > 1) and not self.window.read_more():
                 require(count > 0)
-        if left:
+        if remaining:
             self._take_last_row(pieces)
 
     def _separator_positions(self) -> Int:
         """The positions of all separators in the window."""
         window = self.window
-        text = window.text[window.at : window.end]
+        text = window.text[window.position : window.end]
         is_separator = text == self.separators[0]
         for byte in self.separators[1:]:
             is_separator |= text == byte
         positions = np.flatnonzero(is_separator)
-        positions += window.at
+        positions += window.position
         return positions
 
     def _take_rows(self, stops: Int) -> None:
         """Read rows whose pieces stop at these positions (R × D)."""
-        text, first = self.window.text, self.window.at
+        text, first = self.window.text, self.window.position
         starts = np.empty_like(stops)
         flat = starts.reshape(-1)
         flat[0] = first
@@ -144,7 +145,7 @@ class _TemplateRowReader:
             # Each row ends with a line end and holds no other: one line is one row.
             lines = np.count_nonzero(text[first : stops[-1, -1] + 1] == self.separators[1])
             require(lines == len(stops) and (text[stops[:, -1]] == self.separators[1]).all())
-        self.window.at = int(stops[-1, -1]) + 1
+        self.window.position = int(stops[-1, -1]) + 1
 
     def _read_values(self, text: Bytes, starts: Int, stops: Int) -> None:
         matcher, collector, view = self.matcher, self.collector, words_of(text)
@@ -159,20 +160,20 @@ class _TemplateRowReader:
 
     def _take_last_row(self, pieces: int) -> None:
         """Read the last row, which ends where its last value ends."""
-        before, after = self.matcher.template.before[-1], self.matcher.template.after[-1]
+        prefix, suffix = self.matcher.template.prefixes[-1], self.matcher.template.suffixes[-1]
         value = _VALUE_PATTERNS[self.matcher.template.kinds[-1]]
         is_file_end = False
         while True:
             stops = self._separator_positions()[: pieces - 1].tolist()
-            begin = (stops[-1] + 1 if stops else self.window.at) + len(before)
+            begin = (stops[-1] + 1 if stops else self.window.position) + len(prefix)
             match = value.match(self.window.text[begin : self.window.end].tobytes())
-            end = begin + (match.end() if match else 0) + len(after)
+            end = begin + (match.end() if match else 0) + len(suffix)
             is_complete = len(stops) == pieces - 1 and match is not None
             # A value that reaches the end of the window may continue in the next one.
             if is_file_end or (is_complete and end < self.window.end):
                 break
             is_file_end = not self.window.read_more()
         require(is_complete and end <= self.window.end and (self.window.text[stops] == self.separators[0]).all())
-        starts = np.array([[self.window.at, *(stop + 1 for stop in stops)]])
+        starts = np.array([[self.window.position, *(stop + 1 for stop in stops)]])
         self._read_values(self.window.text, starts, np.array([[*stops, end]]))
-        self.window.at = end
+        self.window.position = end

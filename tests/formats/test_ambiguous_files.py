@@ -1,0 +1,227 @@
+"""Files that are easily taken for something else than they say, and gold that is easily taken for less."""
+
+import io
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from app.formats import FileKind, ReadingRules
+from app.formats.templates.build_template import build_template
+from app.offline import read_ids
+from app.pipeline import SourceFile, load_gold
+from app.scoring.declaration.task import TaskKind, TaskSpec
+from tests.formats.fault_table.write import columnar, npz
+from tests.formats.reading import (
+    CLASSES,
+    IDS,
+    code_sets,
+    located_problems,
+    read_answers,
+    read_valid,
+    read_valid_sets,
+    summarize_problems,
+)
+from tests.scoring.case_builder import case
+from tests.scoring.case_builder import value as value_of
+
+
+@pytest.mark.parametrize("task", ["binary", "multiclass", "multilabel"])
+def test_one_score_is_not_that_of_each_of_several_classes(task: TaskKind) -> None:
+    positive = "cat" if task == "binary" else None
+    classes = CLASSES[:2] if task == "binary" else CLASSES
+    _, problems = read_answers(
+        npz(ids=IDS, classes=classes, scores=[0.1, 0.9, 0.5]),
+        "npz",
+        task=task,
+        classes=classes,
+        positive_label=positive,
+    )
+    assert summarize_problems(problems) == [{"code": "wrong_class_count", "pointer": "/scores"}]
+
+
+@pytest.mark.parametrize("kind", ["multiclass", "binary"])
+def test_no_scores_at_all_are_a_file_without_rows(kind: TaskKind) -> None:
+    raw = npz(ids=np.array([], dtype=str), scores=np.zeros(0))
+    found = read_valid(raw, "npz", ids=[], task=kind, classes=CLASSES[:2], positive_label="cat")
+    assert found.scores is not None
+    assert len(found.scores) == 0
+
+
+def test_columns_are_told_after_nfc() -> None:
+    classes = ("\u00e9", "label")
+    for name in ("\u00e9", "e\u0301"):
+        text = f"id,labels,label,{name}\nt1,label,0.1,0.9\nt2,,0.1,0.9\nt3,{name},0.1,0.9\n"
+        assert read_valid_sets(text, "csv", classes=classes, multilabel=True) == [[1], [], [0]]
+
+
+def test_rows_of_pairs_have_no_scores() -> None:
+    text = "id,label,cat,dog,eel\nt1,cat,1,0,0\nt1,dog,1,0,0\nt2,,1,0,0\nt3,eel,1,0,0\n"
+    found = read_valid(text, "csv", multilabel=True, layout="long", rules=ReadingRules(scores="used"))
+    assert found.scores is None
+    assert code_sets(found.labels) == [[0, 1], [], [2]]
+
+
+def test_sets_that_are_all_empty_have_no_type_inside() -> None:
+    raw = columnar("parquet", pa.table({"id": list(IDS), "labels": [[], [], []]}))
+    assert read_valid_sets(raw, "parquet", multilabel=True) == [[], [], []]
+
+
+def test_classes_beside_single_scores_are_ignored() -> None:
+    text = '{"classes":["dog","cat"],"predictions":[{"id":"t1","score":1},{"id":"t2","score":0},{"id":"t3","score":0}]}'
+    found = read_valid(text, task="binary", classes=CLASSES[:2], positive_label="cat")
+    assert found.scores is not None
+    assert found.scores.tolist() == [[1.0], [0.0], [0.0]]
+
+
+@pytest.mark.parametrize("junk", [(b"JUNK", b""), (b"", b"JUNK"), (b"\xef\xbb\xbf", b"")])
+def test_an_archive_with_something_around_it_is_refused(junk: tuple[bytes, bytes]) -> None:
+    raw = npz(ids=IDS, labels=["cat", "dog", "eel"])
+    assert not read_answers(raw, "npz")[1]
+    assert read_answers(junk[0] + raw + junk[1], "npz")[1].total == {"syntax": 1}
+
+
+def test_labels_joined_where_one_is_due_are_told_so() -> None:
+    _, problems = read_answers('{"t1":"cat|dog","t2":"cat","t3":"eel"}')
+    assert "Give exactly one label." in problems.first[0].message
+    _, problems = read_answers('{"t1":["cat,dog"],"t2":[],"t3":[]}', multilabel=True)
+    assert "Give each label separately" in problems.first[0].message
+
+
+def test_a_small_file_with_many_rows_and_classes_costs_little() -> None:
+    m = 3000
+    text = "[" + ",".join(f'{{"id":"i{at}","scores":[]}}' for at in range(m)) + "]"
+    tracemalloc.start()
+    try:
+        _, problems = read_answers(text, ids=[f"i{at}" for at in range(m)], classes=[f"c{at}" for at in range(m)])
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert problems.total == {"wrong_class_count": m}
+    assert peak < 8 * m * m / 2  # bytes: half of the matrix that such scores would be
+
+
+def test_a_template_names_the_positive_label_where_a_class_is_called_score() -> None:
+    spec = TaskSpec("binary", ("score", "other"), "other")
+    assert build_template(["t1"], spec, "csv", scores=True) == b"id,other\nt1,\n"
+    how = {"ids": ["t1"], "task": "binary", "classes": spec.classes, "positive_label": "other"}
+    found = read_valid("id,other\nt1,0.25\n", "csv", **how)
+    assert found.scores is not None
+    assert found.scores.tolist() == [[0.25]]
+
+
+# ---- gold -----------------------------------------------------------------------------------------
+
+
+def gold(folder: Path, raw: bytes | str, kind: FileKind, **more: Any) -> Any:
+    path = folder / "gold"
+    path.write_bytes(raw.encode() if isinstance(raw, str) else raw)
+    return load_gold(SourceFile(path, kind), **{"task": "multiclass", **more})
+
+
+CSV, JSON = FileKind("csv"), FileKind("json")
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "place"),
+    [
+        ('[{"id":"1","labels":["a"]},{"id":"1","labels":[]},{"id":"2","labels":["b"]}]', JSON, {"pointer": "/1/id"}),
+        ("id,label,Usage\n1,a,Private\n2,b,Public\n1,b,Ignored\n", CSV, {"line": 4, "column": 1}),
+    ],
+)
+def test_no_row_takes_another_one_of_its_id_out_of_the_scoring(
+    tmp_path: Path, text: str, kind: FileKind, place: dict[str, Any]
+) -> None:
+    found, problems = gold(tmp_path, text, kind)
+    assert found is None
+    assert located_problems(problems) == [{"code": "duplicate_id", "instance_id": "1", **place}]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("id,label,sample_weight\n1,a,3\n2,b,1\n", CSV),
+        ("id,label,labels\n1,a,a|b\n2,b,b\n", CSV),
+        ('[{"id":"1","label":"a","labels":["a","b"]}]', JSON),
+        ('[{"id":"1","label":"a","weight":"1"},{"id":"2","label":"b","weight":2}]', JSON),
+    ],
+)
+def test_what_would_change_the_scores_is_not_ignored(tmp_path: Path, text: str, kind: FileKind) -> None:
+    found, problems = gold(tmp_path, text, kind)
+    assert found is None
+    assert set(problems.total) == {"wrong_shape"}
+
+
+def test_weights_in_float32_mean_the_shortest_decimals(tmp_path: Path) -> None:
+    raw = npz(ids=["1", "2", "3"], labels=["a", "b", "a"], weight=np.array([0.1, 0.2, 0.7], dtype=np.float32))
+    found, problems = gold(tmp_path, raw, FileKind("npz"))
+    assert not problems
+    assert found.weights.tolist() == [1, 2, 7]
+
+
+def test_weights_with_too_many_digits_are_rounded_and_noted(tmp_path: Path) -> None:
+    texts = ("0.14285714285714285", "0.3333333333333333", "0.7")
+    found, problems = gold(tmp_path, "id,label,weight\n" + "".join(f"{w},a,{w}\n" for w in texts), CSV)
+    assert not problems
+    shares = found.weights / found.weights.sum()
+    wanted = np.array([float(text) for text in texts])
+    assert np.abs(shares - wanted / wanted.sum()).max() < 1e-14
+    assert any("they are rounded" in note for note in found.notes)
+
+
+def test_weights_that_count_repetitions_beyond_binary64_are_still_exact() -> None:
+    many = 9001
+    of = case("multilabel", ["a", "b"], [["a"], ["b"]], [["a"] * many, ["b"]])
+    weights = np.array([2**52 - 1, 1], dtype=np.int64)
+    heavy = type(of)(of.spec, of.gold, of.predicted, None, weights)
+    expected = (2 * 2**52) / (2 * 2**52 + (many - 1) * (2**52 - 1))
+    found = value_of(heavy, "f1_micro", duplicates="multiset")
+    assert found == pytest.approx(expected, rel=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("id,label,split\n1,a,private\n2,b,private\n", "no instance is public"),
+        ("id,label,split\n1,a,\n2,b,\n", "field 'split' is not used"),
+    ],
+)
+def test_a_split_that_shows_nobody_anything_is_noted(tmp_path: Path, text: str, said: str) -> None:
+    found, problems = gold(tmp_path, text, CSV)
+    assert not problems
+    assert any(said in note for note in found.notes)
+
+
+def test_long_rows_of_a_task_with_one_label_are_noted(tmp_path: Path) -> None:
+    found, _ = gold(tmp_path, "id,label\n1,a\n2,b\n", FileKind("csv", layout="long"))
+    assert any("layout=long has no effect" in note for note in found.notes)
+
+
+def test_a_file_of_ids_that_lacks_one_is_no_file_of_ids(tmp_path: Path) -> None:
+    path = tmp_path / "ids.parquet"
+    path.write_bytes(columnar("parquet", pa.table({"id": ["1", None, "3"]})))
+    assert read_ids(SourceFile(path, FileKind("parquet")))[0] is None
+
+
+@pytest.mark.parametrize("key", ["predictions", "documents"])
+def test_a_vocabulary_beside_the_records_is_no_column_of_theirs(tmp_path: Path, key: str) -> None:
+    found, problems = gold(
+        tmp_path, f'{{"{key}":[{{"id":"1","label":"a"}},{{"id":"2","label":"b"}}],"labels":["a"]}}', JSON
+    )
+    assert not problems
+    assert found.ids == ["1", "2"]
+
+
+def test_an_empty_column_is_noted_under_its_own_name(tmp_path: Path) -> None:
+    found, problems = gold(tmp_path, "id,label,Usage\n1,a,\n2,b,\n", CSV)
+    assert not problems
+    assert any("field 'Usage'" in note for note in found.notes)
+
+
+def test_a_single_array_is_no_archive_with_something_around_it() -> None:
+    body = io.BytesIO()
+    np.save(body, np.zeros(3))
+    assert "not a zip file" in read_answers(body.getvalue(), "npz")[1].first[0].message

@@ -1,0 +1,71 @@
+import pytest
+
+from app.formats.validation.suggestions import SuggestionFinder
+from tests.formats.reading import read_answer_labels
+
+
+@pytest.mark.parametrize(
+    ("text", "near"),
+    [
+        ("CAT", "cat"),
+        (" cat ", "cat"),
+        ("black_cat", "Black cat"),
+        ("item-7", "item-007"),
+        ("item 0007", "item-007"),
+        ("ｃａｔ", "cat"),
+        ("Blakc cat", "Black cat"),
+        ("7", "item-007"),
+        ("images/item-007.png", "item-007"),
+        ("test_7", "item-007"),
+        ("animal:cat", None),
+        ("zebra", None),
+        ("", None),
+    ],
+)
+def test_case_spaces_padding_and_slips_are_seen_through(text: str, near: str | None) -> None:
+    assert SuggestionFinder(["cat", "Black cat", "item-007"]).find(text) == near
+
+
+def test_among_many_known_texts_folding_and_the_last_part_are_tried() -> None:
+    near = SuggestionFinder([f"item-{n:05}" for n in range(1000)])
+    assert near.find("ITEM 12") == "item-00012"
+    assert near.find("itme-00012") == "item-00012"
+    assert near.find("item-00012x") is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "hint"),
+    [
+        ("json", "id,label\nt1,cat\n", "looks like CSV"),
+        ("json", '{"preds": [{"id": "t1", "label": "cat"}]}', '"preds" does not have a supported layout'),
+        ("csv", "id;label\nt1;cat\n", "separated by semicolons; use commas"),
+        ("csv", "id\tlabel\nt1\tcat\n", "separated by tabs; use commas"),
+    ],
+)
+def test_a_file_meant_in_another_way_gets_the_advice_that_mends_it(kind: str, text: str, hint: str) -> None:
+    _, problems = read_answer_labels(text, kind)
+    assert hint in problems.first[0].message
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "multilabel"),
+    [
+        ("json", '[{"id": "t1", "label": NaN}]', False),
+        ("json", '[{"id": Infinity, "label": "cat"}]', False),
+        ("json", '[{"id": "t1", "labels": ["cat", NaN]}]', True),
+        ("json", '{"t1": NaN}', False),
+        ("json", '{"ids": ["t1"], "labels": [NaN]}', False),
+        ("jsonl", '{"id": "t1", "label": NaN}\n', False),
+    ],
+)
+def test_a_missing_value_that_a_program_wrote_as_a_number_is_no_label(kind: str, text: str, multilabel: bool) -> None:
+    (found,) = [
+        one for one in read_answer_labels(text, kind, multilabel=multilabel)[1].first if one.code == "not_a_number"
+    ]
+    assert found.message.startswith("An id or label must be a string")
+
+
+def test_a_score_that_is_no_number_is_told_to_be_one() -> None:
+    text = '[{"id": "t1", "scores": {"cat": NaN, "dog": 0.5, "eel": 0.5}}]'
+    (found,) = [one for one in read_answer_labels(text)[1].first if one.code == "not_a_number"]
+    assert found.message.startswith("The value is not a finite number.")

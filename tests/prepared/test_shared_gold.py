@@ -1,0 +1,222 @@
+"""Scoring children share prepared gold: made once, by whoever is asked first, whatever becomes of the others."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.formats import FileKind
+from app.pipeline import SourceFile
+from app.prepared.gold_folder import PreparedGoldFolder
+from app.prepared.gold_source import GoldFile, GoldSource
+from app.scoring_processes.messages import CheckGold, FileResult, GoldFileNeeded, GoldSummary, Reply, ScorePredictions
+from app.worker.process_pool import ScoringProcessPool
+from tests.faults.inspection import freeze, is_alive
+from tests.faults.test_short_disk import filled, small_disk
+from tests.live_service import MAX_WAIT_SECONDS, ROOT, eventually
+from tests.prepared.sample_golds import KINDS, load_kind
+
+MIB = 1 << 20
+KIND = FileKind("json")
+RECORDS, FIELDS = KINDS["plain"]
+RIGHT = [{"id": row["id"], "label": row["label"]} for row in RECORDS]
+NAME = "a" * 64
+
+
+@contextmanager
+def pool(folder: Path | None, count: int = 1, limit: int = 64 * MIB) -> Iterator[ScoringProcessPool]:
+    """Real children that share a folder."""
+    told = {"folder": str(folder), "limit": limit, "free": 0}
+    arguments = ["--cpu", "30", "--memory", str(512 * MIB), "--limits", json.dumps({"records": 1_000_000})]
+    made = ScoringProcessPool(
+        count, arguments=[*arguments, *(["--prepared", json.dumps(told)] if folder else [])], seconds=MAX_WAIT_SECONDS
+    )
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+class Files:
+    """Gold and predictions on disk, and the requests that name them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.gold = folder / "gold"
+        self.gold.write_text(json.dumps(RECORDS))
+        sent = folder / "sent"
+        sent.write_text(json.dumps(RIGHT))
+        self._sent = SourceFile(sent, KIND)
+
+    def whole(self, **more: Any) -> GoldFile:
+        """All that is to be known about the gold."""
+        return GoldFile(SourceFile(self.gold, KIND), **FIELDS, **more)
+
+    def by_name(self, name: str = NAME) -> ScorePredictions:
+        """A score of gold that is asked for by its name."""
+        recipe = {"primary": "accuracy", "metrics": ["accuracy", "f1_macro"]}
+        return ScorePredictions(GoldSource(name), self._sent, recipe)
+
+    def in_full(self) -> ScorePredictions:
+        """A score of gold that is given with its file."""
+        return replace(self.by_name(), gold=GoldSource(NAME, self.whole()))
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Files:
+    folder = tmp_path / "files"
+    folder.mkdir()
+    return Files(folder)
+
+
+def accuracy(answer: Reply) -> float:
+    assert isinstance(answer, FileResult)
+    assert answer.valid, answer
+    return float(answer.scores["all"]["accuracy"]["value"])
+
+
+def test_gold_asked_for_by_name_is_scored_with_once_some_child_has_made_it_ready(files: Files, tmp_path: Path) -> None:
+    folder = tmp_path / "prepared"
+    with pool(folder) as children, pool(folder) as others:
+        assert children.call(files.by_name()) == GoldFileNeeded()
+        assert others.call(files.by_name()) == GoldFileNeeded()
+        assert accuracy(children.call(files.in_full())) == 1
+        files.gold.unlink()
+        assert accuracy(children.call(files.by_name())) == 1
+        assert accuracy(others.call(files.by_name())) == 1
+        assert accuracy(others.call(files.in_full())) == 1
+    with pool(folder) as later:
+        assert accuracy(later.call(files.by_name())) == 1
+
+
+def test_without_a_folder_each_child_keeps_gold_in_its_own_memory(files: Files) -> None:
+    with pool(None) as children, pool(None) as others:
+        assert accuracy(children.call(files.in_full())) == 1
+        assert accuracy(children.call(files.by_name())) == 1
+        assert others.call(files.by_name()) == GoldFileNeeded()
+
+
+def test_inspected_gold_is_ready_under_the_name_of_its_content(files: Files, tmp_path: Path) -> None:
+    folder = tmp_path / "prepared"
+    with pool(folder) as children:
+        asked = files.whole(sha256="0" * 64)
+        assert isinstance(children.call(CheckGold(GoldSource(file=asked))), GoldSummary)
+        (made,) = folder.iterdir()
+        # What is not to be stored is not prepared either.
+        other = replace(asked, sha256="", classes=["eel", "dog", "cat"])
+        assert isinstance(children.call(CheckGold(GoldSource(file=other))), GoldSummary)
+        assert list(folder.iterdir()) == [made]
+        assert accuracy(children.call(files.by_name(made.stem))) == 1
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [
+        lambda path: os.truncate(path, path.stat().st_size // 2),
+        lambda path: path.write_bytes(path.read_bytes()[:-9] + b"\1" + path.read_bytes()[-8:]),
+        lambda path: path.write_bytes(b""),
+        lambda path: path.write_bytes(b"AssayG00" + path.read_bytes()[8:]),
+    ],
+    ids=["cut short", "one byte changed", "empty", "another layout"],
+)
+def test_a_damaged_file_costs_one_more_reading_and_is_told_to_the_operator(
+    files: Files, tmp_path: Path, harm: Callable[[Path], object], capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "prepared"
+    with pool(folder) as children:
+        assert accuracy(children.call(files.in_full())) == 1
+    (path,) = folder.iterdir()
+    harm(path)
+    with pool(folder) as children:
+        assert children.call(files.by_name()) == GoldFileNeeded()
+        assert "damaged prepared gold" in capsys.readouterr().out
+        assert accuracy(children.call(files.in_full())) == 1
+    with pool(folder) as children:
+        assert accuracy(children.call(files.by_name())) == 1
+
+
+def test_children_that_make_the_same_gold_ready_at_once_do_not_disturb_each_other(files: Files, tmp_path: Path) -> None:
+    folder = tmp_path / "prepared"
+    for _ in range(5):
+        with pool(folder, 3) as children, ThreadPoolExecutor(3) as askers:
+            children.warm_up()
+            together = threading.Barrier(3)
+
+            def ask(wait: Callable[[], int] = together.wait, children: ScoringProcessPool = children) -> float:
+                wait()
+                return accuracy(children.call(files.in_full()))
+
+            assert [each.result(timeout=MAX_WAIT_SECONDS) for each in [askers.submit(ask) for _ in range(3)]] == [
+                1,
+                1,
+                1,
+            ]
+        (path,) = folder.iterdir()
+        assert PreparedGoldFolder(folder, 64 * MIB).load(NAME) is not None
+        path.unlink()
+
+
+def test_a_full_disk_is_nobodys_error(files: Files, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with small_disk(tmp_path / "small") as disk:
+        folder = disk / "prepared"
+        with pool(folder) as children:
+            with filled(disk):
+                assert accuracy(children.call(files.in_full())) == 1
+                assert "could not be prepared" in capsys.readouterr().out
+                assert accuracy(children.call(files.by_name())) == 1
+            assert not list(folder.glob("*"))
+            with filled(disk):  # found out only as it is written
+                PreparedGoldFolder(folder, 64 * MIB, -(1 << 62)).store(NAME, load_kind(tmp_path, "plain"))
+            assert not list(folder.glob("*"))
+        with pool(folder) as children:
+            assert accuracy(children.call(files.in_full())) == 1
+            assert [path.stem for path in folder.iterdir()] == [NAME]
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from app.prepared.gold_folder import PreparedGoldFolder
+from tests.prepared.sample_golds import load_kind
+
+folder = Path(sys.argv[1])
+gold = load_kind(folder.parent, "plain")
+gold.notes = ["long " * 4_000_000]
+print("ready", flush=True)
+while True:
+    PreparedGoldFolder(folder, 1 << 30).keep("b" * 64, gold)
+"""
+
+
+def test_a_writer_that_is_killed_leaves_nothing_that_is_used_or_stays(tmp_path: Path) -> None:
+    folder = tmp_path / "prepared"
+    prepared, midway = PreparedGoldFolder(folder, 1 << 30), 0
+    for _ in range(8):
+        writer = subprocess.Popen([sys.executable, "-c", WRITER, folder], cwd=ROOT, stdout=subprocess.PIPE)
+        assert writer.stdout is not None
+        writer.stdout.readline()
+        eventually(lambda: any(folder.glob("*.part")), "it writes")
+        freeze(writer.pid)
+        parts = [path for path in folder.glob("*.part") if path.stat().st_size]  # locked first, then filled
+        prepared.evict_unused()
+        assert set(folder.glob("*.part")) >= set(parts)  # their writer lives
+        writer.kill()
+        writer.wait()
+        writer.stdout.close()
+        midway += len(parts)
+        found = folder / f"{'b' * 64}.gold"
+        assert not found.exists() or prepared.load(found.stem) is not None
+        prepared.evict_unused()
+        assert not list(folder.glob("*.part"))
+    assert midway, "no writer was killed amid its work"
+    assert not is_alive(writer.pid)
+    prepared.store("b" * 64, load_kind(tmp_path, "plain"))
+    assert prepared.load("b" * 64) is not None
