@@ -263,7 +263,10 @@ def _group(group: Group) -> str:
         rows.append([f"**{fault.name}**: {fault.meaning}", *shown])
     head = [
         "fault",
-        *(COLUMN_TITLES[name] if group.name != "What is said about a file" else "answer" for name in group.columns),
+        *(
+            COLUMN_TITLES[name] if group.name != "Media type, file name and layout" else "answer"
+            for name in group.columns
+        ),
     ]
     lines = [f"### {group.name}", "", table(head, rows)]
     if absent := _absent(group):

@@ -76,50 +76,54 @@ ENCODED = Group(
     (
         Fault(
             "not compressed",
-            "Content-Encoding says so, but the file is plain.",
+            "Content-Encoding names a compression, but the file is not compressed.",
             cells_of_columns(BOTH, lambda n: _sent(n, GOOD, "encoding")),
         ),
-        Fault("empty body", "There are no bytes.", cells_of_columns(BOTH, lambda name: _sent(name, b"", "encoding"))),
+        Fault(
+            "empty body", "The body has no bytes.", cells_of_columns(BOTH, lambda name: _sent(name, b"", "encoding"))
+        ),
         Fault(
             "truncated",
             "The end of the data is missing.",
             cells_of_columns(BOTH, _by(lambda data: data[:-12], "encoding")),
         ),
         Fault(
-            "garbage behind",
+            "trailing garbage",
             "Other bytes follow the data.",
             cells_of_columns(BOTH, _by(lambda data: data + b"garbage", "encoding")),
         ),
-        Fault(
-            "several members", "Members (frames) one after the other are one file.", cells_of_columns(BOTH, _several)
-        ),
-        Fault("wrong checksum", "The checksum is another.", cells_of_columns(BOTH, _checksum)),
+        Fault("several members", "Consecutive members (frames) form one file.", cells_of_columns(BOTH, _several)),
+        Fault("wrong checksum", "The checksum does not match.", cells_of_columns(BOTH, _checksum)),
         Fault(
             "large window",
             "The data needs a window of 256 MiB.",
             {"gzip": "its window is 32 KiB", "zstd": _sent("zstd", _window(), "too_large")},
         ),
-        Fault("bomb", "A MiB from few bytes, where 2,048 are allowed.", cells_of_columns(BOTH, _bomb)),
+        Fault("bomb", "A few bytes expand to 1 MiB, although 2,048 bytes are allowed.", cells_of_columns(BOTH, _bomb)),
         Fault(
-            "not said",
-            "The file is compressed, but neither Content-Encoding nor its name says so.",
+            "undeclared compression",
+            "The file is compressed, but neither Content-Encoding nor the file name says so.",
             cells_of_columns(
                 BOTH, lambda name: make_cell("records", compress_with_checksum(name, GOOD), problem_at("encoding"))
             ),
         ),
         Fault(
-            "packed twice",
-            "What comes out is compressed again.",
+            "compressed twice",
+            "The decompressed data is compressed again.",
             cells_of_columns(
                 BOTH,
                 _by(lambda data: compress_with_checksum("gzip" if data[:1] == b"\x1f" else "zstd", data), "encoding"),
             ),
         ),
-        Fault("two encodings", "Content-Encoding names two.", cells_of_columns(BOTH, _refused(encoding="gzip, zstd"))),
+        Fault(
+            "two encodings",
+            "Content-Encoding names two encodings.",
+            cells_of_columns(BOTH, _refused(encoding="gzip, zstd")),
+        ),
         Fault("unknown encoding", "Content-Encoding is br.", cells_of_columns(BOTH, _refused(encoding="br"))),
         Fault(
-            "name against header",
-            "The file name ends in .gz, Content-Encoding says zstd, or the reverse.",
+            "name contradicts header",
+            "The file name ends in .gz and Content-Encoding is zstd, or the reverse.",
             {
                 "gzip": _refused(filename="predictions.json.zst")("gzip"),
                 "zstd": _refused(filename="predictions.json.gz")("zstd"),
@@ -134,7 +138,7 @@ def _said(refused: tuple[int, str], **how: Any) -> Cell:
 
 
 SAID = Group(
-    "What is said about a file",
+    "Media type, file name and layout",
     ("records",),
     (
         Fault(
@@ -148,7 +152,7 @@ SAID = Group(
             {"records": _said(UNSUPPORTED_MEDIA_TYPE, media="application/json; charset=latin-1")},
         ),
         Fault(
-            "a name that is not read",
+            "unsupported file name",
             "predictions.xlsx, without a media type.",
             {"records": _said(UNSUPPORTED_MEDIA_TYPE, media="", filename="predictions.xlsx")},
         ),

@@ -38,7 +38,7 @@ LISTED = ("records", "columns", "lines")
 TEXT_ALONE = dict.fromkeys(TABLES, "every field is text")
 NOT_LONG = tuple(name for name in ALL if name != "long")
 ROWS_ARE_PAIRS = "rows of the same id are one instance"
-KEYS_ARE_TEXT = "the keys of an object are texts"
+KEYS_ARE_TEXT = "the keys of an object are strings"
 
 
 def cells_with_ids_or_labels(
@@ -180,28 +180,28 @@ IDENTITY = Group(
     ALL,
     (
         Fault(
-            "key given twice",
-            "In a record, an object, a header, a schema: the answer's key or column stands there twice.",
-            cells_of_columns((*JSON, *TABLES, *ARROWS), _key_twice, npz="see the member of an archive given twice"),
+            "duplicate key",
+            "In a record, an object, a header or a schema, the key or column of the answer occurs twice.",
+            cells_of_columns((*JSON, *TABLES, *ARROWS), _key_twice, npz="see duplicate member"),
         ),
         Fault(
             "duplicate id",
-            "t2 is given twice (long CSV: twice without labels).",
+            "t2 occurs twice (long CSV: twice without labels).",
             cells_of_columns(
                 tuple(name for name in ALL if name != "map"), _id_twice, map="a repeated id is a repeated key"
             ),
         ),
         Fault(
             "missing id field",
-            "A record, or the file, has no field of ids.",
+            "A record or the file has no id field.",
             cells_of_columns(tuple(name for name in ALL if name != "map"), _no_id, map="the key is the id"),
         ),
         Fault("empty id", "The id of t2 is the empty string.", cells_of_columns(ALL, _empty_id)),
         Fault("missing instance", "t3 is not in the file.", cells_of_columns(ALL, _missing)),
+        Fault("misspelt id", "T-2 instead of t2: the answer suggests t2.", cells_of_columns(ALL, _near_id)),
         Fault(
-            "misspelt id", "T-2 instead of t2: the answer asks whether t2 is meant.", cells_of_columns(ALL, _near_id)
+            "unknown id", "There is an additional id, similar to none of the known ids.", cells_of_columns(ALL, _far_id)
         ),
-        Fault("unknown id", "There is an id too many, like none that is known.", cells_of_columns(ALL, _far_id)),
         Fault(
             "1.0 as id",
             "A number with a decimal point.",
@@ -238,7 +238,7 @@ IDENTITY = Group(
         ),
         Fault(
             "list as id",
-            "A list instead of a text.",
+            "A list instead of a string.",
             {
                 **cells_of_columns(
                     LISTED, cells_with_ids_or_labels("wrong_shape", ["t2"]), map=KEYS_ARE_TEXT, **TEXT_ALONE

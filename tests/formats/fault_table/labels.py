@@ -120,17 +120,17 @@ ANSWERS = Group(
     (
         Fault(
             "unknown label",
-            "A label like none of the vocabulary.",
+            "A label similar to none of the vocabulary.",
             cells_of_columns(ALL, cell_with_label("unknown_label", "zebra", expected='"cat", "dog", "eel"')),
         ),
         Fault(
             "misspelt label",
-            "Dog instead of dog: the answer asks whether dog is meant.",
+            "Dog instead of dog: the answer suggests dog.",
             cells_of_columns(ALL, cell_with_label("unknown_label", "Dog", expected='"dog"')),
         ),
         Fault(
             "empty label",
-            "The label of t2 is the empty string (long CSV: beside another one).",
+            "The label of t2 is the empty string (long CSV: in addition to another label).",
             cells_of_columns(ALL, _empty_label),
         ),
         Fault(
@@ -144,8 +144,8 @@ ANSWERS = Group(
             cells_of_columns(ALL, _in_set("unknown_label", ["dog", "zebra"], 1)),
         ),
         Fault(
-            "label where sets are due",
-            "A multi-label task gets one label per instance.",
+            "label instead of a set",
+            "One label per instance in a multi-label task.",
             cells_of_columns(
                 JSON,
                 _one_for_sets,
@@ -153,10 +153,10 @@ ANSWERS = Group(
             ),
         ),
         Fault(
-            "set where a label is due",
-            "A task of one label gets lists; in tables and arrays, labels joined by a bar.",
+            "set instead of a label",
+            "Lists in a single-label task; in tables and arrays, labels joined by a bar.",
             {
-                **cells_of_columns((*JSON, *ARROWS), _sets_for_one, long="it is for sets only"),
+                **cells_of_columns((*JSON, *ARROWS), _sets_for_one, long="this layout is for sets only"),
                 **cells_of_columns(("csv", "tsv", "npz"), _joined),
             },
         ),
@@ -196,7 +196,7 @@ ANSWERS = Group(
         ),
         Fault(
             "list as label",
-            "A list instead of a text.",
+            "A list instead of a string.",
             {**cells_of_columns(JSON, cell_with_label("wrong_shape", ["dog"]), **TEXT_ALONE), **lists_for("label")},
         ),
         Fault(
@@ -205,7 +205,7 @@ ANSWERS = Group(
             cells_of_columns(
                 ("columns", "npz"),
                 _unequal,
-                **dict.fromkeys((*RECORDS, "map"), "an id and its answer stand together"),
+                **dict.fromkeys((*RECORDS, "map"), "an id and its answer are in one record"),
                 **dict.fromkeys(TABLES, "see ragged rows"),
                 **dict.fromkeys(ARROWS, "columns of a table have one length"),
             ),

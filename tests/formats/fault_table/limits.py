@@ -102,15 +102,15 @@ def _inside(column: str) -> Cell:
     return make_cell(column, body.getvalue(), problem_at("too_large"), small=True)
 
 
-FLAT = "it is flat, or has the depth that its columns' types say"
+FLAT = "it is flat, or the types of its columns define its depth"
 GROUP = Group(
     "Size",
     ALL,
     (
-        Fault("too many records", "Eight where five are allowed.", cells_of_columns(ALL, _records)),
+        Fault("too many records", "Eight, although five are allowed.", cells_of_columns(ALL, _records)),
         Fault(
             "too many columns",
-            "Seven where six are allowed.",
+            "Seven, although six are allowed.",
             cells_of_columns(
                 (*TABLES, *ARROWS),
                 _columns,
@@ -118,18 +118,18 @@ GROUP = Group(
                 npz="an archive holds at most 1,000 arrays",
             ),
         ),
-        Fault("too long an id", "21 characters where 20 are allowed.", cells_of_columns(ALL, _long_id)),
-        Fault("too long a label", "21 characters where 20 are allowed.", cells_of_columns(ALL, _long_label)),
+        Fault("id too long", "21 characters, although 20 are allowed.", cells_of_columns(ALL, _long_id)),
+        Fault("label too long", "21 characters, although 20 are allowed.", cells_of_columns(ALL, _long_label)),
         Fault(
             "too deep",
-            "Nine levels where eight are allowed.",
+            "Nine levels, although eight are allowed.",
             cells_of_columns(JSON, _deep, **dict.fromkeys((*TABLES, "npz", *ARROWS), FLAT)),
         ),
         Fault("too many bytes", "More than 2,048 after decompression.", cells_of_columns(ALL, _expanded)),
         Fault(
             "too many bytes inside",
-            "The file is small, its compressed arrays or columns are not.",
-            cells_of_columns(BINARY, _inside, **dict.fromkeys((*JSON, *TABLES), "nothing inside is compressed")),
+            "The file is small, but its arrays or columns are large after decompression.",
+            cells_of_columns(BINARY, _inside, **dict.fromkeys((*JSON, *TABLES), "it has no compressed parts")),
         ),
     ),
 )

@@ -239,18 +239,20 @@ GROUP = Group(
     "Scores",
     WIDE,
     (
-        Fault("NaN", "As the score of dog for t2.", cells_of_columns(WIDE, _number("NaN", math.nan))),
-        Fault("Infinity", "The same.", cells_of_columns(WIDE, INFINITY)),
+        Fault("NaN", "The score of dog for t2 is NaN.", cells_of_columns(WIDE, _number("NaN", math.nan))),
+        Fault("Infinity", "The score of dog for t2 is infinite.", cells_of_columns(WIDE, INFINITY)),
         Fault(
             "1e999",
             "A number beyond binary64.",
             cells_of_columns(
-                (*JSON, *TWO), _number("1e999", math.inf), **dict.fromkeys(("npz", *ARROWS), "floats end before it")
+                (*JSON, *TWO),
+                _number("1e999", math.inf),
+                **dict.fromkeys(("npz", *ARROWS), "it exceeds the range of floats"),
             ),
         ),
         Fault(
             "no number",
-            "The text high.",
+            "The text `high` as a score.",
             cells_of_columns((*JSON, *TWO), _no_number, **dict.fromkeys(("npz", *ARROWS), TYPED)),
         ),
         Fault(
@@ -260,17 +262,19 @@ GROUP = Group(
         ),
         Fault(
             "wrong width",
-            "Two scores of three for t2 (.npz: for all).",
-            cells_of_columns(tuple(name for name in WIDE if name != "map"), _wrong_width, map="scores are named there"),
+            "Two instead of three scores for t2 (.npz: for all).",
+            cells_of_columns(
+                tuple(name for name in WIDE if name != "map"), _wrong_width, map="scores have class names"
+            ),
         ),
         Fault(
             "unknown class",
-            "Scores for cat, dog and Eel: the answer asks whether eel is meant.",
+            "Scores for cat, dog and Eel: the answer suggests eel.",
             cells_of_columns(WIDE, _unknown_class),
         ),
         Fault(
             "unknown class in the order",
-            "Lists of scores, and beside the records a list of the classes that holds Eel.",
+            "Lists of scores, and next to the records a list of classes with Eel.",
             cells_of_columns(
                 ("records",),
                 _order,
@@ -280,7 +284,7 @@ GROUP = Group(
         ),
         Fault(
             "one class in the order",
-            "In a binary task dog alone is named beside the records, but t1 gives scores for both.",
+            "In a binary task only dog is listed next to the records, but t1 has scores for both classes.",
             cells_of_columns(
                 ("records",),
                 _one_named,
@@ -289,10 +293,10 @@ GROUP = Group(
             ),
         ),
         Fault("missing class", "No scores for eel.", cells_of_columns(WIDE, _class_missing)),
-        Fault("class twice", "Two scores for dog.", cells_of_columns(WIDE, _class_twice)),
+        Fault("duplicate class", "Two scores for dog.", cells_of_columns(WIDE, _class_twice)),
         Fault(
             "record without scores",
-            "Other records have some.",
+            "Other records have scores.",
             cells_of_columns(
                 ("records", "lines"),
                 _beside,
@@ -308,7 +312,7 @@ GROUP = Group(
             cells_of_columns(
                 ("columns", "npz"),
                 _column_gone,
-                **dict.fromkeys(("records", "map", "lines"), "an id and its scores stand together"),
+                **dict.fromkeys(("records", "map", "lines"), "an id and its scores are in one record"),
                 **dict.fromkeys((*TWO, *ARROWS), HAS_ALL),
             ),
         ),
@@ -319,37 +323,37 @@ GROUP = Group(
         ),
         Fault(
             "no scores at all",
-            "Labels alone, where the primary metric (log_loss) needs scores.",
+            "Only labels, although the primary metric (log_loss) needs scores.",
             cells_of_columns(WIDE, _absent),
         ),
         Fault(
             "negative score",
-            "-0.1, where the metric (log_loss) needs probabilities.",
+            "-0.1, although the metric (log_loss) needs probabilities.",
             cells_of_columns(WIDE, cell_with_scores("not_a_probability", -0.1, 1, "probabilities", got="-0.1")),
         ),
         Fault(
             "score above one",
-            "1.5, where the metric (brier_multiclass_sum) needs probabilities.",
+            "1.5, although the metric (brier_multiclass_sum) needs probabilities.",
             cells_of_columns(WIDE, cell_with_scores("not_a_probability", 1.5, 1, "brier", got="1.5")),
         ),
-        Fault("sum is not one", "Three times 0.2, where probabilities are due.", cells_of_columns(WIDE, _sum)),
+        Fault("sum is not one", "Three times 0.2, although probabilities are required.", cells_of_columns(WIDE, _sum)),
         Fault(
             "single score, NaN",
-            "In a binary task the score of the positive label alone.",
+            "In a binary task, only the score of the positive label is given, as NaN.",
             cells_of_columns(WIDE, _alone("not_a_number", "NaN")),
         ),
         Fault(
             "single score above one",
-            "1.5, where probabilities are due.",
+            "1.5, although probabilities are required.",
             cells_of_columns(WIDE, _alone("not_a_probability", 1.5, got="1.5")),
         ),
         Fault(
             "one score and two",
-            "In a binary task one score for t1, two for t2.",
+            "In a binary task, one score for t1 and two for t2.",
             cells_of_columns(
                 ("records", "columns", "lines"),
                 _mixed,
-                map="scores are named there",
+                map="scores have class names",
                 **dict.fromkeys((*TWO, *ARROWS), HAS_ALL),
                 npz=MATRIX,
             ),

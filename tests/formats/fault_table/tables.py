@@ -76,7 +76,7 @@ TEXT = Group(
     (
         Fault(
             "unclosed quote",
-            "A field begins with a quote that nothing closes.",
+            "A field begins with a quote that is never closed.",
             cells_of_columns(
                 TABLES, _with(("t2", '"dog'), problem_at("syntax", line=3, column=2), *missing_instances("t2", "t3"))
             ),
@@ -88,26 +88,26 @@ TEXT = Group(
                 TABLES, _with(("t2", '"do"g'), problem_at("syntax", line=3, column=2), *missing_instances("t2"))
             ),
         ),
-        Fault("missing header", "The first line is a row.", cells_of_columns(TABLES, _no_header)),
-        Fault("header in other letters", "ID instead of id.", cells_of_columns(TABLES, _columns_renamed)),
-        Fault("header given again", "As line 3, as where files were joined.", cells_of_columns(TABLES, _header_again)),
+        Fault("missing header", "The first line is a data row.", cells_of_columns(TABLES, _no_header)),
+        Fault("header in another case", "ID instead of id.", cells_of_columns(TABLES, _columns_renamed)),
+        Fault("repeated header", "On line 3, as in concatenated files.", cells_of_columns(TABLES, _header_again)),
         Fault(
             "too many fields",
-            "A row has three fields of two.",
+            "A row has three fields instead of two.",
             cells_of_columns(
                 TABLES, _with(("t2", "dog", "x"), problem_at("wrong_shape", line=3, column=3), *missing_instances("t2"))
             ),
         ),
         Fault(
             "too few fields",
-            "A row has one field of two.",
+            "A row has one field instead of two.",
             cells_of_columns(
                 TABLES, _with(("t2",), problem_at("wrong_shape", line=3, column=1), *missing_instances("t2"))
             ),
         ),
         Fault(
             "CR alone ends lines",
-            "As on old Macs.",
+            "As on classic Mac OS.",
             cells_of_columns(
                 TABLES, lambda column: _lines(column, [HEAD, *LABELS], problem_at("syntax", line=1), end="\r")
             ),
@@ -179,32 +179,37 @@ NPZ = Group(
         ),
         _one(
             "forged shape",
-            "The header of labels says 3,000,000 texts; there are three.",
+            "The header of labels states 3,000,000 texts; there are three.",
             _archive(**GOOD | {"labels": _array(CLASSES, (3_000_000,))}),
             problem_at("syntax", "/labels"),
         ),
         _one(
             "forged negative shape",
-            "The header of labels says -3 texts.",
+            "The header of labels states -3 texts.",
             _archive(**GOOD | {"labels": _array(CLASSES, (-3,))}),
             problem_at("syntax", "/labels"),
         ),
         _one(
             "no array",
-            "The member labels is no .npy data.",
+            "The member labels is not .npy data.",
             _archive(**GOOD | {"labels": b"cat"}),
             problem_at("syntax", "/labels"),
         ),
         _one(
-            "member twice",
-            "The archive holds labels twice.",
+            "duplicate member",
+            "The archive contains labels twice.",
             _zipped([("ids.npy", GOOD["ids"]), ("labels.npy", GOOD["labels"]), ("labels.npy", GOOD["labels"])]),
             problem_at("duplicate_key", "/labels"),
         ),
-        _one("encrypted", "The archive says that it is encrypted.", encrypted(), problem_at("syntax", "/ids")),
-        _one("wrong checksum", "A byte of labels is another.", _damaged(), problem_at("syntax")),
-        _one("wrong directory", "The directory points beside a member.", _member_off_archive(), problem_at("syntax")),
-        _one("no answers", "There are ids alone.", npz(ids=IDS), problem_at("wrong_shape")),
+        _one("encrypted", "The archive is marked as encrypted.", encrypted(), problem_at("syntax", "/ids")),
+        _one("wrong checksum", "A byte of labels was changed.", _damaged(), problem_at("syntax")),
+        _one(
+            "wrong directory",
+            "The directory has a wrong offset for a member.",
+            _member_off_archive(),
+            problem_at("syntax"),
+        ),
+        _one("no answers", "There are only ids.", npz(ids=IDS), problem_at("wrong_shape")),
         _one(
             "three dimensions",
             "scores has the shape 3 × 3 × 1.",
@@ -219,7 +224,7 @@ NPZ = Group(
         ),
         _one(
             "classes and width",
-            "Two classes are named, scores has three columns.",
+            "There are two class names, but scores has three columns.",
             npz(ids=IDS, classes=CLASSES[:2], scores=np.full((3, 3), 1 / 3)),
             problem_at("wrong_class_count", "/scores"),
         ),
@@ -297,19 +302,19 @@ COLUMNAR = Group(
         Fault("lists of lists", "labels is a column of lists of lists.", cells_of_columns(ARROWS, _deep_lists)),
         Fault(
             "integers as sets",
-            "A multi-label task gets a column of integers, which are no labels there.",
+            "A column of integers in a multi-label task, where they are not labels.",
             cells_of_columns(ARROWS, _integers),
         ),
         Fault("null set", "The set of t2 is null.", cells_of_columns(ARROWS, _null_set)),
         Fault("null in a set", "A label of t2 is null.", cells_of_columns(ARROWS, _null_in_set)),
         Fault("null scores", "The list of scores of t2 is null.", cells_of_columns(ARROWS, _null_scores)),
-        Fault("dates as ids", "The column id has a type that is no text.", cells_of_columns(ARROWS, _dates)),
+        Fault("dates as ids", "The column id has a type that is not text.", cells_of_columns(ARROWS, _dates)),
         Fault(
             "scores as lists of integers",
             "scores is a column of lists of integers.",
             cells_of_columns(ARROWS, _score_lists_of_int),
         ),
-        Fault("damaged footer", "Bytes of the footer are others.", cells_of_columns(ARROWS, _damage)),
+        Fault("damaged footer", "Bytes of the footer were changed.", cells_of_columns(ARROWS, _damage)),
         Fault("Arrow stream", "A stream, not a file.", cells_of_columns(ARROWS, _stream)),
     ),
 )

@@ -36,7 +36,7 @@ from tests.formats.fault_table.write import (
 )
 
 TEXTS = (*JSON, *TABLES)
-NO_TEXT = dict.fromkeys(BINARY, "it is no text file; its texts say themselves how they are encoded")
+NO_TEXT = dict.fromkeys(BINARY, "it is not a text file; it defines the encoding of its texts")
 DEEP = "[" * 100_000
 
 
@@ -135,12 +135,18 @@ FAULTS = (
     Fault("truncated", "The end of the file is missing.", cells_of_columns(ALL, _truncated)),
     Fault(
         "100,000 brackets",
-        "Lists within lists (in a table: as a label).",
+        "Nested lists (in a table: as a label).",
         cells_of_columns(
-            (*JSON, *TABLES), _deep, **dict.fromkeys(BINARY, "values do not nest so; see columns of lists and structs")
+            (*JSON, *TABLES),
+            _deep,
+            **dict.fromkeys(BINARY, "values cannot nest this deeply; see columns of lists and structs"),
         ),
     ),
-    Fault("5,000-digit integer", "As a label; in tables and arrays its text.", cells_of_columns(ALL, _long_integer)),
+    Fault(
+        "5,000-digit integer",
+        "As a label; in tables and arrays, its digits as text.",
+        cells_of_columns(ALL, _long_integer),
+    ),
     Fault(
         "lone surrogate",
         "A label holds half of a surrogate pair: in JSON as an escape, in tables as three bytes.",
@@ -193,41 +199,41 @@ MISTAKEN = Group(
     (
         Fault(
             "a Parquet file",
-            "The file is Parquet, sent as the format of the column.",
+            "A Parquet file sent as the format of the column.",
             {
                 **cells_of_columns(
                     ("records", "lines", "csv", "tsv"), lambda name: _other(name, valid_file("parquet"))
                 ),
                 **cells_of_columns(("npz", "arrow"), lambda name: _other(name, valid_file("parquet"), line=False)),
-                "parquet": "that is the right one",
+                "parquet": "this is the right format",
             },
         ),
         Fault(
             "an .npz file",
-            "The file is an .npz file.",
+            "An .npz file sent as the format of the column.",
             {
                 **cells_of_columns(("records", "lines", "csv", "tsv"), lambda name: _other(name, valid_file("npz"))),
                 **cells_of_columns(ARROWS, lambda name: _other(name, valid_file("npz"), line=False)),
-                "npz": "that is the right one",
+                "npz": "this is the right format",
             },
         ),
         Fault(
             "a CSV file",
-            "The file is CSV.",
+            "A CSV file sent as the format of the column.",
             {
                 "records": _other("records", valid_file("csv")),
                 "lines": _other("lines", valid_file("csv")),
-                "csv": "that is the right one",
+                "csv": "this is the right format",
                 "tsv": make_cell("tsv", valid_file("csv"), problem_at("wrong_shape", line=1)),
                 **cells_of_columns(BINARY, lambda name: _other(name, valid_file("csv"), line=False)),
             },
         ),
         Fault(
             "JSON Lines",
-            "The file is JSON Lines.",
+            "A JSON Lines file sent as the format of the column.",
             {
                 "records": make_cell("records", lines_as_json(), problem_at("syntax", line=2, column=1)),
-                "lines": "that is the right one",
+                "lines": "this is the right format",
                 **cells_of_columns(("csv", "tsv"), lambda name: _other(name, lines_as_json())),
                 **cells_of_columns(BINARY, lambda name: _other(name, lines_as_json(), line=False)),
             },
