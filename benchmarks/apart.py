@@ -1,4 +1,4 @@
-"""Runs a function in a fresh process, so that memory begins at nothing and a failure ends nothing else."""
+"""Runs a function in a fresh process, so that memory use starts fresh and a failure affects nothing else."""
 
 import multiprocessing
 import os
@@ -14,13 +14,13 @@ T = TypeVar("T")
 
 
 class Failed(Exception):
-    """What ran apart has failed; the text tells how."""
+    """The function in the other process failed; the message gives the reason."""
 
 
 def apart(seconds: float, function: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
-    """What the function gives; all of its processes have ended by then. Raises Failed, after `seconds` at the latest.
+    """The result of the function, after all its processes have ended. Raises Failed, after `seconds` at the latest.
 
-    Within another it shares that one's processes, and ends its own alone.
+    A nested call belongs to the process group of the outer one, and ends only its own process.
     """
     leads = multiprocessing.parent_process() is None
     context = multiprocessing.get_context("spawn")
@@ -56,8 +56,8 @@ def _run(
     named: dict[str, object],
 ) -> None:
     if leads:
-        os.setsid()  # what it starts is ended with it
+        os.setsid()  # the processes that it starts are ended with it
     try:
         pipe.send((True, function(*arguments, **named)))
-    except BaseException:  # noqa: BLE001 - told where the figures are shown
+    except BaseException:  # noqa: BLE001 - reported with the figures
         pipe.send((False, traceback.format_exc()))

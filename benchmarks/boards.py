@@ -1,4 +1,4 @@
-"""Reading a leaderboard over HTTP, beside a trivial route, a bare function and a page made from rows (W6)."""
+"""Reading a leaderboard over HTTP, compared with a trivial route, a bare function and a page built from rows (W6)."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ KNOWN, PACKED = "assay, 304 for a known ETag", "assay, gzip asked for"
 
 
 def prepared(folder: Path, rows: int) -> Live:
-    """A service, not yet started again, whose board has so many teams."""
+    """A stopped service whose board has this many teams."""
     service = Live(folder / "data").start()
     of = records.drawn(100, 5)
     gold = [{"id": f"doc-{row:08d}", "label": of.names[code]} for row, code in enumerate(of.truth.tolist())]
@@ -34,7 +34,7 @@ def prepared(folder: Path, rows: int) -> Live:
 
 
 def measure(sizes: Sizes, folder: Path) -> Measured:
-    """Every address in turns; ratios are of the processor time of the server, which neighbours disturb least."""
+    """Measure every address in turn; ratios compare CPU time of the server, which other load disturbs least."""
     service = prepared(folder, sizes.board).start()
     try:
         first = httpx.get(service.url + BOARD, headers={"Accept-Encoding": "identity"}).raise_for_status()

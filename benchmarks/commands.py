@@ -1,4 +1,4 @@
-"""What a person waits for at the command line: wall time from start to end, beside Python and numpy alone."""
+"""Wall time of commands from start to exit, compared with Python and numpy alone."""
 
 import os
 import statistics
@@ -15,7 +15,7 @@ HELP, ONE = "assay --help", "assay score, 1 record"
 
 
 def measure(sizes: Sizes, folder: Path) -> Measured:
-    """All commands in turns, the first of which only fills a folder with what Python compiles."""
+    """Measure all commands in turn; the first turn only fills the folder of compiled modules."""
     digits = ROOT / "examples" / "digits"
     for name in ("gold", "predictions"):
         (folder / f"{name}.json").write_text('{"predictions": [{"id": "one", "label": "cat"}]}')

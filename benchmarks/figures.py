@@ -1,4 +1,4 @@
-"""What a benchmark gives: ways of doing a piece of work side by side, and targets with what was measured."""
+"""The results of a benchmark: ways of doing a piece of work side by side, and targets with the measured figures."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Target:
-    """What is aimed at, and what was measured."""
+    """A target, and the measured figure."""
 
     what: str
     wanted: Literal["at least", "at most"]
@@ -40,31 +40,31 @@ class Measured:
     targets: list[Target] = field(default_factory=list)
 
     def ways(self, work: str, values: Mapping[str, float], unit: str) -> None:
-        """Add the ways of a piece of work by name, the first of which the others are compared with."""
+        """Add the ways of a piece of work by name; the others are compared with the first."""
         first = next(iter(values.values()))
         self.rows += [Row(work, way, rounded(value), unit, rounded(value / first)) for way, value in values.items()]
 
     def at_least(self, what: str, limit: float, measured: float, unit: str = "times") -> None:
-        """Add a target that is met by what is not less."""
+        """Add a target that is a minimum."""
         self.targets.append(Target(what, "at least", limit, rounded(measured), unit))
 
     def at_most(self, what: str, limit: float, measured: float, unit: str = "times") -> None:
-        """Add a target that is met by what is not more."""
+        """Add a target that is a maximum."""
         self.targets.append(Target(what, "at most", limit, rounded(measured), unit))
 
 
 def rounded(value: float) -> float:
-    """Three significant digits: the others are noise."""
+    """Round to three significant digits; further digits are noise."""
     return float(f"{value:.3g}")
 
 
 def shown(value: float) -> str:
-    """A figure as people read it."""
+    """A figure in readable form."""
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:g}"
 
 
 Pieces = Mapping[str, Mapping[str, Any]]
-"""By piece its rows and targets, as JSON keeps them."""
+"""Rows and targets by piece, as stored in JSON."""
 
 
 def target_cells(pieces: Pieces) -> list[list[str]]:

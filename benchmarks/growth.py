@@ -1,4 +1,4 @@
-"""How time and memory of a score grow with the number of records, each size in a fresh process (W7)."""
+"""Time and memory of a score for growing numbers of records, each size in a fresh process (W7)."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -13,13 +13,13 @@ from benchmarks.records import Drawn
 from benchmarks.sizes import Sizes
 
 SHAPES: dict[str, Callable[[Path, Drawn], SourceFile]] = {"records": records.as_records, "columns": records.as_columns}
-AT = 1_000_000  # records for which the memory is bounded
-LONGEST = 900.0  # seconds for one size
+AT = 1_000_000  # the number of records with a target for memory
+LONGEST = 900.0  # seconds per size
 
 
 def one_size(folder: Path, instances: int, classes: int, repetitions: int) -> dict[str, tuple[float, float]]:
-    """By shape nanoseconds for each record, and MiB of extra peak."""
-    few = records.drawn(500, classes)  # what is loaded or made at the first score of a process is nobody's growth
+    """By shape: nanoseconds per record, and MiB of extra peak memory."""
+    few = records.drawn(500, classes)  # so that the costs of the first score of a process do not count
     ours(
         records.loaded(records.as_columns(folder / "few-gold.json", few, gold=True), few.names),
         records.as_records(folder / "few.json", few),
@@ -30,14 +30,14 @@ def one_size(folder: Path, instances: int, classes: int, repetitions: int) -> di
     del of
     ways = {name: ours(gold, source) for name, source in sources.items()}
     spent = timed(ways, repetitions=repetitions)
-    peaks = {name: extra_peak(run) for name, run in ways.items()}  # after what is made once for a gold has been made
+    peaks = {name: extra_peak(run) for name, run in ways.items()}  # after everything that is computed once per gold
     for path in folder.iterdir():
         path.unlink()
     return {name: (spent[name] * 1e6 / instances, peaks[name]) for name in ways}
 
 
 def measure(sizes: Sizes, folder: Path) -> Measured:
-    """All sizes; ten millions are run once."""
+    """Measure all sizes; sizes above a million run once."""
     found, by_size = Measured(), {}
     for instances in sizes.growing:
         repetitions = 1 if instances > AT else sizes.repetitions

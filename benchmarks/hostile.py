@@ -1,4 +1,4 @@
-"""Files that cost more to read than they look, beside a valid file for the same gold: every one of at most 4 MB (H)."""
+"""Hostile files of at most 4 MB that take long to read, each compared with a valid file for the same gold (H)."""
 
 import os
 import resource
@@ -22,21 +22,21 @@ from tests.fuzz.hostile_file import HostileFile, TargetGold
 
 CLASSES = 3
 MANY = 300
-"""Classes of a phase of its own for tables of pairs, whose rows are instances times classes, and for scores."""
+"""Classes of another phase, for scores and for tables of pairs, whose rows are instances times classes."""
 _PAIRED = 3000
-"""The instances of that one."""
+"""The instances of that phase."""
 _IN_SETS = 10_000
-"""The instances of another with as many classes, for sets of labels."""
+"""The instances of a third phase with as many classes, for sets of labels."""
 LONGEST = 60.0
-"""Seconds that the reading of one file may take."""
+"""Maximum seconds for reading one file."""
 _MEMORY = 2 << 30
 _SPARE = 2.0
-"""Seconds of processor time that any file may take beyond twice that of a valid one."""
+"""Seconds of CPU time that any file may take in addition to twice that of a valid file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """How files are read that may be compared with each other."""
+    """How a file is read; only files that are read in the same way are compared."""
 
     format: str
     layout: str
@@ -50,9 +50,9 @@ class Way:
 
 
 def spent(path: str, kind: FileKind, phase: TargetGold, way: Way) -> float:
-    """Processor seconds that reading and checking a file takes, as a scoring child does it, or until its limits end it."""
+    """CPU seconds for reading and checking a file as in a scoring process, which ends it at its limits."""
     if way.format in {"parquet", "arrow"}:
-        import pyarrow.compute  # noqa: PLC0415 (which a child does once)
+        import pyarrow.compute  # noqa: PLC0415 (a scoring process imports it once)
         import pyarrow.parquet  # noqa: F401, PLC0415
     spec, index = TaskSpec(way.task, phase.classes), IdIndex(phase.ids)
     rules = ReadingRules(scores="due" if way.scores else "ignored")
@@ -71,7 +71,7 @@ def spent(path: str, kind: FileKind, phase: TargetGold, way: Way) -> float:
 
 
 def measure(sizes: Sizes, folder: Path) -> Measured:
-    """The time of each file, and of all the one that is farthest from what it may take."""
+    """Measure the time of each file, and find the file with the largest share of its allowed time."""
     found = Measured()
     for instances in sizes.hostile:
         _measure(found, TargetGold.of(instances, CLASSES), islice(hostile_files(), sizes.hostile_files), folder)
@@ -104,7 +104,7 @@ def _measure(found: Measured, phase: TargetGold, files: Iterable[HostileFile], f
 
 
 def _apart(folder: Path, body: bytes, kind: FileKind, phase: TargetGold, way: Way) -> float:
-    """The same in a process of its own; as long as it may take where it took longer."""
+    """The same in a process of its own; the maximum time if it took longer."""
     path = folder / "file"
     path.write_bytes(body)
     try:

@@ -1,4 +1,4 @@
-"""Single-label predictions, from the bytes of the file to all count metrics, beside peers (W1)."""
+"""Single-label predictions, from the bytes of the file to all count metrics, compared with peers (W1)."""
 
 import json
 from collections.abc import Callable
@@ -34,7 +34,7 @@ AGREEMENT = {"accuracy": accuracy_score, "cohen_kappa": cohen_kappa_score, "mcc"
 
 
 def ours(gold: Gold, predictions: SourceFile, *asked: str) -> Callable[[], dict[str, Any]]:
-    """The file to these metrics, or to all that fit, with all checks; gives the values by metric."""
+    """Computes these metrics of a file, or all that fit, with all checks; returns the values by metric."""
     calls = [parse_metric(text, task=gold.spec.task) for text in asked]
     calls = calls or applicable_metrics(gold.spec.task, None, needs_met(gold.spec))
 
@@ -47,7 +47,7 @@ def ours(gold: Gold, predictions: SourceFile, *asked: str) -> Callable[[], dict[
 
 
 def scikit_learn(truth: Any, predicted: Any, labels: Any) -> dict[str, float]:
-    """Precision, recall and F of each class and averaged, agreement and the confusion matrix."""
+    """Precision, recall and F of each class and averaged, measures of agreement, and the confusion matrix."""
     values: dict[str, float] = {}
     for average in AVERAGES:
         found = precision_recall_fscore_support(truth, predicted, labels=labels, average=average, zero_division=0)
@@ -58,7 +58,7 @@ def scikit_learn(truth: Any, predicted: Any, labels: Any) -> dict[str, float]:
 
 
 class Peers:
-    """What users write instead, over the same bytes, with gold that is loaded before."""
+    """Typical user code for the same bytes, with gold that is loaded beforehand."""
 
     def __init__(self, of: Drawn, body: bytes) -> None:
         self.body = body
@@ -71,7 +71,7 @@ class Peers:
         self._typed = msgspec.json.Decoder(Records)
 
     def codes(self) -> dict[str, float]:
-        """A careful scikit-learn user: fast parser, dictionary, integer codes before any metric."""
+        """A careful scikit-learn user: a fast parser, a dictionary, integer codes before any metric."""
         return scikit_learn(self.truth, self._codes(), np.arange(len(self.names)))
 
     def _codes(self) -> NDArray[np.int32]:
@@ -87,7 +87,7 @@ class Peers:
         return [found[name] for name in self.ids]
 
     def counts(self) -> Any:
-        """Typed parser, dictionary and counts alone."""
+        """A typed parser, a dictionary and counts alone."""
         given = self._typed.decode(self.body).predictions
         rows = np.fromiter((self.row[record.id] for record in given), np.int32, len(given))
         codes = np.fromiter((self.code[record.label] for record in given), np.int32, len(given))
@@ -96,12 +96,12 @@ class Peers:
         return hits, np.bincount(truth), np.bincount(codes), np.bincount(truth * len(self.names) + codes)
 
     def confusion(self) -> Any:
-        """PyCM with all that it computes by itself."""
+        """PyCM with everything that it computes by default."""
         return ConfusionMatrix(self.texts, self._texts()).Overall_ACC
 
 
 def measure(sizes: Sizes, folder: Path) -> Measured:
-    """All pieces of this work."""
+    """Measure all pieces of this work."""
     found = Measured()
     _records(found, sizes, folder)
     _beside_pycm(found, sizes, folder)
@@ -170,7 +170,7 @@ def _beside_pycm(found: Measured, sizes: Sizes, folder: Path) -> None:
     gold = records.loaded(records.as_columns(folder / "few-gold.json", of, gold=True), of.names)
     source = records.as_records(folder / "few.json", of)
     peers = Peers(of, source.path.read_bytes())
-    texts = peers._texts()  # noqa: SLF001 - PyCM without the reading
+    texts = peers._texts()  # noqa: SLF001 - PyCM without reading the file
     ways: dict[str, Way] = {
         "assay, records, all metrics that fit": ours(gold, source),
         "json.loads, dictionary, PyCM": peers.confusion,

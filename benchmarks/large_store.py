@@ -1,11 +1,11 @@
-"""Fills a store with finished submissions: copies of one that was really scored, made by the database itself."""
+"""Fills a store with finished submissions: copies, made by the database, of one that was really scored."""
 
 from sqlalchemy import Engine, create_engine, text
 
 from app.store.tables import Base
 
 TEAMS = 100
-FOLLOWERS = ("score_tasks", "scores", "quota_entries")  # what hangs on a submission
+FOLLOWERS = ("score_tasks", "scores", "quota_entries")  # tables whose rows belong to a submission
 NUMBERS = {
     "sqlite": "WITH RECURSIVE n(i) AS (SELECT {first} UNION ALL SELECT i + 1 FROM n WHERE i < {last})",
     "postgresql": "WITH n(i) AS (SELECT generate_series({first}, {last}))",
@@ -14,7 +14,7 @@ ID = {"sqlite": "printf('{mark}%031x', {value})", "postgresql": "'{mark}' || lpa
 
 
 def fill(url: str, slug: str, count: int, *, first: int, teams: int = TEAMS) -> None:
-    """Copy a finished submission of the challenge `count` times with all its rows, spread over so many teams."""
+    """Copy a finished submission of the challenge `count` times with all its rows, spread over `teams` teams."""
     engine = create_engine(url)
     find = "SELECT s.id, s.team_id FROM submissions s JOIN phases p ON p.id = s.phase_id JOIN challenges c ON c.id = p.challenge_id"
     with engine.connect() as connection:
@@ -47,14 +47,14 @@ def fill(url: str, slug: str, count: int, *, first: int, teams: int = TEAMS) -> 
                 first=first,
                 last=last,
             )
-    if engine.dialect.name == "postgresql":  # as its own housekeeping does sooner or later; SQLite has none
+    if engine.dialect.name == "postgresql":  # as autovacuum does sooner or later; SQLite does nothing like it
         with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
             connection.execute(text("ANALYZE"))
     engine.dispose()
 
 
 def _copy(engine: Engine, table: str, row: str, *, new: dict[str, tuple[str, str]], first: int, last: int) -> None:
-    """Copy one row for each number from first to last, with new texts made of the number in some columns."""
+    """Copy one row for each number from first to last, with new texts derived from the number in some columns."""
     dialect = engine.dialect.name
     columns = [column.name for column in Base.metadata.tables[table].columns]
     values = [

@@ -1,4 +1,4 @@
-"""Load on an HTTP server: raw sockets that are kept open, one request in flight on each, every reply counted."""
+"""Load on an HTTP server: persistent raw sockets, one request in flight on each, every reply counted."""
 
 import asyncio
 import time
@@ -15,7 +15,7 @@ BODILESS = {204, 304}
 
 @dataclass
 class Counts:
-    """What came back: replies by status, their bytes, and the seconds that each took."""
+    """The replies by status, their bytes, and the seconds of each."""
 
     statuses: Counter[int] = field(default_factory=Counter)
     received: int = 0
@@ -24,7 +24,7 @@ class Counts:
 
     @property
     def replies(self) -> int:
-        """How many came back."""
+        """The number of replies."""
         return len(self.latencies)
 
     @property
@@ -34,7 +34,7 @@ class Counts:
 
 
 class Connection(asyncio.Protocol):
-    """One connection: sends the next request as soon as the reply before is whole."""
+    """One connection: sends the next request as soon as the previous reply is complete."""
 
     def __init__(self, requests: Iterator[bytes], counts: Counts, deadline: float) -> None:
         self._requests = requests
@@ -46,7 +46,7 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Send the first request."""
-        self._transport = cast("asyncio.WriteTransport", transport)  # uvloop's is one by its methods alone
+        self._transport = cast("asyncio.WriteTransport", transport)  # uvloop's class has only the methods of one
         self._send()
 
     def connection_lost(self, fault: Exception | None) -> None:
@@ -55,7 +55,7 @@ class Connection(asyncio.Protocol):
             self.ended.set_exception(fault or ConnectionError("the server closed the connection"))
 
     def data_received(self, data: bytes) -> None:
-        """Count a reply once it is whole."""
+        """Count a reply once it is complete."""
         self._read += data
         head = self._read.find(b"\r\n\r\n")
         if head < 0:
@@ -86,7 +86,7 @@ class Connection(asyncio.Protocol):
 
 
 def _length(head: bytes) -> int:
-    """The length of the body that a head announces; replies in chunks are not for this."""
+    """The Content-Length of a reply; chunked replies are not supported."""
     for line in head.split(b"\r\n")[1:]:
         name, _, value = line.partition(b":")
         if name.lower() == b"content-length":
@@ -97,7 +97,7 @@ def _length(head: bytes) -> int:
 async def load(
     host: str, port: int, requests: list[bytes], connections: int, seconds: float, *, most: int | None = None
 ) -> Counts:
-    """Send the requests over and over for a while, and at most so many; those in flight at the end are awaited."""
+    """Send the requests repeatedly for some seconds, at most `most` of them; waits for those in flight at the end."""
     counts, began = Counts(), time.perf_counter()
     shared = islice(cycle(requests), most)
     loop = asyncio.get_running_loop()
@@ -111,7 +111,7 @@ async def load(
 
 
 def loaded(port: int, requests: list[bytes], connections: int, seconds: float, *, most: int | None = None) -> Counts:
-    """The same on loopback, waited for; raises TimeoutError where replies stay away for two minutes."""
+    """The same on loopback, synchronously; raises TimeoutError if it takes two minutes longer than planned."""
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         asked = load("127.0.0.1", port, requests, connections, seconds, most=most)
         return runner.run(asyncio.wait_for(asked, seconds + 120))

@@ -1,4 +1,4 @@
-"""What the figures were measured on: the machine, what its processor can do, and the versions that matter."""
+"""Describes the machine of the measurements: the processor with its features, and versions."""
 
 import os
 import platform
@@ -6,7 +6,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 LIBRARIES = ("numpy", "scikit-learn", "pycm", "orjson", "msgspec", "pyarrow", "fastapi", "uvicorn", "sqlalchemy")
-# What numpy's sorts and sums and the parsers choose their loops by.
+# The features by which numpy's sorts and sums and the parsers choose their loops.
 FEATURES = ("sse4_2", "avx", "avx2", "avx512f", "avx512bw", "avx512vl", "avx512_vbmi2", "asimd", "sve")
 
 

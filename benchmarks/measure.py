@@ -1,4 +1,4 @@
-"""Time and memory of ways of doing the same work: interleaved, as medians, and peaks above what was there before."""
+"""Measures time and memory of several ways of doing the same work: interleaved medians, and extra peaks."""
 
 import ctypes
 import gc
@@ -13,10 +13,10 @@ MIB = 1 << 20
 
 
 def timed(ways: Mapping[str, Way], *, repetitions: int, once: Collection[str] = ()) -> dict[str, float]:
-    """Median processor milliseconds of each way, run in turns; those in `once` run a single time, in the first turn."""
+    """Median CPU milliseconds of each way, run in turn; those in `once` run only in the first turn."""
     spent: dict[str, list[float]] = {name: [] for name in ways}
     gc.collect()
-    gc.freeze()  # what was loaded before is nobody's garbage
+    gc.freeze()  # objects from before do not burden any way
     for turn in range(repetitions):
         for name, run in ways.items():
             if turn and name in once:
@@ -30,7 +30,7 @@ def timed(ways: Mapping[str, Way], *, repetitions: int, once: Collection[str] = 
 
 
 def collector_off(run: Way) -> Way:
-    """The same without the cyclic garbage collector, which is most of what parsing nested lists costs."""
+    """The same without the cyclic garbage collector, which dominates the cost of parsing nested lists."""
 
     def without() -> object:
         gc.disable()
@@ -43,7 +43,7 @@ def collector_off(run: Way) -> Way:
 
 
 def extra_peak(run: Way) -> float:
-    """MiB of memory by which a call raises what this process holds, at its highest."""
+    """The peak memory of a call in MiB, above the memory of this process before it."""
     gc.collect()
     give_back()
     forget_peak(os.getpid())
@@ -53,24 +53,24 @@ def extra_peak(run: Way) -> float:
 
 
 def give_back() -> None:
-    """Give freed memory back to the system, or a call would fill it unseen."""
+    """Return freed memory to the system; otherwise a call could reuse it unnoticed."""
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
         trim(0)
 
 
 def forget_peak(pid: int) -> None:
-    """Let the peak of a process begin anew at what it holds now."""
+    """Reset the peak memory of a process to its current memory."""
     Path(f"/proc/{pid}/clear_refs").write_text("5")
 
 
 def resident(pid: int, field: str) -> int:
-    """Bytes that a process holds (VmRSS), or has held at most (VmHWM)."""
+    """The current (VmRSS) or peak (VmHWM) memory of a process, in bytes."""
     status = Path(f"/proc/{pid}/status").read_text()
     return int(next(line for line in status.splitlines() if line.startswith(field)).split()[1]) * 1024
 
 
 def processor_seconds(pid: int) -> float:
-    """Processor time that a process has used, all its threads together."""
+    """CPU seconds that a process has used, with all its threads."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

@@ -1,7 +1,7 @@
-"""Prints how the service holds up as a whole: acceptance, scoring, recovery and large stores, on both databases.
+"""Measures the service as a whole: acceptance, scoring, recovery and large stores, on both databases.
 
-`python -m benchmarks.operations [--stored 1000000] [--json FILE]`. Wall times of real processes on this machine: rates
-are of one run each, and what is compared was measured in turns.
+`python -m benchmarks.operations [--stored 1000000] [--json FILE]`. Wall times of real processes on this machine:
+each rate comes from one run, and compared figures were measured in turn.
 """
 
 import argparse
@@ -48,7 +48,7 @@ class Figure:
 
 
 class Installation:
-    """A service of real processes on one of the databases, and what a benchmark asks of it."""
+    """A service of real processes on one of the databases, with the operations that benchmarks need."""
 
     def __init__(self, folder: Path, database: str, url: str, **settings: str) -> None:
         self.database = database
@@ -56,7 +56,7 @@ class Installation:
         self.role = "serve" if database == "SQLite" else "api"
 
     def start(self, *, workers: int = 0) -> "Installation":
-        """The API, and so many workers; on SQLite the service scores by itself."""
+        """Start the API and this many workers; on SQLite the service scores by itself."""
         self.cluster.part(self.role, workers=str(max(workers, 1))).start().wait_ready()
         if self.role == "api":
             for _ in range(workers):
@@ -64,7 +64,7 @@ class Installation:
         return self
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:
-        """The rows of a query, read beside the service."""
+        """The rows of a query, read without the service."""
         if self.role == "api":
             return self.cluster.rows(query)
         path = self.cluster.database_url.removeprefix("sqlite:///")
@@ -72,7 +72,7 @@ class Installation:
             return connection.execute(query).fetchall()
 
     def post(self, caller: Caller, *, wait: int = 0) -> dict[str, Any]:
-        """Send the predictions; gives the submission."""
+        """Send the predictions; returns the submission."""
         headers = {"Content-Type": "application/json"} | ({"Prefer": f"wait={wait}"} if wait else {})
         path = "/challenges/bench/phases/main/submissions"
         answer = caller.post(path, params={"team": "Bench"}, content=SENT, headers=headers)
@@ -81,7 +81,7 @@ class Installation:
         return sent
 
     def send(self, count: int) -> float:
-        """Submissions acknowledged per second, by several senders at once."""
+        """Submissions acknowledged per second, with several concurrent senders."""
         callers = [self.cluster.admin() for _ in range(SENDERS)]
 
         def run(caller: Caller) -> None:
@@ -99,7 +99,7 @@ class Installation:
         eventually(lambda: not self.rows(waiting), "all is scored", 600)
 
     def rate(self, since: set[str]) -> float:
-        """Scored per second, from the first to the last end of those that are not in `since`."""
+        """Tasks scored per second, from the first to the last end of those that are not in `since`."""
         ends = sorted(
             _moment(row[1]) for row in self.rows("SELECT id, finished_at FROM score_tasks") if row[0] not in since
         )
@@ -112,7 +112,7 @@ class Installation:
 
 @contextmanager
 def installation(database: str, postgres: PostgresServer, **settings: str) -> Iterator[Installation]:
-    """An empty installation with its schema, ended and removed with the block."""
+    """An empty installation with its schema, stopped and removed at the end of the block."""
     with ExitStack() as kept:
         folder = Path(kept.enter_context(tempfile.TemporaryDirectory()))
         url = f"sqlite:///{folder}/assay.sqlite3" if database == "SQLite" else kept.enter_context(postgres.database())
@@ -132,7 +132,7 @@ def accepted(database: str, postgres: PostgresServer) -> list[Figure]:
 
 
 def scored(database: str, postgres: PostgresServer) -> list[Figure]:
-    """A backlog worked off by one worker and by two, and how long scoring waits on an idle system."""
+    """The rate for a backlog with one worker and with two, and the delay before scoring on an idle system."""
     figures = []
     for workers in (1, 2):
         with installation(database, postgres) as made:
@@ -140,7 +140,7 @@ def scored(database: str, postgres: PostgresServer) -> list[Figure]:
             admin = made.cluster.admin()
             open_challenge(admin, "bench", GOLD)
             for _ in range(2 * workers):
-                made.post(admin, wait=30)  # every child has read the gold
+                made.post(admin, wait=30)  # every scoring process has read the gold
             before = made.done()
             with _frozen(made):
                 made.send(BACKLOG)
@@ -167,12 +167,12 @@ def scored(database: str, postgres: PostgresServer) -> list[Figure]:
 
 
 def recovered(database: str, postgres: PostgresServer) -> list[Figure]:
-    """Kill -9 of whoever scores, with default settings, until the task runs again."""
+    """The time from kill -9 of the scoring process, and of the worker or service, until the task runs again."""
     with installation(database, postgres) as made:
         made.start(workers=1)
         open_challenge(made.cluster.admin(), "bench", GOLD)
         part, admin = made.cluster.parts[-1], made.cluster.admin()
-        made.post(admin, wait=30)  # the child has read the gold
+        made.post(admin, wait=30)  # the scoring process has read the gold
         scoring = _at_work(made, part, admin)
         began = time.perf_counter()
         for child in scoring:
@@ -201,7 +201,7 @@ ATTEMPTS = "SELECT attempt FROM score_tasks ORDER BY id DESC LIMIT 1"
 
 
 def _at_work(made: Installation, part: ServiceProcess, admin: Caller) -> list[int]:
-    """Have a submission scored by children that do not answer; gives these."""
+    """Have a submission scored by scoring processes that do not answer; returns their pids."""
     children = children_of(part.pid)
     for child in children:
         freeze(child)
@@ -215,7 +215,7 @@ def _since(began: float) -> float:
 
 
 def large(database: str, postgres: PostgresServer, stored: int) -> list[Figure]:
-    """Submitting, claiming and reading a board, with few and with many finished submissions stored, in turns."""
+    """The time to submit, claim and read a board, with few and with many stored submissions, in turn."""
     spent: dict[int, dict[str, list[float]]] = {}
     with ExitStack() as kept:
         installations = {}
@@ -255,7 +255,7 @@ def large(database: str, postgres: PostgresServer, stored: int) -> list[Figure]:
 
 @contextmanager
 def _frozen(made: Installation) -> Iterator[None]:
-    """Stop whoever scores for a while: on SQLite the children, on PostgreSQL the workers with theirs."""
+    """Suspend scoring during the block: on SQLite the scoring processes, on PostgreSQL the workers too."""
     parts: list[ServiceProcess] = made.cluster.workers if made.role == "api" else made.cluster.parts
     pids = [pid for part in parts for pid in children_of(part.pid)]
     pids += [part.pid for part in parts if made.role == "api"]
@@ -269,12 +269,12 @@ def _frozen(made: Installation) -> Iterator[None]:
 
 
 def _moment(value: Any) -> float:
-    """Seconds of a moment, as either database gives it."""
+    """A time as either database returns it, in seconds."""
     return (datetime.fromisoformat(value) if isinstance(value, str) else value).timestamp()
 
 
 def table(figures: list[Figure]) -> str:
-    """The figures as a Markdown table, a column for each database."""
+    """The figures as a Markdown table with one column per database."""
     names = list(dict.fromkeys(figure.database for figure in figures))
     lines = ["| what | " + " | ".join(names) + " | |", "|---|" + "---:|" * len(names) + "---|"]
     for what, unit in dict.fromkeys((figure.what, figure.unit) for figure in figures):
@@ -284,7 +284,7 @@ def table(figures: list[Figure]) -> str:
 
 
 def main() -> None:
-    """Measure everything on both databases and print it."""
+    """Measure everything on both databases and print the figures."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--stored", type=int, default=1_000_000, help="finished submissions of the large store")
     parser.add_argument("--json", type=Path, help="also write the figures to this file")

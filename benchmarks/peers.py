@@ -1,4 +1,4 @@
-"""What others would serve instead, by the same web server with the same settings: `python -m benchmarks.peers`."""
+"""Comparable routes on the same web server with the same settings: `python -m benchmarks.peers`."""
 
 import argparse
 import asyncio
@@ -23,7 +23,7 @@ TRIVIAL = {"status": "ok"}
 
 
 class Base(DeclarativeBase):
-    """The tables of the page of rows."""
+    """The tables of the route `/page`."""
 
 
 class Entry(Base):
@@ -134,7 +134,7 @@ def made(folder: Path, board: dict[str, Any]) -> FastAPI:
 
 
 async def _kept(request: Request, folder: Path, *, durable: bool) -> dict[str, str]:
-    """Stream a body to a file, which is removed afterwards; `durable` with its SHA-256, and on the disk."""
+    """Stream a body to a file, which is removed afterwards; `durable` adds SHA-256 and fsync."""
     path, digest = folder / f"{os.urandom(8).hex()}.upload", hashlib.sha256()
     with path.open("wb") as out:
         async for chunk in request.stream():
@@ -149,7 +149,7 @@ async def _kept(request: Request, folder: Path, *, durable: bool) -> dict[str, s
 
 
 class Bare:
-    """An ASGI function before the app: a board that is ready, or a few bytes."""
+    """An ASGI function in front of the app, which sends a prepared board or a few bytes."""
 
     def __init__(self, app: FastAPI, board: bytes) -> None:
         self._app = app
@@ -165,10 +165,10 @@ class Bare:
 
 
 def main() -> None:
-    """Serve until ended."""
+    """Serve until the process is stopped."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--port", type=int, required=True)
-    parser.add_argument("--folder", type=Path, required=True, help="an empty folder for what it makes")
+    parser.add_argument("--folder", type=Path, required=True, help="an empty folder for its files")
     parser.add_argument("--board", type=Path, required=True, help="the board whose rows are served, as JSON")
     given = parser.parse_args()
     board = given.board.read_bytes()

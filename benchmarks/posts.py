@@ -1,4 +1,4 @@
-"""Large predictions accepted over HTTP, durable before the answer, beside routes that do less, and memory (W6)."""
+"""Large predictions accepted over HTTP, durable before the reply, compared with routes that do less; memory (W6)."""
 
 from pathlib import Path
 
@@ -25,15 +25,17 @@ PEERS = {
 
 
 def records_of(size: int) -> bytes:
-    """Records of so many bytes, or a few less."""
+    """Records of this many bytes, or a few less."""
     record = '{"id":"doc-%07d","label":"label-0001"}'
     count = (size - len('{"predictions":[]}')) // (len(record % 0) + 1)
     return f'{{"predictions":[{",".join(record % row for row in range(count))}]}}'.encode()
 
 
 def measure(sizes: Sizes, folder: Path) -> Measured:
-    """The memory of the API during the largest upload, while it is new; then every address, while nothing is scored."""
-    service = Live(folder / "data", scoring_seconds="3600").start()  # or frozen children would be replaced
+    """Measure the memory of a new API during the largest upload, then every address, while nothing is scored."""
+    service = Live(
+        folder / "data", scoring_seconds="3600"
+    ).start()  # otherwise frozen scoring processes would be replaced
     try:
         gold = {f"doc-{row:07d}": f"label-{row % 2:04d}" for row in range(_INSTANCES)}  # that such files are of use
         open_challenge(service.admin(), "bench", gold)
@@ -58,7 +60,7 @@ def measure(sizes: Sizes, folder: Path) -> Measured:
 
 
 def _upload(service: Live, mebibytes: int, token: dict[str, str]) -> float:
-    """MiB by which one upload raises what the API process holds, at its highest."""
+    """The peak memory of the API process during one upload, above the memory before it, in MiB."""
     pid = pid_of(service)
     forget_peak(pid)
     before = resident(pid, "VmRSS")

@@ -1,6 +1,6 @@
-"""Single-label data of the stated shape as files: Zipf classes, four in five right, in shuffled order.
+"""Single-label data as files: Zipf classes, four in five predictions right, in shuffled order.
 
-Each record is an id `doc-0000007` and a label `label-0042`, so that a file is a pattern with digits put in.
+Each record is an id `doc-0000007` and a label `label-0042`, so a file is a repeated pattern with digits filled in.
 """
 
 from dataclasses import dataclass
@@ -16,12 +16,12 @@ Int = NDArray[np.int64]
 ID, LABEL = b'"doc-########"', b'"label-@@@@"'
 RECORD = b'{"id":%b,"label":%b}' % (ID, LABEL)
 SPACED = b'{"id": %b, "label": %b}' % (ID, LABEL)
-BLOCK = 1 << 18  # records put together at a time
+BLOCK = 1 << 18  # records per block
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """n instances: the true and the predicted class of each, and the order in which predictions are sent."""
+    """n instances: the true and the predicted class of each, and the order of the predictions in the file."""
 
     truth: Int
     predicted: Int
@@ -45,7 +45,7 @@ def drawn(instances: int, classes: int) -> Drawn:
 
 
 def write(path: Path, parts: list[bytes | tuple[bytes, bytes, Int, Int]]) -> Path:
-    """Write a file of texts, and of patterns with their separators, filled with row numbers (#) and classes (@)."""
+    """Write a file of texts and of patterns with separators, filled with row numbers (#) and classes (@)."""
     with path.open("wb") as out:
         for part in parts:
             if isinstance(part, bytes):
@@ -70,14 +70,14 @@ def _filled(pattern: bytes, rows: Int, codes: Int) -> bytes:
 
 
 def as_records(path: Path, of: Drawn, *, spaced: bool = False) -> SourceFile:
-    """Predictions as records under 'predictions'; `spaced` as Python's json.dumps puts spaces."""
+    """Predictions as records under 'predictions'; `spaced`: with the spaces of Python's json.dumps."""
     head, pattern, separator = (b'{"predictions": [', SPACED, b", ") if spaced else (b'{"predictions":[', RECORD, b",")
     body = (pattern, separator, of.order, of.predicted[of.order])
     return SourceFile(write(path, [head, body, b"]}"]), FileKind("json"))
 
 
 def as_columns(path: Path, of: Drawn, *, gold: bool = False) -> SourceFile:
-    """Predictions, or gold, as a list of ids and one of labels."""
+    """Predictions or gold as a list of ids and a list of labels."""
     rows = np.arange(len(of.truth)) if gold else of.order
     codes = (of.truth if gold else of.predicted)[rows]
     parts: list[bytes | tuple[bytes, bytes, Int, Int]] = [b'{"ids":[', (ID, b",", rows, codes), b'],"labels":[']
@@ -90,7 +90,7 @@ def as_lines(path: Path, of: Drawn) -> SourceFile:
 
 
 def as_uneven(path: Path, of: Drawn, *, gold: bool = False) -> SourceFile:
-    """Records whose ids and labels are not equally long: numbers without leading zeros."""
+    """Records with ids and labels of different lengths: numbers without leading zeros."""
     rows = (np.arange(len(of.truth)) if gold else of.order).tolist()
     codes = (of.truth if gold else of.predicted)[rows].tolist()
     names = uneven_names(of.classes)
@@ -105,7 +105,7 @@ def uneven_names(classes: int) -> list[str]:
 
 
 def loaded(source: SourceFile, classes: list[str], *, task: str = "multiclass") -> Gold:
-    """Gold that is ready to score with."""
+    """Loaded gold, ready for scoring."""
     gold, problems = load_gold(source, task=task, classes=classes)  # type: ignore[arg-type]
     assert gold is not None, problems.to_dict()
     return gold

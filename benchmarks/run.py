@@ -1,7 +1,8 @@
-"""Prints the benchmark tables: our path beside its peers, interleaved in one run, as medians and ratios; and targets.
+"""Prints the benchmark tables: Assay and its peers, interleaved in one run, as medians and ratios; and targets.
 
-Each piece runs in a process of its own. Trust the ratios, not the milliseconds: machines differ, and other work may
-share this one. Needs Linux. The exit status is 1 when a piece failed, not when a target was missed.
+Each piece runs in a process of its own. The ratios are more reliable than the milliseconds, because
+machines differ and other work may share this one. Needs Linux. The exit status is 1 if a piece failed, but not if a
+target is not met.
 """
 
 import argparse
@@ -35,14 +36,14 @@ LONGEST = 900.0  # seconds that a piece may take, and for each size of W7
 
 
 def measured(piece: str, size: str, folder: str) -> dict[str, Any]:
-    """Rows and targets of a piece, as JSON keeps them."""
+    """Rows and targets of a piece, as stored in JSON."""
     found: Measured = import_module(f"benchmarks.{PIECES[piece]}").measure(SIZES[size], Path(folder))
     targets = [asdict(target) | {"met": target.met} for target in found.targets]
     return {"rows": [asdict(row) for row in found.rows], "targets": targets}
 
 
 def piece_of(piece: str, size: str) -> dict[str, Any]:
-    """The same, measured apart; where that failed, how."""
+    """The same, measured in a process of its own; if that failed, the reason."""
     longest = LONGEST * len(SIZES[size].growing) if piece == "W7" else LONGEST
     began = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="assay-bench-", ignore_cleanup_errors=True) as folder:
@@ -54,9 +55,9 @@ def piece_of(piece: str, size: str) -> dict[str, Any]:
 
 
 def chosen(given: str | None) -> list[str]:
-    """The pieces of a list joined by commas; `W6` is all whose names begin so. All without one.
+    """The pieces of a comma-separated list, all if there is none; `W6` selects all whose names begin with it.
 
-    Raises ValueError for a name that there is not.
+    Raises ValueError for an unknown name.
     """
     if not given:
         return list(PIECES)
@@ -68,7 +69,7 @@ def chosen(given: str | None) -> list[str]:
 
 
 def text_table(head: list[str], rows: list[list[str]]) -> str:
-    """A table as a terminal shows it, its columns in line."""
+    """A table for the terminal, with aligned columns."""
     widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
     lines = [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in [head, *rows]
@@ -77,17 +78,17 @@ def text_table(head: list[str], rows: list[list[str]]) -> str:
 
 
 def report(pieces: Pieces) -> str:
-    """Both tables, and what failed."""
+    """Both tables, and the failures."""
     parts = [text_table(WAY_HEAD, way_cells(pieces)), text_table(TARGET_HEAD, target_cells(pieces))]
     parts += [f"{piece} failed: {each['failed']}" for piece, each in pieces.items() if "failed" in each]
     return "\n\n".join(parts)
 
 
 def main() -> None:
-    """Measure what was asked for and print it."""
+    """Measure the chosen pieces and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", help=f"pieces, joined by commas: {', '.join(PIECES)}; W3 and W6 are all of theirs")
-    parser.add_argument("--size", choices=SIZES, default="full", help="tiny proves only that the program runs")
+    parser.add_argument("--only", help=f"comma-separated pieces: {', '.join(PIECES)}; W3 and W6 select all of theirs")
+    parser.add_argument("--size", choices=SIZES, default="full", help="tiny only checks that the program runs")
     parser.add_argument("--quick", action="store_const", dest="size", const="quick", help="the same as --size quick")
     parser.add_argument("--json", type=Path, help="also write the figures to this file")
     given = parser.parse_args()

@@ -1,4 +1,4 @@
-"""Metrics of a matrix of scores, on one thread, beside scikit-learn on the same arrays and the limit of sorting (W3)."""
+"""Metrics of a score matrix on one thread, compared with scikit-learn on the same arrays and sorting alone (W3)."""
 
 import warnings
 from collections.abc import Callable
@@ -28,7 +28,7 @@ Ways = dict[str, Callable[[], list[float]]]
 
 
 def made(instances: int, classes: int) -> EvaluationInput:
-    """One true class per row, unevenly frequent, and scores that are probabilities and lean towards it."""
+    """One true class per row, with uneven frequencies, and probabilities as scores that favour it."""
     chance = np.random.default_rng(0)
     frequencies = 1 / np.arange(1, classes + 1) ** 0.7
     truth = chance.choice(classes, instances, p=frequencies / frequencies.sum())
@@ -41,13 +41,13 @@ def made(instances: int, classes: int) -> EvaluationInput:
 
 
 def as_sets(of: EvaluationInput) -> EvaluationInput:
-    """The same as a multi-label task: each instance has a set of one label."""
+    """The same as a multi-label task: each instance has a set with one label."""
     labels = of.gold.as_sets()
     return EvaluationInput(TaskSpec("multilabel", of.spec.classes), labels, labels, of.scores)
 
 
 def ours(of: EvaluationInput, *asked: str) -> Callable[[], list[float]]:
-    """These metrics of a case, from its arrays."""
+    """Computes these metrics of an evaluation input from its arrays."""
     calls = [parse_metric(text, task=of.spec.task) for text in asked]
 
     def run() -> list[float]:
@@ -58,7 +58,7 @@ def ours(of: EvaluationInput, *asked: str) -> Callable[[], list[float]]:
 
 
 def areas(of: EvaluationInput) -> Ways:
-    """AUC and average precision of every class, averaged; the one-hot gold of scikit-learn is made beforehand."""
+    """AUC and average precision of every class, averaged; scikit-learn's one-hot gold is built beforehand."""
     one_hot = np.eye(len(of.spec.classes), dtype=np.int8)[of.gold.codes]
     assert of.scores is not None
     single = of.scores.astype(np.float32)
@@ -100,7 +100,7 @@ def losses(of: EvaluationInput) -> Ways:
 
 
 def rankings(of: EvaluationInput) -> Ways:
-    """Label ranking average precision, coverage and ranking loss, with one true label in each row."""
+    """Label ranking average precision, coverage and ranking loss, with one true label per row."""
     sets = as_sets(of)
     one_hot = np.eye(len(of.spec.classes), dtype=np.int8)[of.gold.codes]
     functions = (label_ranking_average_precision_score, coverage_error, label_ranking_loss)
@@ -113,13 +113,13 @@ def rankings(of: EvaluationInput) -> Ways:
 
 
 def measure(sizes: Sizes, _folder: Path) -> Measured:
-    """All four; scikit-learn's slowest run once."""
+    """Measure all four; scikit-learn's slowest functions run once."""
     of, found = made(*sizes.matrix), Measured()
     instances, classes = sizes.matrix
     of_size = f"of {instances:,} by {classes} scores"
     few = min(3, sizes.repetitions)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # scikit-learn's, about rows that sum to 1 up to rounding
+        warnings.simplefilter("ignore")  # scikit-learn warns about rows that sum to 1 only up to rounding
         areas_spent = _beside(found, f"AUC and average precision {of_size}", areas(of), sizes.repetitions)
         pairs_spent = _beside(found, f"Hand & Till {of_size}", pairs(of), few, once="scikit-learn")
         _beside(found, f"log loss {of_size}", losses(of), few)
@@ -133,7 +133,7 @@ def measure(sizes: Sizes, _folder: Path) -> Measured:
 
 
 def _beside(found: Measured, what: str, ways: Ways, repetitions: int, once: str = "") -> dict[str, float]:
-    """Measure ours beside theirs, and how far the values are apart."""
+    """Measure Assay and scikit-learn, and the difference of their values."""
     values: dict[str, list[float]] = {}
 
     def keeping(name: str, run: Callable[[], list[float]]) -> Callable[[], None]:
@@ -143,7 +143,7 @@ def _beside(found: Measured, what: str, ways: Ways, repetitions: int, once: str 
     found.ways(what, spent, "ms")
     mine, theirs, *_ = values.values()
     difference = max(abs(one - other) for one, other in zip(mine, theirs, strict=True))
-    # Values with logarithms are kept at 12 significant digits.
+    # Values with logarithms are rounded to 12 significant digits.
     found.at_most(
         f"difference to scikit-learn, {what}", 1e-11 if what.startswith("log loss") else 1e-12, difference, ""
     )

@@ -1,4 +1,4 @@
-"""A service and the peers in processes of their own, each on one core, and what an address costs them."""
+"""Runs a service and its peers in separate processes, each on one core, and measures the cost of an address."""
 
 import os
 import statistics
@@ -20,19 +20,19 @@ RECIPE = {"primary": "f1_macro", "metrics": ["f1_macro", "f1_micro", "accuracy",
 
 @dataclass(frozen=True)
 class Address:
-    """Where requests go, and which process answers them."""
+    """The requests to send, and the process that answers them."""
 
     port: int
     pid: int
     requests: list[bytes]
     status: int
     most: int | None = None
-    """Requests at a time, where time alone would be too many."""
+    """The maximum number of requests per turn."""
 
 
 @dataclass
 class Cost:
-    """What came of an address, turn by turn."""
+    """The measurements of an address, turn by turn."""
 
     rates: list[float]
     processor: list[float]
@@ -44,12 +44,12 @@ class Cost:
 
     @property
     def milliseconds(self) -> float:
-        """Median processor time of the server for one reply."""
+        """Median CPU time of the server per reply, in milliseconds."""
         return statistics.median(self.processor) * 1000
 
 
 def costs(addresses: dict[str, Address], *, turns: int, seconds: float, connections: int) -> dict[str, Cost]:
-    """Load on each address in turns."""
+    """Load each address in turn."""
     found = {name: Cost([], []) for name in addresses}
     for _ in range(turns):
         for name, at in addresses.items():
@@ -63,13 +63,13 @@ def costs(addresses: dict[str, Address], *, turns: int, seconds: float, connecti
 
 
 def quantile(counts: Counts, share: float) -> float:
-    """Milliseconds within which this share of the replies came."""
+    """The milliseconds within which this share of the replies arrived."""
     ordered = sorted(counts.latencies)
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))] * 1000
 
 
 def pin(pid: int) -> None:
-    """Put a process with its threads on the first core, and this one on the others, where there are several."""
+    """Pin a process with its threads to the first core and this one to the others, if there are several."""
     cores = sorted(os.sched_getaffinity(0) | {0})
     if len(cores) < 2:
         return
@@ -80,7 +80,7 @@ def pin(pid: int) -> None:
 
 @contextmanager
 def peers(folder: Path, board: bytes) -> Iterator[tuple[int, int]]:
-    """Port and process id of the peers, pinned."""
+    """Port and process id of the peers, pinned to one core."""
     folder.mkdir()
     path, port = folder / "board.json", free_port()
     path.write_bytes(board)

@@ -1,4 +1,4 @@
-"""Multi-label predictions with a vocabulary as large as EUR-Lex or MeSH have, beside peers (W2)."""
+"""Multi-label predictions with a vocabulary as large as that of EUR-Lex or MeSH, compared with peers (W2)."""
 
 import json
 from collections.abc import Callable
@@ -28,7 +28,7 @@ PARSER = "msgspec typed alone, collector off"
 
 
 class Document(msgspec.Struct, gc=False):
-    """A record as msgspec reads it fastest."""
+    """A record in the form that msgspec reads fastest."""
 
     id: str
     labels: list[str]
@@ -41,13 +41,13 @@ class Documents(msgspec.Struct):
 
 
 def drawn(documents: int, labels: int) -> tuple[list[list[str]], list[list[str]]]:
-    """True and predicted label lists of each document, no label twice; seven in ten true ones are predicted."""
+    """True and predicted label lists of each document without duplicates; seven in ten true labels are predicted."""
     chance = np.random.default_rng(0)
     frequencies = 1 / np.arange(1, labels + 1) ** 0.7
     frequencies /= frequencies.sum()
 
     def anything(count: int) -> Int:
-        """Labels as they are frequent."""
+        """Labels drawn by their frequencies."""
         return chance.choice(labels, count, p=frequencies)
 
     sizes = np.clip(chance.poisson(EACH, documents), 1, labels // 2)
@@ -80,7 +80,7 @@ class Binarized:
         self._body = body
 
     def values(self, parse: Callable[[bytes], Any]) -> dict[str, float]:
-        """Seven metrics of the body."""
+        """The seven metrics of the body."""
         found = {record["id"]: record["labels"] for record in parse(self._body)["predictions"]}
         truth, predicted = self._truth, self._binarizer.transform([found[name] for name in self._ids])
         values = {f"f1_{average}": f1_score(truth, predicted, average=average, zero_division=0) for average in F1}
@@ -92,7 +92,7 @@ class Binarized:
 
 
 def measure(sizes: Sizes, folder: Path) -> Measured:
-    """Bytes to seven metrics, and to all; parsers alone."""
+    """Measure bytes to seven metrics and to all metrics, and parsers alone."""
     truth, predicted = drawn(sizes.documents, sizes.labels)
     names = sorted({name for lists in (truth, predicted) for each in lists for name in each})
     order = list(range(sizes.documents))

@@ -1,35 +1,35 @@
-"""How large the work of the benchmarks is: as the targets state it, quickly, or tiny as a test wants it."""
+"""The sizes of the benchmarks: full as in the targets, quick, and tiny for tests."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """Counts of what is made and repeated."""
+    """Sizes and numbers of repetitions."""
 
     repetitions: int
     records: int
     classes: int
     of_pycm: tuple[int, int]
-    """Records and classes that PyCM gets: it takes long on more."""
+    """Records and classes for PyCM, which takes long for more."""
     documents: int
     labels: int
     matrix: tuple[int, int]
     """Instances and classes of the scores."""
     growing: tuple[int, ...]
-    """Records of the work whose size grows, ascending."""
+    """Numbers of records for W7, ascending."""
     board: int
     seconds: float
-    """For which an address is read at a time."""
+    """Seconds of load on an address per turn."""
     posts: int
-    """Large bodies sent to an address at a time."""
+    """Large bodies sent to an address per turn."""
     post_bytes: int
     waits: int
     waiting: int
     """Submissions in flight at once."""
     upload_mebibytes: int
     hostile: tuple[int, ...]
-    """Instances of the gold that hostile files are sent for."""
+    """Numbers of instances of the gold for hostile files."""
     hostile_files: int | None
     """How many of the hostile files; None for all."""
 

@@ -1,10 +1,10 @@
-"""The shapes of files of labels as msgspec reads them fastest."""
+"""Files of labels in the form that msgspec reads fastest."""
 
 import msgspec
 
 
 class Record(msgspec.Struct, gc=False):
-    """A record as msgspec reads it fastest."""
+    """A record in the form that msgspec reads fastest."""
 
     id: str
     label: str

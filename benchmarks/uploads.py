@@ -1,4 +1,4 @@
-"""Predicted scores as files of every format, from bytes to a checked matrix in gold order, beside bare parsers (W3)."""
+"""Predicted scores as files of every format, from bytes to a checked matrix in gold order, and parsers alone (W3)."""
 
 import io
 import json
@@ -28,7 +28,7 @@ Matrix = NDArray[Any]
 
 
 class Scores(msgspec.Struct):
-    """Columns as msgspec reads them fastest."""
+    """Columns in the form that msgspec reads fastest."""
 
     ids: list[str]
     classes: list[str]
@@ -37,7 +37,7 @@ class Scores(msgspec.Struct):
 
 @dataclass(frozen=True)
 class Made:
-    """Scores of n instances in shuffled order, and gold to put them in order by."""
+    """Scores of n instances in shuffled order, and the gold that defines their order."""
 
     gold: Gold
     ids: list[str]
@@ -46,7 +46,7 @@ class Made:
 
 
 def made(folder: Path, instances: int, classes: int) -> Made:
-    """Probabilities with six digits, as people write them; each row sums to 1 as far as that goes."""
+    """Probabilities with six decimals, as people write them, so each row sums to 1 only approximately."""
     chance = np.random.default_rng(0)
     scores = np.exp(chance.normal(size=(instances, classes)))
     scores = np.round(scores / scores.sum(axis=1, keepdims=True), 6)
@@ -119,7 +119,7 @@ BARE = ", JSON columns"
 
 
 def measure(sizes: Sizes, folder: Path) -> Measured:
-    """Time of every format and parser; memory of the formats."""
+    """Measure the time of every format and parser, and the memory of the formats."""
     of, found = made(folder, *sizes.matrix), Measured()
     sources = files(folder, of)
     mine = {f"assay, {name}": ours(of, source) for name, source in sources.items()}

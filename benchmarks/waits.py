@@ -1,4 +1,4 @@
-"""From a POST with `Prefer: wait` to the scores, many in flight, beside scoring the file without a service (W6)."""
+"""From a POST with `Prefer: wait` to the scores, with many in flight, compared with scoring without a service (W6)."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ SENDERS = 8
 
 
 def measure(sizes: Sizes, folder: Path) -> Measured:
-    """Waits under two recipes, and acceptance alone while nothing is scored; all share the cores with the sender."""
+    """Measure waits under two recipes, and acceptance alone without scoring; all share the cores with the sender."""
     of = records.drawn(RECORDS, CLASSES)
     source = records.as_records(folder / "sent.json", of)
     gold = records.as_columns(folder / "gold.json", of, gold=True)
@@ -52,7 +52,7 @@ def measure(sizes: Sizes, folder: Path) -> Measured:
 
 
 def _ranks(call: MetricCall) -> bool:
-    """Whether a recipe takes this metric: one of which neither more nor less is better ranks nobody."""
+    """Whether a recipe accepts this metric: one without a direction cannot rank."""
     return call.metric.direction in {"higher", "lower"}
 
 
@@ -63,9 +63,9 @@ def _request(service: Live, slug: str, body: bytes, team: str, **headers: str) -
 
 
 def _waits(service: Live, slug: str, body: bytes, sizes: Sizes) -> tuple[Counts, float]:
-    """What came of the waits, and milliseconds of processor that each took of all processes of the service."""
+    """The replies, and CPU milliseconds per submission of all processes of the service."""
     waiting = [_request(service, slug, body, f"Team-{number}", Prefer="wait=60") for number in range(sizes.waiting)]
-    loaded(service.port, waiting, WORKERS, 60, most=4 * WORKERS)  # each child has read the gold
+    loaded(service.port, waiting, WORKERS, 60, most=4 * WORKERS)  # each scoring process has read the gold
     before = _processor(service)
     counts = loaded(service.port, waiting, sizes.waiting, 120, most=sizes.waits)
     assert set(counts.statuses) == {201}, counts.statuses
@@ -93,5 +93,5 @@ def _tell(found: Measured, recipe: str, in_flight: int, alone: float, seen: tupl
 
 
 def _processor(service: Live) -> float:
-    """Processor seconds of a service and its children so far."""
+    """CPU seconds of a service and its scoring processes so far."""
     return sum(map(processor_seconds, [pid_of(service), *children_of(pid_of(service))]))
