@@ -123,6 +123,19 @@ def test_a_file_beyond_the_memory_is_refused_and_the_next_one_is_read(
     assert isinstance(children.call(request_of), GoldSummary)
 
 
+def test_a_process_is_replaced_after_it_ran_out_of_memory_but_not_for_a_missing_file(tmp_path: Path) -> None:
+    path = tmp_path / "large"
+    with path.open("wb") as file:
+        file.truncate(700 * MIB)
+    with pool() as processes:
+        pids = processes.pids()
+        with pytest.raises(FileNotFoundError):
+            processes.call(check_gold(tmp_path / "missing"))
+        assert processes.pids() == pids
+        assert isinstance(processes.call(check_gold(path)), FileResult)
+        assert processes.pids() == []
+
+
 def test_a_child_that_does_not_answer_in_time_is_killed_and_replaced(
     children: ScoringProcessPool, request_of: CheckGold, monkeypatch: pytest.MonkeyPatch
 ) -> None:
