@@ -95,6 +95,8 @@ def test_instances_without_a_class_are_wrong_and_have_no_cell() -> None:
 
 def test_why_the_test_of_symmetry_has_no_value() -> None:
     never = case("multiclass", ["a", "b", "c"], ["a", "b", "c"], ["b", "a", "c"])
-    assert listed(never, "mcnemar_confusion").reason == "2 of 3 pairs of classes were never taken for each other (0/0)"
+    assert (
+        listed(never, "mcnemar_confusion").reason == "2 of 3 pairs of classes were never confused with each other (0/0)"
+    )
     alone = case("multiclass", ["a"], ["a", "a"], ["a", "a"])
     assert listed(alone, "mcnemar_confusion").reason == "there is only one class, and the test compares two"
