@@ -46,12 +46,12 @@ class Away(Database):
 
     writes = 0
 
-    def write(self, *, promised: bool = True) -> Any:
+    def write(self, *, durable: bool = True) -> Any:
         """A session, as ever but for that."""
         self.writes += 1
         if self.writes == 2:
             raise DatabaseUnavailable
-        return super().write(promised=promised)
+        return super().write(durable=durable)
 
 
 class Refusing:
