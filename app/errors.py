@@ -25,7 +25,7 @@ class AssayError(Exception):
 
     status: ClassVar[int] = 500
     code: ClassVar[str] = "internal_error"
-    remedy: ClassVar[str] = "Try again later; if the problem persists, tell the administrator."
+    remedy: ClassVar[str] = "Try again later; if the problem persists, contact the administrator."
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class WrongPassword(Unauthorized):
 
 
 class Forbidden(AssayError):
-    """You may see this, but you may not do this."""
+    """You do not have permission to do this."""
 
     status = 403
     code = "forbidden"
@@ -97,14 +97,14 @@ class RegistrationBarred(Forbidden):
 
 
 class LeaderboardHidden(Forbidden):
-    """The organizers do not show this leaderboard now."""
+    """The leaderboard is currently hidden."""
 
     code = "leaderboard_hidden"
-    remedy = "See 'leaderboard' of the phase: 'hidden' is never, 'after_close' is once it has closed and all is scored."
+    remedy = "See 'leaderboard' of the phase: 'hidden' never shows it, 'after_close' once it is closed and scored."
 
 
 class SplitHidden(Forbidden):
-    """This split is not visible to participants and visitors now."""
+    """Participants and visitors cannot see this split now."""
 
     code = "split_hidden"
     remedy = "Omit ?split= to read the split that is visible now."
@@ -228,7 +228,7 @@ class GoldNotDraft(Conflict):
 
 
 class GoldAlreadyActive(Conflict):
-    """The phase already has active gold, and replacing it is not supported yet."""
+    """The phase already has active gold; replacing it is not supported yet."""
 
     code = "gold_active"
     remedy = "Create a new phase for other gold labels."
@@ -358,7 +358,7 @@ class QuotaExceeded(TooManyRequests):
 
     code = "quota_exceeded"
     remedy = (
-        "'quota' names the limit: wait until 'reset_at' or for a running submission; only organizers raise a total."
+        "'quota' names the limit. Wait until 'reset_at' or for a running submission; only organizers can raise a total."
     )
 
 
@@ -390,7 +390,7 @@ class StoredFileUnavailable(Unavailable):
     """A stored file cannot be read now."""
 
     code = "file_away"
-    remedy = "Try again later; if the problem persists, tell the administrator."
+    remedy = "Try again later; if the problem persists, contact the administrator."
 
 
 class CommitUncertain(DatabaseUnavailable):

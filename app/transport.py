@@ -153,6 +153,7 @@ class Transport:
 
         `patience` is the time in seconds that the service may take to answer, beyond the usual timeout.
         """
+        # A request that broke off may have taken effect, so without `retry` only reads are repeated.
         attempts = 1 + (MAX_RETRIES if (retry if retry is not None else method == "GET") else 0)
         query = {name: value for name, value in (params or {}).items() if value is not None}
         timeout = httpx.Timeout(self._timeout, read=self._timeout + patience)
@@ -177,9 +178,9 @@ class Transport:
         raise AssertionError  # the last attempt returns or raises
 
     def _unreachable_error(self, error: httpx.RequestError) -> UnreachableError:
-        what = "did not answer in time" if isinstance(error, httpx.TimeoutException) else "cannot be reached"
+        problem = "did not answer in time" if isinstance(error, httpx.TimeoutException) else "cannot be reached"
         remedy = "Check the address (--url, ASSAY_URL), and that the service is running (assay serve)."
-        return UnreachableError({"code": "unreachable", "detail": f"{self.url} {what}: {error}", "remedy": remedy})
+        return UnreachableError({"code": "unreachable", "detail": f"{self.url} {problem}: {error}", "remedy": remedy})
 
 
 def _json_object(response: httpx.Response) -> Json | None:

@@ -194,7 +194,7 @@ def _become_service(request: dict[str, Any]) -> None:
 def _preload(scorer_version: str) -> None:
     """Load what a service loads until it is ready, and build the tree of its commands."""
     if scorer_version:
-        importlib.import_module("app.scoring").SCORER_VERSION = int(scorer_version)  # before anything reads it
+        vars(importlib.import_module("app.scoring"))["SCORER_VERSION"] = int(scorer_version)  # before anything reads it
     for module in PRELOADED_MODULES:
         importlib.import_module(module)
     typer_main: Any = importlib.import_module("typer.main")

@@ -108,11 +108,11 @@ def is_public(challenge: Challenge | PhaseContext) -> bool:
     return challenge.status == "published" and challenge.visibility == "public"
 
 
-def _can_see_private(caller: Caller, which: Challenge | PhaseContext, *, role: str | None, joined: bool) -> bool:
+def _can_see_private(caller: Caller, challenge: Challenge | PhaseContext, *, role: str | None, joined: bool) -> bool:
     """Whether the caller may see a challenge that is not public."""
     if can_organize(caller) and role is not None:
         return True
-    return which.status == "published" and joined and can_read_or_submit(caller)
+    return challenge.status == "published" and joined and can_read_or_submit(caller)
 
 
 def load_visible_phase(session: ReadSession, caller: Caller, slug: str, phase_slug: str) -> Phase:
@@ -159,7 +159,7 @@ def require_organizer(session: ReadSession, caller: Caller, challenge: Challenge
     if role is None:
         require_administrator(caller, "Only organizers of this challenge may do this.")
     if writes and role == "viewer":
-        require_administrator(caller, "A viewer among the organizers may read, not change.")
+        require_administrator(caller, "Organizers with the role 'viewer' may only read.")
     return user_id
 
 

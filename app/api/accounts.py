@@ -31,7 +31,7 @@ Password = Annotated[
     Field(
         min_length=passwords.MIN_PASSWORD_LENGTH,
         max_length=passwords.MAX_PASSWORD_LENGTH,
-        description="At least 10 characters. Not the e-mail address, little more than the name, or easy to guess.",
+        description="At least 10 characters besides your name; must not contain the e-mail address or be easy to guess.",
         examples=["correct horse battery staple"],
     ),
 ]
@@ -133,22 +133,22 @@ class Me(Shape):
     responses=error_responses(errors.EmailTaken, errors.SignupClosed, errors.Forbidden, errors.InvalidRequest),
     openapi_extra=TOKEN_OPTIONAL,
 )
-async def post_user(body: NewUser, request: Request, who: CallerDep, state: AppStateDep) -> object:
+async def post_user(body: NewUser, request: Request, caller: CallerDep, state: AppStateDep) -> object:
     """Creates an account. Administrators may also create approved users and other administrators.
 
     Sign-ups are rate limited per address, except those by administrators.
     """
-    if not who.has_admin_rights:
+    if not caller.has_admin_rights:
         state.request_limits.count_sign_up(client_address_block(request))
-    await run_in_threadpool(_check_sign_up, body, who, state)
+    await run_in_threadpool(_check_sign_up, body, caller, state)
     ticket = SignUpTicket(client_address_block(request))
     stored = await state.hashing_pool.run(ticket, partial(_hash_strong_password, body))
-    return await run_in_threadpool(_sign_up, body, who, state, stored)
+    return await run_in_threadpool(_sign_up, body, caller, state, stored)
 
 
-def _check_sign_up(body: NewUser, who: Caller, state: AppState) -> None:
+def _check_sign_up(body: NewUser, caller: Caller, state: AppState) -> None:
     with state.db.read() as session:
-        check_sign_up(session, who, email=body.email, **_rights(body, state))
+        check_sign_up(session, caller, email=body.email, **_rights(body, state))
 
 
 def _hash_strong_password(body: NewUser) -> str:
@@ -160,9 +160,9 @@ def _hash_strong_password(body: NewUser) -> str:
     return passwords.hash_password(body.password)
 
 
-def _sign_up(body: NewUser, who: Caller, state: AppState, stored: str) -> UserShape:
+def _sign_up(body: NewUser, caller: Caller, state: AppState, stored: str) -> UserShape:
     with state.db.write() as session:
-        user = sign_up(session, who, email=body.email, name=body.name, password_hash=stored, **_rights(body, state))
+        user = sign_up(session, caller, email=body.email, name=body.name, password_hash=stored, **_rights(body, state))
         return UserShape.model_validate(user)
 
 
@@ -214,33 +214,33 @@ def _log_in(body: NewToken, account: LoginAccount, block: str, renewed: str | No
 
 
 @router.get("/tokens", summary="List my tokens", response_model=Page[TokenShape], responses=error_responses())
-def get_tokens(who: AccountDep, state: AppStateDep, limit: Limit = 50, cursor: Cursor = None) -> object:
+def get_tokens(caller: AccountDep, state: AppStateDep, limit: Limit = 50, cursor: Cursor = None) -> object:
     """Returns your tokens that are not revoked, newest first. Their text is not stored."""
     with state.db.read() as session:
-        rows, following = list_tokens(session, who, limit=limit, cursor=cursor)
+        rows, following = list_tokens(session, caller, limit=limit, cursor=cursor)
     return {"items": rows, "next": following}
 
 
 @router.delete(
     "/tokens/{token_id}", status_code=204, summary="Revoke a token", responses=error_responses(errors.NotFound)
 )
-def delete_token(token_id: str, who: AccountDep, state: AppStateDep) -> Response:
+def delete_token(token_id: str, caller: AccountDep, state: AppStateDep) -> Response:
     """Revokes a token. It stops working at once."""
     with state.db.write() as session:
-        revoke_token(session, who, token_id)
+        revoke_token(session, caller, token_id)
     return Response(status_code=204)
 
 
 @router.get("/me", summary="Read my account", responses=error_responses())
-def get_me(who: AccountDep) -> Me:
+def get_me(caller: AccountDep) -> Me:
     """Returns the account of the caller and the scopes of the token in use."""
-    assert who.user_id is not None
+    assert caller.user_id is not None
     order: tuple[Scope, ...] = ("read", "submit", "organize", "admin")
     return Me(
-        id=who.user_id,
-        email=who.email,
-        name=who.name,
-        admin=who.admin,
-        approved=who.approved,
-        scopes=[scope for scope in order if scope in who.scopes],
+        id=caller.user_id,
+        email=caller.email,
+        name=caller.name,
+        admin=caller.admin,
+        approved=caller.approved,
+        scopes=[scope for scope in order if scope in caller.scopes],
     )

@@ -64,7 +64,7 @@ class Parameter(BaseModel):
     kind: str = Field(description="`number`, `whole` (a whole number), `choice` or `label`.", examples=["whole"])
     meaning: str
     default: str | None
-    bounds: list[float | None] | None = Field(description="The least and the greatest value; null for no limit.")
+    bounds: list[float | None] | None = Field(description="The lowest and the highest value; null for no limit.")
     values: list[Value]
     required_for: list[str] = Field(description="The tasks for which the parameter is required.")
     value: str | None = Field(description="The current value.")
@@ -104,7 +104,7 @@ class MetricShape(BaseModel):
     needs: list[str]
     needs_meanings: dict[str, str]
     direction: str = Field(examples=["higher"])
-    range: list[float | None] = Field(description="The least and the greatest possible value; null for no bound.")
+    range: list[float | None] = Field(description="The lowest and the highest possible value; null for no bound.")
     params: list[Parameter]
     options: list[Choice]
     properties: dict[str, bool]
@@ -129,7 +129,7 @@ class MetricShape(BaseModel):
     responses=error_responses(),
     openapi_extra=TOKEN_OPTIONAL,
 )
-def get_metrics(request: Request, _who: CallerDep, limit: Limit = 200, cursor: Cursor = None) -> Response:
+def get_metrics(request: Request, _caller: CallerDep, limit: Limit = 200, cursor: Cursor = None) -> Response:
     """Returns every metric with its names, equation, needs, direction, range, parameters, options and source."""
     rows, following = paginate(list(CATALOGUE), str, limit=limit, cursor=cursor)
     with _PAGE_LOCK:
@@ -157,7 +157,7 @@ def _metric_json(key: str) -> bytes:
     responses=error_responses(errors.NotFound, errors.InvalidMetric),
     openapi_extra=TOKEN_OPTIONAL,
 )
-def get_metric(key: MetricString, _who: CallerDep) -> dict[str, Any]:
+def get_metric(key: MetricString, _caller: CallerDep) -> dict[str, Any]:
     """Returns one metric: by its key, or with the parameters and options of a metric string filled in."""
     name = key.partition(":")[0].strip()
     try:

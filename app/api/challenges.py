@@ -207,25 +207,25 @@ class OrganizerShape(Shape):
     role: Literal["owner", "editor", "viewer"]
 
 
-def challenge_shape(session: ReadSession, who: CallerDep, challenge: Challenge) -> ChallengeShape:
+def challenge_shape(session: ReadSession, caller: CallerDep, challenge: Challenge) -> ChallengeShape:
     """A challenge with recipe and phases as a reply."""
     return ChallengeShape.model_validate(
         ChallengeRow.model_validate(challenge).model_dump()
         | {
             "description": challenge.description,
             "positive_label": challenge.positive_label,
-            "classes": visible_challenge_classes(session, who, challenge),
+            "classes": visible_challenge_classes(session, caller, challenge),
             "timezone": challenge.timezone,
-            "recipe": recipe_shape(session, who, *read_recipe(session, who, challenge.slug)),
-            "phases": [phase_shape(session, who, phase) for phase in list_phases(session, who, challenge.slug)],
+            "recipe": recipe_shape(session, caller, *read_recipe(session, caller, challenge.slug)),
+            "phases": [phase_shape(session, caller, phase) for phase in list_phases(session, caller, challenge.slug)],
         }
     )
 
 
-def current_creator(who: AccountDep, state: AppStateDep) -> Caller:
+def current_creator(caller: AccountDep, state: AppStateDep) -> Caller:
     """The caller, if they may create challenges; raises Forbidden. It runs before the body is validated."""
-    require_can_create_challenge(who, state.settings.challenge_creation)
-    return who
+    require_can_create_challenge(caller, state.settings.challenge_creation)
+    return caller
 
 
 @router.post(
@@ -237,7 +237,7 @@ def current_creator(who: AccountDep, state: AppStateDep) -> Caller:
     ),
 )
 def post_challenge(
-    body: NewChallenge, who: Annotated[Caller, Depends(current_creator)], state: AppStateDep
+    body: NewChallenge, caller: Annotated[Caller, Depends(current_creator)], state: AppStateDep
 ) -> ChallengeShape:
     """Creates a challenge, and publishes it unless `draft` is true.
 
@@ -246,14 +246,14 @@ def post_challenge(
     with state.db.write() as session:
         challenge, warnings = create_challenge(
             session,
-            who,
+            caller,
             creation=state.settings.challenge_creation,
             fields=body.model_dump(exclude={"recipe", "phases", "draft"}),
             recipe=body.recipe.model_dump(exclude_none=True),
             phases=[phase.model_dump(exclude_unset=True) for phase in body.phases],
             draft=body.draft,
         )
-        shape = challenge_shape(session, who, challenge)
+        shape = challenge_shape(session, caller, challenge)
     return shape.model_copy(update={"warnings": warnings})
 
 
@@ -264,10 +264,10 @@ def post_challenge(
     responses=error_responses(),
     openapi_extra=TOKEN_OPTIONAL,
 )
-def get_challenges(who: CallerDep, state: AppStateDep, limit: Limit = 50, cursor: Cursor = None) -> object:
+def get_challenges(caller: CallerDep, state: AppStateDep, limit: Limit = 50, cursor: Cursor = None) -> object:
     """Returns the challenges that you may see, newest first."""
     with state.db.read() as session:
-        rows, following = list_challenges(session, who, limit=limit, cursor=cursor)
+        rows, following = list_challenges(session, caller, limit=limit, cursor=cursor)
         return {"items": rows, "next": following}
 
 
@@ -277,10 +277,10 @@ def get_challenges(who: CallerDep, state: AppStateDep, limit: Limit = 50, cursor
     responses=error_responses(errors.NotFound),
     openapi_extra=TOKEN_OPTIONAL,
 )
-def get_challenge(slug: str, who: CallerDep, state: AppStateDep) -> ChallengeShape:
+def get_challenge(slug: str, caller: CallerDep, state: AppStateDep) -> ChallengeShape:
     """Returns a challenge with its recipe and phases."""
     with state.db.read() as session:
-        return challenge_shape(session, who, load_visible_challenge(session, who, slug))
+        return challenge_shape(session, caller, load_visible_challenge(session, caller, slug))
 
 
 @router.patch(
@@ -288,11 +288,11 @@ def get_challenge(slug: str, who: CallerDep, state: AppStateDep) -> ChallengeSha
     summary="Edit a challenge",
     responses=error_responses(errors.Forbidden, errors.NotFound, errors.InvalidRequest),
 )
-def patch_challenge(slug: str, body: ChallengeEdit, who: OrganizerDep, state: AppStateDep) -> ChallengeShape:
+def patch_challenge(slug: str, body: ChallengeEdit, caller: OrganizerDep, state: AppStateDep) -> ChallengeShape:
     """Changes the fields that are sent. The slug, the task and the classes cannot be changed."""
     with state.db.write() as session:
-        challenge = edit_challenge(session, who, slug, body.model_dump(exclude_unset=True))
-        return challenge_shape(session, who, challenge)
+        challenge = edit_challenge(session, caller, slug, body.model_dump(exclude_unset=True))
+        return challenge_shape(session, caller, challenge)
 
 
 @router.delete(
@@ -301,10 +301,10 @@ def patch_challenge(slug: str, body: ChallengeEdit, who: OrganizerDep, state: Ap
     summary="Delete a draft challenge",
     responses=error_responses(errors.Forbidden, errors.NotFound, errors.ChallengeNotDraft),
 )
-def remove_challenge(slug: str, who: AccountDep, state: AppStateDep) -> Response:
+def remove_challenge(slug: str, caller: AccountDep, state: AppStateDep) -> Response:
     """Deletes a challenge that has not been published. Requires the role `owner`."""
     with state.db.write() as session:
-        keys = delete_challenge(session, who, slug)
+        keys = delete_challenge(session, caller, slug)
     for key in keys:
         state.files.delete(key)
     return Response(status_code=204)
@@ -316,10 +316,10 @@ def remove_challenge(slug: str, who: AccountDep, state: AppStateDep) -> Response
     responses=error_responses(errors.NotFound),
     openapi_extra=TOKEN_OPTIONAL,
 )
-def get_recipe(slug: str, who: CallerDep, state: AppStateDep) -> RecipeShape:
+def get_recipe(slug: str, caller: CallerDep, state: AppStateDep) -> RecipeShape:
     """Returns the metrics, their options, and the rules by which submissions are selected and ranked."""
     with state.db.read() as session:
-        return recipe_shape(session, who, *read_recipe(session, who, slug))
+        return recipe_shape(session, caller, *read_recipe(session, caller, slug))
 
 
 @router.put(
@@ -327,13 +327,13 @@ def get_recipe(slug: str, who: CallerDep, state: AppStateDep) -> RecipeShape:
     summary="Activate a new recipe",
     responses=error_responses(errors.Forbidden, errors.NotFound, errors.RecipeInUse, errors.InvalidRecipe),
 )
-def put_recipe(slug: str, body: RecipeBody, who: OrganizerDep, state: AppStateDep) -> RecipeShape:
+def put_recipe(slug: str, body: RecipeBody, caller: OrganizerDep, state: AppStateDep) -> RecipeShape:
     """Activates a new version of the recipe.
 
     Once there are submissions, only changes that need no rescoring are allowed.
     """
     with state.db.write() as session:
-        return recipe_shape(session, who, *change_recipe(session, who, slug, body.model_dump(exclude_none=True)))
+        return recipe_shape(session, caller, *change_recipe(session, caller, slug, body.model_dump(exclude_none=True)))
 
 
 def _organizer_shape(row: Organizer) -> OrganizerShape:
@@ -346,11 +346,11 @@ def _organizer_shape(row: Organizer) -> OrganizerShape:
     responses=error_responses(errors.Forbidden, errors.NotFound),
 )
 def get_organizers(
-    slug: str, who: AccountDep, state: AppStateDep, limit: Limit = 50, cursor: Cursor = None
+    slug: str, caller: AccountDep, state: AppStateDep, limit: Limit = 50, cursor: Cursor = None
 ) -> Page[OrganizerShape]:
     """Returns the organizers of a challenge. Requires an organizer."""
     with state.db.read() as session:
-        organizers = list_organizers(session, who, slug)
+        organizers = list_organizers(session, caller, slug)
         rows, following = paginate(organizers, lambda row: row.user_id, limit=limit, cursor=cursor)
         return Page(items=[_organizer_shape(row) for row in rows], next=following)
 
@@ -361,10 +361,10 @@ def get_organizers(
     summary="Add an organizer",
     responses=error_responses(errors.Forbidden, errors.NotFound, errors.LastOwner, errors.InvalidRequest),
 )
-def post_organizer(slug: str, body: NewOrganizer, who: OrganizerDep, state: AppStateDep) -> OrganizerShape:
+def post_organizer(slug: str, body: NewOrganizer, caller: OrganizerDep, state: AppStateDep) -> OrganizerShape:
     """Assigns a user a role in the challenge, or changes it. Requires the role `owner`."""
     with state.db.write() as session:
-        return _organizer_shape(set_organizer_role(session, who, slug, email=body.email, role=body.role))
+        return _organizer_shape(set_organizer_role(session, caller, slug, email=body.email, role=body.role))
 
 
 @router.delete(
@@ -376,10 +376,10 @@ def post_organizer(slug: str, body: NewOrganizer, who: OrganizerDep, state: AppS
 def delete_organizer(
     slug: str,
     email: Annotated[Email, Query(description="The e-mail address of the organizer's account.")],
-    who: AccountDep,
+    caller: AccountDep,
     state: AppStateDep,
 ) -> Response:
     """Removes the role of the user with this address. Requires the role `owner`. The last owner cannot be removed."""
     with state.db.write() as session:
-        remove_organizer(session, who, slug, email)
+        remove_organizer(session, caller, slug, email)
     return Response(status_code=204)

@@ -188,9 +188,9 @@ def current_caller(
     return caller
 
 
-def caller_key(request: Request, who: Caller) -> str:
+def caller_key(request: Request, caller: Caller) -> str:
     """The key by which requests queue: the account, or the address block of a visitor."""
-    return client_address_block(request) if who.user_id is None else who.user_id
+    return client_address_block(request) if caller.user_id is None else caller.user_id
 
 
 def _authenticate(state: AppState, credentials: HTTPAuthorizationCredentials | None) -> Caller:
@@ -220,14 +220,14 @@ async def _current_account(caller: CallerDep) -> Caller:
 AccountDep = Annotated[Caller, Depends(_current_account)]
 
 
-def current_organizer(slug: str, who: AccountDep, state: AppStateDep) -> Caller:
+def current_organizer(slug: str, caller: AccountDep, state: AppStateDep) -> Caller:
     """The caller, if they may edit the challenge; raises NotFound, Forbidden.
 
     As a dependency it runs before the body is validated, so that a lack of rights is reported first.
     """
     with state.db.read() as session:
-        require_organizer(session, who, load_visible_challenge(session, who, slug))
-    return who
+        require_organizer(session, caller, load_visible_challenge(session, caller, slug))
+    return caller
 
 
 async def require_request_organizer(request: Request) -> None:

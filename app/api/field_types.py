@@ -85,7 +85,7 @@ def limit_invalid_values(valid: Callable[[Any], bool]) -> BeforeValidator:
         else:
             wrong = sum(not valid(item) for item in value) if isinstance(value, list) else 0
         if wrong > 20:
-            raise ValueError(f"{wrong} of its values are not valid")
+            raise ValueError(f"{wrong} of its values are invalid")
         return value
 
     return BeforeValidator(check)
@@ -110,16 +110,16 @@ def is_weight(value: Any) -> bool:
 
 def _require_text(value: Any) -> Any:
     if not isinstance(value, (str, datetime)):
-        raise ValueError("must be a text such as 2027-01-31T12:00:00Z")  # noqa: TRY004 - pydantic expects ValueError
+        raise ValueError("must be a string such as 2027-01-31T12:00:00Z")  # noqa: TRY004 - pydantic expects ValueError
     return value
 
 
 def _to_utc(moment: datetime) -> datetime:
-    """The time in UTC. Times at the very ends of the calendar have no UTC form."""
+    """The time in UTC, which times at either end of the calendar do not have."""
     try:
         return moment.astimezone(UTC)
     except OverflowError as error:
-        raise ValueError("lies outside the years 1 to 9999") from error
+        raise ValueError("is outside the years 1 to 9999") from error
 
 
 def _normalize_nfc(text: str) -> str:

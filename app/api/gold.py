@@ -84,10 +84,10 @@ class GoldShape(Shape):
     )
 
 
-def _activate(session: WriteSession, who: Caller, slug: str, phase: str, number: int) -> GoldShape:
+def _activate(session: WriteSession, caller: Caller, slug: str, phase: str, number: int) -> GoldShape:
     """Activate a version, and report remarks and what its scores reveal."""
-    version, remarks = activate_gold(session, who, slug, phase, number)
-    inference = inference_shape(read_inference_bound(session, who, slug, phase))
+    version, remarks = activate_gold(session, caller, slug, phase, number)
+    inference = inference_shape(read_inference_bound(session, caller, slug, phase))
     return _gold_shape(version, remarks).model_copy(update={"inference": inference})
 
 
@@ -120,7 +120,7 @@ async def post_gold(
     slug: str,
     phase: str,
     request: Request,
-    who: AccountDep,
+    caller: AccountDep,
     state: AppStateDep,
     *,
     activate: Annotated[bool, Query(description="Activate the version at once.")] = False,
@@ -131,53 +131,53 @@ async def post_gold(
 
     A file with problems is refused, and the reply lists all of them.
     """
-    await run_in_threadpool(_check_upload, state, who, slug, phase)
+    await run_in_threadpool(_check_upload, state, caller, slug, phase)
     kind = request_file_kind(request, filename, layout)
 
     def store(stored: StoredFile) -> GoldShape:
-        return _store_gold(state, who, slug, phase, stored, kind, activate=activate)
+        return _store_gold(state, caller, slug, phase, stored, kind, activate=activate)
 
-    with state.gold_readers.queue.enter(str(who.user_id)) as position:
+    with state.gold_readers.queue.enter(str(caller.user_id)) as position:
         return await receive_upload(request, state, store, turn=position.wait_for_turn)
 
 
-def _check_upload(state: AppState, who: Caller, slug: str, phase: str) -> None:
+def _check_upload(state: AppState, caller: Caller, slug: str, phase: str) -> None:
     with state.db.read() as session:
-        load_organized_phase(session, who, slug, phase)
+        load_organized_phase(session, caller, slug, phase)
 
 
 def _store_gold(
-    state: AppState, who: Caller, slug: str, phase: str, stored: StoredFile, kind: FileKind, *, activate: bool
+    state: AppState, caller: Caller, slug: str, phase: str, stored: StoredFile, kind: FileKind, *, activate: bool
 ) -> GoldShape:
     with state.db.read() as session:
-        challenge = load_organized_phase(session, who, slug, phase).challenge
+        challenge = load_organized_phase(session, caller, slug, phase).challenge
     with state.files.local_path(stored.key) as path:
         file = new_gold_file(path, kind, challenge, stored.sha256)
         summary = inspect_gold(state.gold_readers.processes, file)
     with state.db.write() as session:
         declared = challenge.classes is not None
-        row = store_gold(session, who, slug, phase, stored=stored, kind=kind, summary=summary, declared=declared)
+        row = store_gold(session, caller, slug, phase, stored=stored, kind=kind, summary=summary, declared=declared)
         if not activate:
             return _gold_shape(row)
-        return _activate(session, who, slug, phase, row.version)
+        return _activate(session, caller, slug, phase, row.version)
 
 
 @router.get("", summary="List gold versions", responses=error_responses(errors.Forbidden, errors.NotFound))
 def get_versions(
-    slug: str, phase: str, who: AccountDep, state: AppStateDep, limit: Limit = 50, cursor: Cursor = None
+    slug: str, phase: str, caller: AccountDep, state: AppStateDep, limit: Limit = 50, cursor: Cursor = None
 ) -> Page[GoldShape]:
     """Returns the gold versions of a phase, newest first."""
     with state.db.read() as session:
-        versions = list_gold_versions(session, who, slug, phase)
+        versions = list_gold_versions(session, caller, slug, phase)
         rows, following = paginate(versions, lambda row: row.version, limit=limit, cursor=cursor)
         return Page(items=[_gold_shape(row) for row in rows], next=following)
 
 
 @router.get("/{version}", summary="Read a gold version", responses=error_responses(errors.Forbidden, errors.NotFound))
-def get_version(slug: str, phase: str, version: VersionNumber, who: AccountDep, state: AppStateDep) -> GoldShape:
+def get_version(slug: str, phase: str, version: VersionNumber, caller: AccountDep, state: AppStateDep) -> GoldShape:
     """Returns the status and properties of a version, without the labels."""
     with state.db.read() as session:
-        return _gold_shape(load_gold_version(session, who, slug, phase, version)[1])
+        return _gold_shape(load_gold_version(session, caller, slug, phase, version)[1])
 
 
 @router.get(
@@ -187,10 +187,10 @@ def get_version(slug: str, phase: str, version: VersionNumber, who: AccountDep, 
     responses=success_response("The file exactly as it was uploaded.", examples.STORED_GOLD)
     | error_responses(errors.Forbidden, errors.NotFound),
 )
-def get_data(slug: str, phase: str, version: VersionNumber, who: AccountDep, state: AppStateDep) -> Response:
+def get_data(slug: str, phase: str, version: VersionNumber, caller: AccountDep, state: AppStateDep) -> Response:
     """Returns the uploaded file of a version."""
     with state.db.read() as session:
-        row = load_gold_version(session, who, slug, phase, version)[1]
+        row = load_gold_version(session, caller, slug, phase, version)[1]
     return stored_file_response(state, row, f"gold-{row.version}")
 
 
@@ -202,10 +202,10 @@ def get_data(slug: str, phase: str, version: VersionNumber, who: AccountDep, sta
         errors.Forbidden, errors.NotFound, errors.GoldAlreadyActive, errors.GoldNotDraft, errors.InvalidGold
     ),
 )
-def post_activate(slug: str, phase: str, version: VersionNumber, who: AccountDep, state: AppStateDep) -> GoldShape:
+def post_activate(slug: str, phase: str, version: VersionNumber, caller: AccountDep, state: AppStateDep) -> GoldShape:
     """Activates a draft, with immediate effect. A phase whose gold is active refuses another version."""
     with state.db.write() as session:
-        return _activate(session, who, slug, phase, version)
+        return _activate(session, caller, slug, phase, version)
 
 
 METADATA_ROUTES = {kind.name: kind for kind in (CLASSES, *GOLD_METADATA)}
@@ -237,11 +237,13 @@ def _add_metadata_route(kind: GoldMetadataDeclaration, body_type: Any) -> None:
     responses: dict[int | str, dict[str, Any]] = {200: json_examples(draft=draft)}
 
     async def put_metadata(
-        slug: str, phase: str, version: VersionNumber, body: Any, who: OrganizerDep, state: AppStateDep
+        slug: str, phase: str, version: VersionNumber, body: Any, caller: OrganizerDep, state: AppStateDep
     ) -> GoldShape:
-        with state.gold_readers.queue.enter(str(who.user_id)) as position:
+        with state.gold_readers.queue.enter(str(caller.user_id)) as position:
             await position.wait_for_turn()
-            return await run_in_threadpool(_set_metadata, state, who, slug, phase, version, name=kind.name, value=body)
+            return await run_in_threadpool(
+                _set_metadata, state, caller, slug, phase, version, name=kind.name, value=body
+            )
 
     put_metadata.__annotations__["body"] = Annotated[body_type, Body(examples=[example])]
     router.put(
@@ -262,18 +264,18 @@ def _add_metadata_route(kind: GoldMetadataDeclaration, body_type: Any) -> None:
 
 
 def _set_metadata(
-    state: AppState, who: Caller, slug: str, phase: str, version: int, *, name: str, value: Any
+    state: AppState, caller: Caller, slug: str, phase: str, version: int, *, name: str, value: Any
 ) -> GoldShape:
     """Check the draft together with its new metadata in a scoring process, then store the metadata."""
     value = parse_gold_metadata(name, value)
     with state.db.read() as session:
-        key = load_gold_version(session, who, slug, phase, version, writes=True)[1].file_key
+        key = load_gold_version(session, caller, slug, phase, version, writes=True)[1].file_key
     with state.files.local_path(key) as path:
         with state.db.read() as session:
-            file = changed_gold_file(session, who, slug, phase, version, path=path, name=name, value=value)
+            file = changed_gold_file(session, caller, slug, phase, version, path=path, name=name, value=value)
         summary = inspect_gold(state.gold_readers.processes, file)
     with state.db.write() as session:
-        row = put_gold_metadata(session, who, slug, phase, version, name=name, value=value, summary=summary)
+        row = put_gold_metadata(session, caller, slug, phase, version, name=name, value=value, summary=summary)
         return _gold_shape(row)
 
 

@@ -107,7 +107,7 @@ def build_board(db: Database, key: BoardKey) -> CachedReply:
     began = time.monotonic()
     result = _read_board(db, key)
     if result.may_be_incomplete:
-        with db.write(promised=False) as session:
+        with db.write(durable=False) as session:
             wait_for_admitted_submissions(session, key.slug)
         result = _read_board(db, key)
     # Only boards by the primary metric are cached, so that arbitrary metric strings cannot fill the cache.
@@ -138,7 +138,7 @@ def get_leaderboard(
     request: Request,
     slug: str,
     phase: str,
-    who: CallerDep,
+    caller: CallerDep,
     state: AppStateDep,
     metric: Annotated[
         str | None, Query(description="Rank by this metric of the recipe instead of the primary one.")
@@ -155,7 +155,7 @@ def get_leaderboard(
     The reply is compressed with gzip if the client accepts that.
     """
     with state.db.read() as session:
-        view = board_audience(session, who, slug, phase).view
+        view = board_audience(session, caller, slug, phase).view
     key = BoardKey(slug, phase, view, split, metric, board_format)
     entry = state.board_cache.get_or_build(key, partial(build_board, state.db, key))
     return entry.response(",".join(request.headers.getlist("accept-encoding")))

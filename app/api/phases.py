@@ -35,7 +35,7 @@ QuotaLimit = Annotated[int, Field(ge=1, le=10**9, strict=True)]
 
 def _require_distinct(reports: list[Report]) -> list[Report]:
     if len(set(reports)) != len(reports):
-        raise ValueError("a report is named twice")
+        raise ValueError("a report is listed twice")
     return reports
 
 
@@ -68,8 +68,10 @@ class NewPhase(Body):
     )
 
     name: Name = Field(examples=["main"])
-    opens_at: Moment | None = Field(None, description="When submissions are admitted. Default: now.")
-    closes_at: Moment | None = Field(None, description="The first moment that is too late. Default: never.")
+    opens_at: Moment | None = Field(None, description="When the phase opens for submissions. Default: now.")
+    closes_at: Moment | None = Field(
+        None, description="When the phase closes: submissions at or after this time are refused. Default: never."
+    )
     quota: Quota = Field(default_factory=Quota)
     leaderboard: BoardRule = Field("public", description=BOARD_RULE_DESCRIPTION)
     reports: Reports = Field(default_factory=_DEFAULT_REPORTS.copy)
@@ -81,7 +83,7 @@ class PhaseEdit(Body):
 
     model_config = request_example(closes_at="2027-03-15T00:00:00Z", leaderboard="public")
 
-    opens_at: Moment | None = Field(None, description="When submissions are admitted; null means now.")
+    opens_at: Moment | None = Field(None, description="When the phase opens for submissions; null means now.")
     closes_at: Moment | None = None
     quota: Quota = Field(default_factory=Quota)
     leaderboard: BoardRule = Field("public", description=BOARD_RULE_DESCRIPTION)
@@ -98,17 +100,17 @@ class PhaseShape(Shape):
     name: str
     opens_at: Moment
     closes_at: Moment | None
-    open: bool = Field(description="Whether submissions are admitted now.")
+    open: bool = Field(description="Whether the phase accepts submissions now.")
     quota: Quota
     leaderboard: BoardRule = Field(description=BOARD_RULE_DESCRIPTION)
     reports: list[Report]
     anonymous: bool
     classes: list[str] | None = Field(
-        description="The label vocabulary, once it is fixed; if it comes from gold, shown from the opening on."
+        description="The label vocabulary, once it is fixed. If it comes from gold, it is shown once the phase has opened."
     )
 
 
-def phase_shape(session: ReadSession, who: Caller, phase: Phase) -> PhaseShape:
+def phase_shape(session: ReadSession, caller: Caller, phase: Phase) -> PhaseShape:
     """A stored phase as a reply to this caller."""
     return PhaseShape(
         slug=phase.slug,
@@ -120,7 +122,7 @@ def phase_shape(session: ReadSession, who: Caller, phase: Phase) -> PhaseShape:
         leaderboard=phase.leaderboard,
         reports=[name for name in phase.reports if name in get_args(Report)],  # Older releases had more kinds.
         anonymous=phase.anonymous,
-        classes=visible_phase_classes(session, who, phase),
+        classes=visible_phase_classes(session, caller, phase),
     )
 
 
@@ -131,13 +133,13 @@ def phase_shape(session: ReadSession, who: Caller, phase: Phase) -> PhaseShape:
     openapi_extra=TOKEN_OPTIONAL,
 )
 def get_phases(
-    slug: str, who: CallerDep, state: AppStateDep, limit: Limit = 50, cursor: Cursor = None
+    slug: str, caller: CallerDep, state: AppStateDep, limit: Limit = 50, cursor: Cursor = None
 ) -> Page[PhaseShape]:
     """Returns the phases of a challenge in their order."""
     with state.db.read() as session:
-        all_phases = list_phases(session, who, slug)
+        all_phases = list_phases(session, caller, slug)
         rows, following = paginate(all_phases, lambda row: row.slug, limit=limit, cursor=cursor)
-        return Page(items=[phase_shape(session, who, phase) for phase in rows], next=following)
+        return Page(items=[phase_shape(session, caller, phase) for phase in rows], next=following)
 
 
 @router.post(
@@ -146,10 +148,10 @@ def get_phases(
     summary="Add a phase",
     responses=error_responses(errors.Forbidden, errors.NotFound, errors.PhaseNameTaken, errors.InvalidRequest),
 )
-def post_phase(slug: str, body: NewPhase, who: OrganizerDep, state: AppStateDep) -> PhaseShape:
+def post_phase(slug: str, body: NewPhase, caller: OrganizerDep, state: AppStateDep) -> PhaseShape:
     """Adds a phase. Its slug is derived from its name."""
     with state.db.write() as session:
-        return phase_shape(session, who, create_phase(session, who, slug, body.model_dump(exclude_unset=True)))
+        return phase_shape(session, caller, create_phase(session, caller, slug, body.model_dump(exclude_unset=True)))
 
 
 @router.get(
@@ -158,10 +160,10 @@ def post_phase(slug: str, body: NewPhase, who: OrganizerDep, state: AppStateDep)
     responses=error_responses(errors.NotFound),
     openapi_extra=TOKEN_OPTIONAL,
 )
-def get_phase(slug: str, phase: str, who: CallerDep, state: AppStateDep) -> PhaseShape:
+def get_phase(slug: str, phase: str, caller: CallerDep, state: AppStateDep) -> PhaseShape:
     """Returns the time window, the quota and the visibility of a phase."""
     with state.db.read() as session:
-        return phase_shape(session, who, load_visible_phase(session, who, slug, phase))
+        return phase_shape(session, caller, load_visible_phase(session, caller, slug, phase))
 
 
 @router.patch(
@@ -169,10 +171,12 @@ def get_phase(slug: str, phase: str, who: CallerDep, state: AppStateDep) -> Phas
     summary="Edit a phase",
     responses=error_responses(errors.Forbidden, errors.NotFound, errors.InvalidRequest),
 )
-def patch_phase(slug: str, phase: str, body: PhaseEdit, who: OrganizerDep, state: AppStateDep) -> PhaseShape:
+def patch_phase(slug: str, phase: str, body: PhaseEdit, caller: OrganizerDep, state: AppStateDep) -> PhaseShape:
     """Changes the fields that are sent. The name and the slug cannot be changed."""
     with state.db.write() as session:
-        return phase_shape(session, who, edit_phase(session, who, slug, phase, body.model_dump(exclude_unset=True)))
+        return phase_shape(
+            session, caller, edit_phase(session, caller, slug, phase, body.model_dump(exclude_unset=True))
+        )
 
 
 TemplateFormat = Annotated[
@@ -202,7 +206,7 @@ async def get_template(
     slug: str,
     phase: str,
     request: Request,
-    who: CallerDep,
+    caller: CallerDep,
     state: AppStateDep,
     format_name: TemplateFormat = "json",
     values: TemplateValues = None,
@@ -216,7 +220,7 @@ async def get_template(
 
     def find() -> tuple[GoldReference, bool, bool]:
         with state.db.read() as session:
-            return template_source(session, who, slug, phase)
+            return template_source(session, caller, slug, phase)
 
     gold, needs_scores, organizer = await run_in_threadpool(find)
     if values == "labels" and format_name == "npz":
@@ -232,7 +236,7 @@ async def get_template(
         )
 
     name = f"{gold.id}.{kind}"
-    path = await state.generated_files.get_or_generate(name, caller_key(request, who), write, organizer=organizer)
+    path = await state.generated_files.get_or_generate(name, caller_key(request, caller), write, organizer=organizer)
     return WholeFileResponse(
         path,
         media_type=template.media_type,

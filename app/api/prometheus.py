@@ -22,24 +22,24 @@ FORWARDING_HEADERS = ("forwarded", "via", "x-real-ip")  # and all that begin wit
 
 @router.get(
     "/metrics",
-    summary="Figures for Prometheus",
+    summary="Read the Prometheus metrics",
     response_class=Response,
     responses=success_response("The metrics, in the text format of Prometheus.", examples.PROMETHEUS_TEXT)
     | error_responses(errors.Forbidden),
     openapi_extra=TOKEN_OPTIONAL,
 )
-def get_figures(request: Request, who: CallerDep, state: AppStateDep) -> Response:
+def get_figures(request: Request, caller: CallerDep, state: AppStateDep) -> Response:
     """Returns the metrics of this service. Requires an administrator, unless ASSAY_METRICS_ACCESS admits others."""
     access = state.settings.metrics_access
     local = access == "local" and not state.settings.trusted_proxies and is_loopback_request(request)
-    allowed = access == "open" or who.has_admin_rights or local
-    if not allowed and who.user_id is None:
+    allowed = access == "open" or caller.has_admin_rights or local
+    if not allowed and caller.user_id is None:
         raise errors.Unauthorized(
             "The metrics require an administrator's token.",
-            remedy="Send one. ASSAY_METRICS_ACCESS=local also admits requests to the loopback address of this machine.",
+            remedy="Send such a token. ASSAY_METRICS_ACCESS=local also admits requests to the loopback address of this machine.",
         )
     if not allowed:
-        require_administrator(who, "The metrics are for administrators.")
+        require_administrator(caller, "Only administrators may read the metrics.")
     return Response(telemetry.prometheus_text(state.figures.registry), media_type=telemetry.MEDIA_TYPE)
 
 

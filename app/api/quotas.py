@@ -42,7 +42,7 @@ class QuotaShape(Shape):
     summary="Read my team's quota",
     responses=error_responses(errors.NotRegistered, errors.NotFound),
 )
-def get_quota(slug: str, phase: str, who: AccountDep, state: AppStateDep) -> QuotaShape:
+def get_quota(slug: str, phase: str, caller: AccountDep, state: AppStateDep) -> QuotaShape:
     """Returns the limits of your team, what it has used, what remains, and the ledger that explains the numbers."""
     with state.db.read() as session:
-        return QuotaShape.model_validate(read_quota(session, who, slug, phase))
+        return QuotaShape.model_validate(read_quota(session, caller, slug, phase))

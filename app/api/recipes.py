@@ -31,7 +31,7 @@ class InferenceShape(Shape):
 
     phase: str
     split: Literal["all", "public"] | None = Field(
-        description="The split that the numbers are about; null while ids are not known."
+        description="The split that the numbers refer to; null while the ids are not known."
     )
     instances: int | None = Field(description="How many ids the reader knows; for organizers, all ids of the split.")
     classes: int | None
@@ -48,7 +48,7 @@ class InferenceShape(Shape):
         description="Bits that a board after the close adds; null if nothing bounds them."
     )
     bits_at_most: float | None = Field(description="Bits of all submissions of a team; null if nothing bounds them.")
-    teams_counted: int = Field(description="The least number of other rows assumed on a board after the close.")
+    teams_counted: int = Field(description="The minimum number of other rows assumed on a board after the close.")
     teams_limited: bool = Field(description="Whether organizers approve teams; each further team learns as much again.")
     statement: str = Field(description="The bound in words.")
     lowered_by: list[str]
@@ -69,7 +69,7 @@ class RecipeShape(Shape):
     decision: Any = None
     disclosure: dict[str, Any]
     inference: list[InferenceShape] = Field(
-        description="For each phase, an upper bound on what the scores reveal about its gold, and what lowers it."
+        description="For each phase, an upper bound on what the scores reveal about its gold, and how to lower it."
     )
 
 
@@ -111,8 +111,8 @@ def _metric_inference(bound: MetricBound) -> MetricInference:
     )
 
 
-def recipe_shape(session: ReadSession, who: Caller, challenge: Challenge, recipe: Recipe) -> RecipeShape:
+def recipe_shape(session: ReadSession, caller: Caller, challenge: Challenge, recipe: Recipe) -> RecipeShape:
     """A stored recipe as a reply."""
-    bounds = [inference_shape(bound) for bound in read_inference_bounds(session, who, challenge, recipe)]
+    bounds = [inference_shape(bound) for bound in read_inference_bounds(session, caller, challenge, recipe)]
     added = {"version": recipe.version, "status": recipe.status, "inference": bounds}
     return RecipeShape.model_validate({**recipe.body, **added})

@@ -79,7 +79,7 @@ class RegistrationShape(Shape):
     ),
 )
 def post_registration(
-    slug: str, body: NewRegistration, request: Request, who: AccountDep, state: AppStateDep
+    slug: str, body: NewRegistration, request: Request, caller: AccountDep, state: AppStateDep
 ) -> object:
     """Registers you for a challenge under a new team.
 
@@ -88,11 +88,11 @@ def post_registration(
     """
     limited = (
         nullcontext()
-        if who.has_admin_rights
-        else state.request_limits.count_team_founding(who.user_id or "", client_address_block(request))
+        if caller.has_admin_rights
+        else state.request_limits.count_team_founding(caller.user_id or "", client_address_block(request))
     )
     with limited, state.db.write() as session:
-        return RegistrationShape.model_validate(register_team(session, who, slug, body.team))
+        return RegistrationShape.model_validate(register_team(session, caller, slug, body.team))
 
 
 @router.get(
@@ -102,11 +102,11 @@ def post_registration(
     responses=error_responses(errors.NotFound),
 )
 def get_registrations(
-    slug: str, who: AccountDep, state: AppStateDep, limit: Limit = 50, cursor: Cursor = None
+    slug: str, caller: AccountDep, state: AppStateDep, limit: Limit = 50, cursor: Cursor = None
 ) -> object:
     """Returns your own registrations. Organizers see all."""
     with state.db.read() as session:
-        rows, following = list_registrations(session, who, slug, limit=limit, cursor=cursor)
+        rows, following = list_registrations(session, caller, slug, limit=limit, cursor=cursor)
         return {"items": rows, "next": following}
 
 
@@ -118,7 +118,7 @@ def get_registrations(
     | {200: json_examples(barred=examples.REGISTRATION | EXAMPLE_DECISION)},
 )
 def patch_registration(
-    slug: str, registration_id: str, body: Decision, who: OrganizerDep, state: AppStateDep
+    slug: str, registration_id: str, body: Decision, caller: OrganizerDep, state: AppStateDep
 ) -> object:
     """Approves, bars or resets a registration. Requires an organizer.
 
@@ -126,7 +126,7 @@ def patch_registration(
     """
     with state.db.write() as session:
         decision = body.model_dump()
-        row, cancelled = decide_registration(session, who, slug, registration_id, **decision)
+        row, cancelled = decide_registration(session, caller, slug, registration_id, **decision)
         shape = RegistrationShape.model_validate(row)
     for submission_id in cancelled:
         state.notifier.notify_settled(submission_id)
@@ -139,8 +139,8 @@ def patch_registration(
     response_model=Page[TeamShape],
     responses=error_responses(errors.Forbidden, errors.NotFound),
 )
-def get_teams(slug: str, who: AccountDep, state: AppStateDep, limit: Limit = 50, cursor: Cursor = None) -> object:
+def get_teams(slug: str, caller: AccountDep, state: AppStateDep, limit: Limit = 50, cursor: Cursor = None) -> object:
     """Returns the teams of a challenge. Requires an organizer."""
     with state.db.read() as session:
-        rows, following = list_teams(session, who, slug, limit=limit, cursor=cursor)
+        rows, following = list_teams(session, caller, slug, limit=limit, cursor=cursor)
         return {"items": rows, "next": following}

@@ -49,7 +49,7 @@ ReportFormat = Annotated[
 async def get_report(
     submission_id: str,
     request: Request,
-    who: AccountDep,
+    caller: AccountDep,
     state: AppStateDep,
     format_name: ReportFormat = "json",
     part: ReportPart = None,
@@ -66,8 +66,8 @@ async def get_report(
 
     def find() -> ReportRequest:
         with state.db.read() as session:
-            wanted = part or ("per_class" if as_csv else None)
-            return authorize_report(session, who, submission_id, split=split, part=wanted)
+            part_name = part or ("per_class" if as_csv else None)
+            return authorize_report(session, caller, submission_id, split=split, part=part_name)
 
     report = await run_in_threadpool(find)
 
@@ -77,7 +77,7 @@ async def get_report(
 
     name = f"{report.name}.{format_name}"
     path = await state.generated_files.get_or_generate(
-        name, caller_key(request, who), write, organizer=report.organizer
+        name, caller_key(request, caller), write, organizer=report.organizer
     )
     media_type = "text/csv; charset=utf-8" if as_csv else "application/json"
     return WholeFileResponse(

@@ -85,14 +85,14 @@ def _rerun_shape(progress: RescoringOrderProgress) -> RerunShape:
     summary="Score a phase again",
     responses=error_responses(errors.Forbidden, errors.NotFound, errors.NoGold),
 )
-def post_rerun(slug: str, phase: str, who: OrganizerDep, state: AppStateDep, response: Response) -> RerunShape:
+def post_rerun(slug: str, phase: str, caller: OrganizerDep, state: AppStateDep, response: Response) -> RerunShape:
     """Scores all finished submissions of a phase again and compares the results with the stored ones.
 
     Stored scores, statuses and quotas do not change. New submissions have priority. While an order is running, this
     returns that order and changes nothing.
     """
     with state.db.write() as session:
-        shape = _rerun_shape(order_phase_rescoring(session, who, slug, phase, slots=state.settings.workers))
+        shape = _rerun_shape(order_phase_rescoring(session, caller, slug, phase, slots=state.settings.workers))
     response.headers["Location"] = f"/api/v1/challenges/{shape.challenge}/phases/{shape.phase}/rerun"
     return shape
 
@@ -102,19 +102,19 @@ def post_rerun(slug: str, phase: str, who: OrganizerDep, state: AppStateDep, res
     summary="Read the progress of scoring a phase again",
     responses=error_responses(errors.Forbidden, errors.NotFound),
 )
-def get_rerun(slug: str, phase: str, who: AccountDep, state: AppStateDep) -> RerunShape:
+def get_rerun(slug: str, phase: str, caller: AccountDep, state: AppStateDep) -> RerunShape:
     """Returns the last order. `next` estimates what another order would involve."""
     with state.db.read() as session:
-        return _rerun_shape(read_rescoring_order(session, who, slug, phase, slots=state.settings.workers))
+        return _rerun_shape(read_rescoring_order(session, caller, slug, phase, slots=state.settings.workers))
 
 
 @router.delete(
     RERUN_PATH, summary="Cancel scoring a phase again", responses=error_responses(errors.Forbidden, errors.NotFound)
 )
-def delete_rerun(slug: str, phase: str, who: OrganizerDep, state: AppStateDep) -> RerunShape:
+def delete_rerun(slug: str, phase: str, caller: OrganizerDep, state: AppStateDep) -> RerunShape:
     """Cancels the submissions of the order that have not started. Without a running order, this changes nothing."""
     with state.db.write() as session:
-        return _rerun_shape(cancel_rescoring_order(session, who, slug, phase, slots=state.settings.workers))
+        return _rerun_shape(cancel_rescoring_order(session, caller, slug, phase, slots=state.settings.workers))
 
 
 @router.post(
@@ -124,7 +124,7 @@ def delete_rerun(slug: str, phase: str, who: OrganizerDep, state: AppStateDep) -
     responses=error_responses(errors.Forbidden, errors.NotFound, errors.NoGold, NotRescorable),
 )
 def post_submission_rerun(
-    submission_id: str, who: AccountDep, state: AppStateDep, response: Response
+    submission_id: str, caller: AccountDep, state: AppStateDep, response: Response
 ) -> SubmissionShape:
     """Scores one submission again.
 
@@ -132,6 +132,6 @@ def post_submission_rerun(
     and compared with the stored scores; see `rerun` in its reply.
     """
     with state.db.write() as session:
-        shape = submission_shape(order_submission_rescoring(session, state.queue, who, submission_id))
+        shape = submission_shape(order_submission_rescoring(session, state.queue, caller, submission_id))
     response.headers["Location"] = f"/api/v1/submissions/{shape.id}"
     return shape

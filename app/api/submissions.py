@@ -162,11 +162,11 @@ def submission_shape(view: SubmissionView) -> SubmissionShape:
     responses=error_responses(errors.NotRegistered, errors.NotFound),
 )
 def get_submissions(
-    slug: str, phase: str, who: AccountDep, state: AppStateDep, limit: Limit = 50, cursor: Cursor = None
+    slug: str, phase: str, caller: AccountDep, state: AppStateDep, limit: Limit = 50, cursor: Cursor = None
 ) -> Page[SubmissionShape]:
     """Returns the submissions of your team, newest first. Organizers see all."""
     with state.db.read() as session:
-        rows, following = list_submissions(session, who, slug, phase, limit=limit, cursor=cursor)
+        rows, following = list_submissions(session, caller, slug, phase, limit=limit, cursor=cursor)
         return Page(items=[submission_shape(row) for row in rows], next=following)
 
 
@@ -175,10 +175,10 @@ def get_submissions(
     summary="Read a submission",
     responses=error_responses(errors.InsufficientScope, errors.NotFound),
 )
-def get_submission(submission_id: str, who: AccountDep, state: AppStateDep) -> SubmissionShape:
+def get_submission(submission_id: str, caller: AccountDep, state: AppStateDep) -> SubmissionShape:
     """Returns the status, queue position, times, problems and scores of a submission."""
     with state.db.read() as session:
-        return submission_shape(read_submission(session, who, submission_id))
+        return submission_shape(read_submission(session, caller, submission_id))
 
 
 @router.get(
@@ -188,10 +188,10 @@ def get_submission(submission_id: str, who: AccountDep, state: AppStateDep) -> S
     responses=success_response("The file exactly as it was uploaded.", examples.STORED_PREDICTIONS)
     | error_responses(errors.Forbidden, errors.InsufficientScope, errors.NotFound),
 )
-def get_predictions(submission_id: str, who: AccountDep, state: AppStateDep) -> Response:
+def get_predictions(submission_id: str, caller: AccountDep, state: AppStateDep) -> Response:
     """Returns the uploaded file to its team and to organizers. Files that an organizer sent are for organizers only."""
     with state.db.read() as session:
-        row = load_downloadable_submission(session, who, submission_id)
+        row = load_downloadable_submission(session, caller, submission_id)
     return stored_file_response(state, row, row.id)
 
 
@@ -201,7 +201,7 @@ def get_predictions(submission_id: str, who: AccountDep, state: AppStateDep) -> 
     responses=error_responses(errors.Forbidden, errors.NotFound, NotCancellable, errors.PhaseClosed)
     | {200: json_examples(cancelled=examples.SUBMISSION | EXAMPLE_CANCELLED)},
 )
-def post_cancel(submission_id: str, who: AccountDep, state: AppStateDep) -> SubmissionShape:
+def post_cancel(submission_id: str, caller: AccountDep, state: AppStateDep) -> SubmissionShape:
     """Removes a queued submission from the queue and refunds its quota.
 
     A submission cancelled by its team counts towards `invalid_per_day`, as a rejected file does. Teams cannot cancel
@@ -209,7 +209,7 @@ def post_cancel(submission_id: str, who: AccountDep, state: AppStateDep) -> Subm
     discarded.
     """
     with state.db.write() as session:
-        shape = submission_shape(cancel_submission(session, who, submission_id))
+        shape = submission_shape(cancel_submission(session, caller, submission_id))
     state.notifier.notify_settled(submission_id)
     return shape
 
@@ -220,14 +220,14 @@ def post_cancel(submission_id: str, who: AccountDep, state: AppStateDep) -> Subm
     responses=error_responses(errors.Forbidden, errors.NotFound, errors.SubmissionNotFinished, errors.PhaseClosed)
     | {200: json_examples(selected=examples.SUBMISSION | {"selected": True})},
 )
-def post_select(submission_id: str, who: AccountDep, state: AppStateDep) -> SubmissionShape:
+def post_select(submission_id: str, caller: AccountDep, state: AppStateDep) -> SubmissionShape:
     """Selects a submission. If the recipe has `selection: selected`, the best selected submission of a team counts.
 
     A submission that is still waiting for its scores can be selected too. After the phase has closed, the selection is
     final.
     """
     with state.db.write() as session:
-        return submission_shape(select_final(session, who, submission_id, selected=True))
+        return submission_shape(select_final(session, caller, submission_id, selected=True))
 
 
 @router.post(
@@ -235,7 +235,7 @@ def post_select(submission_id: str, who: AccountDep, state: AppStateDep) -> Subm
     summary="Unselect a submission",
     responses=error_responses(errors.Forbidden, errors.NotFound, errors.SubmissionNotFinished, errors.PhaseClosed),
 )
-def post_unselect(submission_id: str, who: AccountDep, state: AppStateDep) -> SubmissionShape:
+def post_unselect(submission_id: str, caller: AccountDep, state: AppStateDep) -> SubmissionShape:
     """Reverses the selection of a submission."""
     with state.db.write() as session:
-        return submission_shape(select_final(session, who, submission_id, selected=False))
+        return submission_shape(select_final(session, caller, submission_id, selected=False))

@@ -67,7 +67,7 @@ class SubmissionRequest:
 
     request: Request
     state: AppState
-    who: Caller
+    caller: Caller
     entry: SubmissionMetadata
     kind: FileKind
     wait_seconds: int
@@ -82,7 +82,7 @@ class SubmissionRequest:
 
 async def submission_request(
     request: Request,
-    who: AccountDep,
+    caller: AccountDep,
     state: AppStateDep,
     *,
     method: Annotated[
@@ -97,7 +97,9 @@ async def submission_request(
     ] = None,
     team: Annotated[
         TeamName | None,
-        Query(description="Organizers only: submit for this team, created if need be. The team cannot read the file."),
+        Query(
+            description="Organizers only: submit for this team, which is created if it does not exist. The team cannot read the file."
+        ),
     ] = None,
     baseline: Annotated[
         bool, Query(description="Organizers only: submit a baseline, which is shown without a rank and not as a team.")
@@ -125,7 +127,7 @@ async def submission_request(
     entry = SubmissionMetadata(method=method, description=description, link=link, team=team, baseline=baseline)
     kind = request_file_kind(request, filename, layout)
     wait_seconds = parse_prefer_wait(prefer or ())
-    return SubmissionRequest(request, state, who, entry, kind, wait_seconds, idempotency_key, dry_run)
+    return SubmissionRequest(request, state, caller, entry, kind, wait_seconds, idempotency_key, dry_run)
 
 
 SubmissionRequestDep = Annotated[SubmissionRequest, Depends(submission_request)]
@@ -174,7 +176,7 @@ async def post_submission(slug: str, phase: str, upload: SubmissionRequestDep) -
     if upload.dry_run:
         return await _dry_run(upload, slug, phase, organizer=organizer)
     with upload.state.notifier.listen() as waiter:
-        with upload.state.hold_idempotency_key(upload.who.user_id or "", upload.idempotency_key):
+        with upload.state.hold_idempotency_key(upload.caller.user_id or "", upload.idempotency_key):
             view, new = await _submit(upload, slug, phase, waiter)
         if new and waiter.submission_id is not None:
             with contextlib.suppress(errors.AssayError):  # The submission is stored; the reply must say so in any case.
@@ -195,7 +197,7 @@ async def post_to_open_phase(slug: str, upload: SubmissionRequestDep) -> Respons
 
     def find_phase() -> str:
         with upload.state.db.read() as session:
-            return only_open_phase(session, upload.who, slug, key=upload.stored_key)
+            return only_open_phase(session, upload.caller, slug, key=upload.stored_key)
 
     return await post_submission(slug, await run_in_threadpool(find_phase), upload)
 
@@ -203,7 +205,7 @@ async def post_to_open_phase(slug: str, upload: SubmissionRequestDep) -> Respons
 def _refuse_early(upload: SubmissionRequest, slug: str, phase: str) -> bool:
     """Raise the errors that are known before the body is read; returns whether the caller organizes the challenge."""
     with upload.state.db.read() as session:
-        return require_admission_early(session, upload.who, slug, phase, upload.entry, key=upload.stored_key)
+        return require_admission_early(session, upload.caller, slug, phase, upload.entry, key=upload.stored_key)
 
 
 def _max_useful_bytes(upload: SubmissionRequest, slug: str, phase: str) -> int | None:
@@ -213,8 +215,8 @@ def _max_useful_bytes(upload: SubmissionRequest, slug: str, phase: str) -> int |
     with upload.state.db.read() as session:
         # With a key the request may be a repetition, which is answered even if the quota is used up.
         if not upload.dry_run and upload.idempotency_key is None:
-            require_quota_early(session, upload.who, slug, phase, upload.entry)
-        return max_prediction_bytes(session, upload.who, slug, phase, limits, pairs=upload.kind.layout == "long")
+            require_quota_early(session, upload.caller, slug, phase, upload.entry)
+        return max_prediction_bytes(session, upload.caller, slug, phase, limits, pairs=upload.kind.layout == "long")
 
 
 async def _dry_run(upload: SubmissionRequest, slug: str, phase: str, *, organizer: bool) -> Response:
@@ -222,7 +224,7 @@ async def _dry_run(upload: SubmissionRequest, slug: str, phase: str, *, organize
         state = upload.state
         try:
             with state.db.read() as session:
-                context = dry_run(session, upload.who, slug, phase, upload.entry)
+                context = dry_run(session, upload.caller, slug, phase, upload.entry)
                 gold = gold_reference(context.gold, context.challenge)
             with state.files.local_path(stored.key) as path:
                 request = context.request(gold.source, SourceFile(path, upload.kind))
@@ -232,7 +234,7 @@ async def _dry_run(upload: SubmissionRequest, slug: str, phase: str, *, organize
         finally:
             delete_unreferenced(state.files, stored)
 
-    with upload.state.readers.queue.enter(caller_key(upload.request, upload.who), organizer=organizer) as position:
+    with upload.state.readers.queue.enter(caller_key(upload.request, upload.caller), organizer=organizer) as position:
         max_bytes = partial(_max_useful_bytes, upload, slug, phase)
         answer = await receive_upload(upload.request, upload.state, check, max_bytes, position.wait_for_turn)
     return JSONResponse(DryRun.model_validate(answer).model_dump(mode="json", exclude_unset=True))
@@ -246,7 +248,7 @@ async def _submit(upload: SubmissionRequest, slug: str, phase: str, waiter: Wait
             view, new = submit_prediction(
                 session,
                 upload.state.queue,
-                upload.who,
+                upload.caller,
                 slug,
                 phase,
                 entry=upload.entry,
@@ -260,7 +262,7 @@ async def _submit(upload: SubmissionRequest, slug: str, phase: str, waiter: Wait
             delete_unreferenced(upload.state.files, stored)
         return view, new
 
-    large = upload.state.large_uploads.admit(caller_key(upload.request, upload.who))
+    large = upload.state.large_uploads.admit(caller_key(upload.request, upload.caller))
     max_bytes = partial(_max_useful_bytes, upload, slug, phase)
     view, new = await receive_upload(upload.request, upload.state, store, max_bytes, large=large)
     structlog.contextvars.bind_contextvars(submission=view.submission.id)
@@ -274,7 +276,7 @@ async def _wait_for_scores(upload: SubmissionRequest, view: SubmissionView, wait
 
     def read() -> SubmissionView:
         with upload.state.db.read() as session:
-            return read_submission_status(session, upload.who, view.submission.id)
+            return read_submission_status(session, upload.caller, view.submission.id)
 
     deadline = asyncio.get_running_loop().time() + upload.wait_seconds
     while True:

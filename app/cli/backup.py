@@ -53,8 +53,8 @@ def backup(folder: NewBackupFolder, keys: KeysOutput = None, data_dir: DataDir =
         value = {"folder": str(folder), "keys": None if keys is None else str(keys), **manifest.model_dump(mode="json")}
         out.result(value, lambda _: out.say(f"Backed up to {folder}: {_describe_contents(manifest)}."))
         _note_keys_file(out, settings, keys)
-        for lost in manifest.lost:
-            out.note(f"Not in the backup: {lost.key} of {lost.owner}, which is {lost.fault}.")
+        for lost_file in manifest.lost:
+            out.note(f"Not in the backup: {lost_file.key} of {lost_file.owner}, which is {lost_file.fault}.")
         if manifest.lost:
             raise typer.Exit(EXIT_FAILED)
 
@@ -74,18 +74,18 @@ def restore(
         from app.scoring.declaration.metric_syntax import pluralize
 
         secrets = {} if keys is None else backup_keys.read_keys_file(keys)
-        with out.upload_bar("Verifying the backup", then="Verified") as progress:
+        with out.upload_bar("Verifying the backup", final_label="Verified") as progress:
             verified = stack.enter_context(action.verified_backup(settings, folder, progress))
         with explained_start_errors(), data_folder.own_process_folder(settings) as work:
             files = data_folder.open_file_store(settings, work)
-            with out.upload_bar("Restoring the files", then="Restoring the database") as progress:
+            with out.upload_bar("Restoring the files", final_label="Restoring the database") as progress:
                 waiting = action.restore(settings, files, verified, secrets, progress)
         manifest = verified.manifest
         value = {"waiting": waiting, "keys": sorted(secrets), **manifest.model_dump(mode="json")}
-        then = f"Still to be scored: {pluralize(waiting, 'submission')}. Start the service."
-        out.result(value, lambda _: out.say(f"Restored {_describe_contents(manifest)}. {then}"))
-        for lost in manifest.lost:
-            out.note(f"Not in the backup: {lost.key} of {lost.owner}, which was {lost.fault}.")
+        next_step = f"Still to be scored: {pluralize(waiting, 'submission')}. Start the service."
+        out.result(value, lambda _: out.say(f"Restored {_describe_contents(manifest)}. {next_step}"))
+        for lost_file in manifest.lost:
+            out.note(f"Not in the backup: {lost_file.key} of {lost_file.owner}, which was {lost_file.fault}.")
 
 
 @contextmanager
@@ -105,15 +105,17 @@ def _run_backup(settings: "Settings", folder: Path, out: CommandOutput) -> "Mani
     from app.store.session import Database
 
     db = Database(settings)
-    uncached = settings.model_copy(update={"files_cache": 0})  # each file is read only once
+    settings_without_cache = settings.model_copy(update={"files_cache": 0})  # each file is read only once
     try:
         if current_revision(db.engine()) is None:
             raise no_database_error(settings)
         with (
             tempfile.TemporaryDirectory(prefix="assay-backup-") as work,
-            out.upload_bar("Backing up", then="Finishing") as progress,
+            out.upload_bar("Backing up", final_label="Finishing") as progress,
         ):
-            return back_up(settings, db, data_folder.open_file_store(uncached, Path(work)), folder, progress)
+            return back_up(
+                settings, db, data_folder.open_file_store(settings_without_cache, Path(work)), folder, progress
+            )
     finally:
         db.close()
 

@@ -216,11 +216,11 @@ def _show_conflict(console: "Console", report: Mapping[str, Any]) -> None:
         reason = "their predictions do not add up to one per instance, or they need different conventions for 0/0"
         console.print(f"Each class fits alone, but not all together: {reason}.", **PLAIN)
         return
-    joint, alone = conflict["joint"], "of the classes, each of which fits alone"
+    joint, others = conflict["joint"], "the figures of the classes, each of which fits alone"
     if len(figures) == 1:
-        lead = f"This figure contradicts those {alone}" if joint else "No counts give this figure"
+        lead = f"This figure contradicts {others}" if joint else "No counts give this figure"
     else:
-        lead = f"These contradict each other and those {alone}" if joint else "These contradict each other"
+        lead = f"These figures contradict each other and {others}" if joint else "These figures contradict each other"
     console.print(f"{lead}:", **PLAIN)
     columns = [
         Column("figure", [_figure_name(figure) for figure in figures], wrap=True),
@@ -231,17 +231,21 @@ def _show_conflict(console: "Console", report: Mapping[str, Any]) -> None:
     ]
     show_table(console, columns)
     if report["fits_if_cut"]:
-        console.print("All figures fit if they were truncated instead of rounded: --cut.", **PLAIN)
+        console.print("All figures fit if they were truncated instead of rounded: use --cut.", **PLAIN)
 
 
 def _figure_name(figure: Mapping[str, Any]) -> str:
     return str(figure["figure"]) if figure["label"] is None else f"{figure['figure']} of '{figure['label']}'"
 
 
-def _format_nearest(near: Mapping[str, Any] | None) -> str:
-    if near is None:
+def _format_nearest(nearest: Mapping[str, Any] | None) -> str:
+    if nearest is None:
         return UNDEFINED
-    return near["printed"] if near["fraction"] in {None, near["printed"]} else f"{near['printed']} ({near['fraction']})"
+    return (
+        nearest["printed"]
+        if nearest["fraction"] in {None, nearest["printed"]}
+        else f"{nearest['printed']} ({nearest['fraction']})"
+    )
 
 
 def _format_if_wrong(without: Mapping[str, Any]) -> str:

@@ -109,7 +109,7 @@ def upload_gold(
         metadata = value_parsing.read_gold_metadata(gold_metadata)
         tables |= {name: _request_body(name, value) for name, value in metadata.items()}
         name = client.phase(slug, phase)
-        with out.upload_bar(f"Uploading {file.name}", then="Validating") as progress:
+        with out.upload_bar(f"Uploading {file.name}", final_label="Validating") as progress:
             gold = client.upload_gold(
                 slug, name, file, activate=activate and not tables, layout=layout, progress=progress
             )
@@ -117,7 +117,7 @@ def upload_gold(
             try:
                 gold = _put_gold_tables(client, slug, name, int(gold["version"]), tables, activate=activate)
             except Exception:
-                out.note(f"Version {gold['version']} is stored as a draft, without what was refused.")
+                out.note(f"Version {gold['version']} is stored as a draft, without the refused metadata.")
                 raise
         _show_gold_version(out, slug, name, gold)
         if gold.get("status") == "draft":
@@ -155,7 +155,7 @@ def _show_gold_version(out: CommandOutput, slug: str, phase: str, gold: dict[str
 
 
 def _merge_remarks_and_notes(remarks: Sequence[str], notes: Sequence[str]) -> list[str]:
-    """Remarks, then notes; if both say that no classes were declared, only the remark, which says more."""
+    """Remarks, then notes; if both say that no classes were declared, only the remark, which is more specific."""
     start = "no classes were declared"
     redundant = any(remark.lower().startswith(start) for remark in remarks)
     return [*remarks, *(note for note in notes if not (redundant and note.lower().startswith(start)))]

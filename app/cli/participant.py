@@ -112,7 +112,7 @@ def submit(
     """
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
         patience = timeout if wait else 0.0
-        with out.upload_bar(f"Uploading {file.name}", then="Waiting for scores" if wait else "Sent") as progress:
+        with out.upload_bar(f"Uploading {file.name}", final_label="Waiting for scores" if wait else "Sent") as progress:
             fields = {"method": method, "description": description, "link": link, "phase": phase, "layout": layout}
             result = client.submit(slug, file, **fields, wait=patience, progress=progress)
         out.result(result, lambda console: object_tables.show_submission(console, result))

@@ -84,7 +84,7 @@ def _rerun_phase(
         raise typer.Exit(_exit_status(order["status"] == "running", bool(order["different"] or order["failed"])))
 
 
-def _confirm(order: Json, where: str) -> bool:
+def _confirm(order: Json, phase_name: str) -> bool:
     """Confirm on the terminal, with count and estimated duration; an order that is already running needs no consent."""
     if order["status"] == "running":
         return True
@@ -92,7 +92,7 @@ def _confirm(order: Json, where: str) -> bool:
         raise typer.BadParameter("required, as there is no terminal to confirm on", param_hint="--yes")
     count, seconds = order["next"]["total"], order["next"]["seconds"]
     estimate = "" if seconds is None else f" This takes about {format_duration(seconds)}."
-    return typer.confirm(f"Score {count} finished submissions of {where} again?{estimate}", err=True)
+    return typer.confirm(f"Score {count} finished submissions of {phase_name} again?{estimate}", err=True)
 
 
 def _show_order(out: CommandOutput, order: Json) -> None:

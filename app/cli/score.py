@@ -86,7 +86,7 @@ def score(
             positive_label=positive_label,
             classes=classes,
             void=void,
-            beside=gold_metadata,
+            gold_metadata=gold_metadata,
             preset=options.get("preset"),
         )
         _score_and_show(out, files, metric or (), options, table_options=table_options, report_path=report)
@@ -94,7 +94,7 @@ def score(
 
 def _checked_options(table_options: ScoreTableOptions, report: Path | None) -> ScoreTableOptions:
     """The options, unless they conflict or the format of the report is unknown."""
-    if table_options.show_all and table_options.chosen:
+    if table_options.show_all and table_options.explicit:
         raise typer.BadParameter("not allowed with --metric", param_hint="--all")
     if report is not None and report.suffix.lower() not in {".json", ".csv"}:
         raise typer.BadParameter(f"'{report.name}' must end in .json or .csv", param_hint="--report")

@@ -152,7 +152,7 @@ def what_if(
             positive_label=positive_label,
             classes=classes,
             void=void,
-            beside=gold_metadata,
+            gold_metadata=gold_metadata,
         )
         metrics = metric or _DEFAULT_METRICS[files.task]
         needs_scores = request.selects_doubtful or wants_scores(metrics)

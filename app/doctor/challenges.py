@@ -25,7 +25,7 @@ def check_risky_rules(installation: Installation) -> CheckResult:
     return warning(" ".join(risks)) if risks else ok("None.")
 
 
-@check("challenges.inference", needs=NEEDS_SCHEMA, remedy="'assay challenge show SLUG' says what lowers the bound.")
+@check("challenges.inference", needs=NEEDS_SCHEMA, remedy="'assay challenge show SLUG' shows how to lower the bound.")
 def check_inference_bounds(installation: Installation) -> CheckResult:
     """For each phase, the most gold labels that one team can infer from the scores shown to it."""
     with installation.session() as session:

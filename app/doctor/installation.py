@@ -50,7 +50,7 @@ class Installation:
 
     @contextmanager
     def files(self) -> Iterator[FileStore]:
-        """The file store, however little disk space is free; its working files are removed afterwards."""
+        """The file store, opened even if little disk space is free; its working files are removed afterwards."""
         settings = self.settings.model_copy(update={"min_free": 0})
         with tempfile.TemporaryDirectory(prefix="assay-doctor-") as work:
             yield open_file_store(settings, Path(work))

@@ -102,7 +102,7 @@ def find_lock_holder(data_dir: Path) -> int | None:
 
 
 def _try_lock(lock: IO[str]) -> bool:
-    """Lock the file, and write the process id into it for people who look."""
+    """Lock the file, and write the process id into it, for administrators."""
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

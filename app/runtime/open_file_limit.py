@@ -9,8 +9,8 @@ MAX_OPEN_FILES = 65_536  # with more, memory runs out before files
 def raise_limit() -> None:
     """Raise the soft limit to the highest value that this process may set.
 
-    The soft limit is 1,024 on most systems, for the sake of old programs; that many idle connections blocked all
-    others.
+    The soft limit is 1,024 on most systems, for compatibility with old programs; with it, 1,024 idle connections would
+    block all others.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     limit = reachable_limit()

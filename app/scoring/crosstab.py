@@ -161,11 +161,13 @@ def split_confusion(case: EvaluationInput, options: Mapping[str, str]) -> SplitT
         np.concatenate([gold.rows[~left], gold.rows[one_left]]),
         np.concatenate([gold.codes[~left] * (wide + 1), ordinary_cells]),
     )
-    row, own, other = _cross_pairs(gold, left & ~one_left, predicted)
-    down, theirs, across = _cross_pairs(predicted, right & ~one_right, gold)
+    instance, gold_code, predicted_code = _cross_pairs(gold, left & ~one_left, predicted)
+    row_shares = instance, gold_code * wide + predicted_code
+    instance, predicted_code, gold_code = _cross_pairs(predicted, right & ~one_right, gold)
+    column_shares = instance, gold_code * wide + predicted_code
     unit = case.weight_unit
-    by_row = _sum_cells(whole, (row, own * wide + other), predicted.sizes, weights, unit)
-    by_column = _sum_cells(whole, (down, across * wide + theirs), gold.sizes, weights, unit)
+    by_row = _sum_cells(whole, row_shares, predicted.sizes, weights, unit)
+    by_column = _sum_cells(whole, column_shares, gold.sizes, weights, unit)
     cells = np.sort(np.concatenate([by_row[0], by_column[0]]))
     cells = cells[_first_of_runs(cells)]
     return SplitTable(
@@ -181,9 +183,9 @@ def split_confusion(case: EvaluationInput, options: Mapping[str, str]) -> SplitT
 def _unmatched(side: _Side, other: _Side, m: int) -> NDArray[np.bool_]:
     """Which labels the other side lacks; two labels outside the vocabulary never match."""
     wide = m + 2
-    mine, theirs = side.rows * wide + side.codes, np.sort(other.rows * wide + other.codes)
-    at = np.minimum(np.searchsorted(theirs, mine), len(theirs) - 1)
-    return np.asarray((theirs[at] != mine) | (side.codes == m))
+    keys, other_keys = side.rows * wide + side.codes, np.sort(other.rows * wide + other.codes)
+    at = np.minimum(np.searchsorted(other_keys, keys), len(other_keys) - 1)
+    return np.asarray((other_keys[at] != keys) | (side.codes == m))
 
 
 def _cross_pairs(side: _Side, chosen: NDArray[np.bool_], other: _Side) -> tuple[Int, Int, Int]:
@@ -197,15 +199,15 @@ def _cross_pairs(side: _Side, chosen: NDArray[np.bool_], other: _Side) -> tuple[
 
 
 def _sum_cells(
-    whole: tuple[Int, Int], spread: tuple[Int, Int], sizes: Int, weights: Int, unit: Fraction
+    whole: tuple[Int, Int], shares: tuple[Int, Int], sizes: Int, weights: Int, unit: Fraction
 ) -> tuple[Int, Floats]:
     """The exact sum of each cell, rounded once: weight × unit for a whole count, weight × unit / size for a share.
 
     Weights are added per cell and per size first. Then the sums of a cell are brought to the least common multiple of
     all sizes, so that a cell is one quotient of integers.
     """
-    rows, cells = (np.concatenate(parts) for parts in zip(whole, spread, strict=True))
-    denominators = np.concatenate([np.ones(len(whole[0]), dtype=np.int64), sizes[spread[0]]])
+    rows, cells = (np.concatenate(parts) for parts in zip(whole, shares, strict=True))
+    denominators = np.concatenate([np.ones(len(whole[0]), dtype=np.int64), sizes[shares[0]]])
     base = int(sizes.max(initial=1)) + 1
     keys, counts = sum_by_key(cells * base + denominators, weights[rows])
     cells, denominators = keys // base, keys % base

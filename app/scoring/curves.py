@@ -31,16 +31,18 @@ class ThresholdCounts:
     negatives: int
 
 
-def threshold_counts(values: Floats, own: Mask, weights: Integers | None = None) -> ThresholdCounts:
-    """The counts for the positives `own` (n) among the values (n); `weights` (n) are whole numbers ≥ 1."""
+def threshold_counts(values: Floats, is_positive: Mask, weights: Integers | None = None) -> ThresholdCounts:
+    """The counts for the positives `is_positive` (n) among the values (n); `weights` (n) are whole numbers ≥ 1."""
     every, mass = sort_with_cumulative_weights(values, weights)
-    mine, own_mass = sort_with_cumulative_weights(values[own], None if weights is None else weights[own])
+    positive_values, positive_mass = sort_with_cumulative_weights(
+        values[is_positive], None if weights is None else weights[is_positive]
+    )
     starts = first_occurrences(every)[::-1]
     thresholds = every[starts]
-    positives, everything = total_weight(mine, own_mass), total_weight(every, mass)
-    tp = positives - weight_before(np.searchsorted(mine, thresholds), own_mass)
-    chosen = everything - weight_before(starts, mass)
-    return ThresholdCounts(thresholds, tp, chosen - tp, positives, everything - positives)
+    positives, count = total_weight(positive_values, positive_mass), total_weight(every, mass)
+    tp = positives - weight_before(np.searchsorted(positive_values, thresholds), positive_mass)
+    predicted = count - weight_before(starts, mass)
+    return ThresholdCounts(thresholds, tp, predicted - tp, positives, count - positives)
 
 
 def corner_mask(across: Integers, up: Integers) -> Mask:
@@ -92,12 +94,12 @@ def partial_roc_area(curve: RocCorners, max_fpr: Fraction) -> Fraction:
     limit = max_fpr * curve.negatives
     inside = int(np.searchsorted(curve.fp, math.floor(limit), "right"))
     fp, tp = curve.fp[:inside], curve.tp[:inside]
-    doubled = Fraction(total(multiply(np.diff(fp), tp[1:] + tp[:-1])))
+    twice_area = Fraction(total(multiply(np.diff(fp), tp[1:] + tp[:-1])))
     if inside < len(curve.fp):
         width = limit - int(fp[-1])
         rise = Fraction(int(curve.tp[inside] - tp[-1]), int(curve.fp[inside] - fp[-1])) * width
-        doubled += width * (2 * int(tp[-1]) + rise)
-    return doubled / (2 * curve.positives * curve.negatives)
+        twice_area += width * (2 * int(tp[-1]) + rise)
+    return twice_area / (2 * curve.positives * curve.negatives)
 
 
 def standardize_partial_area(area: Fraction, max_fpr: Fraction) -> Fraction:
@@ -119,10 +121,10 @@ def equal_error_rate(curve: RocCorners) -> Fraction:
 
 def fp_at_recall(ranks: ScoreRanks, recall: Fraction) -> int:
     """The fewest false positives of any threshold that reaches at least this recall (0 … 1)."""
-    wanted = math.ceil(recall * ranks.positives)
-    if wanted == 0:
+    min_tp = math.ceil(recall * ranks.positives)
+    if min_tp == 0:
         return 0
-    at = int(np.searchsorted(ranks.positives_at_or_above, wanted))
+    at = int(np.searchsorted(ranks.positives_at_or_above, min_tp))
     return int(ranks.ahead[at] + ranks.tied[at])
 
 
@@ -137,9 +139,9 @@ def delong_variance(steps: ThresholdCounts) -> Fraction:
     wins = 2 * (steps.negatives - steps.fp) + negatives_here
     losses = 2 * (steps.tp - positives_here) + positives_here
     p, n = steps.positives, steps.negatives
-    doubled = total(multiply(positives_here, wins))
-    spread_p = p * _weighted_square_sum(positives_here, wins) - doubled * doubled
-    spread_n = n * _weighted_square_sum(negatives_here, losses) - doubled * doubled
+    twice_wins = total(multiply(positives_here, wins))
+    spread_p = p * _weighted_square_sum(positives_here, wins) - twice_wins * twice_wins
+    spread_n = n * _weighted_square_sum(negatives_here, losses) - twice_wins * twice_wins
     return Fraction(spread_p * (n - 1) + spread_n * (p - 1), 4 * p * p * n * n * (p - 1) * (n - 1))
 
 

@@ -31,17 +31,19 @@ def edit_distances(gold: Int, predicted: Int, n: int, m: int) -> Int:
     # Substitutions alone reach this distance; with at most 2 differing positions, no shorter sequence exists.
     distance = differing.copy()
     sizes = [np.bincount(side // m, minlength=n) for side in (gold, predicted)]
-    near, hard = _choose_algorithm(sizes[0], sizes[1], m)
-    near &= differing > 2
+    few_labels, many_labels = _choose_algorithm(sizes[0], sizes[1], m)
+    few_labels &= differing > 2
     of_gold = _estimate_seconds(2 * sizes[0], *_choose_algorithm(sizes[0], sizes[0], m), m)
-    if _estimate_seconds(differing, near, hard, m) > min(_MAX_SECONDS, _FREE_SECONDS + _GOLD_COST_FACTOR * of_gold):
+    if _estimate_seconds(differing, few_labels, many_labels, m) > min(
+        _MAX_SECONDS, _FREE_SECONDS + _GOLD_COST_FACTOR * of_gold
+    ):
         raise EditDistanceCostLimitError
     starts = np.searchsorted(gold, np.arange(n + 1) * m), np.searchsorted(predicted, np.arange(n + 1) * m)
-    for part in _batch_rows(np.flatnonzero(near), differing):
+    for part in _batch_rows(np.flatnonzero(few_labels), differing):
         distance[part] = _furthest_point_distances(
             _renumber_keys(gold, starts[0], part, m), _renumber_keys(predicted, starts[1], part, m), differing[part], m
         )
-    rows, width = np.flatnonzero(hard), _rows_per_integer(m)
+    rows, width = np.flatnonzero(many_labels), _rows_per_integer(m)
     for first in range(0, len(rows), width):
         part = rows[first : first + width]
         distance[part] = _bit_parallel_distances(
@@ -61,11 +63,11 @@ def _choose_algorithm(gold: Int, predicted: Int, m: int) -> tuple[Mask, Mask]:
     return few & (predicted > 0), ~few & (predicted > 0)
 
 
-def _estimate_seconds(differing: Int, near: Mask, hard: Mask, m: int) -> float:
+def _estimate_seconds(differing: Int, few_labels: Mask, many_labels: Mask, m: int) -> float:
     """The estimated seconds for pairs that differ in this many labels of m."""
-    rows = int(hard.sum())
+    rows = int(many_labels.sum())
     packed = 3e-10 * rows * m * m + 3e-5 * m * -(-rows // _rows_per_integer(m))
-    return 1e-7 * float((differing[near] ** 2).sum()) + packed
+    return 1e-7 * float((differing[few_labels] ** 2).sum()) + packed
 
 
 def _rows_per_integer(m: int) -> int:

@@ -51,7 +51,9 @@ class BestAttainableValues:
             return ()
         if best != value and (value > best) == (metric.direction == "higher"):
             return ()  # under unusual options another prediction can beat the perfect one
-        return (f"the best attainable value with these gold labels is {best:.6g}: they lack some of the classes",)
+        return (
+            f"the best attainable value with these gold labels is {best:.6g}, because they lack some of the classes",
+        )
 
 
 def _perfect_prediction(case: EvaluationInput) -> Labels:
@@ -116,11 +118,11 @@ def _inapplicable_reason(ws: EvaluationContext, metric: Metric) -> str | None:
     if ws.case.gold.n == 0:
         return "there are no instances to score"
     if ws.case.acceptable and not metric.acceptable:
-        return f"{metric.key} is not defined for gold that gives sets of acceptable answers"
+        return f"{metric.key} is not defined for gold with sets of acceptable answers"
     if ws.total == 0:
-        return "all instances weigh 0"
+        return "all instances have weight 0"
     if ws.case.weights is not None and not metric.supports_weights:
-        return f"{metric.key} depends on how many instances there are, and weights do not say"
+        return f"{metric.key} depends on the number of instances, which weights do not give"
     return unmet_need_reason(metric, ws.shared("needs met", lambda: needs_met_by(ws.case)))
 
 

@@ -133,11 +133,11 @@ def _count_declared_earlier(scores: Scores, ranks: LabelRanks) -> Int:
     If all of them are relevant, `order_in_tie` has the answer. Only the other rows are compared score by score.
     """
     earlier = ranks.order_in_tie.copy()
-    mixed = np.flatnonzero(ranks.tied > ranks.relevant_tied)
+    with_other_labels = np.flatnonzero(ranks.tied > ranks.relevant_tied)
     classes = np.arange(scores.shape[1])
     step = max(1, _BLOCK_SCORES // max(1, scores.shape[1]))
-    for start in range(0, len(mixed), step):
-        part = mixed[start : start + step]
+    for start in range(0, len(with_other_labels), step):
+        part = with_other_labels[start : start + step]
         rows, codes = ranks.rows[part], ranks.codes[part]
         same = scores[rows] == scores[rows, codes][:, None]
         earlier[part] = np.count_nonzero(same & (classes < codes[:, None]), axis=1)
@@ -156,12 +156,14 @@ def rank_by_order(lists: Labels, relevant: RelevantLabels, m: int, options: Mapp
     before = np.concatenate([[0], np.cumsum(occupied)])
     position = before[:-1] - before[lists.offsets[rows]] if len(rows) else rows
     known = occupied & (lists.codes >= 0) & (lists.codes < m)
-    listed = (rows * m + lists.codes)[known]
-    wanted = relevant.rows * m + relevant.codes
-    at, matches = search_sorted(listed, wanted)
-    above = np.full(len(wanted), UNLISTED, dtype=np.int64)
+    list_keys = (rows * m + lists.codes)[known]
+    relevant_keys = relevant.rows * m + relevant.codes
+    at, matches = search_sorted(list_keys, relevant_keys)
+    above = np.full(len(relevant_keys), UNLISTED, dtype=np.int64)
     above[at[matches][::-1]] = position[known][matches][::-1]  # in reverse, so that the first of a repeated label wins
-    return _group_by_rank(relevant, above, np.ones(len(wanted), dtype=np.int64), lambda ranks: ranks.order_in_tie)
+    return _group_by_rank(
+        relevant, above, np.ones(len(relevant_keys), dtype=np.int64), lambda ranks: ranks.order_in_tie
+    )
 
 
 def occupied_positions(lists: Labels, rows: Int, m: int, options: Mapping[str, str]) -> NDArray[np.bool_]:

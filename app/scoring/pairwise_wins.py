@@ -57,15 +57,15 @@ def pairwise_wins(
     heavy = None if weights is None else weights[order]
     if heavy is not None and int(heavy.sum()) >= _SAFE_WEIGHT_SUM:
         heavy = heavy.astype(object)  # Python integers, as int64 could overflow
-    filled = np.append(edges[present], edges[m])
+    bounds = np.append(edges[present], edges[m])
     kind = np.int64 if heavy is None else heavy.dtype
     sizes = np.zeros(m, dtype=kind)
     if len(present):
-        sizes[present] = np.diff(filled) if heavy is None else np.add.reduceat(heavy, filled[:-1])
+        sizes[present] = np.diff(bounds) if heavy is None else np.add.reduceat(heavy, bounds[:-1])
     higher, tied = np.zeros((2, len(present), len(present)), dtype=kind)
-    for row, own in enumerate(present.tolist()):
-        values = np.ascontiguousarray(column(own))[order]
-        higher[row], tied[row] = _wins_against_each(values, filled, row, heavy)
+    for row, code in enumerate(present.tolist()):
+        values = np.ascontiguousarray(column(code))[order]
+        higher[row], tied[row] = _wins_against_each(values, bounds, row, heavy)
     return PairwiseWins(sizes, present, higher, tied)
 
 
@@ -75,17 +75,19 @@ def _wins_against_each(values: Floats, edges: Integers, own: int, heavy: Integer
     No group may be empty.
     """
     part = slice(edges[own], edges[own + 1])
-    mine, mass = sort_with_cumulative_weights(values[part], None if heavy is None else heavy[part])
+    own_values, mass = sort_with_cumulative_weights(values[part], None if heavy is None else heavy[part])
     if heavy is None:
         _sort_within_classes(values, edges)
-    starts = first_occurrences(mine)
-    scores = mine[starts]
-    passed = weight_before(np.append(starts, len(mine)), mass)
+    starts = first_occurrences(own_values)
+    scores = own_values[starts]
+    lower_counts = weight_before(np.append(starts, len(own_values)), mass)
     at = np.searchsorted(scores, values)
-    reached = passed[-1] - passed  # own instances with each of their scores or a higher one; none beyond the last
+    reached = (
+        lower_counts[-1] - lower_counts
+    )  # own instances with each of their scores or a higher one; none beyond the last
     ties = np.append(scores, np.nan)[at] == values
-    above, equal = reached[at], np.zeros(len(values), dtype=passed.dtype)
-    equal[ties] = np.append(np.diff(passed), 0)[at[ties]]
+    above, equal = reached[at], np.zeros(len(values), dtype=lower_counts.dtype)
+    equal[ties] = np.append(np.diff(lower_counts), 0)[at[ties]]
     above -= equal
     if heavy is not None:
         above, equal = above * heavy, equal * heavy

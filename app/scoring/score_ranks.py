@@ -38,26 +38,28 @@ class ScoreRanks:
         return np.asarray(np.cumsum(self.positives_at_score))
 
 
-def rank_positives(values: Floats, own: Mask, weights: Integers | None = None) -> ScoreRanks:
-    """The ranks of the positives `own` (n) among the values (n); `weights` (n) are whole numbers ≥ 1.
+def rank_positives(values: Floats, is_positive: Mask, weights: Integers | None = None) -> ScoreRanks:
+    """The ranks of the positives `is_positive` (n) among the values (n); `weights` (n) are whole numbers ≥ 1.
 
     Higher values mean more confidence. Twice the sum of the weights must fit their type, int64 or Python's integers.
     """
     every, mass = sort_with_cumulative_weights(values, weights)
-    mine, own_mass = sort_with_cumulative_weights(values[own], None if weights is None else weights[own])
-    starts = first_occurrences(mine)
-    hits = np.diff(weight_before(np.append(starts, len(mine)), own_mass))
-    scores = mine[starts]
+    positive_values, positive_mass = sort_with_cumulative_weights(
+        values[is_positive], None if weights is None else weights[is_positive]
+    )
+    starts = first_occurrences(positive_values)
+    hits = np.diff(weight_before(np.append(starts, len(positive_values)), positive_mass))
+    scores = positive_values[starts]
     low = weight_before(np.searchsorted(every, scores, "left"), mass)
     high = weight_before(np.searchsorted(every, scores, "right"), mass)
-    positives, everything = total_weight(mine, own_mass), total_weight(every, mass)
+    positives, count = total_weight(positive_values, positive_mass), total_weight(every, mass)
     above = positives - np.cumsum(hits)  # positives with a higher score
     return ScoreRanks(
         positives=positives,
-        negatives=everything - positives,
+        negatives=count - positives,
         positives_at_score=hits[::-1],
         tied=(high - low - hits)[::-1],
-        ahead=(everything - high - above)[::-1],
+        ahead=(count - high - above)[::-1],
     )
 
 

@@ -156,15 +156,15 @@ class StringTable:
 
     def _in_order(self, wanted: Sequence[Words], first: int) -> bool:
         count = len(wanted[0])
-        # The first words of four rows tell most other orders apart before everything is compared.
+        # The first words of four rows rule out most other orders before everything is compared.
         if first + count > len(self) or not np.array_equal(self.words[first : first + 4, 0], wanted[0][:4]):
             return False
         return self._equal(self.words[first : first + count], wanted)
 
-    def _equal(self, known: Words, wanted: Sequence[Words]) -> bool:
+    def _equal(self, table_words: Words, string_words: Sequence[Words]) -> bool:
         """Whether table rows are exactly these strings: equal words, and only padding after them."""
-        same = all(np.array_equal(known[:, at], words) for at, words in enumerate(wanted))
-        return same and not known[:, len(wanted) :].any()
+        same = all(np.array_equal(table_words[:, at], words) for at, words in enumerate(string_words))
+        return same and not table_words[:, len(string_words) :].any()
 
     def texts(self) -> list[str]:
         """The Python strings, in row order."""
@@ -256,6 +256,6 @@ def _find_rows(slots: Words, hashes: Words) -> NDArray[np.int32] | None:
         positions = (positions + 1) & mask
         probed = slots.take(positions)
         entries[pending] = probed
-        still = (probed ^ tags) > _TAG_MASK
-        pending, positions, tags = pending[still], positions[still], tags[still]
+        remaining = (probed ^ tags) > _TAG_MASK
+        pending, positions, tags = pending[remaining], positions[remaining], tags[remaining]
     return None

@@ -244,9 +244,9 @@ def sorted_label_pairs(labels: Labels, m: int, options: Mapping[str, str], *, dr
             repeated = np.bincount(rows[codes == m + 1], minlength=n).astype(np.int64)
         rows, codes = rows[known], codes[known]
     if options["empty_label"] == "as_class":
-        filled = outside > 0
-        filled[rows] = True
-        empty = np.flatnonzero(~filled)
+        has_label = outside > 0
+        has_label[rows] = True
+        empty = np.flatnonzero(~has_label)
         rows = np.concatenate([rows, empty])
         codes = np.concatenate([codes, np.full(len(empty), m, dtype=np.int64)])
     bits = m.bit_length()  # a shift is many times faster than a division

@@ -35,5 +35,5 @@ class Base(DeclarativeBase):
 
 def one_of_check(column: str, *values: str) -> CheckConstraint:
     """A check constraint that limits a text column to these values."""
-    listed = ", ".join(f"'{value}'" for value in values)
-    return CheckConstraint(f"{column} IN ({listed})", name=column)
+    quoted_values = ", ".join(f"'{value}'" for value in values)
+    return CheckConstraint(f"{column} IN ({quoted_values})", name=column)

@@ -54,7 +54,7 @@ def _file_lock(db: Database, *, shared: bool, seconds: float) -> Iterator[bool]:
             owner = database.stat()
             os.fchown(file.fileno(), owner.st_uid, owner.st_gid)
         deadline = time.monotonic() + seconds
-        while True:
+        while True:  # flock cannot wait for a limited time
             try:
                 fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
             except BlockingIOError:

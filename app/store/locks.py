@@ -73,6 +73,6 @@ def _try_acquire(session: WriteSession, *name: str) -> bool:
 
 
 def _lock_key(*name: str) -> int:
-    """The number of a lock: 64 bits, signed."""
+    """The number of a lock: 64 bits, signed, as PostgreSQL takes it; no part of a name contains the separator NUL."""
     digest = hashlib.sha256("\0".join(name).encode()).digest()
     return int.from_bytes(digest[:8], signed=True)

@@ -1,4 +1,4 @@
-"""Tells every API replica about final statuses and changed boards, through LISTEN and NOTIFY of PostgreSQL."""
+"""Notifies every API replica of final statuses and changed boards, through LISTEN and NOTIFY of PostgreSQL."""
 
 import threading
 import time
@@ -43,7 +43,7 @@ class InvalidatedCache(Protocol):
 
 
 class NotificationListener:
-    """A thread that listens on a connection of its own; it calls `missed` when notifications may have been lost.
+    """A thread that listens on a connection of its own; it calls `on_missed` when notifications may have been lost.
 
     NOTIFY has no memory: what is sent while the connection is down is lost. After each connect, waiting requests
     therefore read their status again, and the cache is distrusted. A connection can also die unnoticed, so entries are
@@ -51,14 +51,18 @@ class NotificationListener:
     """
 
     def __init__(
-        self, settings: Settings, settled: Callable[[str], None], missed: Callable[[], None], cache: InvalidatedCache
+        self,
+        settings: Settings,
+        on_settled: Callable[[str], None],
+        on_missed: Callable[[], None],
+        cache: InvalidatedCache,
     ) -> None:
         url = make_url(settings.database).set(drivername="postgresql")
         self._conninfo = url.render_as_string(hide_password=False)
         self._connect_args = connection_options(settings) | {"application_name": "assay listener"}
         self._connection_class = connection_with_timeout(silence_timeout(settings))
-        self._settled = settled
-        self._missed = missed
+        self._on_settled = on_settled
+        self._on_missed = on_missed
         self._cache = cache
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="listener", daemon=True)
@@ -82,7 +86,7 @@ class NotificationListener:
                     connection.execute(f"LISTEN {board_invalidation.CHANNEL}")
                     # After LISTEN, not before: what is read from now on cannot miss a notification.
                     self._cache.distrust()  # entries from rows read before may be outdated
-                    self._missed()
+                    self._on_missed()
                     self._listen(connection)
             except psycopg.Error as fault:
                 log.warning("listener_lost_the_database", reason=str(fault).strip())
@@ -103,6 +107,6 @@ class NotificationListener:
             if notification.channel == board_invalidation.CHANNEL:
                 self._cache.invalidate(frozenset(notification.payload.split("\n")))
             else:
-                self._settled(notification.payload)
+                self._on_settled(notification.payload)
             if self._stop.is_set():
                 return

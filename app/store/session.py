@@ -90,15 +90,16 @@ class Database:
             yield session  # closing ends the transaction; a rollback would also expire the loaded objects
 
     @contextmanager
-    def write(self, *, promised: bool = True) -> Iterator[WriteSession]:
+    def write(self, *, durable: bool = True) -> Iterator[WriteSession]:
         """A session that commits when the block ends and rolls back when it raises.
 
         A commit that fails raises errors.CommitUncertain: the caller must not acknowledge anything. With
-        `promised=False`, for writes that nobody relies on, SQLite does not sync the disk; the next synced commit does.
+        `durable=False`, for writes that nobody relies on, SQLite does not sync the disk; the next synced commit does.
         A power failure in between loses such a write, nothing else does.
         """
-        engine = self._write if promised else self._relaxed_write
+        engine = self._write if durable else self._relaxed_write
         session = WriteSession(engine, expire_on_commit=False, info=self._info)
+        # The session is entered last, so its transaction ends before the lock is released to the next writer.
         with translate_database_errors(), self._write_lock(), session:
             yield session
             session.flush()  # a failure here is certain to have stored nothing; a failed commit is not

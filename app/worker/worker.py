@@ -223,7 +223,7 @@ class Worker:
         with self._db.read() as session:
             if not score_submission.is_scoring_due(session):  # an idle service writes nothing
                 return []
-        with self._db.write(promised=False) as session:  # a claim that a power failure undoes is simply made again
+        with self._db.write(durable=False) as session:  # a claim that a power failure undoes is simply made again
             return score_submission.claim_tasks(session, count)
 
     def _claim_next(self) -> TaskClaim | None:

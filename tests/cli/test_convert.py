@@ -37,7 +37,7 @@ def test_where_many_fit_the_first_are_shown_and_all_are_counted() -> None:
 def test_a_contradiction_is_explained_and_the_status_is_1() -> None:
     ran = run_assay(*BINARY, *FIGURES, "--f1", "0.80")
     assert (ran.status, ran.err) == (1, "")
-    assert "No counts fit 4 figures of 1000 instances.\nThese contradict each other:" in ran.out
+    assert "No counts fit 4 figures of 1000 instances.\nThese figures contradict each other:" in ran.out
     assert "0.77 (89/115)" in ran.out
     report = run_assay(*BINARY, *FIGURES, "--f1", "0.80", "--json")
     assert (report.status, report.value()["fits"]) == (1, False)
@@ -81,7 +81,7 @@ def test_a_table_has_a_row_for_each_class(tmp_path: Path, name: str) -> None:
     ]
     slip = run_assay("convert", "--table", write_file(tmp_path / name, content), "--figure", "f1_weighted=0.709")
     assert slip.status == 1
-    assert "This figure contradicts those of the classes, each of which fits alone:" in slip.out
+    assert "This figure contradicts the figures of the classes, each of which fits alone:" in slip.out
 
 
 def test_numbers_of_a_json_table_keep_their_digits(tmp_path: Path) -> None:

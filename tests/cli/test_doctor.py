@@ -211,7 +211,7 @@ BROKEN: dict[str, tuple[Callable[[Path], Any], str, str, str]] = {
         lambda data: change(data, "UPDATE gold_versions SET status = 'retired'"),
         *("challenges.gold", "warning", "pets/main"),
     ),
-    "names alike": (names_alike, "challenges.names", "warning", "In 'pets' these look alike: "),
+    "names alike": (names_alike, "challenges.names", "warning", "In 'pets' these names look alike: "),
 }
 
 

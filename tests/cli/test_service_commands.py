@@ -190,7 +190,9 @@ def test_a_refused_table_leaves_a_draft_and_that_is_said(
     tree = tmp_path / "tree.json"
     tree.write_text('{"parents": {"a": ["r"]}}')
     service.on(f"POST {base}", ScriptedAnswer(201, {"version": 7, "status": "draft"}))
-    service.on(f"PUT {base}/7/hierarchy", ScriptedAnswer(400, {"code": "bad_request", "detail": "1 class is no node"}))
+    service.on(
+        f"PUT {base}/7/hierarchy", ScriptedAnswer(400, {"code": "bad_request", "detail": "1 class is not a node"})
+    )
     words = ("gold", "upload", "irony", "-f", predictions, "--phase", "main", "--hierarchy", tree)
     ran = run_assay(*words, "--url", service.url)
     assert ran.status == 1
@@ -342,7 +344,7 @@ def test_one_submission_is_shown_whatever_its_status(service: ScriptedServer) ->
 
 TOLD = {
     "phase": "main",
-    "statement": "One submission tells a team at most 5 bits about the gold.",
+    "statement": "One submission reveals at most 5 bits about the gold to a team.",
     "lowered_by": ["fewer digits", "fewer metrics"],
 }
 

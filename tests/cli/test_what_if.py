@@ -88,7 +88,7 @@ def test_labels_may_hold_commas(tmp_path: Path) -> None:
 def test_the_least_sure_predictions_are_changed(scored: tuple[object, ...]) -> None:
     ran = run_assay(*scored, "--share", "0.5", "--target-label", "c")
     assert ran.status == 0
-    assert "2 doubtful predictions, 2 of them changed to 'c': 0 were right, 1 are then" in ran.out
+    assert "2 doubtful predictions, 2 of them changed to 'c': 0 right before, 1 after the change" in ran.out
     line = next(line for line in ran.out.splitlines() if line.startswith("accuracy"))
     assert line.split() == ["accuracy", "0.500000", "0.750000", "0.750000"]
     found = run_assay(*scored, "--threshold", "0.45", "--target-label", "c", "--metric", "accuracy", "--json").value()[
@@ -113,7 +113,7 @@ def test_a_share_of_weighted_predictions_is_one_of_their_weight(tmp_path: Path) 
         "--classes",
         write_file(tmp_path / "classes.json", ["a", "b"]),
     )
-    tell = "doubtful predictions of weight {0}, {0} of it changed to 'a': {1} was right, {0} is then"
+    tell = "doubtful predictions of weight {0}, {0} of it changed to 'a': {1} right before, {0} after the change"
     assert tell.format(0, 0) in run_assay(*words, "--target-label", "a", "--share", "0.5", "-m", "accuracy").out
     ran = run_assay(*words, "--target-label", "a", "--threshold", "0.75", "-m", "accuracy", "--json").value()["changed"]
     assert [ran[key] for key in ("doubtful", "moved", "right_before", "right_after")] == [3, 3, 0, 3]

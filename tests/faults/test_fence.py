@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select, text
 
+from app.actions.scoring_tasks.rescore_group import claim_rescoring_group, rescore_group
 from app.actions.scoring_tasks.score_submission import (
     RetryLimits,
     WorkerContext,
@@ -286,6 +287,50 @@ def test_a_newer_scorer_that_comes_second_leaves_the_status_and_the_ledger_as_th
     monkeypatch.setattr("app.actions.scoring_tasks.score_submission.SCORER_VERSION", SCORER_VERSION + 1)
     assert score_submission(store.bench(pool), store.claim()) is None
     assert store.state() == ("done", "finished", ["reserve", "charge"], 2)
+
+
+def replace_predictions(store: Store, content: Any, *, scorer_version: int, priority: int) -> None:
+    """Queue the task again, for other predictions and perhaps another scorer version."""
+    with store.db.write() as session:
+        session.scalars(select(Submission)).one().file_key = store.keep(content)
+        task = session.scalars(select(ScoreTask)).one()
+        task.status, task.scorer_version, task.priority = "queued", scorer_version, priority
+
+
+def test_a_newer_scorer_that_refuses_a_scored_file_fails_its_task_and_changes_nothing_else(
+    store: Store, pool: ScoringProcessPool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert score_submission(store.bench(pool), store.claim()) is not None
+    newer = SCORER_VERSION + 1
+    replace_predictions(store, {"t1": "zebra"}, scorer_version=newer, priority=SUBMISSION_PRIORITY)
+    monkeypatch.setattr("app.actions.scoring_tasks.score_submission.SCORER_VERSION", newer)
+    assert score_submission(store.bench(pool), store.claim()) is None
+    assert store.state() == ("failed", "finished", ["reserve", "charge"], 1)
+    failure = store.task().failure
+    assert failure is not None
+    assert failure["code"] == "refused_again"
+    assert "unknown_label: 1" in failure["detail"]
+
+
+@pytest.mark.parametrize(("newer", "status"), [(0, "done"), (1, "failed")])
+def test_a_rescoring_that_refuses_a_scored_file_leaves_the_stored_scores(
+    store: Store, pool: ScoringProcessPool, monkeypatch: pytest.MonkeyPatch, newer: int, status: str
+) -> None:
+    assert score_submission(store.bench(pool), store.claim()) is not None
+    version = SCORER_VERSION + newer
+    replace_predictions(store, {"t1": "zebra"}, scorer_version=version, priority=RESCORING_PRIORITY)
+    monkeypatch.setattr("app.actions.scoring_tasks.rescore_group.SCORER_VERSION", version)
+    with store.db.write() as session:
+        group = claim_rescoring_group(session, None)
+    assert group is not None
+    rescore_group(store.bench(pool), group, lambda: True, lambda _: None)
+    assert store.state() == (status, "finished", ["reserve", "charge"], 1)
+    task = store.task()
+    if newer:
+        assert (task.difference, (task.failure or {})["code"]) == (None, "refused_again")
+    else:
+        assert task.failure is None
+        assert (task.difference or {})["refused"]["unknown_label"] == 1
 
 
 def test_an_older_scorer_that_gives_up_leaves_the_submission_to_a_newer_one(

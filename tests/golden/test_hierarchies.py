@@ -102,7 +102,7 @@ def test_real_challenges_have_the_values_of_their_oracles(name: str, compared: i
 def test_the_root_of_imagenet_is_found_and_told() -> None:
     text = "hierarchical_f1:exclude_root=true"
     (note,) = evaluate_metric(hierarchical_input("imagenet-real", "cleanlab-cv"), text).notes
-    assert note == "left out as ancestor of every class: n00001930"
+    assert note == "left out because they are ancestors of every class: n00001930"
 
 
 @pytest.mark.parametrize(

@@ -235,6 +235,21 @@ def test_a_pending_member_sees_no_submission_of_the_team(people: People) -> None
         require_refused(member.post(f"/submissions/{submission}/{action}"), 404, "not_found")
 
 
+def test_a_former_organizer_with_a_team_no_longer_sees_a_draft(people: People) -> None:
+    slug = new_slug("former-organizer")
+    open_challenge(people.admin, slug, GOLD, draft=True)
+    editor = people["Editor"]
+    path, body = f"/challenges/{slug}/organizers", {"email": editor.email, "role": "editor"}
+    people.admin.post(path, json=body).raise_for_status()
+    editor = people.with_scopes(editor, "read", "submit", "organize").join(slug, "Editors")
+    assert editor.get(f"/challenges/{slug}").status_code == 200
+    people.admin.delete(path, params={"email": editor.email}).raise_for_status()
+    require_refused(editor.get(f"/challenges/{slug}"), 404, "not_found")
+    require_refused(editor.submit(slug, CORRECT_PREDICTIONS), 404, "not_found")
+    listed = editor.get("/challenges", params={"limit": 200}).json()["items"]
+    assert slug not in {challenge["slug"] for challenge in listed}  # the newest are on the first page
+
+
 def test_people_see_their_own_registration_and_organizers_all(stage: Stage) -> None:
     path = f"/challenges/{stage.fills['public']['slug']}/registrations"
     seen = {role: [row["team"]["name"] for row in stage.callers[role].get(path).json()["items"]] for role in ACCOUNTS}

@@ -49,7 +49,7 @@ def test_metrics_that_count_are_bounded_without_a_warning(people: People) -> Non
     told = made["recipe"]["inference"][0]
     assert [one["granularity"] for one in told["metrics"]] == ["right", "one_table"]
     assert 25 < told["metrics"][0]["bits"] < 30  # of 6 digits; what 20 instances allow is known with the gold
-    assert "5 that it may send" in told["statement"]
+    assert "With 5 submissions" in told["statement"]
 
 
 def test_with_gold_the_bound_is_that_of_the_instances(people: People) -> None:
@@ -130,7 +130,7 @@ def test_quota_days_count_over_the_window(people: People) -> None:
 
 def test_what_several_phases_tell_of_the_same_instances_is_said_to_add_up(people: People) -> None:
     phases = [{"name": name, "quota": {"total": 5}} for name in ("main", "second")]
-    added = "What other phases tell of the same instances is added to that."
+    added = "Other phases with the same instances reveal more."
     for told in created(people, phases, make_recipe("accuracy"))["recipe"]["inference"]:
         assert added in told["statement"]
     assert added not in created(people, phases[:1], make_recipe("accuracy"))["recipe"]["inference"][0]["statement"]

@@ -186,7 +186,7 @@ def test_the_warning_about_curves(people: People) -> None:
         "recipe": make_recipe("accuracy"),
         "phases": phases("curves"),
     }
-    assert "infer the gold labels from them" in json.dumps(people.admin.post("/challenges", json=body).json())
+    assert "can infer the gold labels" in json.dumps(people.admin.post("/challenges", json=body).json())
 
 
 def test_a_part_that_is_too_large_is_left_out_with_a_reason(people: People) -> None:

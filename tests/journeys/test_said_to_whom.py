@@ -37,9 +37,9 @@ def draft(people: People, stem: str, *metrics: str) -> str:
 @pytest.mark.parametrize(
     ("costs", "lacking"),
     [
-        ({"a": {"b": 1}}, "b taken for a"),
-        ({"b": {"a": 5}}, "a taken for b"),
-        ({"a": {"a": 0}, "b": {"a": 5}}, "a taken for b"),
+        ({"a": {"b": 1}}, "b predicted as a"),
+        ({"b": {"a": 5}}, "a predicted as b"),
+        ({"a": {"a": 0}, "b": {"a": 5}}, "a predicted as b"),
         ({"a": {"b": 1}, "b": {"a": 5}}, None),
     ],
 )
@@ -48,10 +48,7 @@ def test_activation_says_which_errors_cost_nothing_yet(people: People, costs: An
     assert people.admin.put(f"{gold}/cost-matrix", json=costs).status_code == 200
     said = [remark for remark in people.admin.post(f"{gold}/activate").json()["remarks"] if "expected_cost" in remark]
     assert len(said) == (lacking is not None)
-    assert (
-        lacking is None
-        or f"will be null: the cost matrix does not say what some errors cost, such as {lacking}" in said[0]
-    )
+    assert lacking is None or f"will be null: the cost matrix has no cost for some errors, such as {lacking}" in said[0]
 
 
 def test_a_complete_matrix_of_very_many_classes_is_seen_to_be_at_once() -> None:
@@ -63,7 +60,7 @@ def test_a_complete_matrix_of_very_many_classes_is_seen_to_be_at_once() -> None:
     last = {label: cost for label, cost in row.items() if label not in {"c7", "c33999"}}
     version = SimpleNamespace(classes=classes, accessories={"cost_matrix": costs | {"c33999": last}})
     (said,) = _missing_cost_remarks(version, ["expected_cost"])
-    assert "such as c33999 taken for c7" in said
+    assert "such as c33999 predicted as c7" in said
 
 
 # ---- reasons
@@ -80,7 +77,7 @@ def test_participants_read_that_they_sent_no_scores_but_nothing_of_the_gold(peop
     blue = people["Blue"].join(slug, "Blue")
     sent = require_finished(blue.submit(slug, CORRECT_PREDICTIONS | {"t3": "bee", "t4": "bee"}))
     reasons = {key: score.get("reason") for key, score in sent["scores"].items()}
-    assert reasons["auc_ovr_macro"] == "the predictions give no scores"
+    assert reasons["auc_ovr_macro"] == "the predictions have no scores"
     assert reasons["recall_macro"] == HIDDEN_REASON
     mine = [
         {"id": key, "label": label, "scores": {"a": 0.75, "bee": 0.25}}

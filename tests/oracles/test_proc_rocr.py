@@ -122,7 +122,7 @@ def test_pairs_of_classes_on_their_own_scores() -> None:
     assert value(multiclass(), "auc_ovo_macro") == pytest.approx(recorded()["matrix"], abs=CLOSE)
     without = evaluate_metric(multiclass(without="top"), "auc_ovo_macro")
     assert without.value == pytest.approx(recorded()["matrix_without_top"], abs=CLOSE)
-    assert without.notes == ("1 of 4 labels absent from gold, their pairs dropped: top",)
+    assert without.notes == ("1 of 4 labels left out (absent from gold): top",)
 
 
 def test_pairs_of_classes_on_one_decision_value() -> None:

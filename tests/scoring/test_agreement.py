@@ -9,7 +9,7 @@ def test_one_class_on_both_sides_leaves_no_agreement_beyond_chance() -> None:
     of = case("multiclass", ABC, ["a", "a"], ["a", "a"])
     for key in ("cohen_kappa", "cohen_kappa:weights=linear", "scott_pi"):
         assert evaluate_metric(of, key).reason == (
-            "gold and predictions are one and the same single class, so chance agreement is 1 (0/0)"
+            "gold and predictions consist of the same single class, so chance agreement is 1 (0/0)"
         )
     assert value(of, "gwet_ac1") == 1.0
 

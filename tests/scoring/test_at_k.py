@@ -130,7 +130,7 @@ def test_a_repeated_label_counts_where_it_comes_first() -> None:
 def test_a_note_says_that_the_order_of_labels_is_the_ranking() -> None:
     by_order = case("multilabel", ["a", "b"], [["a"]], [["b", "a"]])
     by_scores = case("multilabel", ["a", "b"], [["a"]], [["b", "a"]], [[0.9, 0.1]])
-    said = "there are no scores: labels rank in the order in which they were sent"
+    said = "there are no scores: labels are ranked in the order in which they were sent"
     assert evaluate_metric(by_order, "mrr").notes == (said,)
     assert evaluate_metric(by_scores, "mrr").notes == ()
 

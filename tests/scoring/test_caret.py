@@ -87,7 +87,7 @@ def test_why_the_test_of_symmetry_has_no_value() -> None:
     never = case("multiclass", ["a", "b", "c"], ["a", "b", "c"], ["b", "a", "c"])
     assert (
         evaluate_metric(never, "mcnemar_confusion").reason
-        == "2 of 3 pairs of classes were never taken for each other (0/0)"
+        == "2 of 3 pairs of classes were never confused with each other (0/0)"
     )
     alone = case("multiclass", ["a"], ["a", "a"], ["a", "a"])
     assert evaluate_metric(alone, "mcnemar_confusion").reason == "there is only one class, and the test compares two"

@@ -69,7 +69,7 @@ def test_the_letters_of_an_equation_are_explained() -> None:
     assert describe_metric(CATALOGUE["recall_weighted"])["symbols"]["n_j"] == "instances of class j in gold"
     assert describe_metric(CATALOGUE["hamming_loss"])["symbols"]["P_i"] == "predicted label set of instance i"
     assert "n" not in describe_metric(CATALOGUE["weighted_accuracy"])["symbols"]
-    assert describe_call(parse_metric("f1:label=x"))["symbols"]["L"] == "the class meant"
+    assert describe_call(parse_metric("f1:label=x"))["symbols"]["L"] == "the class to evaluate"
     assert all(describe_metric(metric)["symbols"] for metric in CATALOGUE.values())
 
 

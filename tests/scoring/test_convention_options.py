@@ -67,7 +67,9 @@ def test_absent_labels_lower_the_best_attainable_value_and_the_notes_say_so() ->
     perfect = case("multiclass", CLASSES, GOLD, GOLD)
     found = evaluate_metric(perfect, "f1_macro")
     assert found.value == pytest.approx(3 / 5)
-    assert "the best attainable value with these gold labels is 0.6: they lack some of the classes" in found.notes
+    assert (
+        "the best attainable value with these gold labels is 0.6, because they lack some of the classes" in found.notes
+    )
 
 
 @pytest.mark.parametrize(
@@ -210,7 +212,7 @@ def test_lfb_train_needs_frequencies_and_weighs_by_them() -> None:
     assert evaluate_metric(single(), "f1_lfb_train").reason is not None
     of = single(train_frequencies={"a": 3, "b": 1})
     assert value(of, "recall_lfb_train") == pytest.approx((3 * 2 / 3 + 1 / 2) / 4)
-    assert any("weight 0: c, d, e" in note for note in evaluate_metric(of, "f1_lfb_train").notes)
+    assert any("weight is 0: c, d, e" in note for note in evaluate_metric(of, "f1_lfb_train").notes)
 
 
 def test_training_labels_that_are_not_declared_are_ignored_aloud() -> None:

@@ -122,7 +122,7 @@ def test_an_error_in_one_fold_is_the_reason_of_the_mean() -> None:
 
 def test_without_folds_there_is_a_reason() -> None:
     of = case("binary", ["a", "b"], ["a"], ["a"])
-    assert evaluate_metric(of, "f1_cv_mean").reason == "the instances were not divided into folds"
+    assert evaluate_metric(of, "f1_cv_mean").reason == "no folds of the instances were given"
 
 
 @given(of=folded("binary"), undefined=st.sampled_from(["skip", "zero"]))

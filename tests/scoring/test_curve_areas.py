@@ -74,17 +74,17 @@ def exactly(of: EvaluationInput, text: str, **options: str) -> Fraction:
 def test_labels_without_both_kinds_leave_the_mean_and_are_counted() -> None:
     assert exactly(LABELS, "auc_macro") == (Fraction(3, 4) + Fraction(7, 8)) / 2
     assert notes(LABELS, "auc_macro") == (
-        "1 of 4 labels left out, never right in gold: war",
-        "1 of 4 labels left out, always right in gold: all",
+        "1 of 4 labels left out (never right in gold): war",
+        "1 of 4 labels left out (always right in gold): all",
     )
     # average precision of a label that is always right is 1 by definition, whatever the scores
     assert exactly(LABELS, "average_precision_macro") == (Fraction(5, 6) + Fraction(5, 6) + 1) / 3
-    assert notes(LABELS, "average_precision_macro") == ("1 of 4 labels left out, never right in gold: war",)
+    assert notes(LABELS, "average_precision_macro") == ("1 of 4 labels left out (never right in gold): war",)
     assert exactly(LABELS, "auc_weighted") == (2 * Fraction(3, 4) + 2 * Fraction(7, 8)) / 4
     assert value(LABELS, "auc:label=war") is None
     assert reason(LABELS, "auc:label=war") == "'war' is never right in gold"
     assert reason(LABELS, "roc_curve:label=all") == (
-        "there is no curve: 1 of 1 labels left out, always right in gold: all"
+        "there is no curve: 1 of 1 labels left out (always right in gold): all"
     )
 
 
@@ -93,11 +93,11 @@ def test_excluded_labels_leave_means_and_pools() -> None:
     assert exactly(LABELS, "auc_micro:exclude_labels=art|war|all") == Fraction(7, 8)
     assert notes(LABELS, "auc_micro:exclude_labels=art|war|all") == ("left out by exclude_labels: art, war, all",)
     assert reason(LABELS, "auc_macro:exclude_labels=art|law") == (
-        "there is no label left to average over: 1 of 2 labels left out, never right in gold: war; "
-        "1 of 2 labels left out, always right in gold: all"
+        "no label is left to average over: 1 of 2 labels left out (never right in gold): war; "
+        "1 of 2 labels left out (always right in gold): all"
     )
     assert "no label is left" in str(reason(LABELS, "auc_micro", exclude_labels="art|law|war|all"))
-    assert "not a declared class: peace" in str(reason(LABELS, "auc_macro", exclude_labels="peace"))
+    assert "not declared: peace" in str(reason(LABELS, "auc_macro", exclude_labels="peace"))
     curves = evaluate_metric(LABELS, "pr_curve:exclude_labels=art").data["curves"]
     assert [curve["label"] for curve in curves] == ["law", "all"]
     assert exactly(THREE, "auc_ovo_macro:exclude_labels=middle") == 1
@@ -129,7 +129,7 @@ def test_one_score_ranks_both_classes() -> None:
             assert value(distances(SINGLE, turned), text, score_direction="lower") == value(SINGLE, text)
             beyond = replace(SINGLE, scores=np.array([[0.9], [0.2], [0.4], [-0.1 if turned else 1.1]]))
             assert "pooling needs both classes" in str(reason(beyond, text))
-    assert notes(SINGLE, "auc_micro") == ("'ham' has 1 less the score of the positive label",)
+    assert notes(SINGLE, "auc_micro") == ("the score of 'ham' is 1 minus that of the positive label",)
     assert exactly(SINGLE, "auc_micro:exclude_labels=ham") == exactly(SINGLE, "auc")
     assert value(replace(SINGLE, spec=replace(SINGLE.spec, positive_label="ham")), "auc_micro") == pytest.approx(1 / 8)
     curve = evaluate_metric(SINGLE, "roc_curve:label=ham").data["curves"][0]
@@ -160,15 +160,15 @@ def test_where_lower_scores_are_surer_ranks_turn_and_thresholds_stay_as_sent() -
 
 def test_pairs_of_classes_drop_the_absent() -> None:
     assert exactly(THREE, "auc_ovo_macro") == ((Fraction(7, 8) + 1) / 2 + 1 + 1) / 3
-    said = ("1 of 4 labels absent from gold, their pairs dropped: top",)
+    said = ("1 of 4 labels left out (absent from gold): top",)
     assert notes(THREE, "auc_ovo_macro") == notes(THREE, "auc_pairwise_univariate:label=high") == said
     alone = case("multiclass", ["a", "b"], ["a", "a"], ["a", "a"], [[0.1, 0.2], [0.3, 0.4]])
     assert reason(alone, "auc_ovo_macro") == (
-        "fewer than two classes to compare: 1 of 2 labels absent from gold, their pairs dropped: b"
+        "there are fewer than two classes to compare: 1 of 2 labels left out (absent from gold): b"
     )
     assert reason(alone, "auc_ovr_macro") == (
-        "there is no label left to average over: 1 of 2 labels left out, always right in gold: a; "
-        "1 of 2 labels left out, never right in gold: b"
+        "no label is left to average over: 1 of 2 labels left out (always right in gold): a; "
+        "1 of 2 labels left out (never right in gold): b"
     )
 
 
@@ -207,7 +207,7 @@ def test_one_decision_value_has_a_direction_and_follows_the_order_declared() -> 
         ("auc_ovr_macro", "multilabel", "use auc_macro"),
         ("auc_ovo_macro", "binary", "use auc"),
         ("auc_ovo_weighted", "multilabel", "use auc_macro"),
-        ("delong_variance", "multiclass", "one AUC of a binary task"),
+        ("delong_variance", "multiclass", "the AUC of a binary task"),
     ],
 )
 def test_the_name_of_another_task_is_refused_with_a_hint(text: str, task: TaskKind, hint: str) -> None:
@@ -217,7 +217,7 @@ def test_the_name_of_another_task_is_refused_with_a_hint(text: str, task: TaskKi
 
 def test_a_label_has_to_be_named_where_there_are_several() -> None:
     for text in ("auc", "average_precision", "auprc_trapezoid", "equal_error_rate", "partial_auc:max_fpr=0.1"):
-        with pytest.raises(InvalidMetric, match="the class meant"):
+        with pytest.raises(InvalidMetric, match="the class to evaluate"):
             parse_metric(text, task="multilabel")
     for text, needed in (("partial_auc", "max_fpr"), ("specificity_at_sensitivity", "sensitivity")):
         with pytest.raises(InvalidMetric, match=f"needs {needed}="):
@@ -243,7 +243,7 @@ def test_the_variance_needs_two_of_each_and_no_weights() -> None:
     few = case("binary", ["a", "b"], ["a", "b", "b"], ["a", "b", "b"], [[0.3], [0.1], [0.2]])
     assert reason(few, "delong_variance") == "it needs at least two positives and two negatives"
     heavy = EvaluationInput(SINGLE.spec, SINGLE.gold, SINGLE.predicted, SINGLE.scores, np.full(4, 2))
-    assert "depends on how many instances there are" in str(reason(heavy, "delong_variance"))
+    assert "depends on the number of instances" in str(reason(heavy, "delong_variance"))
     assert exactly(SINGLE, "delong_variance") == Fraction(1, 64) + Fraction(1, 64)
 
 
@@ -251,7 +251,7 @@ def test_what_lacks_scores_or_has_sets_of_answers_has_no_value() -> None:
     torn = case("binary", ["a", "b"], ["a", "b"], ["a", "b"], [[float("nan")], [0.1]])
     assert reason(torn, "auc") == "1 instance has no scores"
     none = case("binary", ["a", "b"], ["a", "b"], ["a", "b"])
-    assert reason(none, "pr_curve") == "the predictions give no scores"
+    assert reason(none, "pr_curve") == "the predictions have no scores"
     sets = EvaluationInput(THREE.spec, THREE.gold.as_sets(), THREE.predicted, THREE.scores)
     for text in ("auc_ovr_macro", "auc_ovo_macro", "average_precision_macro", "roc_curve"):
         assert "sets of acceptable answers" in str(reason(sets, text))

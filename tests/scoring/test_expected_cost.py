@@ -35,14 +35,16 @@ def test_right_answers_may_cost_and_wrong_ones_pay() -> None:
 def test_a_cost_that_could_be_needed_must_be_given_whatever_was_predicted() -> None:
     given = {"low": {"middle": 1}, "middle": {"low": 1, "high": 1}}
     for predicted in (["low", "low", "middle"], ["high", "low", "middle"]):
-        assert reason(graded(predicted, given), "expected_cost") == "the cost matrix lacks low taken for high"
+        assert (
+            reason(graded(predicted, given), "expected_cost") == "the cost matrix has no cost for low predicted as high"
+        )
     assert value(graded(["middle", "low", "high"], {**given, "low": COSTS["low"]}), "expected_cost") == 11 / 30
 
 
 def test_a_cost_must_be_a_number() -> None:
     given = {**COSTS, "low": {"middle": math.inf, "high": 1}}
     assert reason(graded(GRADES, given), "expected_cost") == (
-        "the cost matrix gives no finite number for low taken for middle"
+        "the cost matrix has no finite cost for low predicted as middle"
     )
     assert reason(case("multiclass", GRADES, GRADES, GRADES), "expected_cost") == "no cost matrix was given"
 

@@ -76,7 +76,7 @@ def test_bounds_are_told_in_words() -> None:
         "-0.5 to 1,000,000",
     ]
     whole = {"kind": "whole", "bounds": [1, None], "default": "15", "required_for": []}
-    assert describe_accepted_values(whole) == "a whole number from 1; by default 15"
+    assert describe_accepted_values(whole) == "a whole number from 1; default 15"
     label = {"kind": "label", "bounds": None, "default": None, "required_for": ["multiclass"]}
-    assert describe_accepted_values(label | {"required_for": []}) == "a label; may be left away"
-    assert describe_accepted_values(label) == "a label; needed for multiclass"
+    assert describe_accepted_values(label | {"required_for": []}) == "a label; optional"
+    assert describe_accepted_values(label) == "a label; required for multiclass"

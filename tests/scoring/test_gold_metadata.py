@@ -107,7 +107,7 @@ def test_there_are_at_most_so_many_folds_and_any_number_of_groups() -> None:
     assert len(parsed("groups", names | {"more": -1})) == MAX_FOLDS + 1
     with pytest.raises(InvalidRequest, match="1001 different names; at most 1000") as refused:
         parsed("folds", names | {"more": -1})
-    assert "not the id itself" in str(refused.value.advice)
+    assert "the name of its part" in str(refused.value.advice)
 
 
 def remedied(form: str, given: dict[str, Any], advice: str) -> dict[str, Any]:

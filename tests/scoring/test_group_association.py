@@ -46,7 +46,7 @@ def test_they_are_those_of_right_or_wrong_by_group(task: TaskKind, data: st.Data
     heavy = EvaluationInput(of.spec, of.gold, of.predicted, None, np.array(weights), None, groups)
     repeated = of.take(np.repeat(np.arange(n), weights))
     assert value(heavy, "cramers_v") == value(repeated, "cramers_v")
-    assert "depends on how many instances" in str(results(heavy, BOTH)["chi_squared"].reason)
+    assert "depends on the number of instances" in str(results(heavy, BOTH)["chi_squared"].reason)
 
 
 def test_there_is_a_reason_where_there_is_nothing_to_compare() -> None:
@@ -55,10 +55,10 @@ def test_there_is_a_reason_where_there_is_nothing_to_compare() -> None:
 
     assert reason(["a", "b"], ["x", "y"]) == "all instances are right, so the outcome is constant"
     assert reason(["b", "a"], ["x", "y"]) == "all instances are wrong, so the outcome is constant"
-    assert reason(["a", "a"], ["x", "x"]) == "all instances are of one group"
+    assert reason(["a", "a"], ["x", "x"]) == "all instances are in one group"
     assert reason(["a", "a"], ["x", "y"]) is None
     assert evaluate_metric(case("binary", ["a", "b"], ["a"], ["a"]), "cramers_v").reason == (
-        "the instances were not divided into groups"
+        "no groups of the instances were given"
     )
 
 

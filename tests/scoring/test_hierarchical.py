@@ -100,16 +100,16 @@ def test_the_root_may_be_left_out_or_one_added() -> None:
     assert value(of, "hierarchical_f1:count_root=true") == 3 / 4
     found = evaluate_metric(of, "hierarchical_f1:exclude_root=true")
     assert found.value == 1 / 2
-    assert found.notes == ("left out as ancestor of every class: animal",)
+    assert found.notes == ("left out because they are ancestors of every class: animal",)
     dogs = case("multiclass", ["poodle", "beagle", "dog"], ["poodle"], ["dog"], hierarchy=TREE)
     found = evaluate_metric(dogs, "hierarchical_recall:exclude_root=true")
-    assert found.notes[0] == "left out as ancestor of every class: dog, animal"
+    assert found.notes[0] == "left out because they are ancestors of every class: dog, animal"
     assert found.value == 0  # nothing is left of the prediction: one_empty decides
     alone = case("multiclass", ["poodle"], ["poodle"], ["poodle"], hierarchy=TREE)
     assert value(alone, "hierarchical_f1:exclude_root=true") == 1
     trees = case("multiclass", ["a", "b"], ["a"], ["b"], hierarchy={"a": [], "b": []})
     found = evaluate_metric(trees, "hierarchical_f1:exclude_root=true")
-    assert found.notes[0] == "left out as ancestor of every class: no node"
+    assert found.notes[0] == "left out because they are ancestors of every class: none"
 
 
 def test_the_virtual_root_is_within_the_depth_or_not() -> None:
@@ -173,7 +173,7 @@ def test_every_class_has_to_be_a_node(text: str) -> None:
     assert found.reason == 'class fish is not a node of the hierarchy; list it as a root: "fish": []'
     of = case("multiclass", [*CLASSES, "fish", "bird"], ["cat"], ["cat"], hierarchy=TREE)
     found = evaluate_metric(of, text)
-    assert found.reason == "2 classes are no nodes of the hierarchy: fish, bird; list them as roots"
+    assert found.reason == "2 classes are not nodes of the hierarchy: fish, bird; list them as roots"
     assert value(case("multiclass", CLASSES, ["cat"], ["cat"]), text) is None
 
 

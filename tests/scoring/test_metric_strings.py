@@ -93,7 +93,7 @@ def test_options_of_the_recipe_are_left_out_and_hold() -> None:
         ("f1_macro:zero_division=wurst", None, "worst"),
         ("f1_macro:beta=2", None, "f_beta_macro has"),
         ("f1_macro:zero_division", None, "name=value"),
-        ("f1_macro:", None, "names no parameter"),
+        ("f1_macro:", None, "has no parameter"),
         ("f1_macro:zero_division=0,zero_division=1", None, "twice"),
         ("f1:label=a=b", None, "%XX"),
         ("f1:label=50%", None, "%XX"),
@@ -104,7 +104,7 @@ def test_options_of_the_recipe_are_left_out_and_hold() -> None:
         ("f_beta_macro:beta=-1", None, "from 0 to"),
         ("f_beta_macro:beta=nan", None, "must be a number"),
         ("f_beta_macro:beta=inf", None, "must be a number"),
-        ("f_beta_macro:beta=1e-400", None, "too near to 0"),
+        ("f_beta_macro:beta=1e-400", None, "too close to 0"),
         ("f_beta_macro:beta=1e400", None, "from 0 to"),
         ("f_beta_macro:beta=0.123456789012345678901", None, "digits"),
         ("accuracy", "multilabel", "subset_accuracy"),
@@ -116,7 +116,7 @@ def test_options_of_the_recipe_are_left_out_and_hold() -> None:
         ("f1", "multilabel", "f1_macro"),
         ({"params": {}}, None, "key"),
         ({"key": "f1_macro", "parms": {}}, None, "parms"),
-        ({"key": "f1_macro", "options": {"zero_division": None}}, None, "text, a number"),
+        ({"key": "f1_macro", "options": {"zero_division": None}}, None, "string, a number"),
         ({"key": "f1_macro", "options": []}, None, None),
         ({"key": "f1_macro", "name": 3}, None, "name"),
     ],
@@ -134,7 +134,7 @@ def test_a_number_without_bounds_is_neither_too_large_nor_too_near_to_0() -> Non
     assert canonical_number("x", "-1e17", None) == "-100000000000000000"
     with pytest.raises(InvalidMetric, match="too large"):
         canonical_number("x", "-1e18", None)
-    with pytest.raises(InvalidMetric, match="too near to 0"):
+    with pytest.raises(InvalidMetric, match="too close to 0"):
         canonical_number("x", "-1e-18", None)
 
 

@@ -89,7 +89,7 @@ def test_every_fault_is_told_at_once_with_its_pointer() -> None:
         "/disclosure/digit",
         "/metric",
     }
-    assert "listed already" in found["/metrics/3"]
+    assert "already listed" in found["/metrics/3"]
     assert "did you mean zero_division" in found["/options/zero_devision"]
     assert "did you mean metrics" in found["/metric"]
 

@@ -104,7 +104,7 @@ def test_without_scores_the_first_labels_of_each_list_count() -> None:
     of = case("multilabel", CLASSES, [["a"], ["b"]], [["c", "a"], ["b", "c", "a"]])
     found = results(of, ["precision_micro_top_k:k=1", "recall_micro_top_k:k=2"])
     assert [result.value for result in found.values()] == [0.5, 1.0]
-    note = "there are no scores: labels rank in the order in which they were sent"
+    note = "there are no scores: labels are ranked in the order in which they were sent"
     assert note in found["precision_micro_top_k:k=1"].notes
 
 

@@ -66,7 +66,7 @@ def test_one_score_of_the_positive_label_is_held_against_1_less_it(positive: str
     early, late = (3 / 4, 2 / 4) if positive == "no" else (2 / 4, 3 / 4)
     assert found == {"worst": 2 / 4, "best": 3 / 4, "average": 5 / 8, "declared": early, "last": late}
     everything = evaluate_metric(of, "top_k_accuracy:k=2")
-    assert (everything.value, everything.notes) == (1.0, ("k=2 takes in all 2 classes",))
+    assert (everything.value, everything.notes) == (1.0, ("k=2 covers all 2 classes",))
 
 
 def test_one_score_that_is_no_probability_is_not_held_against_1_less_it() -> None:

@@ -77,7 +77,7 @@ def test_an_instance_that_weighs_nothing_is_not_there(
 def test_where_nothing_weighs_anything_there_is_no_value(task: TaskKind, data: st.DataObject) -> None:
     of = data.draw(cases(task))
     for key, result in everything(weighed(of, [0] * of.gold.n), {}).items():
-        assert (result.value, result.reason) == (None, "all instances weigh 0"), key
+        assert (result.value, result.reason) == (None, "all instances have weight 0"), key
 
 
 def test_an_instance_that_weighs_nothing_needs_no_scores() -> None:

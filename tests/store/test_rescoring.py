@@ -1,9 +1,13 @@
 """What an order to score a phase again says of its submissions is what it found itself."""
 
 from datetime import timedelta
+from typing import Any
 
+import pytest
+
+from app.actions.scoring_tasks.upgrade_scorer import upgrade_state
 from app.scoring import SCORER_VERSION
-from app.store.queries import rescoring_tasks
+from app.store.queries import rescoring_tasks, tasks
 from app.store.queries.rescoring_tasks import RescoringResult
 from app.store.queries.score_provenance import ScoreProvenance
 from app.store.session import Database, WriteSession
@@ -77,3 +81,22 @@ def test_a_file_beyond_the_size_of_a_group_is_claimed_alone_and_settled_by_its_a
     with db.write() as session:
         assert rescoring_tasks.lock_owned(session, [(claimed.id, attempt)]) == {}
         assert list(rescoring_tasks.lock_owned(session, [(claimed.id, attempt + 1)])) == [claimed.id]
+
+
+def test_a_new_scorer_version_waits_for_a_first_scoring_by_the_old_one(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    newer = SCORER_VERSION + 1
+    monkeypatch.setattr("app.actions.scoring_tasks.upgrade_scorer.SCORER_VERSION", newer)
+    with db.write() as session:
+        ids = fill_tables(session)
+        session.query(ScoreTask).one().status = "running"
+        session.get_one(Submission, ids.submission).status = "running"
+        assert upgrade_state(session, ids.phase) == "tasks are missing"
+        added: dict[str, Any] = {"submission_id": ids.submission, "gold_id": ids.gold, "recipe_id": ids.recipe}
+        assert tasks.add(session, **added, scorer_version=newer) is not None
+        assert upgrade_state(session, ids.phase) == "waiting"
+        session.query(ScoreTask).filter_by(scorer_version=SCORER_VERSION).one().status = "failed"
+        assert upgrade_state(session, ids.phase) == "ready"
+        session.query(ScoreTask).filter_by(scorer_version=newer).one().status = "running"
+        assert upgrade_state(session, ids.phase) == "ready"  # its scores are those of the new version

@@ -39,13 +39,13 @@ def test_a_reading_session_refuses_to_write(db: Database) -> None:
 
 @only_sqlite
 def test_what_was_promised_is_on_disk_before_the_commit_returns_and_the_rest_soon(db: Database) -> None:
-    def mode(*, promised: bool) -> int:
-        with db.write(promised=promised) as session:
+    def mode(*, durable: bool) -> int:
+        with db.write(durable=durable) as session:
             return int(session.execute(text("PRAGMA synchronous")).scalar_one())
 
     full, normal = 2, 1  # https://www.sqlite.org/pragma.html#pragma_synchronous
-    assert mode(promised=True) == full
-    assert mode(promised=False) == normal
+    assert mode(durable=True) == full
+    assert mode(durable=False) == normal
     with db.write() as session:
         assert session.execute(text("PRAGMA synchronous")).scalar_one() == full
 

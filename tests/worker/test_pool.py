@@ -123,6 +123,19 @@ def test_a_file_beyond_the_memory_is_refused_and_the_next_one_is_read(
     assert isinstance(children.call(request_of), GoldSummary)
 
 
+def test_a_process_is_replaced_after_it_ran_out_of_memory_but_not_for_a_missing_file(tmp_path: Path) -> None:
+    path = tmp_path / "large"
+    with path.open("wb") as file:
+        file.truncate(700 * MIB)
+    with pool() as processes:
+        pids = processes.pids()
+        with pytest.raises(FileNotFoundError):
+            processes.call(check_gold(tmp_path / "missing"))
+        assert processes.pids() == pids
+        assert isinstance(processes.call(check_gold(path)), FileResult)
+        assert processes.pids() == []
+
+
 def test_a_child_that_does_not_answer_in_time_is_killed_and_replaced(
     children: ScoringProcessPool, request_of: CheckGold, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -200,7 +213,7 @@ def test_askers_beyond_the_line_are_turned_away_and_nobody_waits_for_ever(
     freeze(children.pids()[0])
     monkeypatch.setattr(children, "_seconds", 3.0)
     with ThreadPoolExecutor(30) as askers:
-        answers = [askers.submit(children.ask, request_of) for _ in range(30)]
+        answers = [askers.submit(children.call, request_of) for _ in range(30)]
         errors = [answer.exception(timeout=MAX_WAIT_SECONDS) for answer in answers]
     busy = [error for error in errors if isinstance(error, ScoringProcessesBusy)]
     assert len(busy) >= 15  # one was being served, at most thirteen stood in line
@@ -214,7 +227,7 @@ def test_closing_ends_the_work_at_hand_and_what_still_waits(request_of: CheckGol
         pids = children.pids()
         for pid in pids:
             freeze(pid)
-        answers = [askers.submit(children.ask, request_of) for _ in range(6)]
+        answers = [askers.submit(children.call, request_of) for _ in range(6)]
         eventually(children._free.empty, "both children are at work")
         children.close()
         for answer in answers:
@@ -262,7 +275,7 @@ def test_so_many_may_wait_and_no_more(children: ScoringProcessPool, request_of: 
     (child,) = children.pids()
     freeze(child)
     with ThreadPoolExecutor(40) as askers:
-        answers = [askers.submit(children.ask, request_of) for _ in range(40)]
+        answers = [askers.submit(children.call, request_of) for _ in range(40)]
         eventually(lambda: any(answer.done() for answer in answers), "somebody is turned away")
         os.kill(child, signal.SIGCONT)
         errors = [answer.exception(timeout=MAX_WAIT_SECONDS) for answer in answers]

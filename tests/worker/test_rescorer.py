@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from typing import Any
 
+import pytest
 from sqlalchemy import select
 
 from app.actions.scoring_tasks.score_submission import RetryLimits, WorkerContext
@@ -45,12 +46,12 @@ class Away(Database):
 
     writes = 0
 
-    def write(self, *, promised: bool = True) -> Any:
+    def write(self, *, durable: bool = True) -> Any:
         """A session, as ever but for that."""
         self.writes += 1
         if self.writes == 2:
             raise DatabaseUnavailable
-        return super().write(promised=promised)
+        return super().write(durable=durable)
 
 
 class Refusing:
@@ -92,6 +93,24 @@ def test_what_was_claimed_before_the_database_went_away_is_worked_on(given: Sett
                 rescorer.end()
             running.result(MAX_WAIT_SECONDS)
         assert (lost, rescorer.active_claims()) == ([], [])
+    db.close()
+
+
+def test_a_group_that_cannot_be_settled_is_handed_over_for_release(given: Settings) -> None:
+    migrate_by_copy(given)
+    files, db, lost = FolderFileStore(given), Away(given), list[TaskClaim]()
+    upload = files.begin()
+    upload.write(b"[]")
+    key = upload.finish().key
+    with closing(Database(given)) as beside, beside.write() as session:
+        session.get_one(Submission, fill_tables(session).submission).file_key = key
+        session.scalars(select(ScoreTask)).one().priority = RESCORING_PRIORITY
+    context = WorkerContext(db, files, Refusing(), LocalQueue(lambda _: [], 1), RetryLimits(2, 2))
+    rescorer = Rescorer(context, 1, None, lost.append)
+    (claim,) = rescorer._claim(1)
+    with pytest.raises(DatabaseUnavailable):
+        rescorer._work(claim)
+    assert (lost, rescorer.active_claims()) == ([claim], [])
     db.close()
 
 

@@ -36,8 +36,8 @@ def issue_token(
     session: WriteSession, user: User, *, scopes: Scopes, creation: str, days: int | None = None
 ) -> tuple[Token, str]:
     """A new token and its text, which is not stored; raises Forbidden for scopes that the user may not have."""
-    wanted = scopes if scopes is not None else default_scopes(session, user, creation=creation)
-    if "admin" in wanted and not user.admin:
+    requested = scopes if scopes is not None else default_scopes(session, user, creation=creation)
+    if "admin" in requested and not user.admin:
         raise Forbidden("Only an administrator may have a token with the scope 'admin'.")
     secret = secrets.token_urlsafe(32)
     now = clock.steady(session)  # the clock that decides its expiry
@@ -45,7 +45,7 @@ def issue_token(
         id=new_id(),
         user_id=user.id,
         secret_hash=hash_token_secret(secret),
-        scopes=[scope for scope in SCOPES if scope in wanted],
+        scopes=[scope for scope in SCOPES if scope in requested],
         created_at=now,
         expires_at=now + (timedelta(days=days) if days is not None else DEFAULT_TOKEN_LIFETIME),
     )
@@ -86,5 +86,5 @@ def revoke_token(session: WriteSession, caller: Caller, token_id: str) -> None:
     if token is None or (token.user_id != caller.user_id and not caller.has_admin_rights):
         raise NotFound
     if token.id != caller.token_id and caller.scopes == {"read"}:
-        raise InsufficientScope("A token that may only read may revoke itself, but no other token.")
+        raise InsufficientScope("A token with only the scope 'read' can revoke itself, but no other token.")
     token.revoked_at = token.revoked_at or clock.now(session)

@@ -82,7 +82,7 @@ def password_weakness(password: str, *, email: str, name: str) -> str | None:
     if len(password) > MAX_PASSWORD_LENGTH:
         return f"must have at most {MAX_PASSWORD_LENGTH} characters"
     if all(unicodedata.category(sign)[0] in "CZ" or is_invisible(sign) for sign in password):
-        return "must not consist of blanks and control characters alone"
+        return "must not consist only of blanks and control characters"
     addresses = email_spellings(email)
     if any(_normalize(address) in _normalize(password) for address in addresses):
         return "must not contain the e-mail address"
@@ -116,7 +116,8 @@ def _length_without(password: str, own: list[str]) -> int:
 def _takes_many_guesses(password: str, own: list[str]) -> bool:
     """Whether one of the first pieces of a password alone takes enough guesses by the estimate of zxcvbn.
 
-    Pieces, because an estimate takes seconds for twice the length if every character may stand for a letter.
+    Only pieces are estimated, because for twice the length an estimate takes seconds if every character may replace a
+    letter.
     """
     from zxcvbn import zxcvbn  # noqa: PLC0415 - a large import, needed only for new accounts
 

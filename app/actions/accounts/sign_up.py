@@ -31,7 +31,7 @@ def require_strong_password(password: str, *, email: str, name: str) -> None:
     """Raise InvalidRequest for a new password that is too weak."""
     weak = password_weakness(password, email=email, name=name)
     if weak is not None:
-        remedy = "Choose another one, of several words for instance."
+        remedy = "Choose another one, such as several random words."
         raise _invalid_field("/password", f"The password {weak}.", weak, remedy)
 
 

@@ -77,18 +77,18 @@ def _remarks(session: WriteSession, phase: Phase, version: GoldVersion, *, first
         )
     recipe = parse_stored_recipe(phase.challenge, challenges.active_recipe(session, phase.challenge_id))
     for kind in GOLD_METADATA_KINDS.values():
-        lacking = [call.text for call in recipe.metrics if kind.field in call.metric.needs]
-        if lacking and not version.accessories.get(kind.field):
+        metrics = [call.text for call in recipe.metrics if kind.field in call.metric.needs]
+        if metrics and not version.accessories.get(kind.field):
             name = kind.name.replace("-", " ").replace("train ", "training ")
-            remarks.append(f"{', '.join(lacking)} will be null: this gold has no {name}.")
-    costed = [call.text for call in recipe.metrics if call.metric.key == "expected_cost"]
-    remarks += _missing_cost_remarks(version, costed)
+            remarks.append(f"{', '.join(metrics)} will be null: this gold has no {name}.")
+    cost_metrics = [call.text for call in recipe.metrics if call.metric.key == "expected_cost"]
+    remarks += _missing_cost_remarks(version, cost_metrics)
     weights = version.accessories.get("class_weights")
-    weightless = [name for name in version.classes if name not in (weights or {})]
-    weighted = [call.text for call in recipe.metrics if call.metric.key == "weighted_accuracy"]
-    if weighted and weights and weightless:
-        without = pluralize(len(weightless), "class has", "classes have")
-        remarks.append(f"{', '.join(weighted)} will be null: {without} no weight.")
+    without_weight = [name for name in version.classes if name not in (weights or {})]
+    weight_metrics = [call.text for call in recipe.metrics if call.metric.key == "weighted_accuracy"]
+    if weight_metrics and weights and without_weight:
+        count = pluralize(len(without_weight), "class has", "classes have")
+        remarks.append(f"{', '.join(weight_metrics)} will be null: {count} no weight.")
     return remarks
 
 
@@ -99,7 +99,7 @@ def _missing_cost_remarks(version: GoldVersion, metrics: list[str]) -> list[str]
         return []
     classes = version.classes
     lacking = next(filter(None, (_first_missing_cost(label, costs.get(label, {}), classes) for label in classes)), None)
-    reason = f"the cost matrix does not say what some errors cost, such as {lacking}"
+    reason = f"the cost matrix has no cost for some errors, such as {lacking}"
     return [] if lacking is None else [f"{', '.join(metrics)} will be null: {reason}."]
 
 
@@ -110,4 +110,4 @@ def _first_missing_cost(gold: str, row: Mapping[str, float], classes: Sequence[s
     """
     if len(row) - (gold in row) >= len(classes) - 1:
         return None
-    return next((f"{gold} taken for {label}" for label in classes if label != gold and label not in row), None)
+    return next((f"{gold} predicted as {label}" for label in classes if label != gold and label not in row), None)

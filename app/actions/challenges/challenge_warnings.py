@@ -52,7 +52,7 @@ def phases_without_gold(session: ReadSession) -> list[str]:
 def find_confusable_team_names(session: ReadSession) -> list[str]:
     """Groups of teams of one challenge whose names look alike, one sentence for each group."""
     return [
-        f"In '{slug}' these look alike: {', '.join(json.dumps(name) for name in group)}."
+        f"In '{slug}' these names look alike: {', '.join(json.dumps(name) for name in group)}."
         for slug, names in teams.names_by_challenge(session).items()
         for group in group_confusable_names(names)
     ]

@@ -32,8 +32,8 @@ def normalize_recipe(
     body["primary"] = _canonical_metric(body["primary"], scoring.primary)
     body["tie_breakers"] = list(scoring.tie_breakers)
     pairs = zip(body.get("metrics") or [], scoring.listed, strict=True)
-    listed = [_canonical_metric(metric, call.text) for metric, call in pairs]
-    body["metrics"] = listed or [call.text for call in scoring.metrics]
+    metric_list = [_canonical_metric(metric, call.text) for metric, call in pairs]
+    body["metrics"] = metric_list or [call.text for call in scoring.metrics]
     return body, scoring
 
 

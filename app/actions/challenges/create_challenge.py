@@ -34,26 +34,26 @@ def create_challenge(
     Raises Forbidden, SlugTaken, and InvalidRequest or InvalidRecipe with all faults.
     """
     user_id = require_can_create_challenge(caller, creation)
-    planned = list(phases) or [{"name": "main"}]
+    plans = list(phases) or [{"name": "main"}]
     now = clock.now(session)
-    body, scoring = _validate_challenge(fields, recipe, planned, now)
+    body, scoring = _validate_challenge(fields, recipe, plans, now)
     if challenges.by_slug(session, fields["slug"]) is not None:
-        raise SlugTaken(f"A challenge with the slug '{fields['slug']}' exists already.")
+        raise SlugTaken(f"A challenge with the slug '{fields['slug']}' already exists.")
     challenge = Challenge(**fields, status="draft" if draft else "published", created_by=user_id)
     session.add(challenge)
     session.flush()
     session.add(Organizer(challenge_id=challenge.id, user_id=user_id, role="owner"))
     fingerprint = recipe_fingerprint(scoring)
     session.add(Recipe(challenge_id=challenge.id, version=1, status="active", body=body, fingerprint=fingerprint))
-    created = [add_phase(session, challenge, plan, now) for plan in planned]
-    return challenge, rule_warnings(session, scoring, created)
+    created_phases = [add_phase(session, challenge, plan, now) for plan in plans]
+    return challenge, rule_warnings(session, scoring, created_phases)
 
 
 def add_phase(session: WriteSession, challenge: Challenge, plan: Fields, now: datetime) -> Phase:
     """Add a phase after the others of the challenge; raises PhaseNameTaken and InvalidRequest."""
     slug = require_slug(plan["name"])
     if challenges.phase_by_slug(session, challenge.id, slug) is not None:
-        raise PhaseNameTaken(f"A phase '{slug}' exists already in this challenge.")
+        raise PhaseNameTaken(f"A phase '{slug}' already exists in this challenge.")
     opens_at = plan.get("opens_at") or now
     closes_at = plan.get("closes_at")
     require_valid_window(opens_at, closes_at)
@@ -97,8 +97,8 @@ def _raise_if_any(faults: FieldFaults) -> None:
 
 def _summarize_faults(faults: FieldFaults) -> str:
     more = f"; and {len(faults) - 5} more" if len(faults) > 5 else ""
-    listed = "; ".join(f"{fault['pointer']}: {fault['detail']}" for fault in faults[:5])
-    return f"The request is not valid: {listed}{more}."
+    details = "; ".join(f"{fault['pointer']}: {fault['detail']}" for fault in faults[:5])
+    return f"The request is not valid: {details}{more}."
 
 
 def require_slug(name: str) -> str:
@@ -125,8 +125,8 @@ def rule_warnings(session: ReadSession, recipe: ScoringRecipe, phases: Sequence[
         warnings += [] if warning is None else [f"Phase '{item.phase}' {warning}"]
     for phase in phases:
         if "curves" in phase.reports:
-            reason = "with their own scores they can infer the gold labels from them"
-            warnings.append(f"Phase '{phase.name}' shows its participants curves; {reason}.")
+            reason = "from these and their own scores they can infer the gold labels"
+            warnings.append(f"Phase '{phase.name}' shows curves to its participants; {reason}.")
     return warnings
 
 
@@ -145,7 +145,7 @@ def require_can_create_challenge(caller: Caller, creation: str) -> str:
     approved = creation == "approved" and (caller.approved or caller.admin)
     if not (caller.has_admin_rights or creation == "any" or approved):
         group = "administrators" if creation == "admin" else "approved users"
-        remedy = "Ask the administrator to create it and to name you as its organizer."
+        remedy = "Ask the administrator to create it and to add you as an organizer."
         require_administrator(caller, f"On this site only {group} may create challenges.", remedy=remedy)
     return user_id
 
@@ -181,7 +181,7 @@ def _phase_faults(phases: Plans, now: datetime) -> FieldFaults:
         if not slug:
             own.append({"pointer": "/name", "detail": EMPTY_SLUG_DETAIL})
         elif slug in slugs:
-            own.append({"pointer": "/name", "detail": f"another phase has the address '{slug}' already"})
+            own.append({"pointer": "/name", "detail": f"another phase already has the address '{slug}'"})
         slugs.add(slug)
         faults += [{**fault, "pointer": f"/phases/{number}{fault['pointer']}"} for fault in own]
     return faults
@@ -197,7 +197,7 @@ def _field_faults(fields: Fields) -> FieldFaults:
         faults.append({"pointer": "/positive_label", "detail": f"a {task} task has no positive label"})
     if classes is not None:
         if len(set(classes)) != len(classes):
-            faults.append({"pointer": "/classes", "detail": "a class is named twice"})
+            faults.append({"pointer": "/classes", "detail": "a class is listed twice"})
         if len(classes) < (1 if task == "multilabel" else 2):
             faults.append({"pointer": "/classes", "detail": "too few classes for this task"})
         if task == "binary" and len(classes) != 2:

@@ -38,7 +38,7 @@ def edit_challenge(session: WriteSession, caller: Caller, slug: str, changes: Ma
 
 def _publish(challenge: Challenge, *, draft: bool) -> None:
     if draft and challenge.status == "published":
-        errors = [{"pointer": "/draft", "detail": "the challenge is published already"}]
+        errors = [{"pointer": "/draft", "detail": "the challenge is already published"}]
         remedy = "Set visibility to 'private' to hide it."
         raise InvalidRequest("A published challenge cannot become a draft again.", remedy=remedy, errors=errors)
     challenge.status = "draft" if draft else "published"

@@ -19,7 +19,7 @@ def register_team(session: WriteSession, caller: Caller, slug: str, name: str) -
     user_id = require_scope(caller, "submit")
     existing = teams.registration_of(session, challenge.id, user_id)
     if existing is not None:
-        raise AlreadyRegistered(f"You are registered already, in the team '{existing.team.name}'.")
+        raise AlreadyRegistered(f"You are already registered, in the team '{existing.team.name}'.")
     if challenge.registration == "invitation":
         raise Forbidden("This challenge admits invited teams only.", remedy="Ask the organizers for an invitation.")
     team = add_team(session, challenge, name, reserved=is_organizer(session, caller, challenge))
@@ -36,8 +36,8 @@ def add_team(
 ) -> Team:
     """A team without members; raises TeamNameTaken and InvalidRequest.
 
-    `reserved` allows names that only organizers may give. The name of a baseline may equal that of a team, as nobody
-    could pose as a baseline; so the refusal of a name never reveals that a hidden baseline exists.
+    `reserved` allows names that only organizers may give. A baseline and a team may have the same name, because the
+    refusal of a name must not reveal that a hidden baseline exists, and a team cannot be mistaken for a baseline.
     """
     clean, key, look = " ".join(name.split()), name_key(name), None if baseline else look_key(name)
     if not 0 < len(key) <= MAX_NAME_KEY_LENGTH or len(look or "") > MAX_LOOK_KEY_LENGTH:
@@ -59,7 +59,7 @@ def _require_distinct_name(session: ReadSession, challenge: Challenge, name: str
         if not reserved and any(phase.anonymous for phase in challenges.phases_of(session, challenge.id)):
             raise TeamNameTaken(f"'{name}' is the name of a team of this challenge, or hard to distinguish from one.")
         raise TeamNameTaken(
-            f"A team named '{other.name}' exists already in this challenge"
+            f"A team named '{other.name}' already exists in this challenge"
             + ("." if same else f", and '{name}' is hard to distinguish from it.")
         )
     fault = script_problem(name) or (None if look_key(name) else "has no visible letter, digit or symbol")

@@ -123,7 +123,7 @@ class _FileCopier:
             return f"unreadable: {fault}"
         if digest != row.sha256:
             target.unlink()
-            return "damaged: its bytes do not have the SHA-256 of its row"
+            return "damaged: its SHA-256 differs from that in the database"
         return None
 
 

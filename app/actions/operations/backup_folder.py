@@ -30,14 +30,14 @@ class FolderTaken(AssayError):
     """The folder for the backup is not empty."""
 
     code = "folder_taken"
-    remedy = "Name a folder that does not exist yet; every backup needs its own."
+    remedy = "Use a folder that does not exist yet; every backup needs its own."
 
 
 class NotABackup(AssayError):
     """This folder contains no complete backup."""
 
     code = "not_a_backup"
-    remedy = "Name the folder that 'assay backup' created; if it was interrupted, use an earlier backup."
+    remedy = "Use the folder that 'assay backup' created; if the backup was interrupted, use an earlier one."
 
 
 class BackupBroken(AssayError):

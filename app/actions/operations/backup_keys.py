@@ -23,14 +23,14 @@ class KeysMisplaced(AssayError):
     """The file for the keys cannot be written to this path."""
 
     code = "keys_misplaced"
-    remedy = "Name a file that does not exist yet, outside the backup: access to one should not include the other."
+    remedy = "Use a new file outside the backup: access to the backup should not include access to the keys."
 
 
 class KeysUnreadable(AssayError):
     """This is not a file of keys."""
 
     code = "keys_unreadable"
-    remedy = "Name the file that 'assay backup --keys' wrote; without --keys a new administrator's token is generated."
+    remedy = "Use the file that 'assay backup --keys' wrote; without --keys a new administrator's token is generated."
 
 
 class KeysDiffer(AssayError):
@@ -52,7 +52,7 @@ def collect_keys(settings: Settings) -> dict[str, str]:
 def require_valid_keys_path(path: Path, folder: Path) -> None:
     """Raise KeysMisplaced if the file exists or is inside the backup."""
     if path.exists():
-        raise KeysMisplaced(f"{path} exists already.")
+        raise KeysMisplaced(f"{path} already exists.")
     if path.resolve().is_relative_to(folder.resolve()):
         raise KeysMisplaced(f"{path} is inside the backup.")
 

@@ -29,8 +29,8 @@ class InstallationNotEmpty(AssayError):
 
     code = "installation_not_empty"
     remedy = (
-        "Name a new data folder (--data-dir), or an empty database and an empty store for the uploads; "
-        "a service that was started once has created its administrator's account there."
+        "Use a new data folder (--data-dir), or an empty database and an empty store for the uploads; "
+        "a database that a service has used is not empty: it has the administrator's account."
     )
 
 
@@ -136,7 +136,7 @@ def _require_empty(db: Database, files: FileStore, backup: VerifiedBackup) -> No
             _require_no_live_worker(session)
     present = set(files.keys(older=ANY_AGE_SECONDS))
     unknown = present and present - {row.key for row in database_copy.stored_files(backup.copy)}
-    detail = f"The store for uploads contains {len(unknown)} files that are not of this backup."
+    detail = f"The store for uploads contains {len(unknown)} files that are not in this backup."
     _raise_unless(not unknown, InstallationNotEmpty(detail))
 
 
@@ -172,7 +172,7 @@ def _restore_rows(db: Database, backup: VerifiedBackup) -> int:
     """Insert all rows in one transaction; returns the number of submissions to be scored. Raises InstallationNotEmpty.
 
     Tasks that ran when the backup was created are requeued. They do not count as interrupted, because the original
-    installation went on with them.
+    installation continued them.
     """
     with db.write() as session:
         locks.first_start(session)

@@ -69,27 +69,30 @@ Settled = Callable[[Iterable[TaskClaim]], None]
 
 
 def rescore_group(
-    context: score_submission.WorkerContext, group: RescoringGroup, turn: Callable[[], bool], settled: Settled
+    context: score_submission.WorkerContext,
+    group: RescoringGroup,
+    wait_for_turn: Callable[[], bool],
+    on_settled: Settled,
 ) -> None:
     """Rescore a group, one file at a time.
 
-    `turn` waits until the next file may be scored, and returns False once rescoring is to end; the tasks that are left
-    are then released. `settled` is called with the claims that have been settled, so that their leases end.
+    `wait_for_turn` waits until the next file may be scored, and returns False once rescoring is to end; the tasks that are left
+    are then released. `on_settled` is called with the claims that have been settled, so that their leases end.
     """
-    left, outcomes, since = dict(group.jobs), {}, time.monotonic()
+    remaining_jobs, outcomes, last_settled = dict(group.jobs), {}, time.monotonic()
     for claim, job in group.jobs.items():
-        if not turn():
+        if not wait_for_turn():
             break
         outcomes[claim] = score_submission.compute_task_outcome(context, job)
-        del left[claim]
-        if time.monotonic() - since > SETTLE_INTERVAL_SECONDS:
+        del remaining_jobs[claim]
+        if time.monotonic() - last_settled > SETTLE_INTERVAL_SECONDS:
             _settle(context, outcomes)
-            settled(outcomes)
-            outcomes, since = {}, time.monotonic()
+            on_settled(outcomes)
+            outcomes, last_settled = {}, time.monotonic()
     _settle(context, outcomes)
-    if left:
+    if remaining_jobs:
         with context.db.write() as session:
-            rescoring_tasks.release(session, [(claim.task_id, claim.attempt) for claim in left])
+            rescoring_tasks.release(session, [(claim.task_id, claim.attempt) for claim in remaining_jobs])
 
 
 def _settle(context: score_submission.WorkerContext, outcomes: Outcomes) -> None:
@@ -105,17 +108,17 @@ def settle_rescored_tasks(session: WriteSession, context: score_submission.Worke
     requeued or failed, like those of new submissions.
     """
     owned = rescoring_tasks.lock_owned(session, [(claim.task_id, claim.attempt) for claim in outcomes])
-    mine = {owned[claim.task_id]: outcome for claim, outcome in outcomes.items() if claim.task_id in owned}
-    results = {task: outcome.result for task, outcome in mine.items() if outcome.result is not None}
+    owned_outcomes = {owned[claim.task_id]: outcome for claim, outcome in outcomes.items() if claim.task_id in owned}
+    results = {task: outcome.result for task, outcome in owned_outcomes.items() if outcome.result is not None}
     stored = rescoring_tasks.stored_scores(session, results.keys())
     now = clock.now(session)
     ends = [
         _settle_rescored_task(session, task, result, stored.get(task.submission_id, []), now)
         for task, result in results.items()
     ]
-    same = [task.id for task, end in zip(results, ends, strict=True) if not (end.failed or end.different)]
+    unchanged = [task.id for task, end in zip(results, ends, strict=True) if not (end.failed or end.different)]
     session.flush()
-    rescoring_tasks.mark_done(session, same, now)
+    rescoring_tasks.mark_done(session, unchanged, now)
     for claim, outcome in outcomes.items():
         if outcome.result is None:
             score_submission.retry_task(session, context, claim, outcome)

@@ -88,10 +88,10 @@ def order_submission_rescoring(
     if session.get(Phase, phase.id, populate_existing=True) is None:
         raise NotFound  # deleted while this transaction waited for the lock
     user_id = require_organizer(session, caller, phase.challenge)
-    wanted = required_provenance(session, phase)
-    if wanted is None:
+    provenance_and_recipe = required_provenance(session, phase)
+    if provenance_and_recipe is None:
         raise NoGold
-    task = _get_or_create_task(session, submission, wanted[0], wanted[1].id)
+    task = _get_or_create_task(session, submission, provenance_and_recipe[0], provenance_and_recipe[1].id)
     session.refresh(submission, with_for_update={"of": Submission, "key_share": True})
     if submission.status not in {"finished", "failed"}:
         raise NotRescorable(f"The submission is {submission.status}.")
@@ -111,8 +111,8 @@ def _cancel_refund(session: WriteSession, submission: Submission, phase: Phase) 
     for name, count in (("total", used.total), ("per_day", used.per_day)):
         limit = phase.quota.get(name)
         if limit is not None and count >= limit:
-            usage = f"its team has used {count} of {limit} ({name}) for others since"
-            remedy = "Raise the quota of the phase, if it is to be scored too."
+            usage = f"its team has since used {count} of {limit} ({name}) for other submissions"
+            remedy = "Raise the quota of the phase to have it scored."
             raise NotRescorable(f"It was refunded when it failed, and {usage}.", remedy=remedy)
     quota.cancel_refund(session, submission.id)
 
@@ -163,10 +163,10 @@ def order_phase_rescoring(
     newest = rescoring_tasks.newest_order(session, phase.id)
     if newest is not None and newest.finished_at is None:
         return _order_progress(session, phase, slots)
-    wanted = required_provenance(session, phase)
-    if wanted is None:
+    provenance_and_recipe = required_provenance(session, phase)
+    if provenance_and_recipe is None:
         raise NoGold
-    origin = wanted[0]
+    origin = provenance_and_recipe[0]
     now = clock.now(session)
     row = Rerun(phase_id=phase.id, user_id=caller.user_id, scorer_version=origin.scorer_version, started_at=now)
     row.total = row.done = row.failed = row.different = 0
@@ -204,8 +204,10 @@ def cancel_rescoring_order(
 
 def _order_progress(session: ReadSession, phase: Phase, slots: int) -> RescoringOrderProgress:
     newest = rescoring_tasks.newest_order(session, phase.id)
-    listed = [] if newest is None else rescoring_tasks.different(session, newest.id, MAX_LISTED_DIFFERENCES)
-    return RescoringOrderProgress(phase, newest, clock.now(session), listed, _estimate_rescoring(session, phase, slots))
+    differences = [] if newest is None else rescoring_tasks.different(session, newest.id, MAX_LISTED_DIFFERENCES)
+    return RescoringOrderProgress(
+        phase, newest, clock.now(session), differences, _estimate_rescoring(session, phase, slots)
+    )
 
 
 def _estimate_rescoring(session: ReadSession, phase: Phase, slots: int) -> RescoringEstimate:
@@ -213,8 +215,12 @@ def _estimate_rescoring(session: ReadSession, phase: Phase, slots: int) -> Resco
 
     `slots` is the number of files scored at once where workers are not registered in the database.
     """
-    wanted = required_provenance(session, phase)
-    total = 0 if wanted is None else rescoring_tasks.count_rescorable(session, phase.id, wanted[0])
+    provenance_and_recipe = required_provenance(session, phase)
+    total = (
+        0
+        if provenance_and_recipe is None
+        else rescoring_tasks.count_rescorable(session, phase.id, provenance_and_recipe[0])
+    )
     last = rescoring_tasks.last_finished_order(session, phase.id)
     rate = None if last is None else _submissions_per_second(last, clock.now(session))
     if rate:

@@ -107,6 +107,8 @@ def score_submission(context: WorkerContext, claim: TaskClaim) -> str | None:
         return None
     structlog.contextvars.bind_contextvars(submission=job.submission.id)
     _observe_queue_wait(context, job, claim)
+    # Scoring may take minutes, so it runs between two transactions and holds no lock or connection. The attempt number
+    # of the claim detects in the second one that the task was lost meanwhile.
     outcome = compute_task_outcome(context, job)
     result = outcome.result
     with context.db.write() as session:
@@ -129,8 +131,8 @@ def compute_task_outcome(context: WorkerContext, job: LoadedTask) -> TaskOutcome
         return TaskOutcome()
     except scoring_processes.ScoringProcessError as crash:
         return TaskOutcome(crash=crash)
-    except (FileNotFoundError, Unavailable) as lost:
-        log.warning("file_away", file=str(lost))
+    except (FileNotFoundError, Unavailable) as error:
+        log.warning("file_away", file=str(error))
         return TaskOutcome(lost=FILE_LOST)
 
 
@@ -152,44 +154,48 @@ def requeue_interrupted_tasks(session: WriteSession, context: WorkerContext) -> 
 
 def requeue_expired_leases(session: WriteSession, context: WorkerContext) -> list[str]:
     """Requeue the tasks of workers that let their leases expire; returns the ids of the tasks."""
-    lost = _retry_all_interrupted(session, context, tasks.lock_expired(session))
-    after_commit(session, partial(context.figures.reaped.inc, len(lost)))
-    return lost
+    requeued_ids = _retry_all_interrupted(session, context, tasks.lock_expired(session))
+    after_commit(session, partial(context.figures.reaped.inc, len(requeued_ids)))
+    return requeued_ids
 
 
 def reconcile_queue(session: WriteSession, context: WorkerContext) -> int:
     """Enqueue as many queued tasks as lack a job in the queue engine; returns their number."""
     context.queue.delete_finished_jobs(session)
-    lost = context.queue.find_orphaned_tasks(session)
-    for task_id in lost:
+    orphaned_ids = context.queue.find_orphaned_tasks(session)
+    for task_id in orphaned_ids:
         context.queue.enqueue(session, task_id, again=True)
-    return len(lost)
+    return len(orphaned_ids)
 
 
-def _retry_all_interrupted(session: WriteSession, context: WorkerContext, left: Sequence[ScoreTask]) -> list[str]:
-    for task in left:
+def _retry_all_interrupted(
+    session: WriteSession, context: WorkerContext, interrupted: Sequence[ScoreTask]
+) -> list[str]:
+    for task in interrupted:
         _retry_interrupted(session, context, task, INTERRUPTED)
     session.flush()
-    return [task.id for task in left]
+    return [task.id for task in interrupted]
 
 
-def release_task(session: WriteSession, context: WorkerContext, claim: TaskClaim, why: str = INTERRUPTED) -> str | None:
+def release_task(
+    session: WriteSession, context: WorkerContext, claim: TaskClaim, reason: str = INTERRUPTED
+) -> str | None:
     """Requeue a task that could not be settled; returns the id of the submission if its status became final."""
     task = tasks.lock_owned(session, claim.task_id, claim.attempt)
-    return None if task is None else _retry_interrupted(session, context, task, why)
+    return None if task is None else _retry_interrupted(session, context, task, reason)
 
 
-def _retry_interrupted(session: WriteSession, context: WorkerContext, task: ScoreTask, why: str) -> str | None:
+def _retry_interrupted(session: WriteSession, context: WorkerContext, task: ScoreTask, reason: str) -> str | None:
     """Count the interruption and requeue the task, or fail it at the cap.
 
     The delay doubles each time, from 0 to some four minutes, so that a long outage does not use up all tries at once.
     """
     task.interruptions += 1
     if task.interruptions > context.retry_limits.interruptions:
-        return _fail_task(session, context, task, why, INTERRUPTION_DETAILS[why].format(task.interruptions))
+        return _fail_task(session, context, task, reason, INTERRUPTION_DETAILS[reason].format(task.interruptions))
     wait = timedelta(seconds=2 ** min(task.interruptions - 1, 8) - 1)
     _requeue_task(session, context, task, min(wait, MAX_RETRY_DELAY))
-    after_commit(session, partial(context.figures.count_retry, why))
+    after_commit(session, partial(context.figures.count_retry, reason))
     return None
 
 

@@ -54,13 +54,13 @@ def upgrade_state(session: ReadSession, phase_id: str) -> ScorerUpgradeState:
     phase = session.get(Phase, phase_id)
     if phase is None or phase.scorer_version >= SCORER_VERSION:
         return "waiting"  # deleted, or another worker has switched it
-    wanted = required_provenance(session, phase)
-    if wanted is None:
+    provenance_and_recipe = required_provenance(session, phase)
+    if provenance_and_recipe is None:
         return "ready"
-    if scorer_upgrade.submissions_without_task(session, phase_id, wanted[0], 1):
+    if scorer_upgrade.submissions_without_task(session, phase_id, provenance_and_recipe[0], 1):
         return "tasks are missing"
     at_work = scorer_upgrade.has_older_running(session, phase_id, SCORER_VERSION)
-    return "waiting" if at_work or scorer_upgrade.has_unscored(session, phase_id, wanted[0]) else "ready"
+    return "waiting" if at_work or scorer_upgrade.has_unscored(session, phase_id, provenance_and_recipe[0]) else "ready"
 
 
 def add_upgrade_tasks(session: WriteSession, queue: Queue, phase_id: str, slug: str) -> int:
@@ -70,10 +70,10 @@ def add_upgrade_tasks(session: WriteSession, queue: Queue, phase_id: str, slug: 
     rescored with low priority.
     """
     phase = _lock_phase(session, phase_id, slug)
-    wanted = None if phase is None else required_provenance(session, phase)
-    if wanted is None:
+    provenance_and_recipe = None if phase is None else required_provenance(session, phase)
+    if provenance_and_recipe is None:
         return 0
-    origin, recipe = wanted
+    origin, recipe = provenance_and_recipe
     missing = scorer_upgrade.submissions_without_task(session, phase_id, origin, MAX_TASKS_PER_TRANSACTION)
     finished = [submission_id for submission_id, status in missing if status == "finished"]
     scorer_upgrade.add_tasks(session, finished, origin, recipe.id)
@@ -104,8 +104,12 @@ def upgrade_blocker_count(session: ReadSession) -> int:
     """Number of submissions that prevent the switch of their phases, because their scoring failed permanently."""
     count = 0
     for phase in scorer_upgrade.outdated_phases(session, SCORER_VERSION):
-        wanted = required_provenance(session, phase)
-        count += 0 if wanted is None else scorer_upgrade.count_failed(session, phase.id, wanted[0])
+        provenance_and_recipe = required_provenance(session, phase)
+        count += (
+            0
+            if provenance_and_recipe is None
+            else scorer_upgrade.count_failed(session, phase.id, provenance_and_recipe[0])
+        )
     return count
 
 

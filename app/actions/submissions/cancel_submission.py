@@ -1,4 +1,4 @@
-"""Cancel submissions: one that its team or an organizer gives up, or all of a member who is barred."""
+"""Cancel a submission, for its team or an organizer, or all submissions of a member who is barred."""
 
 from collections.abc import Sequence
 
@@ -20,7 +20,7 @@ class NotCancellable(Conflict):
     """Only a queued submission can be cancelled."""
 
     code = "not_cancellable"
-    remedy = "Check its status: a submission that is being scored will end by itself."
+    remedy = "Check its status: a submission that is being scored ends without further action."
 
 
 def cancel_submission(session: WriteSession, caller: Caller, submission_id: str) -> SubmissionView:
@@ -61,9 +61,9 @@ def cancel_member_submissions(session: WriteSession, registration: Registration)
 
     The caller holds the lock on the challenge, so that no submission is added meanwhile.
     """
-    sent = submissions.unsettled_ids(session, registration.team_id, registration.user_id)
-    unfinished = tasks.lock_unfinished(session, sent)
-    return _cancel_unsettled(session, unfinished, sent, BARRED_FAILURE, BARRED_FAILURE["code"])
+    submission_ids = submissions.unsettled_ids(session, registration.team_id, registration.user_id)
+    unfinished = tasks.lock_unfinished(session, submission_ids)
+    return _cancel_unsettled(session, unfinished, submission_ids, BARRED_FAILURE, BARRED_FAILURE["code"])
 
 
 def _cancel_unsettled(

@@ -184,20 +184,20 @@ def _build_board(
         raise NoGold
     stored = challenges.active_recipe(session, phase.challenge_id)
     recipe = parse_stored_recipe(phase.challenge, stored)
-    chosen = resolve_split(phase, version, split, organizer=organizer)
+    shown_split = resolve_split(phase, version, split, organizer=organizer)
     ranked_by = _ranking_metric(recipe, metric)
     entries = submissions.board_submissions(session, phase.id)
-    scores = _load_board_scores(session, phase, version, stored, chosen)
-    selecting = _load_board_scores(session, phase, version, stored, "public") if version.has_splits else scores
-    ranked = _rank_entries(entries, scores, selecting, recipe, ranked_by)
-    names = _anonymous_names(ranked, phase, own_team=audience.own_team, organizer=organizer)
+    scores = _load_board_scores(session, phase, version, stored, shown_split)
+    selection_scores = _load_board_scores(session, phase, version, stored, "public") if version.has_splits else scores
+    board_standings = _rank_entries(entries, scores, selection_scores, recipe, ranked_by)
+    names = _anonymous_names(board_standings, phase, own_team=audience.own_team, organizer=organizer)
     view = score_view_for(recipe, organizer=organizer)
     by_id = {entry.id: entry for entry in entries}
     primary = next(call for call in recipe.metrics if call.text == ranked_by)
     return {
         "challenge": phase.challenge.slug,
         "phase": phase.slug,
-        "split": chosen,
+        "split": shown_split,
         "primary": ranked_by,
         "direction": primary.metric.direction,
         "gold_version": version.version,
@@ -207,7 +207,7 @@ def _build_board(
         "metrics": [describe_call(call) for call in recipe.metrics],
         "rows": [
             _board_row(standing, by_id[standing.entry.key], names, view.metrics(scores[standing.entry.key]))
-            for standing in ranked
+            for standing in board_standings
         ],
     }, version
 
@@ -220,7 +220,7 @@ def _ranking_metric(recipe: ScoringRecipe, requested: str | None) -> str:
     try:
         text = parse_metric(requested, options=recipe.options).text
     except InvalidMetric as fault:
-        raise BadRequest(fault.detail, remedy=f"This board has {', '.join(known)}.") from fault
+        raise BadRequest(fault.detail, remedy=f"This board has the metrics {', '.join(known)}.") from fault
     if text not in known:
         raise BadRequest(f"The recipe has no metric '{requested}'; it has {', '.join(known)}.")
     return text
@@ -237,10 +237,14 @@ def _load_board_scores(
 
 
 def _rank_entries(
-    entries: list[BoardSubmission], scores: BoardScores, selecting: BoardScores, recipe: ScoringRecipe, ranked_by: str
+    entries: list[BoardSubmission],
+    scores: BoardScores,
+    selection_scores: BoardScores,
+    recipe: ScoringRecipe,
+    ranked_by: str,
 ) -> list[Standing]:
     """The submission of each team that counts: selected by its values on the public split, ranked by those shown."""
-    chosen = [
+    scored_entries = [
         ScoredEntry(
             key=row.id,
             team=row.team_id,
@@ -248,13 +252,13 @@ def _rank_entries(
             values=_metric_values(scores[row.id]),
             baseline=row.baseline,
             selected=row.selected_at is not None,
-            choice=_metric_values(selecting[row.id]),
+            choice=_metric_values(selection_scores[row.id]),
         )
         for row in entries
-        if row.id in scores and row.id in selecting
+        if row.id in scores and row.id in selection_scores
     ]
     # Ranking by the primary metric uses the tie-breakers; ranking by another metric does not.
-    return standings(chosen, recipe, metric=None if ranked_by == recipe.primary else ranked_by)
+    return standings(scored_entries, recipe, metric=None if ranked_by == recipe.primary else ranked_by)
 
 
 def _metric_values(score: MetricValues) -> dict[str, float | None]:

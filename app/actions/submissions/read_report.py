@@ -71,7 +71,7 @@ def authorize_report(
     phase = session.get_one(Phase, view.submission.phase_id)
     version = gold.active(session, phase.id)
     if view.submission.status != "finished" or version is None or not view.scored:
-        detail = "There is a report once the submission has scores."
+        detail = "The report is available once the submission has scores."
         raise SubmissionNotFinished(detail, remedy="Wait until it is finished.")
     # The opening may have been postponed after the submission; until then the classes are not public.
     if not view.organizer and clock.now(session) < phase.opens_at:
@@ -105,24 +105,24 @@ def authorize_report(
 
 
 def make_report(
-    db: Database, files: FileStore, processes: ScoringProcesses, wanted: ReportRequest, *, as_csv: bool, target: Path
+    db: Database, files: FileStore, processes: ScoringProcesses, report: ReportRequest, *, as_csv: bool, target: Path
 ) -> None:
     """Have a scoring process write the report to `target`; raises what send_report_request raises."""
-    row = wanted.submission
+    row = report.submission
     with files.local_path(row.file_key) as path:
         request = WriteReport(
-            gold=wanted.gold.source,
+            gold=report.gold.source,
             predictions=SourceFile(path, stored_file_kind(row)),
-            recipe=wanted.recipe.body,
-            split=wanted.split,
-            parts=wanted.parts,
-            digits=wanted.digits,
-            include_size=wanted.organizer,
-            head=wanted.head,
+            recipe=report.recipe.body,
+            split=report.split,
+            parts=report.parts,
+            digits=report.digits,
+            include_size=report.organizer,
+            head=report.head,
             as_csv=as_csv,
             target=target,
         )
-        send_report_request(partial(send_scoring_request, db, files, processes, wanted.gold), request)
+        send_report_request(partial(send_scoring_request, db, files, processes, report.gold), request)
 
 
 def send_report_request(ask: Callable[[WriteReport], Reply], request: WriteReport) -> None:
@@ -137,7 +137,7 @@ def send_report_request(ask: Callable[[WriteReport], Reply], request: WriteRepor
         raise ReportTooLarge(f"This report takes more {resource} than the limit allows.") from fault
     if isinstance(reply, Refusal):
         if reply.needs_probabilities:
-            raise BadRequest(reply.detail, remedy="Ask for another part, such as ?part=per_class.")
+            raise BadRequest(reply.detail, remedy="Request another part, such as ?part=per_class.")
         raise ReportTooLarge(reply.detail)
     if isinstance(reply, FileResult):  # the file could not be read again: its scores need more memory than labels alone
         raise ReportTooLarge("This report takes more memory than the limit allows.")

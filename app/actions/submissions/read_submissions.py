@@ -95,10 +95,10 @@ def load_downloadable_submission(session: ReadSession, caller: Caller, submissio
 
 def read_submission_status(session: ReadSession, caller: Caller, submission_id: str) -> SubmissionView:
     """One submission for its sender; a token without the scope to read gets no scores; raises NotFound."""
-    found = submission_details.load_submission_details(session, [submission_id], caller.user_id)
-    if caller.user_id is None or submission_id not in found:
+    details_by_id = submission_details.load_submission_details(session, [submission_id], caller.user_id)
+    if caller.user_id is None or submission_id not in details_by_id:
         raise NotFound
-    details = found[submission_id]
+    details = details_by_id[submission_id]
     context = details.context
     own = context.team_id == details.submission.team_id and context.registration != "pending"
     organizer = can_read_as_organizer(caller, effective_role(caller, context.role), own=own)

@@ -12,12 +12,12 @@ from app.scoring.standings import round_significant
 from app.store.tables import GoldVersion, Phase
 
 # The full reason may name classes that the gold lacks, so only organizers see it.
-HIDDEN_REASON = "undefined on these data; the organizers can read why"
+HIDDEN_REASON = "undefined for these data; the organizers can see the reason"
 
 
 @dataclass(frozen=True, slots=True)
 class ScoreView:
-    """How a reader sees scores: as an organizer, who sees everything, or as everybody else."""
+    """What a reader sees of scores: everything as an organizer, less as a participant or visitor."""
 
     organizer: bool
     digits: int | None  # significant digits shown, None for all
@@ -64,7 +64,7 @@ def resolve_split(phase: Phase, gold: GoldVersion, requested: str | None, *, org
     if organizer and not gold.has_splits:
         raise BadRequest(f"The gold of this phase has no splits, so there is no '{requested}'.")
     if not organizer:
-        raise SplitHidden(f"The split '{requested}' is not shown; '{shown}' is.")
+        raise SplitHidden(f"The split '{requested}' is not visible now; '{shown}' is.")
     return requested
 
 

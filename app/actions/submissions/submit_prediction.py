@@ -146,7 +146,7 @@ def require_admission_early(
 def require_quota_early(
     session: ReadSession, caller: Caller, slug: str, phase_slug: str, entry: SubmissionMetadata
 ) -> None:
-    """Raise QuotaExceeded if the storing transaction would refuse now, before a large body is sent in vain."""
+    """Raise QuotaExceeded early if the storing transaction would refuse now, so that no large body is sent first."""
     admission = admit(session, caller, slug, phase_slug, entry)
     if not admission.by_organizer and admission.team is not None:
         _require_quota(session, admission, admission.team[0], clock.now(session))

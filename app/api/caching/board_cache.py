@@ -1,7 +1,7 @@
 """Leaderboards cached in memory as encoded replies, until a row that they depend on changes.
 
-The cache holds nothing that may not be lost: a board that is not cached is built again from the rows by
-`read_leaderboard`, with the same result.
+Losing the cache loses no data: `read_leaderboard` builds a board that is not cached again from the rows, with the same
+result.
 """
 
 import asyncio
@@ -29,8 +29,8 @@ HeaderPair = tuple[bytes, bytes]
 
 MAX_CACHE_BYTES = 64 << 20
 MAX_BOARDS = 4096
-MAX_AGE_SECONDS = 60.0  # A row that was changed without the service shows by then.
-MAX_JOINED_BUILDS = 3  # A request waits for so many builds of others before it builds the board itself.
+MAX_AGE_SECONDS = 60.0  # Changes made to rows outside the service are visible by then.
+MAX_JOINED_BUILDS = 3  # A request waits for this many builds of others before it builds the board itself.
 
 
 class BoardKey(NamedTuple):
@@ -145,7 +145,7 @@ class BoardCache:
 
     def get(self, key: BoardKey) -> CachedReply | None:
         """The cached board, if there is a valid one."""
-        entry = self._entries.get(key)  # without the lock, so that a miss costs next to nothing
+        entry = self._entries.get(key)  # without the lock, so that a miss costs almost nothing
         if entry is None:
             return None
         now = time.monotonic()
@@ -162,11 +162,11 @@ class BoardCache:
 
     def invalidate(self, marks: frozenset[str]) -> None:
         """Drop all boards with one of these marks, and do not store boards with them that are being built."""
-        everything = ALL_BOARDS in marks
+        all_boards = ALL_BOARDS in marks
         with self._lock:
             for build in self._builds.values():
                 build.changed_marks |= marks
-            for key in [key for key, entry in self._entries.items() if everything or marks & entry.marks]:
+            for key in [key for key, entry in self._entries.items() if all_boards or marks & entry.marks]:
                 self._remove(key)
 
     def trust_until(self, until: float) -> None:
@@ -236,16 +236,16 @@ class BoardCache:
             return await run_in_threadpool(self._build_or_wait, key, build, render)
         finally:
             with self._lock:
-                mine, build.is_claimed = not build.is_claimed, True
-            if mine:  # The request was cancelled or got no thread: one of those who wait builds the board.
+                is_claimant, build.is_claimed = not build.is_claimed, True
+            if is_claimant:  # The request was cancelled or got no thread: one of the waiting requests builds the board.
                 self._finish_build(key, build, None)
                 build.future.set_result(None)
 
     def _build_or_wait(self, key: BoardKey, build: _BoardBuild, render: Render) -> CachedReply | None:
-        """Build the board, or wait for the thread that has claimed the build; never for one that is yet to start."""
+        """Build the board, or wait for the thread that has claimed the build; never for one that has not started."""
         with self._lock:
-            mine, build.is_claimed = not build.is_claimed, True
-        if not mine:
+            is_claimant, build.is_claimed = not build.is_claimed, True
+        if not is_claimant:
             return build.future.result()
         try:
             entry = render()

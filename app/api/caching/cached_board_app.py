@@ -70,7 +70,7 @@ def _join_header(before: str | None, value: bytes) -> str:
 
 
 def _apply_query(key: BoardKey, query: bytes) -> BoardKey | None:
-    """The key with the parameters of a query string; None for a query that the route should judge."""
+    """The key with the parameters of a query string; None for a query that the route should refuse."""
     if not query:
         return key
     if len(query) > MAX_QUERY_BYTES:
@@ -93,14 +93,14 @@ class CachedBoardApp(FastAPI):
         """Handle one request."""
         began = time.perf_counter()
         scope = keep_encoded_slashes(scope) if scope["type"] == "http" else scope
-        wanted = parse_board_request(scope) if scope["type"] == "http" else None
-        entry = None if wanted is None else self._cached_entry(wanted.key, scope)
-        if wanted is None or entry is None:
+        board_request = parse_board_request(scope) if scope["type"] == "http" else None
+        entry = None if board_request is None else self._cached_entry(board_request.key, scope)
+        if board_request is None or entry is None:
             await super().__call__(scope, receive, send)
             return
         request_id, status = uuid.uuid4().hex, 0
         try:
-            status = await _send_cached(entry, wanted, scope, send, request_id)
+            status = await _send_cached(entry, board_request, scope, send, request_id)
         finally:
             self._record_request(scope, request_id, status, time.perf_counter() - began)
 
@@ -123,15 +123,21 @@ class CachedBoardApp(FastAPI):
         log.info("request", request=request_id, method=method, **line)
 
 
-async def _send_cached(entry: CachedReply, wanted: BoardRequest, scope: Scope, send: Send, request_id: str) -> int:
+async def _send_cached(
+    entry: CachedReply, board_request: BoardRequest, scope: Scope, send: Send, request_id: str
+) -> int:
     """Send the body that the caller prefers, or 304 if the caller has it; returns the status."""
-    chosen = entry.encoded(wanted.accept_encoding)
-    same = matches_etag(wanted.if_none_match, chosen.etag)
+    body_encoding = entry.encoded(board_request.accept_encoding)
+    same = matches_etag(board_request.if_none_match, body_encoding.etag)
     status = 304 if same else 200
-    own = (b"x-request-id", request_id.encode())
-    headers = [*(chosen.not_modified_headers if same else chosen.headers), own, *FIXED_HEADERS]
+    request_id_header = (b"x-request-id", request_id.encode())
+    headers = [
+        *(body_encoding.not_modified_headers if same else body_encoding.headers),
+        request_id_header,
+        *FIXED_HEADERS,
+    ]
     await send({"type": "http.response.start", "status": status, "headers": headers})
-    body = b"" if same or scope["method"] == "HEAD" else chosen.body
+    body = b"" if same or scope["method"] == "HEAD" else body_encoding.body
     await send({"type": "http.response.body", "body": body})
     return status
 
@@ -144,17 +150,17 @@ class BoardBuildMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
-        wanted = parse_board_request(scope) if scope["type"] == "http" else None
-        if wanted is None:
+        board_request = parse_board_request(scope) if scope["type"] == "http" else None
+        if board_request is None:
             await self.app(scope, receive, send)
             return
         scope["endpoint"] = get_leaderboard  # for metrics
         state: AppState = scope["app"].state.service
         try:
             state.request_limits.count_request("address", scope_address_block(scope))
-            render = partial(build_board, state.db, wanted.key)
-            entry = await state.board_cache.get_or_build_async(wanted.key, render)
+            render = partial(build_board, state.db, board_request.key)
+            entry = await state.board_cache.get_or_build_async(board_request.key, render)
         except AssayError as error:
             await problem_response(error)(scope, receive, send)
             return
-        await entry.response(wanted.accept_encoding)(scope, receive, send)
+        await entry.response(board_request.accept_encoding)(scope, receive, send)

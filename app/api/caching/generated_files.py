@@ -53,10 +53,10 @@ class GeneratedFiles:
             path.unlink()
 
     async def get_or_generate(self, name: str, caller: str, write: FileWriter, *, organizer: bool = False) -> Path:
-        """The path of the file with this name; if need be, `write` creates it, in a turn of the reader queue.
+        """The path of the file with this name; if it does not exist, `write` creates it, in a turn of the reader queue.
 
-        However many requests come at once, the file is generated once, in the first turn that one of them gets: a large
-        one occupies a reader process for seconds. Raises what `write` raises, TooManyWaiting, and Unavailable while
+        Concurrent requests share one generation, in the first turn that any of them gets, because a large file occupies
+        a reader process for seconds. Raises what `write` raises, TooManyWaiting, and Unavailable while
         there is no space.
         """
         path = self._existing_path(name)

@@ -67,7 +67,7 @@ class JsonBodyRequest(Request):
         """The parsed body; raises json.JSONDecodeError."""
         if not hasattr(self, "_json"):
             body = await self.body()
-            if len(body) > LARGE_BODY_BYTES:  # in a thread, so that the event loop goes on; one at a time
+            if len(body) > LARGE_BODY_BYTES:  # in a thread, so that the event loop is not blocked; one at a time
                 async with self._app_state.json_parsing_lock.hold(client_address_block(self)):
                     self._json = await run_in_threadpool(parse_strict_json, body)
             else:
@@ -140,9 +140,9 @@ def _require_known_parameters(request: Request, known: set[str]) -> None:
     """Raise BadRequest for an unknown parameter, which is probably misspelled and would silently have no effect."""
     unknown = [name for name in request.query_params if name not in known]
     if unknown:
-        listed = f"This path accepts {', '.join(sorted(known))}." if known else "This path accepts none."
+        accepted = f"This path accepts {', '.join(sorted(known))}." if known else "This path accepts none."
         detail = f"This path has no query parameter '{unknown[0]}'."
-        raise BadRequest(detail, remedy=f"Correct or remove it. {listed}")
+        raise BadRequest(detail, remedy=f"Correct or remove it. {accepted}")
 
 
 def _require_json_media_type(request: Request) -> None:
@@ -150,7 +150,7 @@ def _require_json_media_type(request: Request) -> None:
     media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media != "application/json" and not media.endswith("+json"):
         raise UnsupportedMedia(
-            f"This path takes JSON, not '{media or 'a body without a media type'}'.",
+            f"This path accepts JSON, not '{media or 'a body without a media type'}'.",
             remedy="Send the header 'Content-Type: application/json'.",
         )
 
@@ -173,7 +173,7 @@ def parse_strict_json(body: bytes) -> Any:
     except UnicodeDecodeError as fault:
         raise json.JSONDecodeError("the body is not UTF-8", "", fault.start) from fault
     except UnicodeEncodeError as fault:
-        raise json.JSONDecodeError("a string holds half a surrogate pair", "", 0) from fault
+        raise json.JSONDecodeError("a string contains a lone surrogate", "", 0) from fault
     except RecursionError as fault:
         raise json.JSONDecodeError("the nesting is too deep", "", 0) from fault
     except ValueError as fault:
@@ -198,7 +198,7 @@ def _require_max_nesting(value: Any) -> None:
 def _parse_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) != len(pairs):
-        raise ValueError("an object names a key twice")
+        raise ValueError("an object has the same key twice")
     return value
 
 

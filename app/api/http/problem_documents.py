@@ -240,7 +240,7 @@ async def _handle_http_exception(request: Request, error: Exception) -> Response
 
 
 async def _handle_missing_file(_request: Request, error: Exception) -> Response:
-    """Report a stored file that is missing: its disk is unavailable, or it was deleted at this very moment."""
+    """Report a stored file that is missing: its disk is unavailable, or it has just been deleted."""
     log.error("file_away", file=str(error))
     return problem_response(errors.StoredFileUnavailable())
 

@@ -40,12 +40,12 @@ def request_file_kind(request: Request, filename: str | None, layout: str | None
 async def receive_upload(
     request: Request,
     state: AppState,
-    then: Callable[[StoredFile], Result],
+    use_file: Callable[[StoredFile], Result],
     max_useful_bytes: Callable[[], int | None] | None = None,
     turn: Callable[[], Awaitable[None]] | None = None,
     large: AbstractContextManager[object] | None = None,
 ) -> Result:
-    """Store the body as a file and return the result of `then` for it. If `then` raises, the file is deleted.
+    """Store the body as a file and return the result of `use_file` for it. If `use_file` raises, the file is deleted.
 
     `max_useful_bytes` returns the size above which a body is certainly useless, if that is known; it is called for
     large bodies only. Both functions are called in a thread.
@@ -54,7 +54,7 @@ async def receive_upload(
     once; the context `large` is entered for a larger one. With `turn`, the complete body waits on disk until that
     returns.
 
-    Raises TooLarge, StorageAlmostFull, BadRequest if the client disconnects, and whatever `then` raises.
+    Raises TooLarge, StorageAlmostFull, BadRequest if the client disconnects, and whatever `use_file` raises.
     """
     with ExitStack() as stack:
         body = UploadBody(state.files)
@@ -67,11 +67,11 @@ async def receive_upload(
                 await _wait_for_turn(request, turn)
         except ClientDisconnect as error:
             await run_in_threadpool(body.abort)
-            raise BadRequest("The upload broke off before its end.") from error
+            raise BadRequest("The upload was interrupted before its end.") from error
         except BaseException:
             await run_in_threadpool(body.abort)
             raise
-        return await run_in_threadpool(body.finish_and_use, rest, then)
+        return await run_in_threadpool(body.finish_and_use, rest, use_file)
 
 
 async def _wait_for_turn(request: Request, turn: Callable[[], Awaitable[None]]) -> None:
@@ -100,11 +100,11 @@ class UploadBody:
         if self._upload is not None:
             self._upload.abort()
 
-    def finish_and_use(self, rest: Sequence[bytes], then: Callable[[StoredFile], Result]) -> Result:
-        """Write the last bytes, make the file durable and call `then`; an error of `then` deletes the file."""
+    def finish_and_use(self, rest: Sequence[bytes], use_file: Callable[[StoredFile], Result]) -> Result:
+        """Write the last bytes, make the file durable and call `use_file`; an error of `use_file` deletes the file."""
         stored = self._finish(rest)
         try:
-            return then(stored)
+            return use_file(stored)
         except CommitUncertain:
             raise  # A row may refer to the file, so it has to stay.
         except Exception:
@@ -202,10 +202,10 @@ async def stream_with_timeout(request: Request, idle: float, rate: int = 0) -> A
         except TimeoutError as error:
             raise TooSlow(f"No data arrived for {idle:g} s.") from error
         received += len(chunk)
-        passed = clock() - began
-        if passed > idle:
-            if received < rate * passed:
-                raise TooSlow(f"Only {received} bytes arrived in {passed:.0f} s; {rate} per second are required.")
+        elapsed = clock() - began
+        if elapsed > idle:
+            if received < rate * elapsed:
+                raise TooSlow(f"Only {received} bytes arrived in {elapsed:.0f} s; {rate} per second are required.")
             began, received = clock(), 0
         yield chunk
 

@@ -10,7 +10,7 @@ from app.api.limits.reader_queue import TooManyWaiting
 MAX_TOTAL_BYTES = 256 << 20
 """Bytes of all bodies together."""
 _OPEN_FILES_PER_BODY = 2
-"""Bodies may use the connections of one in so many of the files that the process may open."""
+"""The number of files that the process may open, per body that it receives."""
 
 
 class BodyMemoryLimiter:

@@ -109,8 +109,8 @@ class FairQueue(Generic[Item]):
     def seconds_until_allowed(self) -> float | None:
         """Seconds from the last `take` until a queue that it skipped for its `min_interval` may start, or None.
 
-        They are counted from the very clock reading by which `take` skipped the queue. By a later reading the queue
-        might no longer have to wait; it would then be neither taken nor waited for.
+        They are counted from the clock reading of that `take`. By a later reading the queue might no longer have to
+        wait; then nothing would take its item and nothing would wait for it.
         """
         queues = [name for lane in self._lanes.values() for name in lane]
         starts = [self._next_start[name] for name in queues if name in self._next_start]

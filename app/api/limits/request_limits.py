@@ -36,14 +36,14 @@ class RequestLimits:
         self._rate_limiter = RateLimiter()
         self.failed_logins = FailedLogins(settings.login_limit, enabled=self._is_enabled)
 
-    def count_request(self, *who: str) -> None:
+    def count_request(self, *caller: str) -> None:
         """Count a request; raises TooManyRequests."""
-        self._count("requests", (self._request_limit, ("request", *who)))
+        self._count("requests", (self._request_limit, ("request", *caller)))
 
     def count_body(self, block: str) -> None:
         """Count a JSON body that is not small, or a part of one, before authentication; raises TooManyRequests."""
         self._count(
-            f"JSON bodies of more than {UNCOUNTED_BODY_BYTES >> 10} KiB from one address, or parts of {COUNTED_PART_BYTES >> 10} KiB of them,",
+            f"JSON bodies of more than {UNCOUNTED_BODY_BYTES >> 10} KiB from one address, counted once per {COUNTED_PART_BYTES >> 10} KiB,",
             (self._request_limit, ("body", block)),
         )
 

@@ -52,13 +52,13 @@ INFERENCE: JSON = {
     "bits_at_most": 4.0,
     "teams_counted": 100,
     "teams_limited": False,
-    "statement": "One submission tells a team at most 4 bits about the gold (f1_macro 3.8, accuracy 2.6, at the full precision by which the board ranks, whatever its digits). Nothing ends its submissions, so that it can come to know all 4 labels, each of 1 bit. Each further team can tell as much again, and every account may found one. This bounds the information, on average over equally likely labellings; it describes no attack.",
+    "statement": "One submission reveals at most 4 bits about the gold to a team (f1_macro 3.8, accuracy 2.6, at full precision, because the board ranks by it whatever digits it shows). The number of submissions is unlimited, so a team can learn all 4 labels, each of 1 bit. Each further team can learn as much again, and every account may found one. This is an upper bound on the information, averaged over equally likely labellings; it does not describe an attack.",
     "lowered_by": [
-        "a quota in total, or one per day and a closing date",
-        "a board that is shown after the close, or to nobody, for digits lower nothing of one that ranks meanwhile",
+        "a total quota, or a daily quota and a closing date",
+        "a board that is shown only after the close, or never, because a board ranks at full precision",
         "fewer metrics",
         "registration by approval or invitation",
-        "a private split, which tells nothing before the final release",
+        "a private split, which reveals nothing before the final release",
     ],
 }
 RECIPE: JSON = {

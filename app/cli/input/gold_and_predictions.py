@@ -35,7 +35,7 @@ class GoldAndPredictions:
     task: Task
     positive_label: str | None
     classes: list[str] | None
-    beside: Mapping[str, Any]
+    gold_metadata: Mapping[str, Any]
     void: Sequence[str] = ()
     notes: list[str] = field(default_factory=list)
 
@@ -50,7 +50,7 @@ class GoldAndPredictions:
             task=self.task,
             classes=self.classes,
             positive_label=self.positive_label,
-            metadata=self.beside,
+            metadata=self.gold_metadata,
             void=self.void,
             wants_scores=wants_scores,
             options=options,
@@ -77,17 +77,17 @@ def read_gold_and_predictions(
     positive_label: str | None = None,
     classes: Path | None = None,
     void: Path | None = None,
-    beside: Mapping[str, Path | None] | None = None,
+    gold_metadata: Mapping[str, Path | None] | None = None,
     preset: str | None = None,
 ) -> GoldAndPredictions:
     """Read the gold metadata, and infer the task if it is not given; the two files themselves are read when scored.
 
-    `beside` maps kinds of gold metadata to their files. Raises Refused, and BadParameter if a positive label is missing.
+    `gold_metadata` maps kinds of gold metadata to their files. Raises Refused, and BadParameter if a positive label is missing.
     """
     kind, notes = (task, []) if task is not None else value_parsing.infer_task(gold, positive_label, gold_layout)
-    named = None if classes is None else value_parsing.read_strings(classes)
+    class_names = None if classes is None else value_parsing.read_strings(classes)
     if kind == "binary" and positive_label is None:
-        positive_label = value_parsing.default_positive_label(preset, named)
+        positive_label = value_parsing.default_positive_label(preset, class_names)
     if kind == "binary" and positive_label is None:
         raise typer.BadParameter("required for a binary task", param_hint="--positive-label")
     return GoldAndPredictions(
@@ -95,8 +95,11 @@ def read_gold_and_predictions(
         value_parsing.make_source(predictions, layout),
         kind,
         positive_label,
-        named,
-        {name.replace("-", "_"): value for name, value in value_parsing.read_gold_metadata(beside or {}).items()},
+        class_names,
+        {
+            name.replace("-", "_"): value
+            for name, value in value_parsing.read_gold_metadata(gold_metadata or {}).items()
+        },
         () if void is None else value_parsing.read_strings(void),
         notes,
     )
@@ -118,7 +121,7 @@ def metric_chooser(metrics: Sequence[str], options: Mapping[str, str]) -> "Choos
 
 
 def wants_scores(metrics: Sequence[str]) -> bool:
-    """Whether a metric needs scores, or all metrics are computed; otherwise scores beside labels are not read."""
+    """Whether a metric needs scores, or all metrics are computed; otherwise scores next to labels are not read."""
     from app.errors import InvalidMetric
     from app.scoring.declaration.metric import RANKING, SCORES
     from app.scoring.declaration.metric_parser import find_metric

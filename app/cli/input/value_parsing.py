@@ -76,8 +76,8 @@ def read_json(path: Path) -> Any:
 def _object_without_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) < len(pairs):
-        twice = next(key for index, (key, _) in enumerate(pairs) if any(key == other for other, _ in pairs[:index]))
-        raise ValueError(f"the key {json.dumps(twice)} occurs twice")
+        duplicate = next(key for index, (key, _) in enumerate(pairs) if any(key == other for other, _ in pairs[:index]))
+        raise ValueError(f"the key {json.dumps(duplicate)} occurs twice")
     return value
 
 
@@ -127,7 +127,7 @@ def read_gold_metadata(given: Mapping[str, Path | None]) -> dict[str, Any]:
 
 
 def default_positive_label(preset: str | None, classes: Sequence[str] | None) -> str | None:
-    """The positive label if none is given: the first class, with a preset whose tool does that; else None."""
+    """The positive label if none is given: the first class if the preset's tool uses that, else None."""
     from app.scoring.declaration.convention_presets import PRESETS
 
     known = PRESETS.get(preset or "")

@@ -120,16 +120,16 @@ def explain_problem(document: Mapping[str, Any], request: FailedRequest | None =
     """The document for people: detail and remedy in terms of commands, and `facts`, a list of sentences."""
     request = request or FailedRequest()
     code = str(document.get("code", ""))
-    named, parts = request.named_object()
-    explained = {**document, "detail": _detail_without_errors(document), "facts": problem_facts(document)}
-    if code == "not_found" and named is not None and "known_phases" not in document:
-        explained["detail"] = f"There is no {named} at {request.url} that is visible to you."
+    object_name, parts = request.named_object()
+    explanation = {**document, "detail": _detail_without_errors(document), "facts": problem_facts(document)}
+    if code == "not_found" and object_name is not None and "known_phases" not in document:
+        explanation["detail"] = f"There is no {object_name} at {request.url} that is visible to you."
     advice = _find_advice(code, document, request, parts)
     if advice is not None:
         phases = ", ".join(map(str, document.get("phases") or document.get("known_phases") or ())) or "its name"
         values = {**parts, "scope": request.scope or "organize", "phases": phases, "pause": request.pause or "a few"}
-        explained["remedy"] = advice.format_map(defaultdict(lambda: "SLUG", values))
-    return explained
+        explanation["remedy"] = advice.format_map(defaultdict(lambda: "SLUG", values))
+    return explanation
 
 
 def _find_advice(
@@ -149,8 +149,8 @@ def _detail_without_errors(document: Mapping[str, Any]) -> str:
     detail = str(document.get("detail") or document.get("title") or "The command failed.")
     for error in document.get("errors") or ():
         where = error.get("pointer") or error.get("parameter") or "body"
-        start, found, _ = detail.partition(f"{where}: {error.get('detail', '')}")
-        if found:
+        start, separator, _ = detail.partition(f"{where}: {error.get('detail', '')}")
+        if separator:
             return start.strip() or "The request is not valid:"
     return detail
 

@@ -73,10 +73,10 @@ class CommandOutput:
             self.note(f"Note: {text}")
 
     @contextmanager
-    def upload_bar(self, label: str, then: str = "Sent") -> Iterator[Callable[[int, int], None] | None]:
+    def upload_bar(self, label: str, final_label: str = "Sent") -> Iterator[Callable[[int, int], None] | None]:
         """A progress bar on standard error: a function of the bytes sent and in total; None without a terminal.
 
-        Its label is `then` once everything has been sent.
+        Its label is `final_label` once everything has been sent.
         """
         if not sys.stderr.isatty():
             yield None
@@ -87,8 +87,13 @@ class CommandOutput:
         with Progress(*columns, console=self.stderr_console, transient=True) as progress:
             task = progress.add_task(clean(label), total=None)
 
-            def update(sent: int, total: int) -> None:
-                progress.update(task, completed=sent, total=total, description=clean(then if sent >= total else label))
+            def update(bytes_sent: int, total: int) -> None:
+                progress.update(
+                    task,
+                    completed=bytes_sent,
+                    total=total,
+                    description=clean(final_label if bytes_sent >= total else label),
+                )
 
             yield update
 
@@ -132,14 +137,14 @@ class CommandOutput:
             print_json(dict(document))
             return
         console = self.stderr_console
-        explained = explain_problem(document, request)
-        console.print(f"Error: {clean(explained['detail'])}", **PLAIN)
+        explanation = explain_problem(document, request)
+        console.print(f"Error: {clean(explanation['detail'])}", **PLAIN)
         for error in document.get("errors") or ():
             where = error.get("pointer") or error.get("parameter") or ""
             console.print(f"  {clean(where)}: {clean(error.get('detail', ''))}", **PLAIN)
         if document.get("problems"):
             show_problems(console, document)
-        for sentence in (*explained["facts"], explained.get("remedy")):
+        for sentence in (*explanation["facts"], explanation.get("remedy")):
             if sentence:
                 console.print(clean(sentence), **PLAIN)
 

@@ -19,19 +19,19 @@ _MAX_DATA_ROWS = 50  # of one metric
 
 @dataclass(frozen=True, slots=True)
 class ScoreTableOptions:
-    """Which scores are shown; `chosen`: the metrics were named, `show_all`: all metrics are shown, not only the common ones."""
+    """Which scores are shown; `explicit`: the metrics were requested by name, `show_all`: all metrics are shown, not only the common ones."""
 
-    chosen: bool
+    explicit: bool
     show_all: bool
     per_class: bool
     confusion: bool
 
     def groups(self, task: "TaskKind", calls: "Sequence[MetricCall]") -> "list[tuple[str, list[MetricCall]]]":
-        """The metrics to show by title: the chosen ones, else the common ones, with `show_all` followed by the families."""
+        """The metrics to show by title: the requested ones, else the common ones, with `show_all` followed by the families."""
         from app.scoring.catalogue.common_metrics import select_common_metrics
         from app.scoring.metrics import FAMILY_BY_KEY
 
-        if self.chosen:
+        if self.explicit:
             return [("", [*calls])]
         common = select_common_metrics(task, calls)
         if common and not self.show_all:
@@ -53,7 +53,7 @@ def show_scores(
     for title, calls in groups:
         _show_group(console, report, title, [call.requested for call in calls if call.requested not in data])
     omitted = len(report["metrics"]) - sum(len(calls) for _, calls in groups)
-    if omitted and not options.chosen:
+    if omitted and not options.explicit:
         console.print(f"{omitted} more metrics apply: --all shows them by family, --metric one.", **PLAIN)
     for key, value in data.items():
         _show_data(console, key, value)

@@ -107,7 +107,7 @@ def _measure_column(column: Column) -> _MeasuredColumn:
 
 
 def _total_width(columns: Sequence[_MeasuredColumn]) -> int:
-    return sum(measured.width for measured in columns) + COLUMN_GAP * (len(columns) - 1)
+    return sum(column.width for column in columns) + COLUMN_GAP * (len(columns) - 1)
 
 
 def _drop_columns_to_fit(columns: Sequence[_MeasuredColumn], width: int) -> list[_MeasuredColumn]:
@@ -127,17 +127,17 @@ def show_table(
     """Print a table; a line below it counts the dropped columns and says how to see them (`more`)."""
     from rich.text import Text
 
-    measured = [_measure_column(column) for column in columns]
-    shown = _drop_columns_to_fit(measured, console.width)
+    measured_columns = [_measure_column(column) for column in columns]
+    shown_columns = _drop_columns_to_fit(measured_columns, console.width)
     if title is not None:
         console.print(Text(clean(title), style="italic"), soft_wrap=True)
-    if _total_width(shown) > console.width:
-        _show_records(console, shown)
+    if _total_width(shown_columns) > console.width:
+        _show_records(console, shown_columns)
     else:
-        console.print(_build_table(shown))
-    dropped = len(measured) - len(shown)
-    if dropped:
-        console.print(f"… {dropped} more column{'' if dropped == 1 else 's'}: {more}", soft_wrap=True)
+        console.print(_build_table(shown_columns))
+    dropped_count = len(measured_columns) - len(shown_columns)
+    if dropped_count:
+        console.print(f"… {dropped_count} more column{'' if dropped_count == 1 else 's'}: {more}", soft_wrap=True)
 
 
 def _build_table(columns: Sequence[_MeasuredColumn]) -> Any:

@@ -35,10 +35,10 @@ def _show_changed_predictions(console: "Console", changed: Mapping[str, Any], *,
     if "doubtful" in changed:
         columns["changed"] = "changed"
         doubtful, moved, before, after = (changed[key] for key in ("doubtful", "moved", "right_before", "right_after"))
-        title = f"{doubtful} doubtful predictions, {moved} of them changed to '{label}': {before} were right, {after} are then"
+        title = f"{doubtful} doubtful predictions, {moved} of them changed to '{label}': "
         if weighted:
             title = f"doubtful predictions of weight {doubtful}, {moved} of it changed to '{label}': "
-            title += f"{before} was right, {after} is then"
+        title += f"{before} right before, {after} after the change"
     _show_comparison(console, changed["metrics"], columns | {"upper bound": "upper"}, title)
 
 

@@ -82,6 +82,6 @@ def describe_accepted_values(param: Mapping[str, Any]) -> str:
     kind = {"number": "a number", "whole": "a whole number", "label": "a label"}.get(param["kind"], "")
     if param["bounds"] is not None and kind:
         kind += f" {'' if None in param['bounds'] else 'from '}{describe_bounds(param['bounds'])}"
-    default = f"by default {param['default']}"
-    required = f"needed for {', '.join(param['required_for'])}" if param["required_for"] else "may be left away"
+    default = f"default {param['default']}"
+    required = f"required for {', '.join(param['required_for'])}" if param["required_for"] else "optional"
     return "; ".join(filter(None, [kind, default if param["default"] is not None else required]))

@@ -77,8 +77,8 @@ def explain_example_value(metric: Metric) -> dict[str, Any]:
         return {"data": _example_result(metric).data}
     case = example_input(metric.example)
     signs = {letter.sign for letter in find_symbols(general_equation(metric))}
-    found = {"of_classes": _class_rows(case, metric, signs), "of_instances": _instance_rows(case, metric, signs)}
-    return {name: rows for name, rows in found.items() if rows}
+    rows_by_name = {"of_classes": _class_rows(case, metric, signs), "of_instances": _instance_rows(case, metric, signs)}
+    return {name: rows for name, rows in rows_by_name.items() if rows}
 
 
 def _class_rows(case: EvaluationInput, metric: Metric, signs: set[str]) -> Rows:

@@ -67,23 +67,23 @@ _DECLARED = (
         "hemkit",
         "HEMKit, the hierarchical evaluator of the BioASQ challenges",
         {"count_root": "true", "links": "hemkit", "one_empty": "skip", "redundant": "remove"},
-        remark="HEMKit takes a maximum distance on its command line and adds one level of ancestors more: where it was 4, "
-        "give max_depth=5; a distance beyond the hierarchy is unlimited",
+        remark="HEMKit adds one more level of ancestors than the maximum distance on its command line: for 4 use "
+        "max_depth=5; for a distance greater than the depth of the hierarchy omit max_depth",
     ),
     Preset(
         "image_tagging",
         "the multi-label evaluation of image tagging (SS-GRL)",
         {"label_set": "declared"},
         remark="OP, OR, OF1 are precision, recall, f1 with _micro; CP, CR those with _macro; CF1 is "
-        "f1_of_averages_macro; mAP is average_precision_macro; labels are those that score at least 0.5, and on "
-        "request the three best (keys with _top_k:k=3)",
+        "f1_of_averages_macro; mAP is average_precision_macro; predicted labels are those with a score of at least 0.5, "
+        "or the three best (keys with _top_k:k=3)",
     ),
     Preset(
         "caret",
         "confusionMatrix of R's caret",
         {"zero_division": "error"},
         positive_first=True,
-        remark="what is NA there is null here, with the reason",
+        remark="values that are NA in caret are null here, with the reason",
     ),
 )
 

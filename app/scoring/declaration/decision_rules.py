@@ -45,7 +45,7 @@ DECISION_RULES: dict[str, DecisionRule] = {
     ),
     "threshold": DecisionRule(
         TASK_KINDS,
-        "labels whose score is at least 'threshold' (a number, 0.5 unless said), or above it with 'strict': true; of two classes the positive one if its score reaches it, else the other; of more exclusive classes the best one, if it reaches it",
+        "labels whose score is at least 'threshold' (a number, default 0.5), or greater with 'strict': true; in a binary task the positive label if its score reaches the threshold, else the other label; in a multiclass task the best label if its score reaches the threshold",
         {"threshold": _is_number, "strict": lambda value: isinstance(value, bool)},
     ),
     "top_k": DecisionRule(
@@ -55,7 +55,7 @@ DECISION_RULES: dict[str, DecisionRule] = {
     ),
     "top_n_positive": DecisionRule(
         ("binary",),
-        "as many positives as the gold has, those with the highest scores; those tied at the cut are left out; an instance counts as often as it weighs, and each split is decided by its own rows",
+        "as many positives as the gold has: the instances with the highest scores, without those that are tied at the cut-off; an instance of weight w counts w times, and each split is decided separately",
     ),
 }
 
@@ -107,7 +107,7 @@ def decide_labels_with_gold(
 def redecide_subset(rule: ConfiguredDecisionRule | None, case: EvaluationInput) -> EvaluationInput:
     """A subset of the instances, with `top_n_positive` applied to the subset alone.
 
-    Other rules decide each instance separately, so the labels stay as they are; so do they without a rule.
+    Other rules decide each instance separately, so the labels do not change; neither do they without a rule.
     """
     if rule is None or rule.rule != "top_n_positive" or case.scores is None:
         return case
@@ -167,7 +167,7 @@ def _decide_binary(
 
 
 def _select_top(own: Matrix, present: NDArray[np.bool_], count: int, weights: Weights) -> NDArray[np.bool_]:
-    """The `count` best; leaves out all scores that are tied across the cut, so that no row order can matter."""
+    """The `count` best; leaves out all scores that are tied across the cut-off, so that the row order cannot matter."""
     values, positions = np.unique(-own[present], return_inverse=True)  # the best first
     sizes = np.zeros(len(values), dtype=np.int64)
     np.add.at(sizes, positions, 1 if weights is None else weights[present])

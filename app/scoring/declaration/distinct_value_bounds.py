@@ -166,71 +166,71 @@ def _of_label_sets(name: str, meaning: str, count: Callable[[GoldSize, CallSetti
 
 def _separating(name: str, code: str) -> Granularity:
     """A metric that may have a value of its own for every labelling, because `code` can encode the labelling."""
-    meaning = f"may differ for every labelling, for {code} can encode it"
+    meaning = f"may differ for every labelling, because {code} can encode it"
     return Granularity(name, meaning, lambda sizes, _: sizes.bits, separating=True)
 
 
 CORRECT_INSTANCES = Granularity(
-    "right", "counts the instances that are right", lambda sizes, _: math.log2(sizes.instances + 1)
+    "right", "depends on the number of correct instances", lambda sizes, _: math.log2(sizes.instances + 1)
 )
 CORRECT_DECISIONS = _counting(
     "decisions",
-    "counts the single decisions that are right",
+    "depends on the number of correct decisions, one per instance and label",
     lambda sizes, _: math.log2(sizes.instances * (sizes.classes + 1) + 1),
 )
 ONE_TABLE = _counting(
-    "one_table", "follows from the four counts of one class", lambda sizes, _: _table_bits(sizes.instances)
+    "one_table", "depends on the four counts of one class", lambda sizes, _: _table_bits(sizes.instances)
 )
-POOLED_TABLE = _counting("pooled_table", "follows from four counts over all classes", _pooled_table_bits)
-CLASS_TABLES = _counting("class_tables", "follows from the four counts of each class", _class_tables_bits)
+POOLED_TABLE = _counting("pooled_table", "depends on the four counts summed over all classes", _pooled_table_bits)
+CLASS_TABLES = _counting("class_tables", "depends on the four counts of each class", _class_tables_bits)
 CONFUSION = Granularity(
     "confusion",
-    "follows from how often each class was taken for each; between label sets it may differ for every labelling",
+    "depends on the confusion matrix; for label sets it may differ for every labelling",
     _confusion_bits,
     separating_sets=True,
 )
 INSTANCES = _of_label_sets(
     "instances",
-    "follows from how many instances have so many labels, so many predicted and so many of these right",
+    "depends on how many instances have each combination of numbers of gold, predicted and correct labels",
     _instances_bits,
 )
 HITS = _of_label_sets(
     "hits",
-    "follows from how many of the labels ranked first are right; with ties=average from the sizes of the ties too",
+    "depends on how many of the top-ranked labels are correct; with ties=average also on the sizes of the ties",
     _hits_bits,
 )
 LABEL_ORDER_PAIRS = Granularity(
     "places",
-    "follows from how many pairs of an instance's labels stand in the wrong order",
+    "depends on how many label pairs of each instance are in the wrong order",
     lambda sizes, _: _log2_multisets(_count_pair_values(sizes.classes), sizes.instances),
 )
 PAIRS = Granularity(
     "pairs",
-    "counts the pairs of instances that stand in the right order",
+    "depends on how many instance pairs are in the correct order",
     lambda sizes, _: math.log2(_count_pair_values(sizes.instances)),
 )
 PAIRS_BY_CLASS = Granularity(
     "pairs_by_class",
-    "follows from how many pairs of instances stand in the right order, for each class",
+    "depends on how many instance pairs are in the correct order, for each class",
     lambda sizes, _: sizes.classes * math.log2(_count_pair_values(sizes.instances)),
 )
 POOLED_PAIRS = Granularity(
     "pooled_pairs",
-    "counts the pairs of single decisions that stand in the right order",
+    "depends on how many pairs of decisions, each about an instance and a label, are in the correct order",
     lambda sizes, _: math.log2(_count_pair_values(sizes.instances * sizes.classes)),
 )
 PAIRS_OF_CLASSES = Granularity(
     "pairs_of_classes",
-    "follows from how many pairs of instances stand in the right order, for each pair of classes",
+    "depends on how many instance pairs are in the correct order, for each pair of classes",
     _class_pairs_bits,
 )
-CALIBRATION_BINS = Granularity("bins", "follows from how many instances of each bin are right", _calibration_bins_bits)
+CALIBRATION_BINS = Granularity("bins", "depends on how many instances of each bin are correct", _calibration_bins_bits)
 CALIBRATION_BINS_BY_CLASS = Granularity(
     "bins_by_class",
-    "follows from how many instances of each bin are right, for each class",
+    "depends on how many instances of each bin are correct, for each class",
     lambda sizes, settings: sizes.classes * _calibration_bins_bits(sizes, settings),
 )
 ORDER = _separating("order", "the order of the scores")
-SCORE_VALUES = _separating("numbers", "the numbers sent")
-INSTANCE_PARTITION = _separating("parts", "the division of the instances")
-LABEL_WEIGHTS = _separating("label_weights", "what labels or places weigh")
+SCORE_VALUES = _separating("numbers", "the submitted scores")
+INSTANCE_PARTITION = _separating("parts", "the partition of the instances")
+LABEL_WEIGHTS = _separating("label_weights", "the weights of labels or positions")

@@ -54,7 +54,7 @@ def _raise_if_faults(what: str, faults: _Faults, shape: str) -> None:
         more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
         raise InvalidRequest(
             f"The {what} are not valid: {faults[0]['pointer']} {faults[0]['detail']}{more}.",
-            remedy=f"Write them like {shape}.",
+            remedy=f"Use a form such as {shape}.",
             errors=faults[:_MAX_LISTED_FAULTS],
         )
 
@@ -62,15 +62,15 @@ def _raise_if_faults(what: str, faults: _Faults, shape: str) -> None:
 def _parse_object(value: Any, what: str, shape: str) -> dict[str, Any]:
     """A non-empty JSON object with its keys in NFC; two keys may not become equal."""
     if not isinstance(value, dict) or not value:
-        raise InvalidRequest(f"The {what} must be a JSON object that is not empty.", remedy=f"Write them like {shape}.")
+        raise InvalidRequest(f"The {what} must be a non-empty JSON object.", remedy=f"Use a form such as {shape}.")
     normalized = {unicodedata.normalize("NFC", key): item for key, item in value.items()}
     if len(normalized) < len(value):
-        raise InvalidRequest(f"Two keys of the {what} are the same text after Unicode NFC.")
+        raise InvalidRequest(f"Two keys of the {what} are equal after Unicode normalization (NFC).")
     return normalized
 
 
 def _object_parser(what: str, shape: str, valid: Callable[[Any], bool], must: str) -> Callable[[Any], dict[str, Any]]:
-    """A parser of an object whose values all have to be `valid`; `must` completes the report of one that is not."""
+    """A parser of an object whose values all have to be `valid`; `must` is the message for a value that is not."""
 
     def parse(value: Any) -> dict[str, Any]:
         items = _parse_object(value, what, shape)
@@ -133,12 +133,12 @@ def _parse_cost_matrix(value: Any) -> dict[str, dict[str, Any]]:
 
 def _parse_hierarchy(value: Any) -> dict[str, list[str]]:
     """Each child with its parents, from an object with `parents` (lists) or `parent` (one each); ignores other keys."""
-    remedy = f"Write it like {_HIERARCHY_EXAMPLE}."
+    remedy = f"Use a form such as {_HIERARCHY_EXAMPLE}."
     fields = [name for name in ("parents", "parent") if isinstance(value, dict) and name in value]
     if not fields:
         raise InvalidRequest('The hierarchy must be a JSON object with "parents" or "parent".', remedy=remedy)
     if len(fields) > 1:
-        raise InvalidRequest('The hierarchy has both "parents" and "parent".', remedy="Give one of the two.")
+        raise InvalidRequest('The hierarchy has both "parents" and "parent".', remedy="Use only one of the two.")
     parents = value[fields[0]]
     if not isinstance(parents, dict):
         raise InvalidRequest(f'"{fields[0]}" must be an object.', remedy=remedy)
@@ -149,7 +149,7 @@ def _parse_hierarchy(value: Any) -> dict[str, list[str]]:
 
 def _partition_kind(field: str, max_parts: int | None = None) -> GoldMetadataKind:
     """Metadata that names a part for each id, with at most `max_parts` distinct names."""
-    read = _object_parser(field, _PARTITION_EXAMPLE, _is_part_name, "must be a name: a text or a whole number")
+    read = _object_parser(field, _PARTITION_EXAMPLE, _is_part_name, "must be a name: a string or an integer")
 
     def parse(value: Any) -> dict[str, str]:
         partition = {key: str(part) for key, part in read(value).items()}
@@ -157,7 +157,7 @@ def _partition_kind(field: str, max_parts: int | None = None) -> GoldMetadataKin
         if max_parts is not None and count > max_parts:
             raise InvalidRequest(
                 f"The {field} have {count} different names; at most {max_parts} are scored.",
-                remedy=f"Name the part that an id belongs to, not the id itself, like {_PARTITION_EXAMPLE}.",
+                remedy=f"Map each id to the name of its part, such as {_PARTITION_EXAMPLE}.",
             )
         return partition
 
@@ -203,11 +203,11 @@ def _check_hierarchy_nodes(value: Mapping[str, Sequence[str]], classes: Sequence
     listed = {hierarchy.nodes[child] for child in hierarchy.children}
     roots = [*unknown, *(name for name in hierarchy.nodes if name not in listed)]
     lines = ", ".join(f"{json.dumps(name, ensure_ascii=False)}: []" for name in roots[:10])
-    what = pluralize(len(unknown), "class is no node", "classes are not nodes")
+    what = pluralize(len(unknown), "class is not a node", "classes are not nodes")
     raise InvalidRequest(
         f"{what} of the hierarchy: {', '.join(map(repr, unknown[:5]))}.",
         remedy=f"If they have no parents, list all roots along with the other nodes: {lines}"
-        f'{", …" if len(roots) > 10 else ""} (null in place of [] where the file has "parent").',
+        f'{", …" if len(roots) > 10 else ""} (null instead of [] if the file has "parent").',
         errors=[_fault("is missing", "parents", label) for label in unknown[:_MAX_LISTED_FAULTS]],
     )
 
@@ -239,7 +239,7 @@ def build_grouping(parts: Mapping[str, str] | None, what: str, ids: Sequence[str
     if lacking:
         raise InvalidContent(
             f"The {what} lack {len(lacking)} ids of the gold: {', '.join(lacking[:5])}.",
-            remedy=f"Say for each id to which of the {what} it belongs.",
+            remedy=f"Assign each id to one of the {what}.",
         )
     names = tuple(dict.fromkeys(parts[name] for name in ids))
     code = {name: number for number, name in enumerate(names)}

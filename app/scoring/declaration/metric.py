@@ -161,7 +161,7 @@ class Metric:
     def __post_init__(self) -> None:
         for param in self.params:
             if param.default is None and set(param.required_for) < set(self.tasks) and param.kind != "label":
-                raise ValueError(f"'{param.name}' of '{self.key}' has neither a default nor is it required")
+                raise ValueError(f"'{param.name}' of '{self.key}' is not required and has no default")
 
 
 CATALOGUE: dict[str, Metric] = {}

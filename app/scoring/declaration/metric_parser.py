@@ -93,7 +93,7 @@ def _split_request(request: str | Mapping[str, Any]) -> tuple[str, dict[str, str
     if not isinstance(key, str):
         raise InvalidMetric('A metric is a string or an object with "key".')
     if title is not None and not isinstance(title, str):
-        raise InvalidMetric('The "name" of a metric must be a text.')
+        raise InvalidMetric('The "name" of a metric must be a string.')
     unknown = [name for name in request if name not in {"key", "params", "options", "name"}]
     if unknown:
         raise InvalidMetric(f"A metric has no field '{unknown[0]}': it has key, params, options and name.")
@@ -189,7 +189,7 @@ def _check_parameter_names(metric: Metric, values: Mapping[str, str]) -> None:
             continue
         others = [key for key, other in CATALOGUE.items() if name in {param.name for param in other.params}]
         near = max(others, key=lambda other: _key_similarity(other, metric.key), default=None)
-        hint = f" ({near} has)" if near else did_you_mean(name, [*declared, *OPTIONS])
+        hint = f" ({near} has one)" if near else did_you_mean(name, [*declared, *OPTIONS])
         raise InvalidMetric(f"'{metric.key}' has no parameter or option '{name}'{hint}.")
 
 

@@ -36,7 +36,7 @@ def split_metric_string(text: str) -> tuple[str, dict[str, str]]:
     key, colon, rest = text.partition(":")
     values: dict[str, str] = {}
     if colon and not rest:
-        raise InvalidMetric(f"'{text}' ends with ':' but names no parameter or option.")
+        raise InvalidMetric(f"'{text}' ends with ':' but has no parameter or option.")
     for part in rest.split(",") if rest else []:
         name, equals, value = part.partition("=")
         name = name.strip()
@@ -45,7 +45,9 @@ def split_metric_string(text: str) -> tuple[str, dict[str, str]]:
         if name in values:
             raise InvalidMetric(f"'{name}' is given twice in '{text}'.")
         if "=" in value or ":" in value or _INVALID_ESCAPE.search(value):
-            raise InvalidMetric(f"In '{text}' the value of '{name}' needs %XX for each of the characters , = : | %.")
+            raise InvalidMetric(
+                f"In '{text}' the value of '{name}' must encode each of the characters , = : | % as %XX."
+            )
         values[name] = value
     return key.strip(), values
 
@@ -60,7 +62,7 @@ def encode_json_value(name: str, value: Any) -> str:
         return value if name in OPTIONS and not OPTIONS[name].values else encode_value(value)
     if isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value):
         return "|".join(encode_value(item) for item in value)
-    raise InvalidMetric(f"'{name}' must be a text, a number or a list of texts.")
+    raise InvalidMetric(f"'{name}' must be a string, a number or a list of strings.")
 
 
 def canonical_number(
@@ -93,7 +95,7 @@ def canonical_number(
     if value and value.adjusted() > _MAX_DIGITS:
         raise InvalidMetric(f"'{name}' is too large: it must be below 1e{_MAX_DIGITS + 1} in size.")
     if value and value.adjusted() < -_MAX_DIGITS:
-        raise InvalidMetric(f"'{name}' is too near to 0: it must be 0, or at least 1e-{_MAX_DIGITS}.")
+        raise InvalidMetric(f"'{name}' is too close to 0: it must be 0, or at least 1e-{_MAX_DIGITS}.")
     return format_decimal(value)
 
 
@@ -110,11 +112,11 @@ def format_decimal(value: Decimal) -> str:
 
 
 def canonical_label(name: str, text: str) -> str:
-    """A label behind its encoding, in NFC; raises InvalidMetric where it is empty or not UTF-8."""
+    """The decoded label in NFC; raises InvalidMetric if it is empty or not UTF-8."""
     try:
         value = normalize("NFC", decode_value(text))
     except UnicodeDecodeError:
-        raise InvalidMetric(f"The value of '{name}' is not UTF-8 behind its %XX signs.") from None
+        raise InvalidMetric(f"The %XX codes in the value of '{name}' do not decode to UTF-8.") from None
     if not value:
         raise InvalidMetric(f"'{name}' must name a label.")
     return value
@@ -149,6 +151,6 @@ def format_metric_string(key: str, params: Mapping[str, str], options: Mapping[s
     return f"{key}:{','.join(parts)}" if parts else key
 
 
-def pluralize(count: int, one: str, several: str | None = None) -> str:
-    """A number with its noun: 1 class, 3 classes; `several` is the plural if it is not `one` with an s."""
-    return f"1 {one}" if count == 1 else f"{count} {several or one + 's'}"
+def pluralize(count: int, singular: str, plural: str | None = None) -> str:
+    """A number with its noun: 1 class, 3 classes; `plural` defaults to `singular` with an s."""
+    return f"1 {singular}" if count == 1 else f"{count} {plural or singular + 's'}"

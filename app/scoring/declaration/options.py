@@ -21,12 +21,12 @@ _DECLARED = (
         "zero_division",
         ("worst", "0", "1", "skip", "error"),
         "worst",
-        "What a ratio 0/0 counts as.",
+        "The value of a ratio 0/0.",
         (
             "the measure's worst value: 0 where higher is better (-1 for informedness and markedness), 1 where lower is better",
             "0",
             "1",
-            "the class leaves the average; a value that is nothing but 0/0 is null",
+            "the class is left out of the average; a value that would only be 0/0 is null",
             "the value is null, with the reason",
         ),
     ),
@@ -34,7 +34,7 @@ _DECLARED = (
         "label_set",
         ("declared", "gold", "predicted", "gold_or_predicted", "training"),
         "declared",
-        "Which labels enter a macro mean and so its divisor.",
+        "The labels that a macro average includes, and that its divisor counts.",
         (
             "every declared label",
             "labels that occur in gold",
@@ -47,44 +47,47 @@ _DECLARED = (
         "absent_gold",
         ("include", "skip"),
         "include",
-        "Whether a label that never occurs in gold stays in the mean over labels.",
+        "Whether a mean over labels includes labels that never occur in gold.",
         (
-            "a label that gold lacks stays, under the zero-division rule",
-            "a label that gold lacks is left out and listed",
+            "labels that are absent from gold are included; zero_division applies to them",
+            "labels that are absent from gold are left out and listed in a note",
         ),
     ),
     Option(
         "unknown_label",
         ("reject", "count_as_fp", "drop"),
         "reject",
-        "What a predicted label outside the vocabulary does.",
+        "How a predicted label outside the vocabulary counts.",
         (
             "the file is refused",
             (
-                "a false positive in pooled sums and of its instance, in the place of a true negative as any other wrong label; "
-                "as it has no class, measures of single classes and their averages charge it to none, and chance-corrected "
-                "agreement has nothing that it could agree with"
+                "as a false positive in pooled sums and of its instance, where it replaces a true negative like any other "
+                "wrong label; it belongs to no class, so measures of single classes and their averages ignore it, and in "
+                "chance-corrected agreement it never agrees"
             ),
-            "such a label is ignored, as if it had not been predicted",
+            "it is ignored, as if it had not been predicted",
         ),
     ),
     Option(
         "both_empty",
         ("1", "0", "skip"),
         "1",
-        "The per-instance precision, recall, F, Jaccard and α-score where gold and prediction are both empty sets.",
+        "The per-instance precision, recall, F, Jaccard and α-score if gold and prediction are both empty sets.",
         (
             "the best value",
-            "the worst value; a prediction of labels outside the vocabulary alone counts as an empty one",
-            "the instance leaves the average",
+            "the worst value; a prediction of only labels outside the vocabulary counts as empty",
+            "the instance is left out of the average",
         ),
     ),
     Option(
         "one_empty",
         ("0", "skip"),
         "0",
-        "The per-instance precision, recall, F, Jaccard and α-score where exactly one of the two sets is empty.",
-        ("the worst value; the α-score keeps that of its equation", "the instance leaves the average"),
+        "The per-instance precision, recall, F, Jaccard and α-score if exactly one of the two sets is empty.",
+        (
+            "the worst value, except for the α-score, which follows its equation",
+            "the instance is left out of the average",
+        ),
     ),
     Option(
         "empty_label",
@@ -92,15 +95,15 @@ _DECLARED = (
         "not_a_label",
         "Whether the empty set is a class of its own in multi-label data.",
         (
-            "the empty set is no class",
-            "an instance without labels has the one label 'no label', which is averaged like any other",
+            "the empty set is not a class",
+            "an instance without labels has the single label 'no label', which is averaged like any other label",
         ),
     ),
     Option(
         "duplicates",
         ("reject", "set", "multiset"),
         "reject",
-        "What a label repeated within one prediction does.",
+        "How a label that is repeated within one prediction counts.",
         (
             "the file is refused",
             "a repeated label counts once",
@@ -114,25 +117,28 @@ _DECLARED = (
         "missing",
         ("reject", "empty_prediction"),
         "reject",
-        "What an instance without a prediction does.",
-        ("the file is refused", "nothing was predicted for it: it costs recall"),
+        "How an instance without a prediction counts.",
+        ("the file is refused", "as an instance with no predicted label, which lowers recall"),
     ),
     Option(
         "score_direction",
         ("higher", "lower"),
         "higher",
-        "Whether a higher or a lower score speaks for a label.",
+        "Whether a higher or a lower score means more confidence in a label.",
         (
-            "the higher the score, the surer",
-            "the lower, the surer: scores are negated where they are ranked, a threshold is reached from above, and measures of probabilities are refused",
+            "a higher score means more confidence",
+            (
+                "a lower score means more confidence: scores are negated before they are ranked, a score reaches a threshold "
+                "if it is not greater, and measures of probabilities are refused"
+            ),
         ),
     ),
     Option(
         "exclude_labels",
         (),
         "",
-        "Labels left out of the mean over labels or the pooled sums, joined by |; their instances stay. Where no "
-        "class is called 'none', none means none.",
+        "Labels to leave out of the mean over labels or of the pooled sums, joined by |; their instances are kept. The "
+        "value none excludes no label, unless a class has that name.",
     ),
 )
 

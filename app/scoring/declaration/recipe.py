@@ -171,7 +171,7 @@ class _MetricListParser:
         for position, item in enumerate(requests):
             call = self.parse_one(item, f"{pointer}/{position}")
             if call is not None and call.text in calls:
-                self.faults.add(f"{pointer}/{position}", f"'{call.text}' is listed already.")
+                self.faults.add(f"{pointer}/{position}", f"'{call.text}' is already listed.")
             elif call is not None:
                 calls[call.text] = call
         return list(calls.values())
@@ -216,10 +216,10 @@ def _parse_decision(body: Any, task: TaskKind, faults: _FaultCollector) -> Mappi
         return None
     rule = DECISION_RULES[decision["rule"]]
     if task not in rule.tasks:
-        faults.add("/decision", f"'{decision['rule']}' is not for {task} tasks.")
+        faults.add("/decision", f"'{decision['rule']}' does not apply to {task} tasks.")
     for name, value in decision.items():
         if name != "rule" and not rule.accepts_field(name, value):
-            faults.add(json_pointer("decision", name), f"'{decision['rule']}' does not take this: {rule.meaning}.")
+            faults.add(json_pointer("decision", name), f"'{decision['rule']}' does not allow this: {rule.meaning}.")
     return dict(decision)
 
 

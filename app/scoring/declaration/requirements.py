@@ -16,24 +16,24 @@ from app.scoring.declaration.task import TaskSpec
 from app.scoring.evaluation_input import EvaluationInput
 
 NEED_MEANINGS = {
-    LABELS: "hard labels, given or following from scores by the decision rule",
-    SCORES: "a score for each class, or of the positive label",
+    LABELS: "hard labels, sent or derived from scores by the decision rule",
+    SCORES: "a score for each class, or for the positive label",
     PROBABILITIES: "scores that are probabilities",
-    RANKING: "scores, or else lists of labels with the surest first",
+    RANKING: "scores, or lists of labels with the most confident first",
     TRAIN_FREQUENCIES: "how often each label occurs in the training data",
     HIERARCHY: "the parents of each class",
-    COST_MATRIX: "what each wrong answer costs",
+    COST_MATRIX: "the cost of each wrong answer",
     FOLDS: "the fold of each instance",
     GROUPS: "the group of each instance",
 }
 _UNMET_REASONS = {
-    SCORES: "the predictions give no scores",
-    RANKING: "the predictions give neither scores nor lists of labels in their order",
-    TRAIN_FREQUENCIES: "it needs the training frequencies of the labels, and none were given",
+    SCORES: "the predictions have no scores",
+    RANKING: "the predictions have neither scores nor ordered lists of labels",
+    TRAIN_FREQUENCIES: "no training frequencies of the labels were given",
     HIERARCHY: "no hierarchy of the classes was given",
     COST_MATRIX: "no cost matrix was given",
-    FOLDS: "the instances were not divided into folds",
-    GROUPS: "the instances were not divided into groups",
+    FOLDS: "no folds of the instances were given",
+    GROUPS: "no groups of the instances were given",
 }
 
 

@@ -2,7 +2,7 @@
 
 A team that gets s answers of b bits each can distinguish at most 2^(s·b) labellings of the gold. A label of K classes
 has log2 K bits, so on average over equally likely labellings the team can know at most min(n, s·b / log2 K) of n
-labels. This is a bound of the information, not an attack: most rules allow far less, while a lucky file that is
+labels. This is a bound on the information, not an attack: most rules allow far less, while a lucky file that is
 entirely right reveals everything. The bound does not depend on any gold label.
 """
 
@@ -80,7 +80,7 @@ class InferenceBound:
 
     @property
     def labels(self) -> int | None:
-        """The maximum number of gold labels that a team can know; None if the gold is not known yet."""
+        """The maximum number of gold labels that a team can learn; None if the gold is not known yet."""
         if self.sizes is None:
             return None
         if self.total >= self.sizes.bits:

@@ -7,8 +7,8 @@ from app.scoring.declaration.metric_syntax import pluralize
 from app.scoring.disclosure.inference_bound import InferenceBound
 
 _LOGARITHM_ERROR = 1e-6
-OTHER_PHASES = "What other phases tell of the same instances is added to that."
-NOT_AN_ATTACK = "This bounds the information, on average over equally likely labellings; it describes no attack."
+OTHER_PHASES = "Other phases with the same instances reveal more."
+NOT_AN_ATTACK = "This is an upper bound on the information, averaged over equally likely labellings; it does not describe an attack."
 
 
 def round_bits_up(bits: float) -> float:
@@ -28,10 +28,11 @@ def describe_inference_bound(bound: InferenceBound) -> str:
 
 def _describe_sources(bound: InferenceBound) -> Iterator[str]:
     if bound.per_submission:
-        yield f"One submission tells a team at most {_format_bits(bound.per_submission)} about the gold{_describe_parts(bound)}."
+        bits = _format_bits(bound.per_submission)
+        yield f"One submission reveals at most {bits} about the gold to a team{_describe_parts(bound)}."
     if bound.once:
-        named = ", as it names one of all its files" if bound.choice else ""
-        yield f"The board tells it at most {_format_bits(bound.once)} once, after the close{named}."
+        choice = ", because it shows which of the team's files represents it" if bound.choice else ""
+        yield f"The board reveals at most {_format_bits(bound.once)} once, after the close{choice}."
 
 
 def _describe_parts(bound: InferenceBound) -> str:
@@ -42,7 +43,7 @@ def _describe_parts(bound: InferenceBound) -> str:
             f"{one.call.text} {_format_number(one.ranked if public else one.shown)}" for one in bound.metrics
         )
         digits = "full precision" if bound.digits is None else pluralize(bound.digits, "digit", "digits")
-        ranked = "the full precision by which the board ranks, whatever its digits"
+        ranked = "full precision, because the board ranks by it whatever digits it shows"
         parts.append(f"{values}, at {ranked if public else digits}")
     parts += [f"the report {name} {_format_number(bits)}" for name, bits in bound.reports.items()]
     return f" ({'; '.join(parts)})"
@@ -52,26 +53,28 @@ def _describe_total(bound: InferenceBound) -> str:
     """What all submissions of a team can reveal together."""
     number = bound.rules.submissions
     if bound.sizes is None:
-        later = "how many labels that is at most is said once the gold is known"
+        later = "the maximum number of labels is known once there is gold"
         if not bound.can_grow:
             return f"{later.capitalize()}."
         if number is None:
-            return f"Nothing ends the submissions of a team, so that it can come to know all labels; {later}."
-        return f"The {number} that it may send tell at most {_format_bits(bound.total)}; {later}."
+            return f"The number of submissions is unlimited, so a team can learn all labels; {later}."
+        submissions = pluralize(number, "submission")
+        return f"With {submissions} a team can learn at most {_format_bits(bound.total)}; {later}."
     most = bound.sizes.labels
-    what = "decisions whether an instance has a label" if bound.sizes.multilabel else "labels"
-    holds = "" if bound.sizes.multilabel else f", each of {_format_bits(bound.sizes.bits_per_label)}"
+    what = "decisions (one per instance and label)" if bound.sizes.multilabel else "labels"
+    each = "" if bound.sizes.multilabel else f", each of {_format_bits(bound.sizes.bits_per_label)}"
     if not bound.can_grow:
-        return f"It can come to know at most {bound.labels} of {most} {what}{holds}."
+        return f"A team can learn at most {bound.labels} of {most} {what}{each}."
     if number is None:
-        return f"Nothing ends its submissions, so that it can come to know all {most} {what}{holds}."
-    return f"With {pluralize(number, 'submission', 'submissions')} it can come to know at most {bound.labels} of {most} {what}{holds}."
+        return f"The number of submissions is unlimited, so a team can learn all {most} {what}{each}."
+    submissions = pluralize(number, "submission")
+    return f"With {submissions} a team can learn at most {bound.labels} of {most} {what}{each}."
 
 
 def _describe_further_teams(bound: InferenceBound) -> str:
     if bound.rules.closed_teams:
-        return "Each further team that the organizers let in can tell as much again."
-    return "Each further team can tell as much again, and every account may found one."
+        return "Each further team that the organizers admit can learn as much again."
+    return "Each further team can learn as much again, and every account may found one."
 
 
 def suggest_reductions(bound: InferenceBound) -> list[str]:
@@ -88,7 +91,7 @@ def inference_warning(bound: InferenceBound) -> str | None:
     if not (bound.separating and shown and (unknown or bound.is_unbounded)):
         return None
     names = ", ".join(one.call.text for one in bound.separating)
-    why = ", since its instances have weights" if bound.weighted else ""
+    why = ", because its instances have weights" if bound.weighted else ""
     return (
         f"shows {names}, whose value may differ for every labelling of the gold{why}: {' '.join(_describe_sources(bound))} "
         f"{_describe_total(bound)}"
@@ -98,13 +101,13 @@ def inference_warning(bound: InferenceBound) -> str | None:
 def _reductions(bound: InferenceBound) -> Iterator[str]:
     rules = bound.rules
     if rules.submissions is None:
-        yield "a quota in total, or one per day and a closing date"
+        yield "a total quota, or a daily quota and a closing date"
     if bound.reports:
-        yield f"no report {' or '.join(bound.reports)} for participants"
+        yield f"no {' or '.join(bound.reports)} report for participants"
     if bound.separating and not bound.weighted:
-        yield f"metrics that count instead of {', '.join(one.call.text for one in bound.separating)}"
+        yield f"count-based metrics instead of {', '.join(one.call.text for one in bound.separating)}"
     if rules.board == "public":
-        yield "a board that is shown after the close, or to nobody, for digits lower nothing of one that ranks meanwhile"
+        yield "a board that is shown only after the close, or never, because a board ranks at full precision"
     elif bound.digits is None or bound.digits > 1:
         yield "fewer digits"
     if len(bound.metrics) > 1:
@@ -113,7 +116,7 @@ def _reductions(bound: InferenceBound) -> Iterator[str]:
         yield "fewer submissions"
     if not rules.closed_teams:
         yield "registration by approval or invitation"
-    yield "a private split, which tells nothing before the final release"
+    yield "a private split, which reveals nothing before the final release"
 
 
 def _format_bits(bits: float) -> str:

@@ -35,11 +35,11 @@ def cost_limit(of_gold: float, free: float, most: float) -> float:
 class HierarchyCostEstimate:
     """For each node of an ancestry an upper bound of the `steps` to all of its ancestors, itself included."""
 
-    def __init__(self, tree: Ancestry, labels: NDArray[np.int64], climbed: dict[int, float]) -> None:
+    def __init__(self, tree: Ancestry, labels: NDArray[np.int64], step_counts: dict[int, float]) -> None:
         """One pass over all nodes; unless the graph is a forest, the steps from the labels that occur are counted exactly.
 
         Either all of them are counted or, if they are too many, none, so that the order of the labels cannot matter.
-        `climbed` caches the counts of other instances. It saves work and does not affect which case applies.
+        `step_counts` caches the counts of other instances. It saves work and does not affect which case applies.
         """
         edges = float(sum(map(len, tree.parents)))
         steps = [0.0] * len(tree.parents)
@@ -49,9 +49,9 @@ class HierarchyCostEstimate:
             counted: dict[int, float] = {}
             counted_steps = 0.0
             for label in np.unique(labels).tolist():
-                if label not in climbed:
-                    climbed[label] = float(sum(len(tree.parents[node]) for node in tree.shortest_paths_up(label)))
-                counted[label] = climbed[label]
+                if label not in step_counts:
+                    step_counts[label] = float(sum(len(tree.parents[node]) for node in tree.shortest_paths_up(label)))
+                counted[label] = step_counts[label]
                 counted_steps += 1 + counted[label]
                 if counted_steps > _MAX_COUNTED_STEPS:
                     counted.clear()
@@ -75,13 +75,13 @@ class HierarchyCostEstimate:
         n, node_count = len(gold.outside), len(self.steps)
         sides = [(side.rows, side.nodes, side.rows * node_count + side.nodes) for side in (gold, predicted)]
         work = np.zeros((3, n))  # whole numbers, so their sums do not depend on the order of the instances
-        for (rows, nodes, keys), (others, theirs, other_keys) in (sides, sides[::-1]):
+        for (rows, nodes, keys), (other_rows, other_nodes, other_keys) in (sides, sides[::-1]):
             lone = ~search_sorted(keys, other_keys)[1]
             labels = np.bincount(rows[lone], minlength=n)
             steps = np.bincount(rows[lone], self.steps[nodes[lone]], n)
-            away = np.bincount(others, self.steps[theirs], n) * (labels > 0)
-            pairs = labels * np.bincount(others, minlength=n) if matched else np.zeros(n)
-            work += labels, steps + away, pairs
+            other_steps = np.bincount(other_rows, self.steps[other_nodes], n) * (labels > 0)
+            pairs = labels * np.bincount(other_rows, minlength=n) if matched else np.zeros(n)
+            work += labels, steps + other_steps, pairs
         of_gold = self._linking_work_of_gold(gold, matched=matched)
         total = cost_limit(float(_estimate_seconds(of_gold.sum(axis=1))), FREE_SECONDS, MAX_SECONDS)
         single = cost_limit(float(_estimate_seconds(of_gold).max(initial=0)), FREE_SECONDS_PER_INSTANCE, MAX_SECONDS)

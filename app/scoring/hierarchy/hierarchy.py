@@ -13,8 +13,8 @@ HierarchyFault = dict[str, str]
 _MAX_LISTED_FAULTS = 100  # faults reported one by one
 _MAX_SHOWN_CYCLE_NODES = 10  # nodes of a cycle named in the report
 _REMEDY = 'Write every child with the list of its parents, e.g. {"poodle": ["dog"], "dog": ["animal"]}.'
-_LIST_ALL_REMEDY = 'Where one node is listed as a root, list every node, e.g. {"poodle": ["dog"], "dog": []}.'
-_CYCLE_REMEDY = "Remove one of these steps: no label may be an ancestor of itself."
+_LIST_ALL_REMEDY = 'If one node is listed as a root, list every node, e.g. {"poodle": ["dog"], "dog": []}.'
+_CYCLE_REMEDY = "Remove one of these links: no label may be an ancestor of itself."
 
 
 @dataclass(frozen=True)
@@ -38,15 +38,15 @@ class Hierarchy:
         InvalidContent, with `errors` that point to each fault (RFC 6901), for a name that is not a string or is empty,
         a parent listed twice, a parent that is not listed, and a cycle, with its path.
         """
-        listed, faults = _validate_declaration(parents)
+        declaration, faults = _validate_declaration(parents)
         if faults:
             raise _invalid_hierarchy(faults, _REMEDY)
-        if faults := _unlisted_parents(listed):
+        if faults := _unlisted_parents(declaration):
             raise _invalid_hierarchy(faults, _LIST_ALL_REMEDY)
-        names = dict.fromkeys(name for child, above in listed.items() for name in (child, *above))
+        names = dict.fromkeys(name for child, above in declaration.items() for name in (child, *above))
         position = {name: number for number, name in enumerate(names)}
-        parent_positions = tuple(tuple(position[name] for name in listed.get(node, ())) for node in names)
-        hierarchy = cls(tuple(names), parent_positions, tuple(position[child] for child in listed))
+        parent_positions = tuple(tuple(position[name] for name in declaration.get(node, ())) for node in names)
+        hierarchy = cls(tuple(names), parent_positions, tuple(position[child] for child in declaration))
         hierarchy._refuse_cycles()
         return hierarchy
 
@@ -117,17 +117,17 @@ def _validate_declaration(
     parents: Mapping[str, Sequence[str]],
 ) -> tuple[dict[str, tuple[str, ...]], list[HierarchyFault]]:
     """The declaration with NFC names, and its faults."""
-    listed: dict[str, tuple[str, ...]] = {}
+    declaration: dict[str, tuple[str, ...]] = {}
     faults = [] if parents else [_fault("it has no nodes")]
     for key, value in parents.items():
         child, detail = _normalize_name(key)
-        if detail or child in listed:
+        if detail or child in declaration:
             faults.append(_fault(detail or f"the child {child} is listed twice (equal after Unicode NFC)", key))
         elif isinstance(value, str) or not isinstance(value, Sequence):
             faults.append(_fault(f"the parents of {child} are not a list", key))
         else:
-            listed[child] = _validate_parent_list(key, child, value, faults)
-    return listed, faults
+            declaration[child] = _validate_parent_list(key, child, value, faults)
+    return declaration, faults
 
 
 def _validate_parent_list(key: str, child: str, value: Sequence[str], faults: list[HierarchyFault]) -> tuple[str, ...]:
@@ -150,13 +150,13 @@ def _normalize_name(value: object) -> tuple[str, str]:
     return unicodedata.normalize("NFC", value), "" if value else "a name is empty"
 
 
-def _unlisted_parents(listed: Mapping[str, tuple[str, ...]]) -> list[HierarchyFault]:
+def _unlisted_parents(declaration: Mapping[str, tuple[str, ...]]) -> list[HierarchyFault]:
     """Parents that are not listed themselves, if the declaration lists its roots."""
-    if all(listed.values()):
+    if all(declaration.values()):
         return []
     return [
         _fault(f"{child} -> {parent}, and {parent} is not listed", child, number)
-        for child, above in listed.items()
+        for child, above in declaration.items()
         for number, parent in enumerate(above)
-        if parent not in listed
+        if parent not in declaration
     ]

@@ -29,19 +29,19 @@ class Link:
     own: AncestorPaths
 
 
-def nearest_labels(top: int, near: NearestDescendants, ancestry: Ancestry) -> list[int]:
+def nearest_labels(top: int, nearest: NearestDescendants, ancestry: Ancestry) -> list[int]:
     """The labels nearest to an ancestor; raises HierarchyCostLimitError after visiting too many nodes."""
     level = [top]
-    for _ in range(near.down[top]):
+    for _ in range(nearest.down[top]):
         ancestry.count_visited(len(level))
-        level = list(dict.fromkeys(node for above in level for node in near.below[above]))
+        level = list(dict.fromkeys(node for above in level for node in nearest.below[above]))
     return level
 
 
-def shortest_links(label: int, near: NearestDescendants, ancestry: Ancestry) -> list[Link]:
-    """The shortest links of a label to the set that `near` was built from; none if they share no ancestor."""
-    own = ancestry.shortest_paths_up(label, near.down)
-    lengths = {node: up + near.down[node] for node, (up, _) in own.items() if node in near.down}
+def shortest_links(label: int, nearest: NearestDescendants, ancestry: Ancestry) -> list[Link]:
+    """The shortest links of a label to the set that `nearest` was built from; none if they share no ancestor."""
+    own = ancestry.shortest_paths_up(label, nearest.down)
+    lengths = {node: up + nearest.down[node] for node, (up, _) in own.items() if node in nearest.down}
     shortest = min(lengths.values(), default=0)
     return [Link(top, shortest, own) for top, length in lengths.items() if length == shortest]
 
@@ -74,19 +74,19 @@ class _LcaCandidates:
         lone = self.sets[side] - self.sets[1 - side]
         if not lone:
             return
-        near = NearestDescendants(self.sets[1 - side], ancestry)
+        nearest = NearestDescendants(self.sets[1 - side], ancestry)
         tops: set[int] = set()
         for label in lone:
-            for link in shortest_links(label, near, ancestry):
+            for link in shortest_links(label, nearest, ancestry):
                 self.labels_by_ancestor.setdefault(link.top, set()).add(label)
                 self.paths[side].setdefault(link.top, {})[label] = link.own
                 tops.add(link.top)
         for top in tops:
-            partners = nearest_labels(top, near, ancestry)
+            partners = nearest_labels(top, nearest, ancestry)
             self.labels_by_ancestor[top].update(partners)
-            theirs = self.paths[1 - side].setdefault(top, {})
+            partner_paths = self.paths[1 - side].setdefault(top, {})
             for partner in partners:
-                theirs.setdefault(partner, ancestry.reach(partner))
+                partner_paths.setdefault(partner, ancestry.reach(partner))
 
     def needed(self) -> list[int]:
         """The ancestors without those whose labels could all meet elsewhere.
@@ -161,13 +161,13 @@ def graph_induced_error(sets: LabelSetPair, max_error: int, ancestry: Ancestry) 
     error = 0
     for side in (0, 1):
         lone = sets[side] - both
-        near = NearestDescendants(sets[1 - side] if lone else (), ancestry)
+        nearest = NearestDescendants(sets[1 - side] if lone else (), ancestry)
         for label in lone:
-            links = shortest_links(label, near, ancestry)
+            links = shortest_links(label, nearest, ancestry)
             if not links or links[0].length >= max_error:
                 error += max_error
                 continue
-            for partner in (partner for link in links for partner in nearest_labels(link.top, near, ancestry)):
+            for partner in (partner for link in links for partner in nearest_labels(link.top, nearest, ancestry)):
                 pair = (label, partner) if side == 0 else (partner, label)
                 matches[pair] = min(links[0].length, matches.get(pair, max_error))
     return error + _sum_needed_matches(matches)

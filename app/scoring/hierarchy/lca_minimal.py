@@ -36,10 +36,10 @@ class _DownwardPaths:
     """The shortest paths from nodes down to the nearest of some labels, as the nodes that they add to one set."""
 
     def __init__(
-        self, near: NearestDescendants, side: int, members: frozenset[int], count: Callable[[int, int], None]
+        self, nearest: NearestDescendants, side: int, members: frozenset[int], count: Callable[[int, int], None]
     ) -> None:
         """`members` are nodes that the set has anyway; `count` receives the number and the length of computed paths."""
-        self._near = near
+        self._nearest = nearest
         self._side = side
         self._members = members
         self._count = count
@@ -53,11 +53,11 @@ class _DownwardPaths:
         ):  # depth-first with an explicit stack, because hierarchies may be deeper than Python's recursion limit
             node = stack[-1]
             common, end = self._common_part(node)
-            children = self._near.below[end] if self._near.down[end] else ()
+            children = self._nearest.below[end] if self._nearest.down[end] else ()
             if missing := [child for child in children if child not in self._cache]:
                 stack += missing
                 continue
-            self._count(sum(len(self._cache[child]) for child in children), self._near.down[node])
+            self._count(sum(len(self._cache[child]) for child in children), self._nearest.down[node])
             further = frozenset(path for child in children for path in self._cache[child]) or _EMPTY_PATH_ONLY
             self._cache[node] = frozenset(path | common for path in further)
             stack.pop()
@@ -65,7 +65,7 @@ class _DownwardPaths:
 
     def _common_part(self, node: int) -> tuple[PathNodes, int]:
         """The nodes that all paths from a node add, and the node where the paths divide or end."""
-        down, below = self._near.down, self._near.below
+        down, below = self._nearest.down, self._nearest.below
         common = []
         while down[node]:
             if node not in self._members:
@@ -117,16 +117,18 @@ class MinimalGraphFinder:
         lone = sets[side] - sets[1 - side]
         if not lone or not sets[1 - side]:
             return []
-        theirs = NearestDescendants(sets[1 - side], self._ancestry)
-        down = _DownwardPaths(theirs, 1 - side, frozenset(), self._count)
+        counterparts = NearestDescendants(sets[1 - side], self._ancestry)
+        down = _DownwardPaths(counterparts, 1 - side, frozenset(), self._count)
         links = []
         for label in lone:
-            mine = self._ancestors(label)
-            lengths = {node: up + theirs.down[node] for node, up in mine.down.items() if node in theirs.down}
+            ancestors = self._ancestors(label)
+            lengths = {
+                node: up + counterparts.down[node] for node, up in ancestors.down.items() if node in counterparts.down
+            }
             shortest = min(lengths.values(), default=-1)
             tops = [node for node, length in lengths.items() if length == shortest]
             if tops:
-                up = _DownwardPaths(mine, side, sets[side], self._count)
+                up = _DownwardPaths(ancestors, side, sets[side], self._count)
                 links.append(frozenset(path for top in tops for path in self._joined(up.paths(top), down.paths(top))))
         return links
 
@@ -189,7 +191,7 @@ def drop_implied_links(links: Sequence[PathChoices], ancestry: Ancestry) -> list
     distinct = list(dict.fromkeys(links))
 
     def serves(other: PathChoices, link: PathChoices) -> bool:
-        return other is not link and all(any(path <= taken for path in link) for taken in other)
+        return other is not link and all(any(path <= other_path for path in link) for other_path in other)
 
     return [link for link in distinct if not any(serves(other, link) for other in distinct)]
 

@@ -46,7 +46,7 @@ _USUAL_MEANINGS = tuple(
         ("k", "k", "runs over the classes"),
         ("i", "i", "runs over the instances"),
         ("L", "L", "the labels that enter the average", r"\in L"),
-        ("L", "L", "the class meant", "_{L}"),
+        ("L", "L", "the class to evaluate", "_{L}"),
         ("I", "I", "the instances that enter the average", r"\in I"),
         ("G", "G", "the classes that occur in gold", "G="),
         ("m", "m", "number of declared labels"),
@@ -69,8 +69,8 @@ _USUAL_MEANINGS = tuple(
         ("p_i,(.*)", "p_{{i,k}}", "probability of class k for instance i"),
         ("y_i", "y_i", "gold class of instance i"),
         ("P", "P", "probability", "P("),
-        ("χ_d", "χ²_d", "a χ²-distributed number with d degrees of freedom"),
-        ("β", "β", "weight of recall against precision"),
+        ("χ_d", "χ²_d", "a χ²-distributed variable with d degrees of freedom"),
+        ("β", "β", "weight of recall relative to precision"),
     )
 )
 _POSITIVE_LABEL_SIGN = ("=+", "+", "the positive label")
@@ -89,7 +89,7 @@ def _unicode(letter: str) -> str:
 
 
 def _scan_symbols(text: str) -> Iterator[EquationSymbol]:
-    """The symbols of a text from which commands were removed and in which words stand in angle brackets."""
+    """The symbols of a text from which commands were removed and in which words are in angle brackets."""
     at = 0
     while (match := _SYMBOL_START.search(text, at)) is not None:
         base, at = match.group(1) or match.group(2), match.end()

@@ -15,9 +15,9 @@ _UNINDEXED_COUNT = re.compile(r"(\\mathrm\{(?:TP|FP|FN|TN)\})(?!_)")
 _WEIGHTED_SUM = re.compile(r"\\sum_\{([jk])\}(?= ?[a-z]_)")
 _ALL_LABELS_OPTIONS = {"label_set": "declared", "absent_gold": "include", "exclude_labels": ""}
 _EMPTY_CLASS_MEANINGS = {
-    "number of declared labels": "number of labels: the declared ones and, of label sets, 'no label' for the empty one",
-    "gold label set of instance i": "gold label set of instance i; that of 'no label' alone where it is empty",
-    "predicted label set of instance i": "predicted label set of instance i; that of 'no label' alone where it is empty",
+    "number of declared labels": "number of labels: the declared ones and 'no label' for the empty set",
+    "gold label set of instance i": "gold label set of instance i; 'no label' alone if it is empty",
+    "predicted label set of instance i": "predicted label set of instance i; 'no label' alone if it is empty",
 }
 """Meanings that change where the empty set is a class of its own."""
 _SKIP_OPTIONS = ("both_empty", "one_empty", "degenerate_instance")
@@ -37,7 +37,7 @@ def symbols_of_call(call: MetricCall) -> dict[str, str]:
 
 
 def _declared_symbols(metric: Metric) -> dict[str, str]:
-    """The symbols that a metric explains itself; a parameter has the meaning of its declaration."""
+    """The symbols that only this metric explains; a parameter has the meaning of its declaration."""
     return {GREEK.get(param.name, param.name): param.meaning for param in metric.params} | dict(metric.symbols)
 
 
@@ -107,7 +107,7 @@ def _narrow_sums(latex: str, call: MetricCall) -> str:
 
 def convention_sentences(call: MetricCall) -> list[str]:
     """One sentence per convention that concerns the metric, taken from the declaration of the option or parameter."""
-    sentences = [f"label={call.params['label']}: the class meant."] if "label" in call.params else []
+    sentences = [f"label={call.params['label']}: the class to evaluate."] if "label" in call.params else []
     for param in call.metric.params:
         value = call.params.get(param.name)
         if param.default is not None and value is not None:

@@ -32,7 +32,7 @@ ASYMMETRIC = Properties(symmetric=False, prevalence_sensitive=True)
 SCORE_PROPERTIES = Properties(symmetric=False, prevalence_sensitive=True, count_based=False)
 ROUNDED_SCORE_PROPERTIES = replace(SCORE_PROPERTIES, significant_digits=12)
 
-LABEL_PARAM = Param("label", "label", "the class meant", required_for=("multiclass", "multilabel"))
+LABEL_PARAM = Param("label", "label", "the class to evaluate", required_for=("multiclass", "multilabel"))
 
 
 def choice_param(name: str, meaning: str, **choices: str) -> Param:

@@ -121,4 +121,4 @@ def integer_weights(weights: Iterable[float]) -> list[int]:
 def _max_magnitude(column: Integers) -> int:
     if len(column) <= _MIN_NUMPY_LENGTH:
         return max(map(abs, column.tolist()), default=0)
-    return max(int(np.maximum.reduce(column)), -int(np.minimum.reduce(column)))
+    return max(int(np.maximum.reduce(column)), -int(np.minimum.reduce(column)))  # np.abs overflows for the lowest int64

@@ -62,7 +62,7 @@ class _DigitAccumulator:
         for number, part in enumerate([None] if weight_digits is None else weight_digits):
             products = digits if part is None else digits * part
             units = [products.sum()] if bins is None else np.bincount(bins, products, self._count).tolist()
-            for at, unit in enumerate(units):
+            for at, unit in enumerate(units):  # each further digit of the weights counts 2^13 times as much
                 sums[at] += int(unit) << (number * _WEIGHT_DIGIT_BITS)
 
     def sums(self) -> list[Fraction]:

@@ -105,8 +105,8 @@ def beta_quantile(share: Decimal, a: Decimal, b: Decimal) -> Decimal:
             value = incomplete_beta(a, b, x)
             low, high = (x, high) if value < share else (low, x)
             step = (share / value).ln() * value / _beta_power(a, b, x) * (1 - x)
-            moved = x * step.exp() if abs(step) < 1 else x * (2 if step > 0 else Decimal("0.5"))
-            moved = moved if low < moved < high else (low + high) / 2
-            if abs(moved - x) < _NEWTON_TOLERANCE * x:
-                return moved
-            x = moved
+            candidate = x * step.exp() if abs(step) < 1 else x * (2 if step > 0 else Decimal("0.5"))
+            candidate = candidate if low < candidate < high else (low + high) / 2
+            if abs(candidate - x) < _NEWTON_TOLERANCE * x:
+                return candidate
+            x = candidate

@@ -24,8 +24,8 @@ def reason_too_large(case: EvaluationInput, part: str, *, alone: bool) -> str | 
     limit = single_limit if alone else MAX_CURVE_POINTS
     if not _exceeds_points(case, limit):
         return None
-    hint = "" if alone else f", and at most {single_limit:,} where this part alone is asked for"
-    return f"it has more than {limit:,} points, as many as a report holds{hint}"
+    hint = "" if alone else f", and at most {single_limit:,} if this part is requested alone"
+    return f"it has more than {limit:,} points, the maximum of a report{hint}"
 
 
 def _exceeds_points(case: EvaluationInput, most: int) -> bool:

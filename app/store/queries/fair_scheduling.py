@@ -185,11 +185,11 @@ def swap_turns(session: WriteSession, chosen: ChosenTask) -> None:
     """Give the chosen task the smallest turn of its lane, and the holder of that turn the chosen task's one."""
     task, holder = chosen
     if task.id != holder.id:
-        swapped = [
+        new_turns = [
             {"task": receiver.id, "new_turn": giver.turn, "new_ticket": giver.ticket}
             for receiver, giver in ((task, holder), (holder, task))
         ]
-        session.connection().execute(_SET_TURN, swapped)
+        session.connection().execute(_SET_TURN, new_turns)
 
 
 def release_turn(session: WriteSession, task: ScoreTask) -> None:

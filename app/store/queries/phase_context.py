@@ -1,4 +1,4 @@
-"""One phase as one user meets it: the challenge, the active gold and recipe, and the user's role and registration."""
+"""One phase as one user sees it: the challenge, the active gold and recipe, and the user's role and registration."""
 
 from dataclasses import dataclass
 from datetime import datetime

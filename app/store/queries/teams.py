@@ -9,8 +9,8 @@ from app.text.confusable_names import look_key, name_key
 
 def by_name(session: ReadSession, challenge_id: str, name: str, *, baseline: bool = False) -> Team | None:
     """The team with this name or one that reads the same; with `baseline`, the baseline with this name."""
-    named = (Team.challenge_id == challenge_id, Team.baseline.is_(baseline), Team.name_key == name_key(name))
-    return session.scalar(select(Team).where(*named))
+    conditions = (Team.challenge_id == challenge_id, Team.baseline.is_(baseline), Team.name_key == name_key(name))
+    return session.scalar(select(Team).where(*conditions))
 
 
 def find_confusable(session: ReadSession, challenge_id: str, name: str) -> Team | None:

@@ -40,7 +40,7 @@ def cv_table(ws: EvaluationContext, call: MetricCall) -> Result:
     for average in (MACRO, MICRO):
         key = f"f1_{average.suffix}"
         values = average_f1_by_fold(ws, call, average)
-        for row, value in zip(rows, values.found, strict=True):
+        for row, value in zip(rows, values.by_fold, strict=True):
             row[key] = _json_fold_value(value, call)
         data[key] = _summary(values, call, partial(average.compute, ws, call, F1.ratio(call)))
         notes += values.notes

@@ -114,7 +114,7 @@ _declare(
     example=replace(_BINARY_EXAMPLE, value="11/15"),
     compute=_mean_of_label,
     equation_of_call=_equation_with_zero_rule(_FOLD_MEAN + _f1_equation("")),
-    peers={"scikit-learn": "cross_val_score counts a fold without positives as 0: undefined=zero"},
+    peers={"scikit-learn": "cross_val_score counts a fold without positives as 0: use undefined=zero"},
 )
 for _average, _equation, _value in ((MACRO, _MACRO_EQUATION, "7/9"), (MICRO, _MICRO_EQUATION, "13/14")):
     _declare(
@@ -129,7 +129,7 @@ for _average, _equation, _value in ((MACRO, _MACRO_EQUATION, "7/9"), (MICRO, _MI
         compute=_mean_of_average(_average),
         equation_of_call=_equation_with_zero_rule(_equation),
         peers=(
-            {"scikit-learn": "cross_val_score takes the labels of each fold: label_set=gold_or_predicted"}
+            {"scikit-learn": "cross_val_score averages over the labels of each fold: use label_set=gold_or_predicted"}
             if _average is MACRO
             else {}
         ),
@@ -150,6 +150,6 @@ _declare(
     symbols={
         **_SYMBOLS,
         "F^{(k)}": "F1 of fold k: of one class, macro, micro",
-        "F̄": "mean over the folds; the first root is the standard deviation of the sample, the second of the population",
+        "F̄": "mean over the folds; the first root is the sample standard deviation, the second that of the population",
     },
 )

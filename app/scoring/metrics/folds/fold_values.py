@@ -28,7 +28,7 @@ F1 = next(base for base in BASE_MEASURES if base.key == "f1")
 UNDEFINED_PARAM = choice_param(
     "undefined",
     "how a fold without a value counts, such as one whose gold has no positives",
-    skip="it is left out and listed",
+    skip="it is left out and listed in a note",
     zero="it counts as 0",
 )
 
@@ -45,24 +45,24 @@ class Fold:
 class FoldValues:
     """One measure in each fold, None where it is undefined, with the reason and the notes of the folds.
 
-    `refused`: why there is no mean at all, under zero_division=error.
+    `refusal`: why there is no mean at all, under zero_division=error.
     """
 
     names: tuple[str, ...]
-    found: tuple[Real | None, ...]
+    by_fold: tuple[Real | None, ...]
     reason: str
     notes: tuple[str, ...] = ()
-    refused: str | None = None
+    refusal: str | None = None
 
     def averaged_values(self, call: MetricCall) -> list[Real]:
         """The values that enter the mean."""
         zero = call.params["undefined"] == "zero"
-        return [to_real(0) if value is None else value for value in self.found if zero or value is not None]
+        return [to_real(0) if value is None else value for value in self.by_fold if zero or value is not None]
 
     @property
     def undefined(self) -> list[str]:
         """The folds without a value."""
-        return [name for name, value in zip(self.names, self.found, strict=True) if value is None]
+        return [name for name, value in zip(self.names, self.by_fold, strict=True) if value is None]
 
 
 def folds_of(ws: EvaluationContext) -> list[Fold]:
@@ -103,7 +103,7 @@ def average_f1_by_fold(ws: EvaluationContext, call: MetricCall, average: Average
     """The macro or micro F1 in each fold; None for a fold whose gold has none of the labels."""
     values: list[Real | None] = []
     notes: dict[str, list[str]] = {}
-    reason, refused = "the gold of none has any label", None
+    reason, refusal = "none has gold labels", None
     folds = folds_of(ws)
     for fold in folds:
         tally = fold.ws.tally(call.options)
@@ -113,7 +113,7 @@ def average_f1_by_fold(ws: EvaluationContext, call: MetricCall, average: Average
                 result = average.compute(fold.ws, call, F1.ratio(call))
             except UndefinedError as error:
                 reason = f"in fold {fold.name} {error}"
-                refused = reason if call.options["zero_division"] == "error" else None
+                refusal = reason if call.options["zero_division"] == "error" else None
             else:
                 value = result.exact
                 for note in result.notes:
@@ -123,7 +123,7 @@ def average_f1_by_fold(ws: EvaluationContext, call: MetricCall, average: Average
         note if len(fold_names) == len(folds) else f"{note} (in folds {join_names(fold_names)})"
         for note, fold_names in notes.items()
     ]
-    return FoldValues(tuple(fold.name for fold in folds), tuple(values), reason, _truncate_notes(note_texts), refused)
+    return FoldValues(tuple(fold.name for fold in folds), tuple(values), reason, _truncate_notes(note_texts), refusal)
 
 
 def _truncate_notes(notes: list[str]) -> tuple[str, ...]:
@@ -134,8 +134,8 @@ def _truncate_notes(notes: list[str]) -> tuple[str, ...]:
 def mean_over_folds(values: FoldValues, call: MetricCall) -> Result:
     """The unweighted mean over folds (V eq 29)."""
     averaged = values.averaged_values(call)
-    if values.refused is not None:
-        raise UndefinedError(values.refused)
+    if values.refusal is not None:
+        raise UndefinedError(values.refusal)
     if not averaged:
         raise UndefinedError(f"no fold has a value: {values.reason}")
     effect = "counted as 0" if call.params["undefined"] == "zero" else "left out"

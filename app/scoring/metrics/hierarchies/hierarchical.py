@@ -53,8 +53,8 @@ def _augmented_overlap(ws: EvaluationContext, call: MetricCall) -> AugmentedOver
             np.concatenate([gold.nodes, predicted.nodes]), hierarchy, levels, left_out
         )
         overlap = count_overlap(gold, predicted, closures)
-        names = join_names(hierarchy.names[node] for node in sorted(left_out)) or "no node"
-        notes = (f"left out as ancestor of every class: {names}",) if exclude_root else ()
+        names = join_names(hierarchy.names[node] for node in sorted(left_out)) or "none"
+        notes = (f"left out because they are ancestors of every class: {names}",) if exclude_root else ()
         return AugmentedOverlap(overlap.gold, overlap.predicted, overlap.shared, notes)
 
     return ws.shared(("extended", has_virtual_root(call), exclude_root, max_depth, *label_set_key(call)), count)
@@ -82,7 +82,7 @@ def tree_induced_error(ws: EvaluationContext, call: MetricCall) -> Result:
     tree = ancestry(ws, joined=has_virtual_root(call))
     gold, predicted = label_sets(ws, call)
     if predicted.outside.any() or gold.outside.any():
-        raise UndefinedError("a label outside the vocabulary has no place in the hierarchy")
+        raise UndefinedError("a label outside the vocabulary is not in the hierarchy")
     has_prediction = np.zeros(len(gold.outside), dtype=bool)
     has_prediction[predicted.rows] = True
     missing = int((~has_prediction).sum())
@@ -139,7 +139,7 @@ _SOURCE = (
 )
 _HEMKIT_NOTE = (
     "counts a virtual root above all roots (count_root=true); an empty prediction makes its means nan, so leave such "
-    "instances out (one_empty=skip); it adds one more level of ancestors than its argument: 4 there is max_depth=5"
+    "instances out (one_empty=skip); it adds one more level of ancestors than its argument: for 4 use max_depth=5"
 )
 _PEERS = {"HEMKit": _HEMKIT_NOTE, "HiClass": "sums over all instances first (pooled=true)"}
 
@@ -248,11 +248,12 @@ declare_hierarchy_metric(
         hierarchy=_EXAMPLE_HIERARCHY,
     ),
     compute=tree_induced_error,
-    hints={"multilabel": "for label sets mgia and hierarchical_symmetric_difference measure distances"},
+    hints={"multilabel": "for label sets use mgia or hierarchical_symmetric_difference"},
     symbols={
-        "\u03b3": "number of steps of the shortest path between two labels, up and down the hierarchy; where "
-        "nodes with several parents form so many and such long cycles that searching them for all instances would take "
-        "several seconds, the value is null for any labels (for a ladder of 60,000 nodes from about 180 instances on)",
+        "\u03b3": "number of steps of the shortest path between two labels, up and down the hierarchy; if "
+        "nodes with several parents form so many long cycles that searching them for all instances would take "
+        "several seconds, the value is null whatever the labels are (for a ladder of 60,000 nodes, from about 180 "
+        "instances)",
         "y_i": "gold label of instance i",
         "y\u0302_i": "predicted label of instance i",
     },

@@ -28,7 +28,7 @@ from app.scoring.tally import TALLY_OPTIONS, EvaluationContext, distinct_keys
 EMPTY_SET_OPTIONS = ("both_empty", "one_empty")
 COUNT_ROOT_PARAM = choice_param(
     "count_root",
-    "whether a virtual root stands above all roots",
+    "whether there is a virtual root above all roots",
     false="only nodes of the hierarchy count, and labels of different trees share no ancestor",
     true="a virtual root above all roots joins all trees, and counts",
 )
@@ -52,13 +52,13 @@ def has_virtual_root(call: MetricCall) -> bool:
 
 
 def ancestry(ws: EvaluationContext, *, joined: bool) -> Ancestry:
-    """The hierarchy over the classes of the task; raises UndefinedError where classes are missing from it."""
+    """The hierarchy over the classes of the task; raises UndefinedError if classes are missing from it."""
     hierarchy, classes = ws.spec.hierarchy, ws.spec.classes
     assert hierarchy is not None, "checked among the needs of the metric"
     missing = hierarchy.unknown(classes)
     if len(missing) > 1:
         raise UndefinedError(
-            f"{pluralize(len(missing), 'class is no node', 'classes are no nodes')} of the hierarchy: {join_names(missing)}; list them as roots"
+            f"{pluralize(len(missing), 'class is not a node', 'classes are not nodes')} of the hierarchy: {join_names(missing)}; list them as roots"
         )
     if missing:
         raise UndefinedError(
@@ -101,11 +101,11 @@ TOO_FAR_REASON = (
 def effort(ws: EvaluationContext, call: MetricCall) -> HierarchyCostEstimate:
     """The estimated cost of walking from the labels of the sets to their ancestors."""
     tree = ancestry(ws, joined=has_virtual_root(call))
-    climbed: dict[int, float] = ws.common(("climbed", has_virtual_root(call)), dict)
+    step_counts: dict[int, float] = ws.common(("climbed", has_virtual_root(call)), dict)
 
     def make() -> HierarchyCostEstimate:
         gold, predicted = label_sets(ws, call)
-        return HierarchyCostEstimate(tree, np.concatenate([gold.nodes, predicted.nodes]), climbed)
+        return HierarchyCostEstimate(tree, np.concatenate([gold.nodes, predicted.nodes]), step_counts)
 
     return ws.shared(("effort", has_virtual_root(call), *label_set_key(call)), make)
 

@@ -64,7 +64,7 @@ def _counts_per_instance(
                 tree.reset_visited()
                 counts = count(sets, tree)
                 counts_by_pair[sets] = _PairCounts(counts, tree.visited)
-            budget -= counts_by_pair[sets].passed
+            budget -= counts_by_pair[sets].visited
             if budget < 0:
                 raise HierarchyCostLimitError  # noqa: TRY301 - handled like a single instance over the limit
     except HierarchyCostLimitError:
@@ -77,7 +77,7 @@ class _PairCounts:
     """The counts of a pair of sets, and how many nodes were visited to compute them."""
 
     counts: tuple[int, ...]
-    passed: int
+    visited: int
 
 
 def _joined_overlap(ws: EvaluationContext, call: MetricCall) -> tuple[AugmentedOverlap, Int]:
@@ -132,29 +132,29 @@ def mgia(ws: EvaluationContext, call: MetricCall) -> Result:
         return len(sets[0]), len(sets[1]), len(sets[0] ^ sets[1]), graph_induced_error(sets, max_error, tree)
 
     gold, predicted = label_sets(ws, call)
-    in_gold, in_predicted, unshared, error = _counts_per_instance(
+    in_gold, in_predicted, differing, error = _counts_per_instance(
         ws, call, count, ("mgia", str(max_error)), matched=True
     ).T
-    sizes = AugmentedOverlap(in_gold + gold.outside, in_predicted + predicted.outside, unshared)
+    sizes = AugmentedOverlap(in_gold + gold.outside, in_predicted + predicted.outside, differing)
     # labels outside have no match: they must not raise a negative value by enlarging the divisor
     outside = gold.outside + predicted.outside
-    equal = unshared + outside == 0
-    numerator = np.where(equal, 1, unshared * max_error - error)
-    largest = np.where(numerator < 0, unshared, unshared + outside) * max_error
+    equal = differing + outside == 0
+    numerator = np.where(equal, 1, differing * max_error - error)
+    largest = np.where(numerator < 0, differing, differing + outside) * max_error
     fixed = empty_set_instances(ws, call, sizes)
     return average_instances(numerator, np.where(equal, 1, largest), fixed, ws.case.weights)
 
 
 _SHARED_LATEX = r"|\tilde{P}_{i}\cap\tilde{Y}_{i}|"
 _LINKED_MEANING = (
-    "with the nodes that links to the other set add: a label that the other set lacks is linked to one of its nearest "
-    "counterparts there, up to a common ancestor and down again by a shortest path, if it has a common ancestor with any"
+    "and the nodes that links to the other set add: each label that the other set lacks is linked to one of its nearest "
+    "counterparts there, by a shortest path up to a common ancestor and down again, if there is a common ancestor"
 )
 _MINIMAL_MEANING = (
-    "every label that the other set lacks is linked to one of its nearest counterparts. Of all such graphs the one with "
-    "the fewest nodes in both sets together counts, then with the most that both sets have; where several are left, "
-    "which then have the same F, precision takes the one with the most predicted nodes and recall the one with the most "
-    "gold nodes. The order of declaration does not matter. Where there are too many choices to try, the value is null"
+    "every label that the other set lacks is linked to one of its nearest counterparts. Of all such graphs, the one with "
+    "the fewest nodes in both sets together counts, and among equals the one with the most shared nodes. If several "
+    "remain, they have the same F; precision uses the one with the most predicted nodes, recall the one with the most "
+    "gold nodes. The order of declaration does not matter. If there are too many choices to try, the value is null"
 )
 _HEMKIT_MEANING = (
     "as in HEMKit: the search stops at the first ancestor on each path up that has labels of the other set below it; an "
@@ -169,12 +169,12 @@ _SOURCE = (
 )
 _HEMKIT_NOTE = (
     "the same with count_root=true,redundant=remove,one_empty=skip, provided that its maximum distance is never reached "
-    "and its node numbers follow the order of the classes, on which its ties depend. Of equally short paths up it prefers "
-    "one through other labels, here the one declared first is used: this differs only where nodes have several parents"
+    "and its node numbers, which decide ties, follow the order of the classes. Of equally short paths up it prefers one "
+    "through other labels, this metric the one declared first; they differ only if nodes have several parents"
 )
 _REDUNDANT_PARAM = choice_param(
     "redundant",
-    "how labels count that are ancestors of another label of the same set",
+    "how labels that are ancestors of another label of the same set count",
     keep="labels that are ancestors of another label of the same set stay",
     remove="labels that are ancestors of another label of the same set are dropped first",
 )

@@ -21,13 +21,13 @@ from app.scoring.tally import EvaluationContext, Tally
 
 OUTSIDE_IS_CATEGORY = "a label outside the vocabulary and a missing prediction are categories of their own"
 OUTSIDE_NEVER_AGREES = "a label outside the vocabulary and a missing prediction never agree and are no class of the sum"
-ONE_CLASS_REASON = "gold and predictions are one and the same single class, so chance agreement is 1 (0/0)"
+ONE_CLASS_REASON = "gold and predictions consist of the same single class, so chance agreement is 1 (0/0)"
 WEIGHTS_PARAM = choice_param(
     "weights",
     "the weight of a disagreement",
     none="all disagreements have the same weight",
-    linear="by how many positions apart the two classes are declared",
-    quadratic="by the square of how many positions apart the two classes are declared",
+    linear="the distance between the two classes, in positions of the declared order",
+    quadratic="the square of the distance between the two classes, in positions of the declared order",
 )
 
 
@@ -122,7 +122,7 @@ def mcc(ws: EvaluationContext, call: MetricCall) -> Result:
     spread_gold = tally.n**2 - total(multiply(gold, gold)) - tally.outside_fn**2
     if spread_predicted == 0 or spread_gold == 0:
         side = "gold" if spread_gold == 0 else "the predictions"
-        return Result(0.0, None, (f"all of {side} is one class: the correlation is 0/0 and counts as 0",))
+        return Result(0.0, None, (f"there is only one class in {side}: the correlation is 0/0 and counts as 0",))
     size = square_root(Fraction(covariance**2, spread_predicted * spread_gold))
     return Result(-size if covariance < 0 else size)
 
@@ -164,13 +164,13 @@ _declare(
     source=f"Cohen 1960, A coefficient of agreement for nominal scales; Cohen 1968, Weighted kappa; {OUTSIDE_IS_CATEGORY}",
     example=worked_example(MULTICLASS_EXAMPLE, "4/13"),
     compute=cohen_kappa,
-    hints={"multilabel": "kappa is for one label per instance"},
+    hints={"multilabel": "kappa requires one label per instance"},
     symbols={**_AGREEMENT_SYMBOLS, **_WEIGHTED_KAPPA_SYMBOLS},
     peers={
-        "scikit-learn": "cohen_kappa_score; where it is 0/0, nan. Weighted, it numbers the classes that occur, so that "
-        "one that does not brings its neighbours closer, unless labels= names all",
-        "PyCM": 'Kappa, weighted_kappa; "None" where it is 0/0',
-        "caret": "Kappa; NaN where it is 0/0",
+        "scikit-learn": "cohen_kappa_score; nan if it is 0/0. With weights it numbers only the classes that occur, so an "
+        "absent class brings its neighbours closer together, unless labels= lists all",
+        "PyCM": 'Kappa, weighted_kappa; "None" if it is 0/0',
+        "caret": "Kappa; NaN if it is 0/0",
     },
     equation_of_call=_kappa_equation,
 )
@@ -182,9 +182,9 @@ _declare(
     source=f"Scott 1955, Reliability of content analysis; {OUTSIDE_IS_CATEGORY}",
     example=worked_example(MULTICLASS_EXAMPLE, "29/101"),
     compute=scott_pi,
-    hints={"multilabel": "this agreement is for one label per instance"},
+    hints={"multilabel": "this coefficient requires one label per instance"},
     symbols=_PI_SYMBOLS,
-    peers={"PyCM": 'Scott PI; "None" where it is 0/0'},
+    peers={"PyCM": 'Scott PI; "None" if it is 0/0'},
 )
 _declare(
     key="gwet_ac1",
@@ -194,9 +194,11 @@ _declare(
     source=f"Gwet 2008, Computing inter-rater reliability and its variance; {OUTSIDE_NEVER_AGREES}",
     example=worked_example(MULTICLASS_EXAMPLE, "79/223"),
     compute=gwet_ac1,
-    hints={"multilabel": "this agreement is for one label per instance"},
+    hints={"multilabel": "this coefficient requires one label per instance"},
     symbols={**_PI_SYMBOLS, "K": "number of declared classes"},
-    peers={"PyCM": "Gwet AC1; of vectors it takes K as the number of classes that occur, here it is those declared"},
+    peers={
+        "PyCM": "Gwet AC1; for vectors its K is the number of classes that occur, here that of the declared classes"
+    },
 )
 _declare(
     key="mcc",
@@ -207,9 +209,9 @@ _declare(
     f"{OUTSIDE_IS_CATEGORY}",
     example=worked_example(MULTICLASS_EXAMPLE, "0.32714432804381227"),
     compute=mcc,
-    hints={"multilabel": "the correlation is for one label per instance"},
+    hints={"multilabel": "the correlation requires one label per instance"},
     peers={
-        "scikit-learn": "matthews_corrcoef; 0 where a side is constant, as here",
-        "PyCM": 'Overall MCC; "None" there',
+        "scikit-learn": "matthews_corrcoef; 0 if a side is constant, as here",
+        "PyCM": 'Overall MCC; "None" if a side is constant',
     },
 )

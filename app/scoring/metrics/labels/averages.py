@@ -117,10 +117,12 @@ def lfb_train(ws: EvaluationContext, call: MetricCall, ratio: RatioMeasure) -> R
     weights = train_weights(ws, tally)
     mask, notes = averaged_labels(ws, tally, call, by_label_set=False)
     if (mask & (weights == 0)).any():
-        notes.append(f"absent from the training data, so of weight 0: {class_names(tally, mask & (weights == 0))}")
+        notes.append(
+            f"absent from the training data, so their weight is 0: {class_names(tally, mask & (weights == 0))}"
+        )
     undeclared = sorted(set(ws.spec.train_frequencies or ()) - set(ws.spec.classes))
     if undeclared:
-        notes.append(f"in the training data but not declared, so ignored: {join_names(undeclared)}")
+        notes.append(f"in the training data but not declared, so they are ignored: {join_names(undeclared)}")
     return _average_classes(tally, call, ratio, _AveragedLabels(mask, weights, notes))
 
 
@@ -156,7 +158,7 @@ def micro(ws: EvaluationContext, call: MetricCall, ratio: RatioMeasure) -> Resul
     left_out = excluded_mask(tally, call)
     included = ~left_out
     if not included.any():
-        raise UndefinedError("no label is left to pool")
+        raise UndefinedError("no label is left to sum over")
     tp, fp, fn, tn = (total(column[included]) for column in tally.classes.columns)
     table = (tp, fp + tally.outside_fp, fn + tally.outside_fn, max(tn - tally.outside_tn, 0))
     pooled = _table_result(call, ratio, table, f"pooled {ratio.name}")
@@ -164,7 +166,7 @@ def micro(ws: EvaluationContext, call: MetricCall, ratio: RatioMeasure) -> Resul
     if left_out.any():
         notes = (*notes, f"left out by exclude_labels: {class_names(tally, left_out)}")
     elif ratio.is_accuracy_when_pooled and ws.spec.task != "multilabel" and not tally.without_prediction:
-        notes = (*notes, "with one label per instance micro precision, recall and F all equal accuracy")
+        notes = (*notes, "with one label per instance, micro precision, recall and F all equal accuracy")
     return Result(pooled.value, None, notes, exact=pooled.exact)
 
 
@@ -322,6 +324,6 @@ SAMPLES = Average(
     source="Wenzel eq 23-28; Zhang & Zhou 2014 sec 2.2.2",
     granularity=INSTANCES,
     compute=samples,
-    hint="the mean over instances is for multi-label tasks; with one label per instance use the _micro key",
+    hint="the mean over instances is for multi-label tasks; with one label per instance, use the _micro key",
 )
 AVERAGES = (SINGLE_CLASS, MACRO, MICRO, WEIGHTED, WEIGHTED_BY_PREDICTED, LFB_TRAIN, LFB_TEST, SAMPLES)

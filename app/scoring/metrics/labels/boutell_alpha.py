@@ -149,7 +149,7 @@ declare_label_set_metric(
     direction="higher",
     granularity=INSTANCES,
     params=(
-        _number_param("alpha", "the exponent: the larger α is, the less a partly right answer counts", 1000),
+        _number_param("alpha", "the exponent: the larger it is, the less a partly right answer counts", 1000),
         _number_param("beta", "the weight of a missed label, from 0 to 1", 1),
         _number_param("gamma", "the weight of an added label, from 0 to 1; it or beta is 1", 1),
         choice_param(
@@ -165,7 +165,9 @@ declare_label_set_metric(
     source="Boutell et al. 2004, Learning multi-label scene classification, sec 5.3; Sefidian (the pooled form)",
     example=worked_example(MULTILABEL_EXAMPLE, "13/16", {"alpha": "1", "beta": "0.25", "gamma": "1"}),
     compute=alpha_score,
-    hints=dict.fromkeys(SINGLE_LABEL_TASKS, "with one label per instance an answer is right or wrong: use accuracy"),
+    hints=dict.fromkeys(
+        SINGLE_LABEL_TASKS, "with one label per instance, an answer is simply right or wrong: use accuracy"
+    ),
     symbols={
         "α": "exponent: the larger it is, the less partly right answers count",
         "β": "weight of a missed label",

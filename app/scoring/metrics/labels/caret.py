@@ -93,7 +93,9 @@ def _mcnemar_p_value(ws: EvaluationContext, tally: Tally) -> float:
     lower, upper = np.minimum(cells.gold, cells.predicted), np.maximum(cells.gold, cells.predicted)
     observed = len(np.unique((lower * m + upper)[lower != upper]))
     if observed < pairs:  # checked before building the dictionary: with many classes this is the usual case
-        raise UndefinedError(f"{pairs - observed} of {pairs} pairs of classes were never taken for each other (0/0)")
+        raise UndefinedError(
+            f"{pairs - observed} of {pairs} pairs of classes were never confused with each other (0/0)"
+        )
     counts_by_pair: dict[tuple[int, int], list[int]] = {}
     for j, k, count in zip(*(side.tolist() for side in (cells.gold, cells.predicted, cells.counts)), strict=True):
         if j != k:
@@ -200,12 +202,12 @@ _MCNEMAR_EXAMPLE = replace(
     predicted=("spam",) + ("ham",) * 5 + ("spam",) + ("ham",) * 3,
     value="0.220671361920",
 )
-_DROPPED_NOTE = "instances without a prediction are left out there, and count as wrong here"
+_DROPPED_NOTE = "instances without a prediction are left out there and count as wrong here"
 _TEST_PROPERTIES = Properties(symmetric=True, prevalence_sensitive=True, count_based=False, significant_digits=12)
 _RIGHT_ANSWER_SYMBOLS = {"x": "number of right answers", "k": "numbers of right answers"}
 _BINOMIAL_SYMBOLS = {
     **_RIGHT_ANSWER_SYMBOLS,
-    "θ": "an accuracy under which this few or this many right answers are rare",
+    "θ": "an accuracy at which so few, or so many, right answers would be rare",
 }
 _OVERALL_SYMBOLS = {
     "p_o": "observed agreement",
@@ -220,7 +222,7 @@ _declare = partial(
     granularity=CONFUSION,
     properties=_TEST_PROPERTIES,
     source="Kuhn 2008, Building predictive models in R using the caret package",
-    hints={"multilabel": "caret's confusionMatrix is for one label per instance"},
+    hints={"multilabel": "caret's confusionMatrix requires one label per instance"},
 )
 
 _declare(
@@ -243,7 +245,10 @@ _declare(
     source="Clopper & Pearson 1934, The use of confidence or fiducial limits",
     symbols=_BINOMIAL_SYMBOLS,
     supports_weights=False,
-    peers={"caret": f"AccuracyLower; {_DROPPED_NOTE}", "PyCM": "95% CI is another: the normal approximation"},
+    peers={
+        "caret": f"AccuracyLower; {_DROPPED_NOTE}",
+        "PyCM": "95% CI is a different interval: the normal approximation",
+    },
 )
 _declare(
     key="accuracy_upper",
@@ -255,7 +260,10 @@ _declare(
     source="Clopper & Pearson 1934, The use of confidence or fiducial limits",
     symbols=_BINOMIAL_SYMBOLS,
     supports_weights=False,
-    peers={"caret": f"AccuracyUpper; {_DROPPED_NOTE}", "PyCM": "95% CI is another: the normal approximation"},
+    peers={
+        "caret": f"AccuracyUpper; {_DROPPED_NOTE}",
+        "PyCM": "95% CI is a different interval: the normal approximation",
+    },
 )
 _declare(
     key="accuracy_p_value",
@@ -269,7 +277,7 @@ _declare(
     supports_weights=False,
     peers={
         "caret": f"AccuracyPValue; {_DROPPED_NOTE}",
-        "PyCM": "P-Value; a difference from 1 there, so only 16 places after the point",
+        "PyCM": "P-Value; computed as a difference from 1, so it has only 16 decimals",
     },
 )
 _declare(
@@ -281,7 +289,7 @@ _declare(
     names=("McnemarPValue", "Bowker's test of symmetry"),
     source="McNemar 1947; Bowker 1948, A test for symmetry in contingency tables; R's mcnemar.test",
     symbols={
-        "s": "with two classes and continuity correction the numerator is (|n_12 - n_21| - 1)²",
+        "s": "with two classes and continuity correction, the numerator is (|n_12 - n_21| - 1)²",
         "n_jk": "instances of class j predicted as k",
         "j, k": "run over the classes",
         "m": "number of declared labels",
@@ -289,7 +297,7 @@ _declare(
     },
     supports_weights=False,
     peers={
-        "caret": f"McnemarPValue; NaN where it is null here, as with any pair of classes never taken for each other; {_DROPPED_NOTE}",
+        "caret": f"McnemarPValue; NaN where it is null here, as for classes never confused with each other; {_DROPPED_NOTE}",
         "statsmodels": "SquareTable.symmetry has no continuity correction, and adds 0.5 to every cell where one is 0",
     },
 )
@@ -322,7 +330,7 @@ _declare(
     scalar=False,
     symbols={"…": "the other values, by their names in caret"},
     peers={
-        "caret": "confusionMatrix()$byClass; of two classes it shows the positive one; NA and NaN are null here, also F1 "
-        f"where precision and recall are 0; with more than two classes it takes a prevalence for each; {_DROPPED_NOTE}"
+        "caret": "confusionMatrix()$byClass; for two classes it shows only the positive one; NA and NaN are null here, also F1 "
+        f"if precision and recall are 0; with more than two classes it takes a prevalence for each; {_DROPPED_NOTE}"
     },
 )

@@ -21,14 +21,14 @@ class ConfusionCells:
     counts: Int
 
 
-def confusion_cells(ws: EvaluationContext, tally: Tally, place: str) -> ConfusionCells:
+def confusion_cells(ws: EvaluationContext, tally: Tally, missing: str) -> ConfusionCells:
     """The weighted cells of single-label data, ordered by gold class, then predicted class.
 
-    Raises UndefinedError where gold or prediction of an instance is not a declared class; `place` says for the message
-    what such an instance therefore lacks.
+    Raises UndefinedError if gold or prediction of an instance is not a declared class. `missing` completes its message:
+    what such an instance does not have.
     """
     if tally.without_prediction or tally.outside_fp or tally.outside_fn:
-        raise UndefinedError(f"some instances have no label among the declared classes, and so no {place}")
+        raise UndefinedError(f"some instances have no label among the declared classes, and so no {missing}")
     return ws.shared("cells", lambda: _count_cells(ws))
 
 

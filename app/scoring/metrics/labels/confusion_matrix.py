@@ -114,11 +114,11 @@ _declare(
     source="Van Asch 2013 sec 5.2, 5.5, Tables 6-7",
     example=MULTILABEL_EXAMPLE,
     compute=confusion_split,
-    hints=dict.fromkeys(SINGLE_LABEL_TASKS, "with one label per instance use confusion_matrix"),
+    hints=dict.fromkeys(SINGLE_LABEL_TASKS, "with one label per instance, use confusion_matrix"),
     symbols={
         "R_{j,k}": "row count of gold label j and predicted label k; a row sums to how often j is gold. On the "
-        "diagonal both counts are the instances that have the label on both sides; where only one gold and one "
-        "predicted label are left over, both counts of their cell are 1",
+        "diagonal both counts are the instances that have the label on both sides; if only one gold and one "
+        "predicted label of an instance remain, it adds 1 to both counts of their cell",
         "C_{j,k}": "column count; a column sums to how often k is predicted",
         "k": "runs over the predicted labels",
         "j": "runs over the gold labels",

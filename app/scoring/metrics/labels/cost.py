@@ -56,12 +56,12 @@ def _check_costs(costs: Mapping[str, Mapping[str, float]], names: tuple[str, ...
     missing, not_finite = [], []
     for gold in (names[position] for position in occurring):
         row = costs.get(gold, {})
-        missing += [f"{gold} taken for {name}" for name in names if name not in row and name != gold]
-        not_finite += [f"{gold} taken for {name}" for name in names if not math.isfinite(row.get(name, 0))]
+        missing += [f"{gold} predicted as {name}" for name in names if name not in row and name != gold]
+        not_finite += [f"{gold} predicted as {name}" for name in names if not math.isfinite(row.get(name, 0))]
     if missing:
-        raise UndefinedError(f"the cost matrix lacks {join_names(missing)}")
+        raise UndefinedError(f"the cost matrix has no cost for {join_names(missing)}")
     if not_finite:
-        raise UndefinedError(f"the cost matrix gives no finite number for {join_names(not_finite)}")
+        raise UndefinedError(f"the cost matrix has no finite cost for {join_names(not_finite)}")
 
 
 def mean_absolute_class_distance(ws: EvaluationContext, call: MetricCall) -> Result:
@@ -87,7 +87,7 @@ _declare = partial(
     declare_single_label_metric,
     direction="lower",
     granularity=CONFUSION,
-    hints={"multilabel": "it is for one label per instance"},
+    hints={"multilabel": "it requires one label per instance"},
 )
 
 _declare(
@@ -98,14 +98,14 @@ _declare(
     needs=(LABELS, COST_MATRIX),
     range=(-math.inf, math.inf),
     properties=ASYMMETRIC,
-    source="Elkan 2001, The foundations of cost-sensitive learning; without a value where a prediction is no class",
+    source="Elkan 2001, The foundations of cost-sensitive learning; undefined if a prediction is not a class",
     example=worked_example(COST_EXAMPLE, "33/20"),
     compute=expected_cost,
     symbols={
-        "C(y, ŷ)": "cost of the second class where the first is right",
+        "C(y, ŷ)": "cost of predicting the second class if the first is right",
         "ŷ_i": "predicted class of instance i",
     },
-    peers={"yardstick": "classification_cost, of probabilities; the same for those that are 0 or 1"},
+    peers={"yardstick": "classification_cost takes probabilities; the same for probabilities of 0 and 1"},
 )
 for _macro in (False, True):
     _declare(
@@ -129,7 +129,7 @@ for _macro in (False, True):
             **({"G": "the classes that occur in gold"} if _macro else {}),
         },
         peers=(
-            {"imbalanced-learn": "macro_averaged_mean_absolute_error; fails where a class is only predicted"}
+            {"imbalanced-learn": "macro_averaged_mean_absolute_error; fails if a class occurs only in the predictions"}
             if _macro
             else {"scikit-learn": "mean_absolute_error of positions"}
         ),

@@ -43,7 +43,7 @@ def _outcome_by_group(ws: EvaluationContext, call: MetricCall) -> Association:
     if dependence.rows < 2:
         raise UndefinedError(f"all instances are {'right' if right.all() else 'wrong'}, so the outcome is constant")
     if dependence.columns < 2:
-        raise UndefinedError("all instances are of one group")
+        raise UndefinedError("all instances are in one group")
     return dependence
 
 
@@ -84,7 +84,7 @@ _declare = partial(
     acceptable=True,
     peers={
         "scipy": "chi2_contingency(correction=False), stats.contingency.association",
-        "PyCM": "its Chi-Squared and Cramer's V are those of gold × predicted",
+        "PyCM": "its Chi-Squared and Cramer's V are for gold × predicted",
     },
 )
 

@@ -26,7 +26,7 @@ from app.scoring.numeric.exact import Integers, linear_combination, multiply, to
 from app.scoring.tally import EvaluationContext, InstanceCounts, sorted_label_pairs
 
 _STATUS_EQUATION = r"\frac{1}{n}\sum_{i=1}^{n} [P_{i}=Y_{i}],\quad \frac{1}{n}\sum_{i=1}^{n} [P_{i}\cap Y_{i}\neq\emptyset\wedge P_{i}\neq Y_{i}]"
-_STATUS_SOURCE = "Wenzel sec 2.3, where the three overlap; here the first that fits counts"
+_STATUS_SOURCE = "Wenzel sec 2.3, where the three categories overlap; here the first that applies counts"
 _STATUS_EXAMPLE = replace(MULTILABEL_EXAMPLE, predicted=(("art",), (), ("war",), ("war",)))
 _HARMONIC_EXAMPLE = Example(
     task="multilabel",
@@ -86,7 +86,9 @@ def _edit_distances(ws: EvaluationContext, call: MetricCall) -> Integers:
     try:
         distances = edit_distances(keys[0], keys[1], ws.case.gold.n, m + 1)
     except EditDistanceCostLimitError:
-        raise UndefinedError("the sets differ in too many labels to compute the edit distances in time") from None
+        raise UndefinedError(
+            "the sets differ in too many labels: computing the edit distances would take too long"
+        ) from None
     capped: Integers = np.minimum(distances + gold.outside + predicted.outside, size)
     return capped
 
@@ -142,7 +144,7 @@ _declare = partial(
     declare_label_set_metric,
     direction="none",
     properties=ASYMMETRIC,
-    hints=dict.fromkeys(SINGLE_LABEL_TASKS, "it is defined for label sets, and here each instance has one label"),
+    hints=dict.fromkeys(SINGLE_LABEL_TASKS, "it is defined for label sets only"),
 )
 
 declare_label_set_metric(
@@ -154,11 +156,11 @@ declare_label_set_metric(
     direction="higher",
     granularity=CORRECT_DECISIONS,
     properties=SYMMETRIC,
-    source="MEKA, Metrics.P_Hamming; 1 less the Hamming loss of Zhang & Zhou 2014",
+    source="MEKA, Metrics.P_Hamming; 1 minus the Hamming loss of Zhang & Zhou 2014",
     example=worked_example(MULTILABEL_EXAMPLE, "3/4"),
     compute=hamming_score,
     equation_of_call=capped_equation,
-    peers={"torchmetrics": "what it calls the accuracy of multi-label data, per label, is this for each label"},
+    peers={"torchmetrics": "its accuracy of multi-label data is this value for each label"},
 )
 _declare(
     key="harmonic_accuracy",
@@ -173,7 +175,7 @@ _declare(
     example=worked_example(_HARMONIC_EXAMPLE, "13/20"),
     compute=harmonic_accuracy,
     symbols={"r_i": "recall of instance i", "s_i": "specificity of instance i"},
-    peers={"MEKA": "leaves out instances whose gold set is empty or holds every label: zero_division=skip"},
+    peers={"MEKA": "leaves out instances whose gold set is empty or holds every label: use zero_division=skip"},
     options=("zero_division", *LABEL_SET_OPTIONS),
 )
 _declare(
@@ -188,8 +190,8 @@ _declare(
     example=worked_example(_LEVENSHTEIN_EXAMPLE, "3/8"),
     compute=levenshtein,
     symbols={
-        "lev": "fewest insertions, deletions and substitutions that make one vector of the other; a label outside "
-        "the vocabulary is one more, as long as there are fewer than m",
+        "lev": "fewest insertions, deletions and substitutions that turn one vector into the other; each label outside "
+        "the vocabulary adds one, up to m in total",
         "p_i": "prediction for instance i as 0 or 1 for each label in declared order",
         "y_i": "gold of instance i as 0 or 1 for each label in declared order",
     },

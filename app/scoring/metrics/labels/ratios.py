@@ -22,13 +22,13 @@ from app.scoring.metrics.labels.ratio_forms import (
 )
 from app.scoring.metrics.shared_declarations import SIGNED_RANGE, SINGLE_LABEL_TASKS, UNBOUNDED_RANGE
 
-_PYCM_ZERO_NOTE = 'is "None" where this would divide by 0, and so is its macro mean'
+_PYCM_ZERO_NOTE = '"None" if this would divide by 0, and so is its macro mean'
 _DETERMINANT = minus(product(TP, TN), product(FP, FN))
 _LABEL_SET_EXAMPLES = {
     "macro": MULTILABEL_EXAMPLE,
     "micro": MULTILABEL_EXAMPLE,
-}  # with one label per instance these two are 1/m whatever happens
-_SIGNED_WORST_NOTE = "worst, for 0/0, is -1: the lowest value"
+}  # with one label per instance, these two are always 1/m
+_SIGNED_WORST_NOTE = "zero_division=worst counts 0/0 as -1, the lowest value"
 
 _unbounded = partial(BaseMeasure, range=UNBOUNDED_RANGE, sensitive=False, replaceable=False, averages=(SINGLE_CLASS,))
 
@@ -42,7 +42,7 @@ DERIVED_MEASURES = (
         NOT_PREDICTED,
         "Wenzel eq 6",
         values_per_average("4/5", "55/72", "7/9", "20/27", "53/72", "71/96", "3/4"),
-        peers={"PyCM": f"NPV; {_PYCM_ZERO_NOTE}", "caret": "Neg Pred Value, NA where recall or specificity is 0/0"},
+        peers={"PyCM": f"NPV; {_PYCM_ZERO_NOTE}", "caret": "Neg Pred Value; NA if recall or specificity is 0/0"},
     ),
     BaseMeasure(
         "fdr",
@@ -152,7 +152,7 @@ DERIVED_MEASURES = (
         sensitive=False,
         tasks=SINGLE_LABEL_TASKS,
         hints={"multilabel": "for label sets use recall_macro and specificity_macro"},
-        peers={"PyCM": f"AUC; {_PYCM_ZERO_NOTE}", "caret": "Balanced Accuracy, NA where a class is absent"},
+        peers={"PyCM": f"AUC; {_PYCM_ZERO_NOTE}", "caret": "Balanced Accuracy; NA if a class is absent"},
     ),
     BaseMeasure(
         "informedness",
@@ -199,8 +199,8 @@ DERIVED_MEASURES = (
         symmetric=True,
         root=True,
         peers={
-            "PyCM": f"G (its GM is another: the root of recall × specificity); {_PYCM_ZERO_NOTE}",
-            "scikit-learn": "fowlkes_mallows_score is of two clusterings, counts pairs of instances and differs",
+            "PyCM": f"G (its GM is a different measure: the root of recall × specificity); {_PYCM_ZERO_NOTE}",
+            "scikit-learn": "fowlkes_mallows_score is a different measure: it compares two clusterings by pairs of instances",
         },
     ),
     _unbounded(
@@ -210,7 +210,7 @@ DERIVED_MEASURES = (
         r"\frac{TP/(TP+FN)}{FP/(FP+TN)}",
         product(TP, NOT_IN_GOLD),
         product(FP, IN_GOLD),
-        "Pepe 2003, The statistical evaluation of medical tests; no value where it would divide by 0",
+        "Pepe 2003, The statistical evaluation of medical tests; undefined if it would divide by 0",
         values_per_average("9/4"),
         peers={"PyCM": 'PLR; "None" where null here', "scikit-learn": "class_likelihood_ratios; nan where null here"},
     ),
@@ -221,7 +221,7 @@ DERIVED_MEASURES = (
         r"\frac{FN/(TP+FN)}{TN/(FP+TN)}",
         product(FN, NOT_IN_GOLD),
         product(TN, IN_GOLD),
-        "Pepe 2003, The statistical evaluation of medical tests; no value where it would divide by 0",
+        "Pepe 2003, The statistical evaluation of medical tests; undefined if it would divide by 0",
         values_per_average("3/8"),
         direction="lower",
         peers={"PyCM": 'NLR; "None" where null here', "scikit-learn": "class_likelihood_ratios; nan where null here"},
@@ -233,10 +233,10 @@ DERIVED_MEASURES = (
         r"\frac{TP\cdot TN}{FP\cdot FN}",
         product(TP, TN),
         product(FP, FN),
-        "Glas et al. 2003, The diagnostic odds ratio; no value where it would divide by 0",
+        "Glas et al. 2003, The diagnostic odds ratio; undefined if it would divide by 0",
         values_per_average("6"),
         symmetric=True,
-        peers={"PyCM": 'DOR = PLR / NLR, so "None" also where TN is 0; 0 here unless FP or FN is 0'},
+        peers={"PyCM": 'DOR = PLR / NLR, so "None" also if TN is 0; here 0 then, unless FP or FN is 0'},
     ),
 )
 

@@ -18,10 +18,10 @@ class UndefinedError(Exception):
 
 
 def requested_label(ws: EvaluationContext, call: MetricCall) -> str:
-    """The class meant: `label`, else the positive label of a binary task. Raises UndefinedError where there is none."""
+    """The class to evaluate: `label`, else the positive label of a binary task. Raises UndefinedError if none is set."""
     label = call.params.get("label") or (ws.spec.positive_label if ws.spec.task == "binary" else None)
     if label is None:
-        raise UndefinedError("it needs label=… to say which class is meant")
+        raise UndefinedError("it needs label=… to select a class")
     return label
 
 
@@ -81,7 +81,7 @@ def excluded_mask(tally: Tally, call: MetricCall) -> Mask:
     position = {name: index for index, name in enumerate(tally.names)}
     undeclared = [name for name in excluded if name not in position]
     if undeclared:
-        raise UndefinedError(f"exclude_labels names what is not a declared class: {join_names(undeclared)}")
+        raise UndefinedError(f"exclude_labels names labels that are not declared: {join_names(undeclared)}")
     mask[[position[name] for name in excluded]] = True
     return mask
 
@@ -96,7 +96,7 @@ def occurring_labels(tally: Tally, call: MetricCall) -> tuple[Mask, list[str]]:
     absent, mask = ~occurs & ~left_out, occurs & ~left_out
     if not mask.any():
         raise UndefinedError("no label that occurs in gold is left to average over")
-    notes = [f"absent from gold, so not averaged: {class_names(tally, absent)}"] if absent.any() else []
+    notes = [f"absent from gold, so left out of the average: {class_names(tally, absent)}"] if absent.any() else []
     if left_out.any():
         notes.append(f"left out by exclude_labels: {class_names(tally, left_out)}")
     return mask, notes
@@ -142,7 +142,7 @@ def _label_set_mask(ws: EvaluationContext, tally: Tally, rule: str) -> Mask:
 def train_weights(ws: EvaluationContext, tally: Tally) -> NDArray[np.int64]:
     """The training frequency of each class, 0 for a class absent from the training data. Raises UndefinedError."""
     if ws.train_frequencies is None:
-        raise UndefinedError("it needs the training frequencies of the labels, and none were given")
+        raise UndefinedError("no training frequencies of the labels were given")
     if not ws.train_frequencies.any():
         raise UndefinedError("the training frequencies of all classes are 0")
     # the empty set as a class is not in the training counts

@@ -55,7 +55,9 @@ def unknown_label_note(tally: Tally) -> tuple[str, ...]:
     """The note on labels outside the vocabulary, where there are any."""
     if not tally.unknown_labels:
         return ()
-    return ("each label outside the vocabulary is one more wrong decision, up to the number of labels per instance",)
+    return (
+        "each label outside the vocabulary counts as one more wrong decision, at most as many per instance as there are labels",
+    )
 
 
 def capped_equation(call: MetricCall) -> str:
@@ -68,11 +70,11 @@ def capped_equation(call: MetricCall) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Recalls:
-    """The recalls of the classes that occur in gold and are not excluded: `found` of `support` instances each."""
+    """The recalls of the classes that occur in gold and are not excluded: `correct` of `support` instances each."""
 
     tally: Tally
     mask: Mask
-    found: Integers
+    correct: Integers
     support: Integers
     notes: tuple[str, ...]
 
@@ -103,8 +105,8 @@ def _class_weights(ws: EvaluationContext, tally: Tally, mask: Mask) -> Integers:
 def balanced_accuracy(ws: EvaluationContext, call: MetricCall) -> Result:
     """The mean recall of the classes that occur in gold; if adjusted, scaled so that predicting one class for all is 0."""
     recalls = _recalls(ws, call)
-    k = len(recalls.found)
-    recall = quotient_sum(recalls.found, recalls.support)
+    k = len(recalls.correct)
+    recall = quotient_sum(recalls.correct, recalls.support)
     if call.params["adjusted"] == "false":
         return rounded_result(recall / k, recalls.notes)
     if k == 1:
@@ -119,26 +121,26 @@ def weighted_accuracy(ws: EvaluationContext, call: MetricCall) -> Result:
     divisor = total(weights)
     if divisor == 0:
         raise UndefinedError("the class weights of the labels that occur in gold sum to 0")
-    return rounded_result(weighted_sum(recalls.found, recalls.support, weights) / divisor, recalls.notes)
+    return rounded_result(weighted_sum(recalls.correct, recalls.support, weights) / divisor, recalls.notes)
 
 
 def gmean_recall(ws: EvaluationContext, call: MetricCall) -> Result:
     """The geometric mean of the recalls of the classes that occur in gold; 0 where one of them is never found."""
     recalls = _recalls(ws, call)
-    pairs = sorted(Counter(zip(recalls.found.tolist(), recalls.support.tolist(), strict=True)).items())
+    pairs = sorted(Counter(zip(recalls.correct.tolist(), recalls.support.tolist(), strict=True)).items())
     # decimal arithmetic: the same digits on every machine and in any order of classes
     with localcontext(DECIMAL_CONTEXT):
         # computed even where the result is 0, so that the response time does not reveal whether the last class was found
         logarithms = [_log_recall(*pair) * times for pair, times in pairs if pair[0]]
-        if not recalls.found.all():
+        if not recalls.correct.all():
             return Result(0.0, None, recalls.notes)
-        mean = sum(logarithms, Decimal(0)) / len(recalls.found)
+        mean = sum(logarithms, Decimal(0)) / len(recalls.correct)
         return Result(round_to_12_digits(float(mean.exp())), None, recalls.notes)
 
 
-def _log_recall(found: int, support: int) -> Decimal:
+def _log_recall(correct: int, support: int) -> Decimal:
     """The natural logarithm of a recall, at the precision of the context."""
-    return (Decimal(found) / Decimal(support)).ln()
+    return (Decimal(correct) / Decimal(support)).ln()
 
 
 def subset_accuracy(ws: EvaluationContext, call: MetricCall) -> Result:
@@ -175,10 +177,10 @@ _declare_mean_recall = partial(
     granularity=CLASS_TABLES,
     options=("exclude_labels", *SINGLE_LABEL_OPTIONS),
     properties=_RECALL_PROPERTIES,
-    hints={"multilabel": "for label sets the mean recall over labels is recall_macro"},
+    hints={"multilabel": "for label sets use recall_macro, the mean recall over labels"},
 )
 _LABEL_SET_HINTS: dict[str, str] = dict.fromkeys(
-    SINGLE_LABEL_TASKS, "with one label per instance this is accuracy (or error_rate)"
+    SINGLE_LABEL_TASKS, "with one label per instance, use accuracy (or error_rate)"
 )
 
 declare_single_label_metric(
@@ -221,8 +223,8 @@ _declare_mean_recall(
     compute=balanced_accuracy,
     symbols={"G": "the classes that occur in gold"},
     peers={
-        "scikit-learn": "balanced_accuracy_score; its adjusted value of a gold with one class is nan or -inf",
-        "caret": "Balanced Accuracy is of one class: balanced_accuracy_ovr",
+        "scikit-learn": "balanced_accuracy_score; for gold with only one class its adjusted value is nan or -inf",
+        "caret": "Balanced Accuracy is for one class: use balanced_accuracy_ovr",
     },
     equation_of_call=_balanced_accuracy_equation,
 )
@@ -237,8 +239,8 @@ _declare_mean_recall(
     compute=gmean_recall,
     symbols={"G": "the classes that occur in gold"},
     peers={
-        "imbalanced-learn": 'geometric_mean_score with average="multiclass"; a class that is only predicted makes it 0',
-        "PyCM": "GM is another: the root of recall × specificity of one class",
+        "imbalanced-learn": 'geometric_mean_score with average="multiclass"; a class that occurs only in the predictions makes it 0',
+        "PyCM": "GM is a different measure: the root of recall × specificity of one class",
     },
 )
 _declare_mean_recall(

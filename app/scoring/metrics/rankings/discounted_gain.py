@@ -38,14 +38,14 @@ def discounts(k: int) -> Int:
     return np.concatenate([[0], np.rint(DISCOUNT_UNITS / np.log2(positions + 1.0))]).astype(np.int64)
 
 
-def gains(ranks: LabelRanks, k: int, rule: str, place: Int | None = None) -> Int:
+def gains(ranks: LabelRanks, k: int, rule: str, order_in_tie: Int | None = None) -> Int:
     """The gain of each relevant label in units of 1 / DISCOUNT_UNITS; 0 beyond position k.
 
-    `place` orders tied relevant labels among each other; by default they stand in the order of the classes.
+    `order_in_tie` orders tied relevant labels among each other; by default they are in the order of the classes.
     """
     discount = discounts(k)
     if rule != "average":
-        position = positions(ranks, rule, place)
+        position = positions(ranks, rule, order_in_tie)
         return np.where(position <= k, discount[np.minimum(position, k)], 0)
     cumulative = np.cumsum(discount)
     start, end = np.minimum(ranks.above, k), np.minimum(ranks.above + ranks.tied, k)
@@ -61,15 +61,15 @@ def ideal_gains(ranks: LabelRanks, k: int) -> Int:
 def dcg_at_k(ws: EvaluationContext, call: MetricCall) -> Result:
     """The mean over instances of the summed discounts of the relevant labels among the first k."""
     k, ranks = ranking_depth(ws, call), ranks_of_case(ws, call)
-    gained = ranks.sums(gains(ranks, k, call.params["ties"]))
-    return _round_result(InstanceMeans(ws, call).mean_of_ratios(gained, np.full(len(gained), DISCOUNT_UNITS)))
+    dcg = ranks.sums(gains(ranks, k, call.params["ties"]))
+    return _round_result(InstanceMeans(ws, call).mean_of_ratios(dcg, np.full(len(dcg), DISCOUNT_UNITS)))
 
 
 def ndcg_at_k(ws: EvaluationContext, call: MetricCall) -> Result:
     """The mean over instances of gain / largest possible gain."""
     k, ranks = ranking_depth(ws, call), ranks_of_case(ws, call)
-    gained = ranks.sums(gains(ranks, k, call.params["ties"]))
-    return _round_result(InstanceMeans(ws, call, ranks.sizes == 0).mean_of_ratios(gained, ideal_gains(ranks, k)))
+    dcg = ranks.sums(gains(ranks, k, call.params["ties"]))
+    return _round_result(InstanceMeans(ws, call, ranks.sizes == 0).mean_of_ratios(dcg, ideal_gains(ranks, k)))
 
 
 def _round_result(result: Result) -> Result:
@@ -98,8 +98,8 @@ _declare(
     compute=dcg_at_k,
     symbols=_SYMBOLS,
     peers={
-        "scikit-learn": "dcg_score with k, ties averaged too unless ignore_ties, which leaves them to argsort",
-        "napkinXC": "dcg_at_k; in which order tied labels come is left to argsort",
+        "scikit-learn": "dcg_score with k; ties are averaged too, unless ignore_ties is set: then argsort orders them",
+        "napkinXC": "dcg_at_k; argsort decides the order of tied labels",
     },
 )
 _declare(
@@ -121,11 +121,11 @@ _declare(
     peers={
         "scikit-learn": "ndcg_score with k, with degenerate_instance=best_value; ties are averaged there too unless "
         "ignore_ties",
-        "torchmetrics": "retrieval_normalized_dcg, with degenerate_instance=best_value; older versions left ties to argsort",
-        "XML repository": "nDCG_k, with degenerate_instance=best_value; labels that score 0 are not ranked there, and in "
-        "which order tied ones come is left to sorting",
-        "napkinXC": "ndcg_at_k of its module metrics, with degenerate_instance=best_value; that of the older module "
-        "measures divides by the gain of k relevant labels however few there are",
+        "torchmetrics": "retrieval_normalized_dcg, with degenerate_instance=best_value; in older versions argsort orders ties",
+        "XML repository": "nDCG_k, with degenerate_instance=best_value; labels that score 0 are not ranked there, and the "
+        "sort decides the order of tied labels",
+        "napkinXC": "ndcg_at_k of its module metrics, with degenerate_instance=best_value; the one of the older module "
+        "measures divides by the gain of k relevant labels, even if there are fewer",
         "pyxclib": "ndcg, with degenerate_instance=best_value",
     },
 )

@@ -84,7 +84,7 @@ declare_ranking_metric(
     peers={
         "torchmetrics": "retrieval_average_precision with top_k divides by the number of relevant labels among the k "
         "first, so a missed one costs nothing",
-        "trec_eval": "map_cut divides by all relevant labels, even where they are more than k",
+        "trec_eval": "map_cut divides by the number of all relevant labels, even if that is more than k",
         "ml_metrics": "mapk, the same: divided by min(k, number of relevant labels)",
     },
 )
@@ -105,7 +105,7 @@ declare_ranking_metric(
         **COUNTED_INSTANCES_SYMBOLS,
     },
     peers={
-        "torchmetrics": "retrieval_reciprocal_rank, with degenerate_instance=best_value; in which order tied labels "
-        "come is left to argsort",
+        "torchmetrics": "retrieval_reciprocal_rank, with degenerate_instance=best_value; argsort decides the order of "
+        "tied labels",
     },
 )

@@ -47,7 +47,7 @@ def one_error(ws: EvaluationContext, call: MetricCall) -> Result:
 
 
 def _coverage_depths(ranks: LabelRanks) -> Int:
-    """How far down each ranking the last relevant label stands, counted from 1; 0 where there is none."""
+    """The position of the last relevant label in each ranking, from 1; 0 where there is none."""
     last = (np.cumsum(ranks.sizes) - 1)[ranks.sizes > 0]
     return ranks.expand_to_instances(ranks.above[last] + ranks.tied[last], 0)
 
@@ -139,8 +139,8 @@ _declare(
         choice_param(
             "ties",
             "which of several top-scored labels counts",
-            first="of several top-scored labels the one declared first counts",
-            expected="of several top-scored labels the share that is wrong counts",
+            first="of several top-scored labels, the one declared first counts",
+            expected="of several top-scored labels, the share that is wrong counts",
         ),
         degenerate_param("1, as its best label is wrong"),
     ),
@@ -150,7 +150,7 @@ _declare(
     symbols=_SCORE_SYMBOLS,
     peers={
         "MEKA": "the first of several best labels, as here; with degenerate_instance=best_value",
-        "Mulan": "ties are broken before, by the order of sorting",
+        "Mulan": "breaks ties first, by sort order",
     },
     equation_of_call=_one_error_equation,
 )
@@ -175,7 +175,7 @@ _declare(
     peers={
         "scikit-learn": "coverage_error is greater by 1: here coverage_plus_one",
         "torchmetrics": "multilabel_coverage_error is greater by 1: here coverage_plus_one",
-        "Mulan": "the same, ties being broken before; with degenerate_instance=best_value",
+        "Mulan": "the same, but ties are broken first; with degenerate_instance=best_value",
     },
     equation_of_call=_coverage_equation,
 )
@@ -193,7 +193,7 @@ _declare(
     peers={
         "scikit-learn": "coverage_error, with degenerate_instance=best_value",
         "torchmetrics": "multilabel_coverage_error, with degenerate_instance=best_value; scores outside [0, 1] go "
-        "through a sigmoid first, which can tie great ones",
+        "through a sigmoid first, which can tie large scores",
     },
 )
 _declare(
@@ -215,10 +215,9 @@ _declare(
     symbols={**_SCORE_SYMBOLS, "Ȳ_i": "labels that instance i lacks in gold"},
     peers={
         "scikit-learn": "label_ranking_loss, with degenerate_instance=best_value",
-        "torchmetrics": "multilabel_ranking_loss breaks ties by the order of sorting; with "
-        "degenerate_instance=best_value",
-        "MEKA": "breaks ties by the order of sorting; with degenerate_instance=best_value",
-        "Mulan": "breaks ties by the order of sorting; with degenerate_instance=best_value",
+        "torchmetrics": "multilabel_ranking_loss breaks ties by sort order; with degenerate_instance=best_value",
+        "MEKA": "breaks ties by sort order; with degenerate_instance=best_value",
+        "Mulan": "breaks ties by sort order; with degenerate_instance=best_value",
     },
     equation_of_call=_ranking_loss_equation,
 )
@@ -237,6 +236,6 @@ _declare(
     peers={
         "scikit-learn": "label_ranking_average_precision_score, with degenerate_instance=best_value",
         "torchmetrics": "multilabel_ranking_average_precision, with degenerate_instance=best_value",
-        "MEKA": "takes the order of ascending scores for ranks: not comparable",
+        "MEKA": "uses the order of ascending scores as ranks: not comparable",
     },
 )

@@ -68,10 +68,10 @@ _declare(
     compute=precision_at_k,
     symbols=TOP_K_SYMBOLS,
     peers={
-        "XML repository": "precision_k, the same; labels that score 0 are not ranked there, and in which order tied ones "
-        "come is left to sorting",
-        "napkinXC": "precision_at_k, the same; in which order tied labels come is left to argsort",
-        "pyxclib": "precision, the same; in which order tied labels come is left to argpartition",
+        "XML repository": "precision_k, the same; labels that score 0 are not ranked there, and the sort decides the order "
+        "of tied labels",
+        "napkinXC": "precision_at_k, the same; argsort decides the order of tied labels",
+        "pyxclib": "precision, the same; argpartition decides the order of tied labels",
         "torchmetrics": "retrieval_precision without adaptive_k; labels that score 0 or less never count as "
         "relevant there",
     },
@@ -86,7 +86,7 @@ _declare(
     compute=recall_at_k,
     symbols={**TOP_K_SYMBOLS, **COUNTED_INSTANCES_SYMBOLS},
     peers={
-        "napkinXC": "recall_at_k counts an instance without relevant labels as 0: degenerate_instance=best_value",
+        "napkinXC": "recall_at_k counts an instance without relevant labels as 0: use degenerate_instance=best_value",
         "pyxclib": "recall, with degenerate_instance=best_value",
         "torchmetrics": "retrieval_recall, with degenerate_instance=best_value",
     },
@@ -102,7 +102,7 @@ _declare(
     compute=r_precision,
     symbols={"top_r(i)": "the r labels ranked first for instance i", **COUNTED_INSTANCES_SYMBOLS},
     peers={
-        "torchmetrics": "retrieval_r_precision, with degenerate_instance=best_value; in which order tied labels come "
-        "is left to argsort",
+        "torchmetrics": "retrieval_r_precision, with degenerate_instance=best_value; argsort decides the order of tied "
+        "labels",
     },
 )

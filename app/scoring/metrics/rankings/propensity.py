@@ -47,11 +47,11 @@ def psp_at_k(ws: EvaluationContext, call: MetricCall) -> Result:
         shares = divide(tied_positions_within(ranks, limit), ranks.tied)
     else:
         shares = (positions(ranks, rule, _order_in_ties(ranks, inverse, rule)) <= k).astype(np.float64)
-    gained = _weighted_sum(ws, ranks.rows, inverse * shares)
+    gain = _weighted_sum(ws, ranks.rows, inverse * shares)
     if call.params["normalized"] == "false":
-        return _rounded_result(ws, divide_sum(gained, k * ws.total))
+        return _rounded_result(ws, divide_sum(gain, k * ws.total))
     rows, ideal, position = _ideal_ranking(ranks, inverse)
-    return _normalized_result(ws, gained, _weighted_sum(ws, rows, np.where(position < k, ideal, 0.0)))
+    return _normalized_result(ws, gain, _weighted_sum(ws, rows, np.where(position < k, ideal, 0.0)))
 
 
 def psndcg_at_k(ws: EvaluationContext, call: MetricCall) -> Result:
@@ -59,13 +59,13 @@ def psndcg_at_k(ws: EvaluationContext, call: MetricCall) -> Result:
     k, ranks = ranking_depth(ws, call), ranks_of_case(ws, call)
     inverse, rule = _inverse_propensities(ws, call, ranks), call.params["ties"]
     label_gains = gains(ranks, k, rule, _order_in_ties(ranks, inverse, rule)) / DISCOUNT_UNITS
-    gained = _weighted_sum(ws, ranks.rows, inverse * label_gains)
+    gain = _weighted_sum(ws, ranks.rows, inverse * label_gains)
     discount = discounts(k) / DISCOUNT_UNITS
     if call.params["normalized"] == "false":
-        return _rounded_result(ws, divide_sum(gained, ws.total) / math.fsum(discount.tolist()))
+        return _rounded_result(ws, divide_sum(gain, ws.total) / math.fsum(discount.tolist()))
     rows, ideal, position = _ideal_ranking(ranks, inverse)
     ideal_gains = np.where(position < k, ideal * discount[np.minimum(position + 1, k)], 0.0)
-    return _normalized_result(ws, gained, _weighted_sum(ws, rows, ideal_gains))
+    return _normalized_result(ws, gain, _weighted_sum(ws, rows, ideal_gains))
 
 
 def _inverse_propensities(ws: EvaluationContext, call: MetricCall, ranks: LabelRanks) -> Floats:
@@ -107,10 +107,10 @@ def _weighted_sum(ws: EvaluationContext, rows: Int, terms: Floats) -> float:
     return math.fsum((terms if weights is None else terms * weights[rows]).tolist())
 
 
-def _normalized_result(ws: EvaluationContext, gained: float, best: float) -> Result:
+def _normalized_result(ws: EvaluationContext, gain: float, best: float) -> Result:
     if not best:
         raise UndefinedError("no instance has a relevant label, so the best attainable value is 0")
-    return _rounded_result(ws, gained / best)
+    return _rounded_result(ws, gain / best)
 
 
 def _rounded_result(ws: EvaluationContext, value: float) -> Result:
@@ -180,10 +180,10 @@ _declare(
     compute=psp_at_k,
     symbols=_SYMBOLS,
     peers={
-        "XML repository": "precision_wt_k gives normalized=true: the mean divided by the mean of the best attainable",
-        "napkinXC": "psprecision_at_k gives normalized=true by default; inverse_propensity of its older "
-        "module measures takes the greatest label number of lists for the number of training instances",
-        "pyxclib": "psprecision gives normalized=true always",
+        "XML repository": "precision_wt_k is normalized=true: the mean divided by the mean of the best attainable values",
+        "napkinXC": "psprecision_at_k is normalized=true by default; for lists, inverse_propensity of its older "
+        "module measures uses the largest label number as the number of training instances",
+        "pyxclib": "psprecision is always normalized=true",
     },
     equation_of_call=_psp_equation,
 )
@@ -210,10 +210,10 @@ _declare(
         "p_{ir}": "propensity of the label at position r",
     },
     peers={
-        "XML repository": "nDCG_wt_k gives normalized=true: the mean divided by the mean of the best attainable",
+        "XML repository": "nDCG_wt_k is normalized=true: the mean divided by the mean of the best attainable values",
         "napkinXC": "psndcg_at_k divides the gain of each instance by the discounts of min(k, number of relevant "
-        "labels) positions, and gives normalized=true of that by default",
-        "pyxclib": "psndcg divides as napkinXC does, and gives normalized=true of that always",
+        "labels) positions, and by default normalizes that as normalized=true does",
+        "pyxclib": "psndcg divides as napkinXC does, and always normalizes that as normalized=true does",
     },
     equation_of_call=_psndcg_equation,
 )

@@ -35,27 +35,27 @@ declare_ranking_metric = partial(
     range=UNIT_RANGE,
     options=RANKING_OPTIONS,
     properties=SCORE_PROPERTIES,
-    hints=dict.fromkeys(SINGLE_LABEL_TASKS, "it ranks label sets; with one label per instance use top_k_accuracy"),
+    hints=dict.fromkeys(SINGLE_LABEL_TASKS, "it ranks label sets; with one label per instance, use top_k_accuracy"),
 )
 """For metrics of the ranked labels of an instance."""
 
 COUNTED_INSTANCES_SYMBOLS = {"n": "number of instances that count"}
 LABEL_SYMBOLS = {"y, z": "run over the labels"}
-DEPTH_SYMBOLS = {"i": "runs over the instances", "k": "how many of the labels ranked first count"}
+DEPTH_SYMBOLS = {"i": "runs over the instances", "k": "how many of the top-ranked labels count"}
 TOP_K_SYMBOLS = {"top_k(i)": "the k labels ranked first for instance i", **DEPTH_SYMBOLS}
 
 K_PARAM = Param(
     "k",
     "whole",
-    "how many of the labels ranked first count",
+    "how many of the top-ranked labels count",
     bounds=(1, 1_000_000),
     required_for=MULTILABEL_TASKS,
 )
 TIE_RULE_MEANINGS = {
-    "worst": "of labels with the same score the wrong ones rank first",
-    "best": "of labels with the same score the relevant ones rank first",
-    "declared": "of labels with the same score the one declared earlier ranks first",
-    "last": "of labels with the same score the one declared later ranks first",
+    "worst": "of labels with the same score, the wrong ones rank first",
+    "best": "of labels with the same score, the relevant ones rank first",
+    "declared": "of labels with the same score, the one declared earlier ranks first",
+    "last": "of labels with the same score, the one declared later ranks first",
     "average": "the mean over all orders of the labels with the same score",
 }
 
@@ -70,8 +70,8 @@ TIES_PARAM = ties_param(*TIE_RULE_MEANINGS, default="worst")
 PAD_PARAM = choice_param(
     "pad",
     "whether scores of fewer than k classes are accepted",
-    false="the value is undefined where there are scores of fewer than k classes",
-    true="where there are scores of fewer than k classes, wrong labels fill the ranking up to k",
+    false="the value is undefined if there are scores of fewer than k classes",
+    true="if there are scores of fewer than k classes, wrong labels fill the ranking up to k",
 )
 
 
@@ -82,9 +82,9 @@ def degenerate_param(best: str, undefined_for: str = "without relevant labels") 
     """
     return choice_param(
         "degenerate_instance",
-        "how an instance counts for which the measure is undefined",
+        "how an instance for which the measure is undefined counts",
         skip=f"an instance {undefined_for} is left out",
-        best_value=f"an instance {undefined_for} counts {best}",
+        best_value=f"an instance {undefined_for} counts as {best}",
     )
 
 
@@ -115,7 +115,7 @@ def submitted_order_note(ws: EvaluationContext) -> tuple[str, ...]:
     """The note for predictions without scores, whose label order is the ranking."""
     if ws.case.scores is not None:
         return ()
-    return ("there are no scores: labels rank in the order in which they were sent",)
+    return ("there are no scores: labels are ranked in the order in which they were sent",)
 
 
 class InstanceMeans:

@@ -22,7 +22,7 @@ TIES_PARAM = choice_param(
     "ties",
     "how a positive and a negative with the same score count",
     half="half a win",
-    full="a win, as in Zhang & Zhou's definition by ≥",
+    full="a win, as in Zhang & Zhou's definition with ≥",
     zero="no win",
 )
 _WIN_TERMS = {
@@ -36,7 +36,7 @@ AUC_SYMBOLS = {
     "v∈-": "runs over the negatives, the other instances",
     "n_+, n_-": "number of positives and of negatives",
 }
-AVERAGED_LABELS_SYMBOLS = {"D": "declared labels with both positives and negatives in gold, less excluded ones"}
+AVERAGED_LABELS_SYMBOLS = {"D": "declared labels with both positives and negatives in gold, without excluded ones"}
 AUC_SOURCE = "Hanley & McNeil 1982; Mann & Whitney 1947; Döring"
 AUC_TASKS: tuple[TaskKind, ...] = ("binary", "multilabel")
 SCORED_BINARY_EXAMPLE = replace(
@@ -71,10 +71,10 @@ SCORED_MULTICLASS_EXAMPLE = Example(
     ),
 )
 _PEERS = {
-    "scikit-learn": "roc_auc_score; one class alone is nan there with a warning, and a mean over labels is nan "
-    "where one of them is",
-    "torchmetrics": "AUROC; one class alone is 0 there",
-    "Mulan, Zhang & Zhou": "count a tie as a win: ties=full",
+    "scikit-learn": "roc_auc_score; nan with a warning if gold has only one class, and a mean over labels is nan if "
+    "one of them is",
+    "torchmetrics": "AUROC; 0 if gold has only one class",
+    "Mulan, Zhang & Zhou": "count a tie as a win: use ties=full",
 }
 
 
@@ -118,7 +118,7 @@ _AUC = Metric(
     compute=label_area(ROC_AREA),
     hints={"multiclass": "use auc_ovr:label=… for one class against the rest, auc_ovr_macro or auc_ovo_macro for all"},
     symbols=AUC_SYMBOLS,
-    peers=_PEERS | {"pROC": "auc; reverses the direction where that gives a higher value, unless a direction is given"},
+    peers=_PEERS | {"pROC": "auc; reverses the direction if that gives a higher value, unless a direction is given"},
     equation_of_call=lambda call: auc_equation(call.params["ties"]),
 )
 _MACRO = replace(

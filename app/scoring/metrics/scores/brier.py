@@ -88,8 +88,8 @@ declare_probability_metric(
     compute=brier,
     hints=dict.fromkeys(("multiclass", "multilabel"), "with more than two classes use brier_multiclass_sum"),
     peers={
-        "scikit-learn": "brier_score_loss of two classes (scale_by_half='auto')",
-        "yardstick": "brier_class of two classes",
+        "scikit-learn": "brier_score_loss for two classes (scale_by_half='auto')",
+        "yardstick": "brier_class for two classes",
     },
 )
 declare_probability_metric(
@@ -101,7 +101,7 @@ declare_probability_metric(
     source="Brier 1950, Verification of forecasts expressed in terms of probability",
     example=worked_example(MULTICLASS_FORECASTS, "0.625"),
     compute=brier_multiclass_sum,
-    hints={"multilabel": "the Brier score is for exactly one label per instance"},
+    hints={"multilabel": "the Brier score requires exactly one label per instance"},
     symbols={"k": "runs over the classes"},
     peers={
         "scikit-learn": "brier_score_loss with scale_by_half=False; 'auto' is this for three classes and more, and "
@@ -119,6 +119,6 @@ declare_probability_metric(
     source="Murphy 1973, Hedging and skill scores for probability forecasts; the reference gives each class its gold share",
     example=worked_example(BINARY_FORECASTS, "0.375"),
     compute=brier_skill,
-    hints={"multilabel": "the Brier score is for exactly one label per instance"},
-    peers={"scikit-learn": "d2_brier_score; nan for one instance, and infinite or nan where all gold is one class"},
+    hints={"multilabel": "the Brier score requires exactly one label per instance"},
+    peers={"scikit-learn": "d2_brier_score; nan for one instance, and infinite or nan if gold has only one class"},
 )

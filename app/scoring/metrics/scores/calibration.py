@@ -27,10 +27,10 @@ BINS_PARAM = Param("bins", "whole", "the number of bins of equal width", default
 LABEL_PARAM = Param("label", "label", "the class whose probability is evaluated", required_for=MULTILABEL_TASKS)
 ORDINAL_PROPERTIES = replace(SCORE_PROPERTIES, ordinal=True)  # ties for the top label go to the class declared first
 BIN_SYMBOLS = {
-    "b": "runs over the bins: bin b holds what lies above (b-1)/bins, up to b/bins; 0 lies in the first",
+    "b": "runs over the bins: bin b holds probabilities above (b-1)/bins, up to b/bins; the first also holds 0",
     "n_b": "number of instances whose probability lies in bin b",
     "c_b": "mean probability in bin b: of the positive label, of the requested class, or else of the best label",
-    "a_b": "the share of bin b that came true: instances that have this class, or whose best label is right",
+    "a_b": "the observed share of bin b: instances that have this class, or whose best label is right",
 }
 CALIBRATION_EXAMPLE = Example(
     task="binary",
@@ -43,12 +43,12 @@ CALIBRATION_EXAMPLE = Example(
     scores=((1.0,), (1.0,), (0.5,), (0.25,)),
 )
 TORCHMETRICS_NOTE = (
-    "bins closed on the left, those of p = 1 in one of their own; edges and sums in binary32; rows are not divided by "
+    "bins include their lower edge, and p = 1 has a bin of its own; edges and sums in binary32; rows are not divided by "
     "their sum"
 )
 CALIBRATION_CURVE_NOTE = (
-    "calibration_curve(strategy='uniform') gives the bins that are not empty of the same division, with the edges of "
-    "linspace, some of which are one unit in the last place away"
+    "calibration_curve(strategy='uniform') has the same bins without the empty ones, with the edges of linspace, some "
+    "of which differ by one unit in the last place"
 )
 
 
@@ -139,7 +139,7 @@ _declare(
     compute=ece,
     peers={
         "torchmetrics": f"BinaryCalibrationError, MulticlassCalibrationError with norm='l1': {TORCHMETRICS_NOTE}",
-        "scikit-learn": f"has none; {CALIBRATION_CURVE_NOTE}",
+        "scikit-learn": f"has no such metric; {CALIBRATION_CURVE_NOTE}",
     },
 )
 _declare(
@@ -172,7 +172,7 @@ _declare(
         "c_{b,j}": "their mean probability of class j",
         "a_{b,j}": "the share of them that has class j",
     },
-    peers={"torchmetrics": "has none"},
+    peers={"torchmetrics": "has no such metric"},
 )
 _declare(
     key="calibration_bins",

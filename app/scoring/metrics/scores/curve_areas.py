@@ -70,7 +70,7 @@ def mean_area(area: AreaMeasure, *, by_support: bool = False) -> Compute:
         columns = score_columns(ws, call)
         defined, left_out = split_defined(area.lacking, columns, codes)
         if not defined:
-            raise UndefinedError(f"there is no label left to average over: {'; '.join(left_out)}")
+            raise UndefinedError(f"no label is left to average over: {'; '.join(left_out)}")
         supports = [columns.ranks(code).positives if by_support else 1 for code in defined]
         areas = [area.of(columns.ranks(code), call) for code in defined]
         weighted_sum = sum_reals(value * support for value, support in zip(areas, supports, strict=True))
@@ -90,7 +90,7 @@ def split_defined(
         if reason is not None:
             groups.setdefault(reason, []).append(columns.names[code])
     notes = tuple(
-        f"{len(names)} of {len(codes)} labels left out, {reason}: {join_names(names)}"
+        f"{len(names)} of {len(codes)} labels left out ({reason}): {join_names(names)}"
         for reason, names in groups.items()
     )
     return [code for code in codes if reasons[code] is None], notes
@@ -109,7 +109,7 @@ def pooled_area(area: AreaMeasure) -> Compute:
             raise UndefinedError(f"every pooled label is {reason}")
         for code in codes:
             if columns.single not in {None, code}:
-                notes = (*notes, f"'{columns.names[code]}' has 1 less the score of the positive label")
+                notes = (*notes, f"the score of '{columns.names[code]}' is 1 minus that of the positive label")
         return rounded_result(area.of(ranks, call), notes)
 
     return compute

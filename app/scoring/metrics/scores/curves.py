@@ -29,13 +29,15 @@ from app.scoring.tally import EvaluationContext
 
 CurvePoints = dict[str, list[float]]
 OPTIONAL_LABEL_PARAM = Param(
-    "label", "label", "the class meant; without it the positive label of a binary task, else each class of its own"
+    "label",
+    "label",
+    "the class to evaluate; by default the positive label of a binary task, else each class separately",
 )
 COLLINEAR_PARAM = choice_param(
     "collinear",
     "whether points that lie on a straight line between others are kept",
     keep="one point per distinct score",
-    drop="such points are left out: the curve stays the same",
+    drop="such points are left out; the curve stays the same",
 )
 
 
@@ -51,8 +53,8 @@ def _roc(steps: ThresholdCounts) -> tuple[CurvePoints, Mask]:
 
 def _det(steps: ThresholdCounts) -> tuple[CurvePoints, Mask]:
     tp, fp = np.append(0, steps.tp), np.append(0, steps.fp)
-    missed = steps.positives - tp
-    return {"fpr": _rates(fp, steps.negatives), "fnr": _rates(missed, steps.positives)}, corner_mask(fp, tp)
+    fn = steps.positives - tp
+    return {"fpr": _rates(fp, steps.negatives), "fnr": _rates(fn, steps.positives)}, corner_mask(fp, tp)
 
 
 def _pr(steps: ThresholdCounts) -> tuple[CurvePoints, Mask]:
@@ -112,7 +114,7 @@ def _example_value(**lists: list[float]) -> str:
 
 _FPR, _TPR = [0.0, 0.0, 1 / 3, 1 / 3, 2 / 3, 1.0], [0.0, 1 / 3, 2 / 3, 1.0, 1.0, 1.0]
 _FNR = [1.0, 2 / 3, 1 / 3, 0.0, 0.0, 0.0]
-_THRESHOLD_MEANING = "runs over the distinct scores, the highest first, after a threshold that none reaches"
+_THRESHOLD_MEANING = "runs over the distinct scores, the highest first, after a threshold that no score reaches"
 _ROC = Metric(
     key="roc_curve",
     name="ROC curve",
@@ -155,8 +157,8 @@ _PR = replace(
         "t": f"{_THRESHOLD_MEANING}: there recall is 0 and precision counts as 1",
     },
     peers={
-        "scikit-learn": "precision_recall_curve lists the points the other way round; its drop_intermediate=True is "
-        "collinear=drop, but for the first threshold, which it always keeps",
+        "scikit-learn": "precision_recall_curve lists the points in reverse order; its drop_intermediate=True is "
+        "collinear=drop, except that it always keeps the first threshold",
         "ROCR": "leaves the precision at the first point undefined",
     },
 )

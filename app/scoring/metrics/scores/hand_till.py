@@ -68,11 +68,11 @@ def _compared_classes(ws: EvaluationContext, call: MetricCall, wins: PairwiseWin
     if absent:
         notes = (
             *notes,
-            f"{len(absent)} of {len(codes)} labels absent from gold, their pairs dropped: {join_names(absent)}",
+            f"{len(absent)} of {len(codes)} labels left out (absent from gold): {join_names(absent)}",
         )
     codes = [code for code in codes if wins.sizes[code] > 0]
     if len(codes) < 2:
-        raise UndefinedError(f"fewer than two classes to compare: {'; '.join(notes) or 'one is declared'}")
+        raise UndefinedError(f"there are fewer than two classes to compare: {'; '.join(notes) or 'one is declared'}")
     return codes, notes
 
 
@@ -137,7 +137,7 @@ def _univariate_equation(ties: str, direction: str) -> str:
 _SYMBOLS = {
     "i": "runs over these classes, in the order declared",
     "j": "runs over those of these classes that are declared after i",
-    "c": "number of classes that occur in gold, less excluded ones",
+    "c": "number of classes that occur in gold, without excluded ones",
     "n_i": "instances of class i in gold",
     "n_j": "instances of class j in gold",
     "u, v": "run over the instances of class i and of class j",
@@ -197,7 +197,7 @@ _UNIVARIATE = replace(
     compute=pairwise_univariate,
     symbols=_SYMBOLS | {"s_u, s_v": "decision value of instances u and v: the score of the class that is named"},
     peers={
-        "pROC": "multiclass.roc of a vector reverses each pair where that gives a higher value, unless a direction is given: "
+        "pROC": "multiclass.roc of a vector reverses each pair if that gives a higher value, unless a direction is given: "
         "'<' is ascending, '>' descending",
     },
     equation_of_call=lambda call: _univariate_equation(call.params["ties"], call.params["direction"]),

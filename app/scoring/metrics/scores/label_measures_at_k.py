@@ -120,7 +120,7 @@ def top_k_metric(base: Metric, value: str) -> Metric:
         source=f"{base.source}; Wenzel sec 4 (top-3 evaluation of SS-GRL)",
         example=replace(_TOP_K_EXAMPLE, value=value, params={**base.example.params, "k": "2"}),
         compute=_compute(base),
-        hints=dict.fromkeys(SINGLE_LABEL_TASKS, "with one label per instance use top_k_accuracy"),
+        hints=dict.fromkeys(SINGLE_LABEL_TASKS, "with one label per instance, use top_k_accuracy"),
         symbols={
             **base.symbols,
             "k": "how many of the best-scored labels count as predicted",

@@ -64,7 +64,7 @@ def log_loss_meka(ws: EvaluationContext, call: MetricCall) -> Result:
     cap = call.params["cap"]
     maximum = math.log(len(ws.spec.classes) if cap == "labels" else ws.case.gold.n)
     if maximum == 0:
-        raise UndefinedError(f"with one of the {cap} the cap is ln 1 = 0, so every answer costs 0")
+        raise UndefinedError(f"the number of {cap} is 1, so the cap is ln 1 = 0 and every answer costs 0")
     return Result(_mean_over_cells(ws, call, maximum))
 
 
@@ -100,7 +100,7 @@ _declare(
     compute=log_loss,
     hints={"multilabel": "for label sets use log_loss_multilabel"},
     peers={
-        "scikit-learn": "log_loss; it clips to [2^-52, 1 - 2^-52], and warns of rows that do not sum to 1 instead of "
+        "scikit-learn": "log_loss; it clips to [2^-52, 1 - 2^-52], and warns about rows that do not sum to 1 instead of "
         "dividing them by their sum",
         "MEKA": "its two log losses are log_loss_meka",
     },
@@ -113,11 +113,11 @@ _declare(
     source="Good 1952, Rational decisions, label by label; clipped as log_loss",
     example=worked_example(MULTILABEL_FORECASTS, "0.591780903533"),
     compute=log_loss_multilabel,
-    hints=dict.fromkeys(SINGLE_LABEL_TASKS, "with one label per instance use log_loss"),
+    hints=dict.fromkeys(SINGLE_LABEL_TASKS, "with one label per instance, use log_loss"),
     symbols=CELL_SYMBOLS,
     peers={
-        "scikit-learn": "log_loss takes an indicator matrix, but adds up only the labels that an instance has; the "
-        "mean of its values for each label alone is this",
+        "scikit-learn": "log_loss takes an indicator matrix, but adds up only the labels that an instance has; this is "
+        "the mean of its values for each label alone",
         "MEKA": "caps what one answer can cost: log_loss_meka",
     },
 )
@@ -130,12 +130,12 @@ _declare(
     source="Read 2010, Scalable multi-label classification (thesis, Waikato), as in MEKA",
     example=worked_example(MULTILABEL_FORECASTS, "0.418494108393"),
     compute=log_loss_meka,
-    hints=dict.fromkeys(SINGLE_LABEL_TASKS, "with one label per instance use log_loss"),
+    hints=dict.fromkeys(SINGLE_LABEL_TASKS, "with one label per instance, use log_loss"),
     supports_weights=False,
     symbols=(CELL_SYMBOLS | {"C": "the highest cost of one answer: ln m, or the logarithm of the number of instances"}),
     peers={
-        "MEKA": "L_LogLossL is cap=labels, L_LogLossD cap=instances; early versions divided by n only, and what is "
-        "within 1e-6 of the truth costs nothing there",
+        "MEKA": "L_LogLossL is cap=labels, L_LogLossD cap=instances; early versions divide by n only, and a "
+        "probability within 1e-6 of the truth costs nothing there",
     },
     equation_of_call=_capped_equation,
 )

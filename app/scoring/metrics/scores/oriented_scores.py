@@ -1,4 +1,4 @@
-"""The scores of a case for score-based metrics: complete, and oriented so that higher is surer."""
+"""The scores of a case for score-based metrics: complete, and oriented so that higher means more confidence."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ Scores = NDArray[np.float64]
 
 
 def scores_of(ws: EvaluationContext, call: MetricCall) -> Scores:
-    """All scores: n × m in the order of the classes, or n × 1 for the positive label; negated where lower is surer.
+    """All scores: n × m in the order of the classes, or n × 1 for the positive label; negated under score_direction=lower.
 
     Raises UndefinedError where an instance has no scores.
     """

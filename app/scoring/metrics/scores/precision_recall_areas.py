@@ -52,7 +52,7 @@ _CURVE_SYMBOLS = {
     "t": "runs over the distinct scores, the highest first; t-1 is the next higher one",
 }
 _AVERAGED_LABELS_SYMBOLS = {
-    "D": "declared labels that occur in gold, less excluded ones",
+    "D": "declared labels that occur in gold, without excluded ones",
     "j": "runs over these labels",
 }
 _AVERAGE_PRECISION = _PrecisionRecallArea(
@@ -65,10 +65,10 @@ _AVERAGE_PRECISION = _PrecisionRecallArea(
     area=STEP_AREA,
     source="Zhu 2004; scikit-learn, average_precision_score; Döring",
     peers={
-        "scikit-learn": "average_precision_score; a label that never occurs in gold counts 0 there, with a warning",
-        "torchmetrics": "AveragePrecision; a label that never occurs in gold leaves its mean, as here",
+        "scikit-learn": "average_precision_score; a label that never occurs in gold counts as 0, with a warning",
+        "torchmetrics": "AveragePrecision; a label that never occurs in gold is left out of its mean, as here",
         "PRROC": "interpolates as Davis & Goadrich 2006 and so gives other values",
-        "PASCAL VOC 2007": "takes the mean of the best precision at 11 recalls, another measure",
+        "PASCAL VOC 2007": "a different measure: the mean of the best precision at 11 recall levels",
     },
     values={"": "29/36", "macro": "7/8", "weighted": "53/60", "micro": "158/175"},
 )
@@ -83,9 +83,9 @@ _TRAPEZOID = _PrecisionRecallArea(
     source="ROCR, performance(measure='aucpr'); Döring; too optimistic, see Davis & Goadrich 2006",
     peers={
         "scikit-learn": "auc(recall, precision) of precision_recall_curve, which begins at (0, 1) too",
-        "ROCR": "aucpr; it differs where negatives stand alone between positives (of points with one recall only the "
-        "best is kept), and where more than two positives are tied (interpolated as Davis & Goadrich 2006; a second "
-        "such tie puts points in the wrong places)",
+        "ROCR": "aucpr; it differs if negatives stand alone between positives (of points with the same recall it keeps only "
+        "the best), and if more than two positives are tied (it interpolates as Davis & Goadrich 2006, and misplaces "
+        "points after a second such tie)",
     },
     values={"": "61/72", "macro": "131/144", "weighted": "109/120", "micro": "482/525"},
 )

@@ -110,8 +110,7 @@ _PARTIAL_AUC = Metric(
     source="McClish 1989",
     example=replace(SCORED_BINARY_EXAMPLE, value="1/3", params={"max_fpr": "0.5"}),
     compute=_read_off_curve(_partial_auc),
-    symbols=_CURVE_SYMBOLS
-    | {"f": "max_fpr, the greatest false positive rate", "A": "the area itself, where it is standardized"},
+    symbols=_CURVE_SYMBOLS | {"f": "max_fpr, the highest false positive rate", "A": "the area before standardization"},
     peers={
         "scikit-learn": "roc_auc_score(max_fpr=…) is standardized=true",
         "pROC": "auc(partial.auc=c(1, 1-max_fpr)), with partial.auc.correct=TRUE standardized=true; a corrected area "
@@ -133,7 +132,7 @@ _SPECIFICITY = replace(
     example=replace(SCORED_BINARY_EXAMPLE, value="2/3", params={"sensitivity": "0.5"}),
     compute=_read_off_curve(_specificity_at_sensitivity),
     symbols={
-        "t": "runs over the distinct scores, and a threshold that none reaches",
+        "t": "runs over the distinct scores, and a threshold that no score reaches",
         "TPR_t, TNR_t": "sensitivity and specificity where scores of at least t are called positive",
         "r": "sensitivity, the share of the positives that must be found",
     },
@@ -151,10 +150,10 @@ _EQUAL_ERROR_RATE = replace(
     source="Martin et al. 1997, The DET curve in assessment of detection task performance",
     example=replace(SCORED_BINARY_EXAMPLE, value="1/3"),
     compute=_read_off_curve(_equal_error_rate),
-    symbols=_CURVE_SYMBOLS | {"x": "the false positive rate that equals the rate of positives missed"},
+    symbols=_CURVE_SYMBOLS | {"x": "the false positive rate that equals the false negative rate"},
     peers={
-        "BOSARIS": "takes the convex hull of the ROC curve, whose equal error rate is never higher",
-        "others": "some take the threshold where the two rates are nearest, and their mean there",
+        "BOSARIS": "uses the convex hull of the ROC curve, whose equal error rate is never higher",
+        "others": "some implementations use the mean of the two rates at the threshold where they are closest",
     },
     equation_of_call=None,
 )
@@ -172,7 +171,7 @@ _DELONG = replace(
     source="DeLong, DeLong & Clarke-Pearson 1988; Sun & Xu 2014",
     example=replace(SCORED_BINARY_EXAMPLE, value="1/27"),
     compute=auc_variance,
-    hints=dict.fromkeys(("multiclass", "multilabel"), "it is about one AUC of a binary task"),
+    hints=dict.fromkeys(("multiclass", "multilabel"), "it applies to the AUC of a binary task"),
     supports_weights=False,
     symbols={name: meaning for name, meaning in AUC_SYMBOLS.items() if name != "s_u, s_v"}
     | {

@@ -18,7 +18,7 @@ _MAX_INT64_WEIGHT = 2**61  # twice this sum of weights still fits into int64
 
 
 class ScoreColumns:
-    """The scores (higher is surer) and the gold mask of each class; a column is sorted on first use.
+    """The scores (higher means more confidence) and the gold mask of each class; a column is sorted on first use.
 
     Where a binary task has one score per instance, for the class `single`, the other class is ranked by the negated
     scores.
@@ -99,7 +99,7 @@ def averaged_codes(ws: EvaluationContext, call: MetricCall) -> tuple[list[int], 
     excluded = excluded_labels(call.options["exclude_labels"], ws.spec.classes)
     undeclared = [name for name in excluded if name not in ws.spec.classes]
     if undeclared:
-        raise UndefinedError(f"exclude_labels names what is not a declared class: {join_names(undeclared)}")
+        raise UndefinedError(f"exclude_labels names labels that are not declared: {join_names(undeclared)}")
     codes = [code for code, name in enumerate(ws.spec.classes) if name not in excluded]
     if not codes:
         raise UndefinedError("no label is left to average over")

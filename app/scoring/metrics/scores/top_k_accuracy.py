@@ -24,7 +24,7 @@ def top_k_accuracy(ws: EvaluationContext, call: MetricCall) -> Result:
     direction = call.options["score_direction"]
     ranks = ws.shared(("ranks of classes", direction), lambda: _class_ranks(ws, call))
     mean = InstanceMeans(ws, call).mean_of_ratios(*hit_probability(ranks, k, call.params["ties"]))
-    notes = (f"k={k} takes in all {m} classes",) if k >= m else ()
+    notes = (f"k={k} covers all {m} classes",) if k >= m else ()
     return Result(mean.value, None, notes)
 
 
@@ -61,7 +61,7 @@ declare_metric(
         Param(
             "k",
             "whole",
-            "how many of the classes ranked first count",
+            "how many of the top-ranked classes count",
             bounds=(1, 1_000_000),
             required_for=SINGLE_LABEL_TASKS,
         ),
@@ -83,12 +83,12 @@ declare_metric(
     hints={"multilabel": "for label sets use precision_at_k or recall_at_k"},
     acceptable=True,
     symbols={
-        "r_i": "rank of the gold class of instance i, of several acceptable ones the best",
+        "r_i": "rank of the gold class of instance i; if several are acceptable, the best rank",
         "k": "number of top-ranked classes that count",
     },
     peers={
         "scikit-learn": "top_k_accuracy_score ranks the class declared later ahead of one with an equal score: "
         "ties=last. In a binary task it takes one score and puts the cut at 0 where a score is outside [0, 1]",
-        "torchmetrics": "accuracy with top_k leaves it to torch.topk which of equal scores come first",
+        "torchmetrics": "accuracy with top_k; torch.topk decides the order of equal scores",
     },
 )
