@@ -71,10 +71,10 @@ def score_offline(
         )
         void_ids = find_void_ids(gold_table, task, normalize_distinct(void))
         if not outcome.gold_problems:
-            known = spec.classes if declared else gold_rules.label_set(gold_table, void_ids)
+            known_classes = spec.classes if declared else gold_rules.label_set(gold_table, void_ids)
             ids = gold_rules.scored_ids(gold_table, void_ids)
             pairs = predictions.kind.layout == "long" and task == "multilabel"
-            limits = limits_for_phase(PhaseSize.of(ids, known, void=void_ids), limits, pairs=pairs)
+            limits = limits_for_phase(PhaseSize.of(ids, known_classes, void=void_ids), limits, pairs=pairs)
         settings: dict[str, Any] = {"declared": declared, "wants_scores": wants_scores, "limits": limits}
         prediction_table = read_source(predictions, spec, gold=False, problems=outcome.problems, **settings)
         outcome.notes = list(dict.fromkeys((*gold_table.notes, *prediction_table.notes)))
@@ -114,8 +114,8 @@ def _score_tables(
 ) -> None:
     rules = ReadingRules.strictest(outcome.calls)
     gold = build_gold(gold_table, spec, void, rules, outcome.gold_problems)
-    known = gold.index if gold else IdIndex(gold_rules.scored_ids(gold_table, void))
-    arrays = validate_table(prediction_table, known, spec, rules=rules, void=void, problems=outcome.problems)
+    index = gold.index if gold else IdIndex(gold_rules.scored_ids(gold_table, void))
+    arrays = validate_table(prediction_table, index, spec, rules=rules, void=void, problems=outcome.problems)
     # Validation has added notes to both tables.
     outcome.notes = list(dict.fromkeys((*outcome.notes, *gold_table.notes, *prediction_table.notes)))
     if gold is not None and arrays is not None:

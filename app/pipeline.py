@@ -1,4 +1,4 @@
-"""Joins formats and scoring: two files in, scores out; the same for the scoring process and the command line."""
+"""Connects formats and scoring: two files in, scores out, in the scoring process as on the command line."""
 
 import gc
 from collections import Counter
@@ -73,7 +73,7 @@ class Gold:
     tables: LookupTables | None = None
     """Ids and classes for the vectorized readers; None where they do not fit into lookup tables."""
     weight_unit: Fraction = Fraction(1)
-    """The weight in the gold file for which a 1 stands."""
+    """The weight in the gold file that one unit of `weights` stands for."""
 
     @property
     def ids(self) -> list[str]:

@@ -186,12 +186,9 @@ class WhatIfCounts:
         known = [count for count in added if count is not None]
         pooled = self._micro_change(sum(tp), sum(known) if len(known) == len(added) else None)
         averaged = self._average_values(precision, pooled[0])
-        return PrecisionRecallAverages(
-            averaged
-            if added == gained
-            else AveragedValues(None, pooled[0], None),  # otherwise the precision of an unknown label changes too
-            self._average_values(recall, pooled[1]),
-        )
+        if added != gained:  # the precision of a label that is not known changes too
+            averaged = AveragedValues(None, pooled[0], None)
+        return PrecisionRecallAverages(averaged, self._average_values(recall, pooled[1]))
 
     def _precision_change(self, label: int, right: Amount, wrong: Amount) -> Fraction:
         """The change of the precision of a label with this many more true and false positives."""

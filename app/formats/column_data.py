@@ -1,4 +1,4 @@
-"""The values of a file as columns, first as they stand in the file, then normalized."""
+"""The values of a file as columns, first as written in the file, then normalized."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -188,7 +188,7 @@ def split_joined_labels(cells: Sequence[object], limits: Limits) -> list[object]
 
 @dataclass(slots=True)
 class RawScores:
-    """The scores of a file as they stand there, row by row.
+    """The scores of a file as written there, row by row.
 
     `values` are decoded objects (tuples of pairs), lists or numbers (see strict_json), or an array of rows (n × k, NaN
     where a problem has been reported). `names` are the classes if the file names them for all rows; otherwise a list or
@@ -222,7 +222,7 @@ class RawColumns:
     has_typed_values: bool = True
     """Whether the file distinguishes numbers from texts, which text tables do not."""
     has_invalid_bytes: bool = False
-    """Whether invalid bytes were reported and stand in texts as lone surrogates (see decoding.decode_utf8)."""
+    """Whether invalid bytes were reported and appear in texts as lone surrogates (see utf8_decoding.decode_utf8)."""
 
 
 @dataclass(slots=True)

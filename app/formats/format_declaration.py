@@ -58,7 +58,7 @@ class Format:
     separator: str = ""
     """What separates the fields of a delimited table."""
     value_delimiters: bytes = b""
-    """Of a text: before each value stands one of these, except before the first one and those behind a name."""
+    """Of a text: one of these bytes precedes each value, except the first value and values after a name."""
     has_record_per_line: bool = False
     """Whether each line of a text is a record of its own."""
     magic: bytes = b""

@@ -64,7 +64,7 @@ def _columns_have_sets(data: bytes, form: Format, kind: FileKind, limits: Limits
 
 
 def _table_has_sets(text: str, separator: str) -> bool:
-    """Whether a table has a column of label sets, by its name or by the sign that joins labels."""
+    """Whether a table has a column of label sets, by its name or by the character that joins labels."""
     rows = csv.reader(io.StringIO(text, newline="\n"), delimiter=separator)
     try:
         header = next(rows, [])

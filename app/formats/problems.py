@@ -19,7 +19,7 @@ END_OF_FILE_ROW = sys.maxsize
 """The row of a problem that is found at the end of the file: listed after all others."""
 
 MAX_COUNTED_PROBLEMS = 100_000
-"""How many problems are counted: reading then stops, as nobody fixes so many by hand."""
+"""How many problems are counted. Then reading stops: nobody fixes so many by hand."""
 
 REDUCE_SIZE_REMEDY = "Remove everything that is not scored."
 """Advice for a file that is too large."""
@@ -139,9 +139,9 @@ class Problems:
         first = rows[: min(count, MAX_LISTED_PROBLEMS)]
         for number, row in enumerate(first):
             self.report(code, row, partial(build, number))
-        self.more(code, count - len(first))
+        self.count_more(code, count - len(first))
 
-    def more(self, code: str, count: int, at_most: int | None = None) -> None:
+    def count_more(self, code: str, count: int, at_most: int | None = None) -> None:
         """Count problems of a code of which MAX_LISTED_PROBLEMS precede, so that none of them will be listed.
 
         Raises TooManyProblems for more than `at_most` of them.
@@ -217,7 +217,7 @@ def describe_value(value: object) -> str:
         return "an object"
     if value is None or isinstance(value, bool):
         return json.dumps(value)
-    if isinstance(value, Enum):  # a cell without a value (columns.MissingValue)
+    if isinstance(value, Enum):  # a cell without a value (column_data.MissingValue)
         return "nothing"
     return shorten(str(value))
 

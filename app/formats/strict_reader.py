@@ -89,7 +89,7 @@ def read_table(
     wants_scores: bool = False,
     limits: Limits = DEFAULT_LIMITS,
 ) -> NormalizedTable:
-    """Read a file into columns of texts (scores as they stand in the file), with the location of each value.
+    """Read a file into columns of texts (scores as written in the file), with the location of each value.
 
     Never raises for the content of the file: everything wrong is added to `problems`, and the table holds what could be
     read. `gold` also reads `split` and `weight`, and refuses fields that would change the score. `classes` (NFC) is the

@@ -114,6 +114,7 @@ def _temporary_file(final: Path) -> Iterator[BinaryIO]:
 
 
 def _delete_temporary_files(folder: Path) -> None:
+    """Delete unfinished files of dead writers: a living writer holds the lock, so that locking its file fails."""
     for path in folder.glob(f"*{_TEMPORARY_SUFFIX}"):
         with suppress(OSError), path.open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

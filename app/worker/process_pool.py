@@ -39,7 +39,7 @@ class ScoringProcess:
         self._arguments = list(arguments)
         self._stall_seconds = stall_seconds
         self._process: subprocess.Popen[bytes] | None = None
-        self._lock = threading.Lock()
+        self._lock = threading.Lock()  # for `end`, which may run while another thread starts the process
         self._ready: subprocess.Popen[bytes] | None = None  # the process whose Ready message has arrived
         self._ended = False
 
@@ -80,7 +80,7 @@ class ScoringProcess:
         try:
             try:
                 process = self._send(line)
-            except OSError:  # it ended while it was idle, which is not the fault of this request: retry with a new one
+            except OSError:  # the process ended while it was idle: not the fault of this request, so retry once
                 self.stop()
                 process = self._send(line)
             envelope = self._receive(process, time.monotonic() + seconds, seconds)
@@ -194,6 +194,7 @@ class ScoringProcessPool:
     ) -> None:
         self._seconds = seconds
         self._all = [ScoringProcess(arguments, stall_seconds) for _ in range(count)]
+        # The process that was used last is taken first: the gold that it needs is probably still in its memory.
         self._free: queue.LifoQueue[ScoringProcess] = queue.LifoQueue()
         self._closed = threading.Event()
         self._waiting_slots = threading.BoundedSemaphore(count + MAX_WAITING_REQUESTS)

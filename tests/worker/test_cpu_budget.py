@@ -76,11 +76,11 @@ def test_a_share_ends_steps_of_any_length_and_counts_nothing_between_them(ended:
     with long.step():
         while not ended:
             pass
-    assert list(unused.each(map(_burnt, [0.0] * 3))) == [0.0] * 3
+    assert list(unused.iterate(map(_burnt, [0.0] * 3))) == [0.0] * 3
     _burnt(0.1)
     with unused.step():
         assert len(ended) == 1
-    for _ in short.each(map(_burnt, [0.0005] * 1000)):
+    for _ in short.iterate(map(_burnt, [0.0005] * 1000)):
         if len(ended) > 1:
             break
     assert len(ended) > 1
@@ -90,7 +90,7 @@ def test_many_short_steps_leave_the_time_of_the_stage_as_it_is(ended: list[int])
     timer = CpuTimer(2)
     timer.begin()
     budget = timer.budget(60)
-    for _ in budget.each(map(_burnt, [0.0001] * 100_000)):
+    for _ in budget.iterate(map(_burnt, [0.0001] * 100_000)):
         if ended:
             break
     assert ended

@@ -190,9 +190,9 @@ def _find_nearest_values(variants: ProblemVariants, core: tuple[FigureClaim, ...
     if problem.sizes is None:
         return None, None
     others = variants.of(tuple(other for other in core if other is not claim))
-    listed = _nearest_among_listed(claim, others, _MAX_LISTED_COUNTS, _MAX_COLUMNS)
-    if listed is not None:
-        return listed
+    nearest = _nearest_among_listed(claim, others, _MAX_LISTED_COUNTS, _MAX_COLUMNS)
+    if nearest is not None:
+        return nearest
     if any(region_of(core, problem.sizes[0], problem.n, convention)[1] for convention in variants.conventions):
         return None, None  # bisection would scan all columns at every step
     below = [_nearest_by_bisection(variant, claim, -1) for variant in others.problems]
@@ -205,7 +205,7 @@ def _closest_value(values: Iterable[NearestValue], *, largest: bool = True) -> N
 
 
 def _nearest_among_listed(
-    claim: FigureClaim, others: ProblemVariants, max_listed: int, limit: int
+    claim: FigureClaim, others: ProblemVariants, max_count: int, limit: int
 ) -> NearestValues | None:
     """The nearest values among all counts that fit the other claims; None where there are too many to list.
 
@@ -213,7 +213,7 @@ def _nearest_among_listed(
     """
     candidates: list[NearestValue] = []
     for problem in others.problems:
-        answer = solve(problem, first=max_listed, limit=limit)
+        answer = solve(problem, first=max_count, limit=limit)
         if not answer.complete or answer.count > len(answer.first):
             return None
         values = ((measure_value(claim, tables, problem.undefined), tables) for tables in answer.first)

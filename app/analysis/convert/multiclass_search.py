@@ -83,9 +83,9 @@ def search_many_classes(problem: CountsProblem, *, first: int = 10, limit: int =
     if not rows[order[0]].count:
         return FittingCounts(0, complete=True)
     answer = _JointSearch.of(problem, rows, order).run(first, limit)
-    restored = sorted(range(len(order)), key=lambda index: order[index])
-    solutions = tuple(tuple(tables[index] for index in restored) for tables in answer.first)
-    return replace(answer, first=solutions, spans=answer.spans and tuple(answer.spans[index] for index in restored))
+    positions = sorted(range(len(order)), key=lambda index: order[index])
+    solutions = tuple(tuple(tables[index] for index in positions) for tables in answer.first)
+    return replace(answer, first=solutions, spans=answer.spans and tuple(answer.spans[index] for index in positions))
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +103,8 @@ class _JointSearch:
     @classmethod
     def of(cls, problem: CountsProblem, rows: Sequence[ClassCandidates], order: Sequence[int]) -> "_JointSearch":
         """The classes in this order."""
-        ordered = [rows[number] for number in order]
-        sizes = [row.size for row in ordered]
+        sorted_rows = [rows[number] for number in order]
+        sizes = [row.size for row in sorted_rows]
         whole = [claim for claim in problem.claims if claim.row is None]
         settings: dict[str, Any] = {"exclusive": problem.exclusive, "undefined": problem.undefined}
         constraints = list(chain.from_iterable(constraints_of(claim, sizes, problem.n, **settings) for claim in whole))
@@ -112,9 +112,11 @@ class _JointSearch:
             constraints.append(one_prediction_constraint(sizes, problem.n))
         sums = _merge_sums(constraint for constraint in constraints if isinstance(constraint, SumConstraint))
         curves = [constraint for constraint in constraints if isinstance(constraint, NonlinearConstraint)]
-        reach = [_remaining_bounds(constraint, ordered, problem.n) for constraint in sums]
-        ordered = [replace(row, tables=_sort_likely_first(row, sums, reach, at)) for at, row in enumerate(ordered)]
-        return cls(problem.n, problem.exclusive, ordered, sums, curves, reach)
+        reach = [_remaining_bounds(constraint, sorted_rows, problem.n) for constraint in sums]
+        sorted_rows = [
+            replace(row, tables=_sort_likely_first(row, sums, reach, at)) for at, row in enumerate(sorted_rows)
+        ]
+        return cls(problem.n, problem.exclusive, sorted_rows, sums, curves, reach)
 
     def run(self, first: int, limit: int) -> FittingCounts:
         """Examine all combinations, or as many as the limit allows."""

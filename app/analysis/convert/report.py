@@ -146,7 +146,7 @@ def _contradicted_json(figure: ContradictedFigure, labels: Sequence[str], row: i
     class_names = labels if row is None else labels[row : row + 1]
     measures = (measure_value(claim, tables, answer.undefined) for answer in figure.answers for tables in answer.first)
     values = [_unsquared_value(claim.key, value) for value in measures if value is not None]
-    listed = all(answer.complete and answer.count == len(answer.first) for answer in figure.answers)
+    is_complete = all(answer.complete and answer.count == len(answer.first) for answer in figure.answers)
     return {
         "figure": claim.key,
         "label": None if claim.row is None else labels[claim.row],
@@ -157,7 +157,7 @@ def _contradicted_json(figure: ContradictedFigure, labels: Sequence[str], row: i
             "fits": without.fits,
             "count": without.count,
             "complete": without.complete,
-            "printed": list(dict.fromkeys(map(claim.figure.printed, values))) if listed else None,
+            "printed": list(dict.fromkeys(map(claim.figure.printed, values))) if is_complete else None,
         },
     }
 

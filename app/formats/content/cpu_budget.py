@@ -20,7 +20,7 @@ class CpuBudget:
         """A context whose CPU time counts."""
         return nullcontext()
 
-    def each(self, items: Iterable[Item]) -> Iterator[Item]:
+    def iterate(self, items: Iterable[Item]) -> Iterator[Item]:
         """Yield the items; the time to produce them counts, the time to process them does not."""
         iterator = iter(items)
         while True:

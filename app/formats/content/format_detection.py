@@ -132,6 +132,6 @@ def _parse_layout(requested: str | None, form: Format) -> str:
     if name not in LAYOUTS:
         raise BadRequest(f"There is no layout '{name}'. Known layouts: {', '.join(LAYOUTS)}.")
     if not form.table:
-        tables = ", ".join(known.name for known in FORMATS.values() if known.table)
+        tables = ", ".join(candidate.name for candidate in FORMATS.values() if candidate.table)
         raise BadRequest(f"layout={name} is for tables ({tables}), not for {form.name}.")
     return name

@@ -51,8 +51,8 @@ def decode_utf8(data: bytes, *, by_line: bool, problems: Problems) -> str | None
 def to_nfc(text: str, max_length: int) -> str:
     """A text in NFC; unchanged if it has more than `max_length` characters, as it then is no valid id or label.
 
-    Also unchanged with more than 30 combining marks in a row, which no script needs (UAX 15, section 13): sorting marks
-    takes a time that grows with the square of their number.
+    Also unchanged with more than 30 combining marks in a row, which no script needs (UAX 15, section 13): the time
+    to sort marks grows with the square of their number.
     """
     return text if len(text) > max_length or has_excess_combining_marks(text) else unicodedata.normalize("NFC", text)
 
@@ -62,9 +62,8 @@ def has_excess_combining_marks(text: str) -> bool:
     if len(text) <= _MAX_COMBINING_MARKS or text.isascii():
         return False
     is_mark = unicodedata.combining
-    for at in range(
-        _MAX_COMBINING_MARKS, len(text), _MAX_COMBINING_MARKS + 1
-    ):  # each run of 31 marks covers one of these positions
+    # Each run of 31 marks covers one of these positions, so no others need to be looked at.
+    for at in range(_MAX_COMBINING_MARKS, len(text), _MAX_COMBINING_MARKS + 1):
         if is_mark(text[at]):
             before, after = text[at - _MAX_COMBINING_MARKS : at], text[at + 1 : at + 1 + _MAX_COMBINING_MARKS]
             run_length = 1 + len(list(takewhile(is_mark, reversed(before)))) + len(list(takewhile(is_mark, after)))
@@ -94,7 +93,9 @@ def _report_invalid_bytes(data: bytes, by_line: bool, problems: Problems) -> Non
             listed_count += 1
         start = end
     if start < len(data):
-        problems.more("encoding", _count_invalid_runs(data, start, MAX_COUNTED_PROBLEMS), at_most=MAX_COUNTED_PROBLEMS)
+        problems.count_more(
+            "encoding", _count_invalid_runs(data, start, MAX_COUNTED_PROBLEMS), at_most=MAX_COUNTED_PROBLEMS
+        )
 
 
 def _count_invalid_runs(data: bytes, start: int, max_count: int) -> int:

@@ -81,7 +81,7 @@ def open_parquet(data: bytes, limits: Limits) -> OpenedArrowFile:
         options: dict[str, Any] = {"read_dictionary": texts, "page_checksum_verification": True, **bounds}
         with budget.step():
             file = pq.ParquetFile(BytesIO(data), metadata=metadata, **options)
-        return budget.each(file.iter_batches(batch_size=_ROWS_PER_TABLE, columns=list(names), use_threads=False))
+        return budget.iterate(file.iter_batches(batch_size=_ROWS_PER_TABLE, columns=list(names), use_threads=False))
 
     return OpenedArrowFile(budget, schema, metadata.num_rows, batches)
 
@@ -133,7 +133,7 @@ def open_arrow(data: bytes, limits: Limits) -> OpenedArrowFile:
         options = pa.ipc.IpcReadOptions(included_fields=[positions[name] for name in names])
         with budget.step():
             file = pa.ipc.open_file(pa.BufferReader(data), options=options)
-        return budget.each(map(file.get_batch, range(file.num_record_batches)))
+        return budget.iterate(map(file.get_batch, range(file.num_record_batches)))
 
     return OpenedArrowFile(budget, schema, None, batches)
 
@@ -161,7 +161,7 @@ class ArrowColumnValidator:
 
     def __init__(self, limits: Limits, budget: CpuBudget) -> None:
         self._limits, self._budget = limits, budget
-        self._known: dict[tuple[object, ...], pa.Array] = {}
+        self._dictionaries: dict[tuple[object, ...], pa.Array] = {}
         self._bytes = self._values = self._labels = 0
 
     def values(self, name: str, column: pa.ChunkedArray) -> list[Any]:
@@ -202,13 +202,12 @@ class ArrowColumnValidator:
         """The validated dictionary: the earlier object if the address is the same, as it is not reused while in memory."""
         addresses = [None if part is None else (part.address, part.size) for part in dictionary.buffers()]
         key = (name, dictionary.offset, len(dictionary), *addresses)
-        known = self._known.get(key)
-        if known is None:
+        if key not in self._dictionaries:
             self._values += len(dictionary)
             check_value_count(self._values, self._limits)
             self.check(name, dictionary)
-            known = self._known[key] = dictionary
-        return known
+            self._dictionaries[key] = dictionary
+        return self._dictionaries[key]
 
 
 def _look_up_indices(chunks: Sequence[tuple[pa.Array, pa.Array]]) -> list[Any]:

@@ -61,7 +61,7 @@ def _read_file(
     except MemoryError as error:  # also raised by Arrow, whose error is an ArrowException as well
         allocation, max_bytes = _ALLOCATION_SIZE.search(str(error)), context.limits.expanded_bytes
         if allocation is None or int(allocation[1]) <= max_bytes:
-            raise  # the caller knows how much memory there is and what else uses it
+            raise  # an ordinary lack of memory, which the caller can relieve by freeing other golds
         context.problems.stop(build_problem("too_large", str(too_many_bytes_error(context.limits))))
     except (pa.ArrowException, OSError, ValueError, TypeError, KeyError, IndexError, OverflowError, EOFError) as error:
         message = f"This is not a valid {name} file ({_error_text(error)}). {REWRITE_REMEDY}"

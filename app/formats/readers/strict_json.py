@@ -16,8 +16,7 @@ from app.formats.problems import Location, Problem, build_problem, pointer_token
 from app.formats.reading_rules import Limits
 
 _MAX_INTEGER_DIGITS = 309
-"""Digits of the longest integer that binary64 holds; parsing takes a time that grows with the square of their number.
-"""
+"""Digits of the longest integer that binary64 holds; the time to parse more grows with the square of their number."""
 _EXACT_NUMBER_LENGTH = 16
 """Characters of a number with a point that binary64 always represents to the last digit, as it holds 15 digits."""
 _PYTHON_LITERAL = re.compile(r"True|False|None|'")

@@ -1,4 +1,4 @@
-"""Templates: files to fill in, with every id in the given order and an empty place for its answer."""
+"""Templates: files to fill in, with every id in the given order and an empty field for its answer."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Writers of templates: files with every id in a given order and an empty place for each answer."""
+"""Writers of templates: files with every id in a given order and an empty field for each answer."""
 
 import csv
 import io

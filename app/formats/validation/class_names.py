@@ -78,5 +78,5 @@ class Vocabulary:
 
 
 def _shortened_list(names: Sequence[str]) -> str:
-    shown = ", ".join(quote(name) for name in names[:5])
-    return shown if len(names) <= 5 else f"{shown} and {len(names) - 5} more classes"
+    text = ", ".join(quote(name) for name in names[:5])
+    return text if len(names) <= 5 else f"{text} and {len(names) - 5} more classes"

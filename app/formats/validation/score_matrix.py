@@ -165,7 +165,7 @@ class _ScoreMatrixBuilder:
         location = self.table.layout.locate(self.table.rows[row], "score", item)
         return build_problem(code, message, location, instance_id=self.table.ids[row], **details)
 
-    # ---- values as JSON gives them -----------------------------------------------------------------
+    # ---- values from JSON --------------------------------------------------------------------------
 
     def _rows(self, values: Sequence[object], order: Sequence[int] | None) -> ScoreMatrix:
         """The scores in the order of the file: that of its own class names, or of the classes."""

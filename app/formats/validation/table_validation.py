@@ -156,7 +156,7 @@ class _RowValidator:
     problems: Problems
     id_suggestions: SuggestionFinder = field(init=False)
     label_suggestions: SuggestionFinder = field(init=False)
-    seen: dict[str, int] = field(default_factory=dict)
+    rows_by_id: dict[str, int] = field(default_factory=dict)
     unknown_labels: int = 0
 
     def __post_init__(self) -> None:
@@ -199,13 +199,13 @@ class _RowValidator:
         if target == MISSING_CODE:
             if name not in self.void:
                 self.problems.report("unknown_id", row, lambda: self._unknown_id_problem(row, name))
-        elif name in self.seen:
-            first = self.seen[name]
+        elif name in self.rows_by_id:
+            first = self.rows_by_id[name]
             code = "duplicate_key" if self._is_same_key(row, first) else "duplicate_id"
             self.problems.report(code, row, lambda: self._repeated_id_problem(code, row, first, name))
             return MISSING_CODE
         else:
-            self.seen[name] = row
+            self.rows_by_id[name] = row
         return target
 
     def _is_same_key(self, row: int, first: int) -> bool:
@@ -226,22 +226,28 @@ class _RowValidator:
         return codes if several or codes else [MISSING_CODE]  # type: ignore[return-value]
 
     def _codes_of_faulty_labels(
-        self, row: int, name: str | None, labels: Sequence[str | None], index: Sequence[int | None], *, several: bool
+        self,
+        row: int,
+        name: str | None,
+        labels: Sequence[str | None],
+        label_codes: Sequence[int | None],
+        *,
+        several: bool,
     ) -> list[int]:
         """The codes of labels, some of which are unknown or repeated: these follow the rules or are reported."""
-        rules, codes, seen = self.rules, list[int](), set[str]()
+        rules, codes, earlier_labels = self.rules, list[int](), set[str]()
         order, report = self.table.layout.order, self.problems.report
-        for item, (label, code) in enumerate(zip(labels, index, strict=True)):
+        for item, (label, code) in enumerate(zip(labels, label_codes, strict=True)):
             if label is None:
                 continue
             at = item if several else None
-            is_repeated = label in seen
+            is_repeated = label in earlier_labels
             if is_repeated and rules.duplicates != "multiset":
                 if rules.duplicates == "reject":
                     build = partial(self._repeated_label_problem, row, at, name, label)
                     report("duplicate_label", order(row, at), build)
                 continue
-            seen.add(label)
+            earlier_labels.add(label)
             if code is not None:
                 codes.append(code)
             elif rules.unknown_label == "reject":
@@ -268,7 +274,7 @@ class _RowValidator:
             self.table.notes.append(f"{subject} as empty predictions ({rule})")
 
     def _report_missing_ids(self, targets: list[int]) -> None:
-        """Report known ids without a row, unless the file has no readable table, from which nothing follows."""
+        """Report known ids without a row, unless nothing of the file could be read."""
         absent = np.ones(len(self.index), dtype=bool)
         absent[np.asarray(targets, dtype=np.int64)] = False
         rows = np.flatnonzero(absent)

@@ -28,7 +28,7 @@ def read_delimited_pairs(window: SpanWindow, join: IdJoin, separator: str) -> No
         window.fill()
         data = window.data
         if window.ended and len(data) and data[-1] != _NEWLINE:
-            # The last line may lack its end; with the same end as the header it is read like all others.
+            # The last line may lack its line ending. With the ending of the header it is read like all others.
             window.append(header[3] + b"\n")
             data = window.data
         delimiters = np.flatnonzero((data == ord(separator)) | (data == _NEWLINE))

@@ -22,7 +22,7 @@ def _join_tokens(*tokens: bytes) -> bytes:
 
 
 _EMPTY_LISTS = rb"(?P<empty>(?:" + _join_tokens(rb"\[", rb"\]", b",", b"") + rb")*+)"
-"""Empty lists, each with the comma behind it."""
+"""Empty lists, each with the comma after it."""
 _OPENING = re.compile(_join_tokens(b"", rb"\{", rb'"(ids|labels)"', b":", rb"\[", b""))
 _FIRST_LIST = re.compile(_EMPTY_LISTS + _join_tokens(rb"\[", rb'(?=")'))
 """From the first list of labels to the first label."""
@@ -57,7 +57,7 @@ class _JsonColumn:
         return cls(name, is_nested, SeparatorClassifier([_NEXT_TEXT, _NEXT_LIST] if is_nested else [_NEXT_TEXT]))
 
     def count_lists(self, texts: int, spellings: NDArray[np.int8]) -> None:
-        """Count the inner lists that these strings fill, by the separators behind them (the last may have none yet)."""
+        """Count the inner lists that these strings fill, by the separators after them (the last may have none yet)."""
         if not self.is_nested:
             return
         ends = np.flatnonzero(self.separators.meanings(spellings) == _NEXT)
@@ -111,7 +111,7 @@ def _read_column(window: SpanWindow, join: IdJoin, column: _JsonColumn) -> bytes
         count = (len(quotes) - 1) // 2  # separators that are complete
         opening, closing, following = quotes[0::2], quotes[1::2], quotes[2::2]
         spellings, valid = column.separators.classify(window, closing[:count], following[:count])
-        # The column ends at the first separator that matches no pattern; what stands there is checked by the caller.
+        # The column ends at the first separator that matches no pattern. The caller checks what it is.
         is_last = valid < count or (window.ended and len(quotes) == 2 * count + 2)
         texts = valid + 1 if is_last else valid
         require(texts > 0)

@@ -1,4 +1,4 @@
-"""The framing of JSON predictions: what stands before the first record, between two records and after the last."""
+"""The framing of JSON predictions: the bytes before the first record, between two records and after the last."""
 
 import re
 from dataclasses import dataclass

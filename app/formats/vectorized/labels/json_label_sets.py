@@ -14,7 +14,7 @@ from app.formats.vectorized.unsupported import UnsupportedLayout, require, requi
 from app.scoring.string_table import Int
 
 _COMMA, _OPEN, _END, _EMPTY, _COLON = range(5)
-"""What the separator behind a string can mean: next label, start of a list, end of a record, empty list, key."""
+"""The meanings of the separator after a string: next label, start of a list, end of a record, empty list, key."""
 _LIST_OPEN = rb"\["
 _LIST_CLOSE = rb"\]"
 
@@ -55,7 +55,7 @@ def _label_set_pattern(head: bytes, frame: JsonFraming) -> _LabelSetPattern:
 
 @dataclass(frozen=True, slots=True)
 class _TextSpans:
-    """The quotes of strings, and the meaning of the separator behind each string."""
+    """The quotes of strings, and the meaning of the separator after each string."""
 
     opening: Int
     closing: Int

@@ -1,4 +1,4 @@
-"""What stands between two strings of a JSON file, classified by meaning; each spelling is learned where it first occurs."""
+"""Classifies the bytes between two strings of a JSON file; each spelling is learned where it first occurs."""
 
 import re
 from collections.abc import Sequence

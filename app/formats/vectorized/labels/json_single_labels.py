@@ -13,9 +13,9 @@ from app.formats.vectorized.unsupported import require, require_match
 
 @dataclass(frozen=True, slots=True)
 class SingleLabelPattern:
-    """How a file repeats itself: units of two strings, the id and the label in either order.
+    """The repeated unit of a file: two strings, the id and the label, in either order.
 
-    `start` is the offset of the first string's opening quote. `inner_separator` stands within a unit and `outer_separator` between two
+    `start` is the offset of the first string's opening quote. `inner_separator` is within a unit and `outer_separator` between two
     units, both from the closing quote of a string to the opening quote of the next, inclusive. `file_end` matches what
     follows the last closing quote of the file.
     """
@@ -47,7 +47,7 @@ def single_label_pattern(head: bytes, frame: JsonFraming) -> SingleLabelPattern:
 
 
 def _match_separator(head: bytes, opening: int, pattern: bytes) -> re.Match[bytes]:
-    """What stands between the string with this opening quote and the next one; raises UnsupportedLayout."""
+    """The separator between the string with this opening quote and the next one; raises UnsupportedLayout."""
     closing = head.find(b'"', opening + 1)
     require(closing > 0)
     return require_match(re.compile(rb'"' + pattern + rb'"'), head, closing)

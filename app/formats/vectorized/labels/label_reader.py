@@ -68,7 +68,7 @@ def _read_by_format(window: SpanWindow, form: str, join: IdJoin, *, sets: bool) 
         require(not sets and not _contains_any_name(tables, _RESERVED_NAMES))
         read_delimited_pairs(window, join, separator)
         return
-    # A text that JSON must escape never stands in a file as it is.
+    # A text that needs an escape in JSON cannot be compared byte for byte.
     require(tables.ids.is_json_safe and tables.classes.is_json_safe)
     window.fill()
     head = window.text(0, HEAD_BYTES)

@@ -32,6 +32,7 @@ _POWERS_OF_TEN: Final = np.array([10**k for k in range(20)], dtype=np.uint64)
 _EVERY_BYTE: Final = _U(0x0101010101010101)
 _ZEROS, _POINTS, _HIGH, _LETTER = (_U(sign) * _EVERY_BYTE for sign in (0x30, 0x2E, 0x80, 0x40))
 _ABOVE_NINE: Final = _U(0x76) * _EVERY_BYTE
+"""Added to the values of eight characters, it sets the high bit of each that is above 9: 0x76 + 10 = 0x80."""
 _PAIR_MASK: Final = _U(0x000000FF000000FF)
 _MAX_MANTISSA: Final = 1e19
 """Mantissas below it fit into 64 bits."""
@@ -173,6 +174,7 @@ def _parse_eight_digits(words: Words, counts: Int, faulty: Words) -> Words:
     np.right_shift(words, _U(16), out=pairs)
     words &= _PAIR_MASK
     pairs &= _PAIR_MASK
+    # The factors hold 10^6 and 100, and 10^4 and 1: the upper half of the sum of the products is the value.
     words *= _U(0x000F424000000064)
     pairs *= _U(0x0000271000000001)
     words += pairs

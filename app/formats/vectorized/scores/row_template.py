@@ -1,4 +1,4 @@
-"""What all rows of a file have in common: the first row is parsed, and shows what must stand between the values."""
+"""The common parts of all rows of a file: the first row is parsed, and gives the bytes between the values."""
 
 import re
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ ValueKind = Literal["id", "score", ""]
 ValueSlot = tuple[int, int, ValueKind]
 """The start and end of a value, and its kind."""
 MAX_SEPARATOR_BYTES: Final = 256
-"""Bytes that may stand before a value."""
+"""Most bytes before a value."""
 _MAX_TOKEN_BYTES: Final = 4096
 _TOKEN: Final = re.compile(
     rb"[ \t\r\n]*(?:(?P<string>\"[^\"\\\x00-\x1f]*\")|(?P<number>-?[0-9][0-9.eE+-]*)|(?P<sign>[{}\[\],:]))"
@@ -30,7 +30,7 @@ class IncompleteRow(UnsupportedLayout):
 
 @dataclass(slots=True)
 class FirstRow:
-    """The first row, a JSON value: where its values stand, and the class names of its scores if it has any.
+    """The first row, a JSON value: the positions of its values, and the class names of its scores if it has any.
 
     It is a record of an id and scores, or an id alone, or scores alone; anything else raises UnsupportedLayout.
     """
@@ -41,7 +41,7 @@ class FirstRow:
     value_slots: list[ValueSlot] = field(default_factory=list)
     names: list[str] | None = None
     is_single: bool = False
-    """Whether there is one score that stands alone, not in a list or object."""
+    """Whether there is one score alone, not in a list or object."""
 
     @classmethod
     def parse(cls, text: bytes, max_scores: int) -> "FirstRow":
@@ -218,7 +218,7 @@ def _as_slice(positions: NDArray[np.intp]) -> slice | NDArray[np.intp]:
 def _build_word_checks(parts: Sequence[bytes]) -> list[tuple[slice | NDArray[np.intp], Words, Words]]:
     """The comparisons of the bytes before the values, for all pieces together that take the same number of words.
 
-    Each has the positions of the pieces, the words (J × K) that must stand there, and their masks.
+    Each has the positions of the pieces, the expected words (J × K), and their masks.
     """
     by_words: dict[int, list[int]] = {}
     for at, part in enumerate(parts):
@@ -240,7 +240,7 @@ def _to_words(part: bytes, count: int) -> list[int]:
 
 
 def _matches_at(view: Words, positions: Int, part: bytes) -> bool:
-    """Whether these bytes stand at all positions."""
+    """Whether these bytes occur at all positions."""
     for at, word in enumerate(_to_words(part, -(-len(part) // 8))):
         mask = _MASKS[min(8, len(part) - 8 * at)]
         if not ((view[positions + 8 * at] & mask) == word).all():

@@ -74,7 +74,7 @@ def _read_by_format(
         require(not kind.encoding)
         read_npz_scores(stream, collector, spec, limits)
         return
-    # A binary format has no vectorized reader; an id that JSON must escape never stands in a text as it is.
+    # No other binary format has a vectorized reader. An id that needs an escape in JSON cannot be compared byte for byte.
     form = FORMATS[kind.format]
     require(not form.is_binary and ids.is_json_safe)
     text = ByteWindow(iter_decompressed(stream, kind.encoding, limits), window)
@@ -90,7 +90,7 @@ def _read_by_format(
 def _read_delimited(
     separator: str, window: ByteWindow, collector: ScoreRowCollector, spec: TaskSpec, limits: Limits
 ) -> None:
-    """Read a table: a header with the id first and scores behind it, then rows without quotation marks.
+    """Read a table: a header with the id first and scores after it, then rows without quotation marks.
 
     The header is identified by the code of the strict reader, so that both give columns the same meaning.
     """
@@ -160,7 +160,7 @@ class _JsonDocument:
         _check_end(self.window, (b"",))
 
     def _skip_sign(self, sign: bytes) -> bool:
-        """Whether this sign comes next, behind white space; if so, move behind it."""
+        """Whether this character comes next, after white space; if so, move past it."""
         skip_whitespace(self.window)
         if self.window.ahead(1) != sign:
             return False

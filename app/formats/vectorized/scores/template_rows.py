@@ -90,7 +90,7 @@ def read_template_rows(
 class _TemplateRowReader:
     """Reads rows from a window until the expected number is reached.
 
-    Rows are cut at every separator byte. A separator too many or too few shifts the pieces behind it; then a piece does
+    Rows are cut at every separator byte. A separator too many or too few shifts all later pieces; then a piece does
     not match the template, or its value is no number or no known id, and the file is left to the strict reader.
     """
 
@@ -107,7 +107,7 @@ class _TemplateRowReader:
         self.has_scores = matcher.score_pieces is not None
 
     def run(self) -> None:
-        """Read all rows; the last one has no separator behind it."""
+        """Read all rows; no separator follows the last one."""
         collector = self.collector
         remaining = collector.expected_rows - (collector.score_rows if self.has_scores else collector.id_rows)
         pieces = len(self.matcher.template)
