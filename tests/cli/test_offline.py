@@ -230,7 +230,7 @@ def test_offline_no_advice_speaks_of_a_phase(gold: Path, classes: Path, tmp_path
 
 
 def test_a_parameter_of_another_metric_is_hinted_at_by_the_nearest_key(gold: Path, predictions: Path) -> None:
-    for asked, near in {"f1_macro:label=cat": "(f1 has one)", "recall_macro:label=cat": "(recall has)"}.items():
+    for asked, near in {"f1_macro:label=cat": "(f1 has one)", "recall_macro:label=cat": "(recall has one)"}.items():
         ran = run_assay("score", "--gold", gold, "--predictions", predictions, "--metric", asked)
         assert (ran.status, near in ran.err) == (1, True), ran.err
 

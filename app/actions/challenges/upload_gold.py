@@ -47,8 +47,10 @@ def inspect_gold(processes: ScoringProcesses, file: GoldFile) -> GoldSummary:
         errors: dict[str, Any] = {} if reply.errors is None else {"errors": reply.errors}
         raise InvalidGold(reply.detail, remedy=reply.remedy, total={}, problems=[], **errors)
     assert isinstance(reply, FileResult)
-    found = reply.to_dict()
-    raise InvalidGold(**{name: found[name] for name in ("total", "total_at_least", "problems") if name in found})
+    file_problems = reply.to_dict()
+    raise InvalidGold(
+        **{name: file_problems[name] for name in ("total", "total_at_least", "problems") if name in file_problems}
+    )
 
 
 def store_gold(

@@ -187,10 +187,10 @@ async def _handle_validation_error(_request: Request, error: Exception) -> Respo
     assert isinstance(error, RequestValidationError)
     details = error.errors()[:MAX_FAULTS]
     faults = [{"pointer": _json_pointer(fault["loc"]), "detail": _fault_detail(fault)} for fault in details]
-    listed = "; ".join(f"{fault['pointer'] or 'body'}: {fault['detail']}" for fault in faults[:5])
+    details_text = "; ".join(f"{fault['pointer'] or 'body'}: {fault['detail']}" for fault in faults[:5])
     if all(fault["loc"][0] == "body" for fault in details):
-        return problem_response(errors.InvalidRequest(f"The request body is not valid: {listed}.", errors=faults))
-    return problem_response(errors.BadRequest(f"The request is not valid: {listed}.", errors=faults))
+        return problem_response(errors.InvalidRequest(f"The request body is not valid: {details_text}.", errors=faults))
+    return problem_response(errors.BadRequest(f"The request is not valid: {details_text}.", errors=faults))
 
 
 def _json_pointer(location: Sequence[Any]) -> str:

@@ -63,7 +63,7 @@ class RequestLimits:
                 self._rate_limiter.undo_hit(item, *names)
             raise
 
-    def _count(self, what: str, *counts: RateLimitKey) -> None:
+    def _count(self, events: str, *counts: RateLimitKey) -> None:
         """Count a hit on every limit, or on none; raises TooManyRequests."""
         if not self._is_enabled:
             return
@@ -72,7 +72,7 @@ class RequestLimits:
                 for earlier_item, earlier_names in counts[:index]:
                     self._rate_limiter.undo_hit(earlier_item, *earlier_names)
                 seconds = self._rate_limiter.seconds_until_allowed(item, *names)
-                raise rate_limit_error(f"The limit of {what} is {item}.", seconds)
+                raise rate_limit_error(f"The limit of {events} is {item}.", seconds)
 
 
 class FailedLogins:

@@ -110,13 +110,13 @@ def _require_string(path: Path, value: Any) -> str:
     raise CommandError("wrong_shape", f"{path}: {json.dumps(value)} is not a string.", "Put ids and labels in quotes.")
 
 
-def read_gold_metadata(given: Mapping[str, Path | None]) -> dict[str, Any]:
+def read_gold_metadata(paths: Mapping[str, Path | None]) -> dict[str, Any]:
     """The gold metadata of the given files, in canonical form, by kind."""
     from app.errors import InvalidContent
     from app.scoring.declaration.gold_metadata import GOLD_METADATA_KINDS
 
     metadata = {}
-    for name, path in given.items():
+    for name, path in paths.items():
         if path is None:
             continue
         try:

@@ -99,8 +99,8 @@ def decide_labels_with_gold(
     """Call `decide_labels` with the number of positives counted in the gold of the same instances."""
     positives = 0
     if spec.positive_label is not None:
-        chosen = np.asarray(gold.codes == spec.classes.index(spec.positive_label))
-        positives = int(chosen.sum()) if weights is None else total(weights[chosen])
+        is_positive = np.asarray(gold.codes == spec.classes.index(spec.positive_label))
+        positives = int(is_positive.sum()) if weights is None else total(weights[is_positive])
     return decide_labels(rule, spec, scores, positives, weights)
 
 
@@ -155,25 +155,25 @@ def _decide_binary(
     weights: Weights,
 ) -> NDArray[np.int32]:
     code = spec.classes.index(spec.positive_label or "")
-    own = oriented[:, 0] if oriented.shape[1] == 1 else oriented[:, code]
+    scores = oriented[:, 0] if oriented.shape[1] == 1 else oriented[:, code]
     if rule.rule == "top_n_positive":
-        chosen = _select_top(own, present, positives, weights)
+        is_positive = _select_top(scores, present, positives, weights)
     elif rule.rule == "argmax":  # of s and 1 - s; on a tie the class declared first wins
         middle = -0.5 if rule.lower else 0.5
-        chosen = own >= middle if code == 0 else own > middle
+        is_positive = scores >= middle if code == 0 else scores > middle
     else:
-        chosen = _reaches_threshold(rule, own)
-    return np.where(chosen, code, 1 - code).astype(np.int32)
+        is_positive = _reaches_threshold(rule, scores)
+    return np.where(is_positive, code, 1 - code).astype(np.int32)
 
 
-def _select_top(own: Matrix, present: NDArray[np.bool_], count: int, weights: Weights) -> NDArray[np.bool_]:
+def _select_top(scores: Matrix, present: NDArray[np.bool_], count: int, weights: Weights) -> NDArray[np.bool_]:
     """The `count` best; leaves out all scores that are tied across the cut-off, so that the row order cannot matter."""
-    values, positions = np.unique(-own[present], return_inverse=True)  # the best first
+    values, positions = np.unique(-scores[present], return_inverse=True)  # the best first
     sizes = np.zeros(len(values), dtype=np.int64)
     np.add.at(sizes, positions, 1 if weights is None else weights[present])
-    chosen = np.zeros(len(own), dtype=bool)
-    chosen[present] = (np.cumsum(sizes) <= count)[positions]
-    return chosen
+    selected = np.zeros(len(scores), dtype=bool)
+    selected[present] = (np.cumsum(sizes) <= count)[positions]
+    return selected
 
 
 def _decide_label_sets(rule: ConfiguredDecisionRule, oriented: Matrix, present: NDArray[np.bool_]) -> Labels:

@@ -49,32 +49,32 @@ def _fault(detail: str, *keys: str) -> dict[str, str]:
     return {"pointer": json_pointer(*keys), "detail": detail}
 
 
-def _raise_if_faults(what: str, faults: _Faults, shape: str) -> None:
+def _raise_if_faults(noun: str, faults: _Faults, shape: str) -> None:
     if faults:
         more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
         raise InvalidRequest(
-            f"The {what} are not valid: {faults[0]['pointer']} {faults[0]['detail']}{more}.",
+            f"The {noun} are not valid: {faults[0]['pointer']} {faults[0]['detail']}{more}.",
             remedy=f"Use a form such as {shape}.",
             errors=faults[:_MAX_LISTED_FAULTS],
         )
 
 
-def _parse_object(value: Any, what: str, shape: str) -> dict[str, Any]:
+def _parse_object(value: Any, noun: str, shape: str) -> dict[str, Any]:
     """A non-empty JSON object with its keys in NFC; two keys may not become equal."""
     if not isinstance(value, dict) or not value:
-        raise InvalidRequest(f"The {what} must be a non-empty JSON object.", remedy=f"Use a form such as {shape}.")
+        raise InvalidRequest(f"The {noun} must be a non-empty JSON object.", remedy=f"Use a form such as {shape}.")
     normalized = {unicodedata.normalize("NFC", key): item for key, item in value.items()}
     if len(normalized) < len(value):
-        raise InvalidRequest(f"Two keys of the {what} are equal after Unicode normalization (NFC).")
+        raise InvalidRequest(f"Two keys of the {noun} are equal after Unicode normalization (NFC).")
     return normalized
 
 
-def _object_parser(what: str, shape: str, valid: Callable[[Any], bool], must: str) -> Callable[[Any], dict[str, Any]]:
+def _object_parser(noun: str, shape: str, valid: Callable[[Any], bool], must: str) -> Callable[[Any], dict[str, Any]]:
     """A parser of an object whose values all have to be `valid`; `must` is the message for a value that is not."""
 
     def parse(value: Any) -> dict[str, Any]:
-        items = _parse_object(value, what, shape)
-        _raise_if_faults(what, [_fault(must, key) for key, item in items.items() if not valid(item)], shape)
+        items = _parse_object(value, noun, shape)
+        _raise_if_faults(noun, [_fault(must, key) for key, item in items.items() if not valid(item)], shape)
         return items
 
     return parse
@@ -183,14 +183,14 @@ def check_metadata_labels(kind: GoldMetadataKind, value: Any, classes: Sequence[
     if not kind.is_keyed_by_label:
         return
     known = set(classes)
-    named = dict.fromkeys(value)
+    labels = dict.fromkeys(value)
     if kind.field == "cost_matrix":
-        named |= dict.fromkeys(label for row in value.values() for label in row)
-    unknown = [label for label in named if label not in known]
+        labels |= dict.fromkeys(label for row in value.values() for label in row)
+    unknown = [label for label in labels if label not in known]
     if unknown:
-        what = pluralize(len(unknown), "label is", "labels are")
+        count = pluralize(len(unknown), "label is", "labels are")
         raise InvalidRequest(
-            f"{what} not among the classes: {', '.join(map(repr, unknown[:5]))}.",
+            f"{count} not among the classes: {', '.join(map(repr, unknown[:5]))}.",
             errors=[_fault("is not among the classes", label) for label in unknown[:_MAX_LISTED_FAULTS]],
         )
 
@@ -228,7 +228,7 @@ def build_task_spec(
     )
 
 
-def build_grouping(parts: Mapping[str, str] | None, what: str, ids: Sequence[str]) -> Grouping | None:
+def build_grouping(parts: Mapping[str, str] | None, noun: str, ids: Sequence[str]) -> Grouping | None:
     """The parts of the instances with these ids; raises InvalidContent if an id has none.
 
     Parts are named in the order in which they first occur among the ids. `parts` may list ids that are not scored.
@@ -238,8 +238,8 @@ def build_grouping(parts: Mapping[str, str] | None, what: str, ids: Sequence[str
     lacking = [name for name in ids if name not in parts]
     if lacking:
         raise InvalidContent(
-            f"The {what} lack {len(lacking)} ids of the gold: {', '.join(lacking[:5])}.",
-            remedy=f"Assign each id to one of the {what}.",
+            f"The {noun} lack {len(lacking)} ids of the gold: {', '.join(lacking[:5])}.",
+            remedy=f"Assign each id to one of the {noun}.",
         )
     names = tuple(dict.fromkeys(parts[name] for name in ids))
     code = {name: number for number, name in enumerate(names)}

@@ -188,8 +188,8 @@ def _check_parameter_names(metric: Metric, values: Mapping[str, str]) -> None:
             _parse_setting(name, text)
             continue
         others = [key for key, other in CATALOGUE.items() if name in {param.name for param in other.params}]
-        near = max(others, key=lambda other: _key_similarity(other, metric.key), default=None)
-        hint = f" ({near} has one)" if near else did_you_mean(name, [*declared, *OPTIONS])
+        similar = max(others, key=lambda other: _key_similarity(other, metric.key), default=None)
+        hint = f" ({similar} has one)" if similar else did_you_mean(name, [*declared, *OPTIONS])
         raise InvalidMetric(f"'{metric.key}' has no parameter or option '{name}'{hint}.")
 
 
@@ -232,9 +232,9 @@ def check_label_parameters(params: Mapping[str, str], own: Mapping[str, str], cl
     """Raise InvalidMetric if the `label` parameter or exclude_labels name labels that are not among the classes."""
     if classes is None:
         return
-    named = [params["label"]] if "label" in params else []
+    label_names = [params["label"]] if "label" in params else []
     excluded = excluded_labels(own.get("exclude_labels", ""), classes)
-    for name in (*named, *excluded):
+    for name in (*label_names, *excluded):
         if name not in classes:
             raise InvalidMetric(f"'{name}' is not one of the classes{did_you_mean(name, classes)}.")
     if excluded and set(excluded) >= set(classes):
@@ -253,15 +253,15 @@ def applicable_metrics(task: TaskKind, options: Mapping[str, Any] | None, has: C
     all scores are probabilities and not all lists are ordered. ACCEPTABLE_SETS in `has` means that the gold has sets of
     acceptable answers.
     """
-    met = set(has) - {PROBABILITIES, ACCEPTABLE_SETS}
-    if SCORES not in met:
-        met.discard(RANKING)
+    met_needs = set(has) - {PROBABILITIES, ACCEPTABLE_SETS}
+    if SCORES not in met_needs:
+        met_needs.discard(RANKING)
     return [
         parse_metric(metric.key, options=options, task=task)
         for metric in CATALOGUE.values()
         if metric.scalar
         and task in metric.tasks
         and (metric.acceptable or ACCEPTABLE_SETS not in has)
-        and set(metric.needs) <= met
+        and set(metric.needs) <= met_needs
         and not any(task in param.required_for and param.default is None for param in metric.params)
     ]

@@ -61,7 +61,7 @@ _DECLARED = (
         (
             "the file is refused",
             (
-                "as a false positive in pooled sums and of its instance, where it replaces a true negative like any other "
+                "a false positive in pooled sums and of its instance, where it replaces a true negative like any other "
                 "wrong label; it belongs to no class, so measures of single classes and their averages ignore it, and in "
                 "chance-corrected agreement it never agrees"
             ),
@@ -118,7 +118,7 @@ _DECLARED = (
         ("reject", "empty_prediction"),
         "reject",
         "How an instance without a prediction counts.",
-        ("the file is refused", "as an instance with no predicted label, which lowers recall"),
+        ("the file is refused", "it counts as an instance without predicted labels, which lowers recall"),
     ),
     Option(
         "score_direction",

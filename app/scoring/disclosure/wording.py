@@ -60,15 +60,15 @@ def _describe_total(bound: InferenceBound) -> str:
             return f"The number of submissions is unlimited, so a team can learn all labels; {later}."
         submissions = pluralize(number, "submission")
         return f"With {submissions} a team can learn at most {_format_bits(bound.total)}; {later}."
-    most = bound.sizes.labels
-    what = "decisions (one per instance and label)" if bound.sizes.multilabel else "labels"
+    total = bound.sizes.labels
+    noun = "decisions (one per instance and label)" if bound.sizes.multilabel else "labels"
     each = "" if bound.sizes.multilabel else f", each of {_format_bits(bound.sizes.bits_per_label)}"
     if not bound.can_grow:
-        return f"A team can learn at most {bound.labels} of {most} {what}{each}."
+        return f"A team can learn at most {bound.labels} of {total} {noun}{each}."
     if number is None:
-        return f"The number of submissions is unlimited, so a team can learn all {most} {what}{each}."
+        return f"The number of submissions is unlimited, so a team can learn all {total} {noun}{each}."
     submissions = pluralize(number, "submission")
-    return f"With {submissions} a team can learn at most {bound.labels} of {most} {what}{each}."
+    return f"With {submissions} a team can learn at most {bound.labels} of {total} {noun}{each}."
 
 
 def _describe_further_teams(bound: InferenceBound) -> str:

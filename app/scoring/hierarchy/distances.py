@@ -64,22 +64,29 @@ class HierarchyDistances:
         return self._core.seconds(min(instances, self._most), instances)
 
     def _pair_distances(self, starts: Int, ends: Int, *, at_once: int) -> Int:
-        left, right = self._jump_tables[-1][starts], self._jump_tables[-1][ends]  # where their trees are attached
-        across = self._core.between(self._number[left], self._number[right], at_once)
-        outside = self._depths[starts] + self._depths[ends]
-        through = np.where(across < 0, -1, outside + across)
-        return np.where(left == right, outside - 2 * self._depths[self._lowest_common_node(starts, ends)], through)
+        start_roots, end_roots = (
+            self._jump_tables[-1][starts],
+            self._jump_tables[-1][ends],
+        )  # where their trees are attached
+        core_distances = self._core.between(self._number[start_roots], self._number[end_roots], at_once)
+        tree_distances = self._depths[starts] + self._depths[ends]
+        core_paths = np.where(core_distances < 0, -1, tree_distances + core_distances)
+        return np.where(
+            start_roots == end_roots,
+            tree_distances - 2 * self._depths[self._lowest_common_node(starts, ends)],
+            core_paths,
+        )
 
-    def _lowest_common_node(self, left: Int, right: Int) -> Int:
+    def _lowest_common_node(self, first: Int, second: Int) -> Int:
         """The first common node on the paths of two nodes toward the same root, by binary lifting."""
-        swapped = self._depths[left] < self._depths[right]
-        low, high = np.where(swapped, right, left), np.where(swapped, left, right)
-        ahead = self._depths[low] - self._depths[high]
+        swap = self._depths[first] < self._depths[second]
+        low, high = np.where(swap, second, first), np.where(swap, first, second)
+        depth_difference = self._depths[low] - self._depths[high]
         for k, up in enumerate(self._jump_tables):
-            low = np.where(ahead >> k & 1, up[low], low)
+            low = np.where(depth_difference >> k & 1, up[low], low)
         for up in reversed(self._jump_tables):
-            apart = up[low] != up[high]
-            low, high = np.where(apart, up[low], low), np.where(apart, up[high], high)
+            is_different = up[low] != up[high]
+            low, high = np.where(is_different, up[low], low), np.where(is_different, up[high], high)
         return np.where(low == high, low, self._jump_tables[0][low])
 
 
@@ -89,17 +96,17 @@ def _strip_trees(n: int, ends: Int) -> tuple[Int, Int]:
     # The exclusive or of the numbers of all remaining neighbours: with one neighbour left, it is that neighbour.
     neighbour_xor = np.zeros(n, dtype=np.int64)
     np.bitwise_xor.at(neighbour_xor, ends, ends[:, ::-1])
-    left, other, toward = edges.tolist(), neighbour_xor.tolist(), list(range(n))
+    degrees, neighbours, attached_to = edges.tolist(), neighbour_xor.tolist(), list(range(n))
     queue = np.flatnonzero(edges == 1).tolist()
     for node in queue:  # grows during the loop
-        if left[node]:  # otherwise it is the last node of its tree
-            parent = toward[node] = other[node]
-            left[node] = 0
-            left[parent] -= 1
-            other[parent] ^= node
-            if left[parent] == 1:
+        if degrees[node]:  # otherwise it is the last node of its tree
+            parent = attached_to[node] = neighbours[node]
+            degrees[node] = 0
+            degrees[parent] -= 1
+            neighbours[parent] ^= node
+            if degrees[parent] == 1:
                 queue.append(parent)
-    return np.array(toward, np.int64), np.array(left, np.int64)
+    return np.array(attached_to, np.int64), np.array(degrees, np.int64)
 
 
 class _CyclicCore:

@@ -88,7 +88,7 @@ class _LcaCandidates:
             for partner in partners:
                 partner_paths.setdefault(partner, ancestry.reach(partner))
 
-    def needed(self) -> list[int]:
+    def needed_ancestors(self) -> list[int]:
         """The ancestors without those whose labels could all meet elsewhere.
 
         The ancestor where most labels meet is considered first; among equals the one declared last, so that the one
@@ -103,7 +103,7 @@ class _LcaCandidates:
                 choices.subtract(self.labels_by_ancestor[top])
         return needed
 
-    def chosen(self) -> list[int]:
+    def select_ancestors(self) -> list[int]:
         """The needed ancestors that each serve a label not served before, until enough labels are served.
 
         HEMKit counts a chosen ancestor as a member of the set that it serves. If the ancestor is a label of the other
@@ -112,8 +112,8 @@ class _LcaCandidates:
         members = [set(labels) for labels in self.sets]
         served = [set(self.sets[0] & self.sets[1]) for _ in self.sets]
         goal = len(self.sets[0]) + len(self.sets[1])
-        chosen = []
-        for top in self.needed():
+        selection = []
+        for top in self.needed_ancestors():
             if len(served[0]) + len(served[1]) == goal:
                 break
             before = len(served[0]) + len(served[1])
@@ -123,8 +123,8 @@ class _LcaCandidates:
                         members[side].add(top)
                         served[side].add(label)
             if len(served[0]) + len(served[1]) > before:
-                chosen.append(top)
-        return sorted(chosen)
+                selection.append(top)
+        return sorted(selection)
 
 
 def augment_to_lcas(sets: LabelSetPair, ancestry: Ancestry) -> tuple[set[int], set[int]]:
@@ -136,7 +136,7 @@ def augment_to_lcas(sets: LabelSetPair, ancestry: Ancestry) -> tuple[set[int], s
     candidates = _LcaCandidates(sets, ancestry)
     graphs = set(sets[0]), set(sets[1])
     linked = [set(sets[0] & sets[1]) for _ in sets]
-    for top in candidates.chosen():
+    for top in candidates.select_ancestors():
         paths = [side[top] for side in candidates.paths]
         unlinked = [sorted(paths[side].keys() - linked[side]) for side in (0, 1)]
         for side in (0, 1):

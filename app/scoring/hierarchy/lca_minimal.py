@@ -154,15 +154,17 @@ def prune_links(links: Iterable[PathChoices], graph: set[int], ancestry: Ancestr
 
     Each round considers all links before it changes the graph, so that their order does not change the counted steps.
     """
-    left = list(links)
+    remaining = list(links)
     while True:
-        before = len(graph), sum(map(len, left))
-        graph.update(*(path for paths in left if len(paths) == 1 for path in paths))
-        left = [drop_supersets(frozenset(path - graph for path in paths), ancestry) for paths in left if len(paths) > 1]
-        graph.update(*(reduce(and_, paths) for paths in left))
-        left = drop_dominated_paths(left, ancestry)
-        if (len(graph), sum(map(len, left))) == before:
-            return drop_implied_links(left, ancestry)
+        sizes_before = len(graph), sum(map(len, remaining))
+        graph.update(*(path for paths in remaining if len(paths) == 1 for path in paths))
+        remaining = [
+            drop_supersets(frozenset(path - graph for path in paths), ancestry) for paths in remaining if len(paths) > 1
+        ]
+        graph.update(*(reduce(and_, paths) for paths in remaining))
+        remaining = drop_dominated_paths(remaining, ancestry)
+        if (len(graph), sum(map(len, remaining))) == sizes_before:
+            return drop_implied_links(remaining, ancestry)
 
 
 def drop_supersets(paths: PathChoices, ancestry: Ancestry) -> PathChoices:
@@ -177,12 +179,14 @@ def drop_dominated_paths(links: Sequence[PathChoices], ancestry: Ancestry) -> li
     Replacing a path saves the nodes that only its own link can need; it adds at most the other path's further nodes.
     """
     uses = Counter(item for paths in links for item in frozenset().union(*paths))
-    left = []
+    pruned = []
     for paths in links:
         ancestry.count_visited(len(paths) ** 2)
         own = {path: frozenset(item for item in path if uses[item] == 1) for path in paths}
-        left.append(frozenset(path for path in paths if not any(len(to - path) < len(own[path] - to) for to in paths)))
-    return left
+        pruned.append(
+            frozenset(path for path in paths if not any(len(to - path) < len(own[path] - to) for to in paths))
+        )
+    return pruned
 
 
 def drop_implied_links(links: Sequence[PathChoices], ancestry: Ancestry) -> list[PathChoices]:

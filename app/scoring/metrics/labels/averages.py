@@ -68,14 +68,14 @@ def single_class(ws: EvaluationContext, call: MetricCall, ratio: RatioMeasure) -
     return _table_result(call, ratio, table, f"{ratio.name} of {label}")
 
 
-def _table_result(call: MetricCall, ratio: RatioMeasure, table: ConfusionTable, what: str) -> Result:
+def _table_result(call: MetricCall, ratio: RatioMeasure, table: ConfusionTable, subject: str) -> Result:
     """The measure of one table under the zero-division rule, with a note where the rule was applied."""
     numerator, denominator = (int(part[0]) for part in ratio.parts(single_table(table)))
     if not denominator and not ratio.replaceable:
-        raise UndefinedError(f"{what} is {'x' if numerator else '0'}/0")
+        raise UndefinedError(f"{subject} is {'x' if numerator else '0'}/0")
     if denominator and ratio.root:
         return Result(square_root(Fraction(numerator, denominator)))
-    value, notes = ratio_or_substitute(call, ratio.direction, numerator, denominator, what, lowest=ratio.lowest)
+    value, notes = ratio_or_substitute(call, ratio.direction, numerator, denominator, subject, lowest=ratio.lowest)
     exact = Fraction(numerator, denominator) if denominator else Fraction(value)
     return Result(value, None, notes, exact=to_real(exact))
 
@@ -146,10 +146,10 @@ def _average_classes(tally: Tally, call: MetricCall, ratio: RatioMeasure, averag
     return rounded_result((terms + extra) / divisor, notes)
 
 
-def zero_division_note(call: MetricCall, what: str, value: float | None) -> str:
+def zero_division_note(call: MetricCall, subject: str, value: float | None) -> str:
     """The note on where the zero-division rule was applied, and with what effect."""
     effect = "left out" if value is None else f"counted as {value:g}"
-    return f"{what}; {effect} (zero_division={call.options['zero_division']})"
+    return f"{subject}; {effect} (zero_division={call.options['zero_division']})"
 
 
 def micro(ws: EvaluationContext, call: MetricCall, ratio: RatioMeasure) -> Result:

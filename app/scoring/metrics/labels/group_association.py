@@ -34,14 +34,14 @@ def _right_mask(ws: EvaluationContext, call: MetricCall) -> NDArray[np.bool_]:
 
 
 def _outcome_by_group(ws: EvaluationContext, call: MetricCall) -> Association:
-    groups, right = ws.case.groups, _right_mask(ws, call)
+    groups, correct = ws.case.groups, _right_mask(ws, call)
     assert groups is not None, "checked among the needs of the metric"
     weights = np.ones(ws.case.gold.n, dtype=np.int64) if ws.case.weights is None else ws.case.weights
     table = np.zeros((2, len(groups.names)), dtype=np.int64)
-    np.add.at(table, (right.astype(np.int64), groups.codes), weights)
+    np.add.at(table, (correct.astype(np.int64), groups.codes), weights)
     dependence = association(table.tolist())
     if dependence.rows < 2:
-        raise UndefinedError(f"all instances are {'right' if right.all() else 'wrong'}, so the outcome is constant")
+        raise UndefinedError(f"all instances are {'right' if correct.all() else 'wrong'}, so the outcome is constant")
     if dependence.columns < 2:
         raise UndefinedError("all instances are in one group")
     return dependence

@@ -32,15 +32,15 @@ def label_position(label: str, names: Sequence[str]) -> int:
     return names.index(label)
 
 
-def zero_division_value(call: MetricCall, direction: Direction, what: str, *, lowest: float = 0.0) -> float | None:
+def zero_division_value(call: MetricCall, direction: Direction, subject: str, *, lowest: float = 0.0) -> float | None:
     """The value of 0/0 under the zero-division rule of the call; None means that it is left out (docs/conventions.md).
 
-    `what` names what is 0/0; under the rule `error` it becomes the reason of the UndefinedError. `lowest` is the worst
+    `subject` names what is 0/0; under the rule `error` it becomes the reason of the UndefinedError. `lowest` is the worst
     value where higher is better.
     """
     rule = call.options["zero_division"]
     if rule == "error":
-        raise UndefinedError(f"{what}, and zero_division=error does not replace it")
+        raise UndefinedError(f"{subject}, and zero_division=error does not replace it")
     if rule == "skip":
         return None
     if rule == "worst":
@@ -49,15 +49,15 @@ def zero_division_value(call: MetricCall, direction: Direction, what: str, *, lo
 
 
 def ratio_or_substitute(
-    call: MetricCall, direction: Direction, numerator: int, denominator: int, what: str, *, lowest: float = 0.0
+    call: MetricCall, direction: Direction, numerator: int, denominator: int, subject: str, *, lowest: float = 0.0
 ) -> tuple[float, tuple[str, ...]]:
     """One quotient of integers under the zero-division rule, with a note where the rule was applied."""
     if denominator:
         return numerator / denominator, ()
-    value = zero_division_value(call, direction, f"{what} is 0/0", lowest=lowest)
+    value = zero_division_value(call, direction, f"{subject} is 0/0", lowest=lowest)
     if value is None:
-        raise UndefinedError(f"{what} is 0/0, and zero_division=skip leaves nothing")
-    return value, (f"{what} is 0/0; zero_division={call.options['zero_division']} makes it {value:g}",)
+        raise UndefinedError(f"{subject} is 0/0, and zero_division=skip leaves nothing")
+    return value, (f"{subject} is 0/0; zero_division={call.options['zero_division']} makes it {value:g}",)
 
 
 def join_names(names: Iterable[str]) -> str:

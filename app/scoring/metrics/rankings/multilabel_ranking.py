@@ -142,7 +142,7 @@ _declare(
             first="of several top-scored labels, the one declared first counts",
             expected="of several top-scored labels, the share that is wrong counts",
         ),
-        degenerate_param("1, as its best label is wrong"),
+        degenerate_param("1, because its best label is wrong"),
     ),
     properties=replace(SCORE_PROPERTIES, ordinal=True),
     example=ranking_example("2/3"),

@@ -118,7 +118,7 @@ _declare(
     peers={
         "scikit-learn": "log_loss takes an indicator matrix, but adds up only the labels that an instance has; this is "
         "the mean of its values for each label alone",
-        "MEKA": "caps what one answer can cost: log_loss_meka",
+        "MEKA": "caps the cost of one answer: use log_loss_meka",
     },
 )
 _declare(

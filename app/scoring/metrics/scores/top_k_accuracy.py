@@ -88,7 +88,7 @@ declare_metric(
     },
     peers={
         "scikit-learn": "top_k_accuracy_score ranks the class declared later ahead of one with an equal score: "
-        "ties=last. In a binary task it takes one score and puts the cut at 0 where a score is outside [0, 1]",
+        "use ties=last. In a binary task it takes one score, with the threshold at 0 if a score is outside [0, 1]",
         "torchmetrics": "accuracy with top_k; torch.topk decides the order of equal scores",
     },
 )
