@@ -62,7 +62,7 @@ SELECT md5(concat_ws('|', (
     SELECT count(*) FROM pg_db_role_setting s JOIN pg_database d ON d.oid = setdatabase
     WHERE datname = current_database()
 )))
-"""  # objects of users have numbers from 16384 on; a table that has grown by a megabyte, or was analyzed, counts as another
+"""  # users' objects have ids from 16384; a table that grew by a megabyte or was analyzed changes the fingerprint
 
 
 class PostgresNotStarted(Exception):
@@ -146,9 +146,10 @@ class PostgresServer:
             self.drop(name)
 
     def _recycle(self, database: str) -> None:
-        """Delete the rows of a database and keep it for another test; drop it if a test has changed its schema.
+        """Delete the rows of a database and keep it for another test; drop it if a test changed its schema.
 
-        To make and drop a database takes fifty times as long. It gets another name, unknown to those who used it.
+        Creating and dropping a database takes ten times as long. The database gets a new name, so that no process that
+        a test left behind connects to it.
         """
         try:
             database = self._rename(database)
@@ -164,7 +165,7 @@ class PostgresServer:
             self.drop(database)
 
     def _rename(self, database: str, name: str = "") -> str:
-        """Give a database another name, a new one unless it is said, and end all connections to it; returns the name."""
+        """Rename a database, to a new name by default, and end all connections to it; returns the name."""
         name = name or f"assay_test_{secrets.token_hex(6)}"
         names = map(sql.Identifier, (database, name))
         with self.connect() as connection:
@@ -173,7 +174,7 @@ class PostgresServer:
         return name
 
     def _fingerprint(self, database: str) -> str:
-        """A hash of all that tests may change in a database but rows; of its revision too."""
+        """A hash of everything but rows that a test may change in a database, and its revision."""
         with self.connect(database) as connection:
             row = connection.execute(SCHEMA_FINGERPRINT).fetchone()
             assert row is not None
@@ -182,13 +183,13 @@ class PostgresServer:
             return f"{row[0]} {connection.execute('SELECT version_num FROM alembic_version').fetchall()}"
 
     def _delete_rows(self, database: str) -> None:
-        """Delete all rows but the revision, and begin all sequences again."""
+        """Delete all rows but the revision, and restart all sequences."""
         with self.connect(database) as connection:
             tables = connection.execute(
                 "SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace "
                 "AND relkind = 'r' AND relname <> 'alembic_version'"
             ).fetchall()
-            connection.execute("SET session_replication_role = replica")  # no trigger, and so no foreign key, is heeded
+            connection.execute("SET session_replication_role = replica")  # disables triggers and foreign keys
             connection.execute(sql.SQL("; ").join(sql.SQL("DELETE FROM {}").format(sql.Identifier(*t)) for t in tables))
             connection.execute("SELECT setval(seqrelid, seqstart, false) FROM pg_sequence")
 
