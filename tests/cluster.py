@@ -103,7 +103,7 @@ class Cluster:
         self.folder = folder
         self.database_url = database_url
         self.admin_token = secrets.token_urlsafe(32)
-        given = {f"ASSAY_{name.upper()}": value for name, value in settings.items()}
+        variables = {f"ASSAY_{name.upper()}": value for name, value in settings.items()}
         self.settings = {
             "ASSAY_DATA_DIR": str(folder / "data"),
             "ASSAY_DATABASE_URL": database_url,
@@ -114,8 +114,8 @@ class Cluster:
             "ASSAY_LOG_FORMAT": "json",
             "ASSAY_ADMIN_TOKEN": self.admin_token,
             "ASSAY_METRICS_ACCESS": "local",
-            **({} if "ASSAY_FILES_URL" in given else {"ASSAY_FILES_SHARED": "true"}),
-            **given,
+            **({} if "ASSAY_FILES_URL" in variables else {"ASSAY_FILES_SHARED": "true"}),
+            **variables,
         }
         self.parts: list[ServiceProcess] = []
         self._callers: list[Caller] = []
@@ -123,10 +123,10 @@ class Cluster:
 
     def part(self, role: str, **settings: str) -> ServiceProcess:
         """Another process, not yet started."""
-        given = {f"ASSAY_{name.upper()}": value for name, value in settings.items()}
-        made = ServiceProcess(role, self.folder, self.settings | given)
-        self.parts.append(made)
-        return made
+        variables = {f"ASSAY_{name.upper()}": value for name, value in settings.items()}
+        process = ServiceProcess(role, self.folder, self.settings | variables)
+        self.parts.append(process)
+        return process
 
     def start(self, *, apis: int = 1, workers: int = 1, **settings: str) -> "Cluster":
         """Start so many of each, and wait until all are ready."""
@@ -147,9 +147,9 @@ class Cluster:
 
     def caller(self, token: str | None, api: int = 0) -> Caller:
         """Someone who talks to one of the APIs."""
-        made = Caller(self.apis[api].url, token)
-        self._callers.append(made)
-        return made
+        client = Caller(self.apis[api].url, token)
+        self._callers.append(client)
+        return client
 
     def admin(self, api: int = 0) -> Caller:
         """The administrator."""
@@ -178,8 +178,8 @@ class Cluster:
 @contextmanager
 def cluster(folder: Path, database_url: str, **settings: str) -> Iterator[Cluster]:
     """A cluster without parts, which are ended with the block."""
-    made = Cluster(folder, database_url, **settings)
+    parts = Cluster(folder, database_url, **settings)
     try:
-        yield made
+        yield parts
     finally:
-        made.close()
+        parts.close()

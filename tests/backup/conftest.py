@@ -24,7 +24,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def whole(source: Settings, folder: Path) -> Path:
+def backup_folder(source: Settings, folder: Path) -> Path:
     """A backup of it."""
     assert backup(source, folder).status == 0
     return folder

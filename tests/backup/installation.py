@@ -54,8 +54,8 @@ def fill_installation(settings: Settings) -> Settings:
 def all_rows(settings: Settings) -> dict[str, list[Any]]:
     """All rows of all tables."""
     with open_database(settings) as db, db.read() as session:
-        found = {table.name: session.execute(select(table)).all() for table in Base.metadata.sorted_tables}
-    return {name: sorted(map(tuple, rows), key=repr) for name, rows in found.items()}
+        rows_by_table = {table.name: session.execute(select(table)).all() for table in Base.metadata.sorted_tables}
+    return {name: sorted(map(tuple, rows), key=repr) for name, rows in rows_by_table.items()}
 
 
 def file_key_of(settings: Settings, owner: type[Submission | GoldVersion]) -> str:
@@ -71,11 +71,11 @@ def file_store_of(settings: Settings) -> FileStore:
 
 def stored(settings: Settings) -> dict[str, bytes]:
     """The files of an installation by their keys."""
-    files, found = file_store_of(settings), {}
+    files, contents = file_store_of(settings), {}
     for key in files.keys(older=-60):
         with files.local_path(key) as path:
-            found[key] = path.read_bytes()
-    return found
+            contents[key] = path.read_bytes()
+    return contents
 
 
 def make_old(path: Path) -> None:
@@ -109,8 +109,8 @@ def restore(settings: Settings, folder: Path, *more: object) -> CommandResult:
     return run_on_installation(settings, "restore", folder, *more)
 
 
-def require_refused(ran: CommandResult, code: str, said: str) -> None:
+def require_refused(ran: CommandResult, code: str, detail: str) -> None:
     value = ran.value()
     assert (ran.status, value["code"]) == (1, code), value
-    assert said in value["detail"]
+    assert detail in value["detail"]
     assert value["remedy"]

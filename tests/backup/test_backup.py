@@ -34,11 +34,11 @@ from tests.backup.installation import (
 
 
 def test_every_row_and_file_comes_back_through_either_kind_of_database(
-    source: Settings, whole: Path, target: Settings, tmp_path: Path
+    source: Settings, backup_folder: Path, target: Settings, tmp_path: Path
 ) -> None:
     before = all_rows(source)
     assert all(rows for name, rows in before.items() if name != "workers")
-    assert restore(target, whole).value()["waiting"] == 1
+    assert restore(target, backup_folder).value()["waiting"] == 1
     assert all_rows(target) == before
     again, home = tmp_path / "again", Settings(data_dir=tmp_path / "home")
     assert backup(target, again).value()["source"] == make_url(target.database).get_backend_name()
@@ -48,18 +48,18 @@ def test_every_row_and_file_comes_back_through_either_kind_of_database(
     assert sorted(stored(source).values()) == sorted(CONTENTS.values())
 
 
-def test_a_backup_says_what_it_holds_and_anybody_can_check_its_bytes(whole: Path) -> None:
-    manifest = json.loads((whole / "manifest.json").read_text())
+def test_a_backup_says_what_it_holds_and_anybody_can_check_its_bytes(backup_folder: Path) -> None:
+    manifest = json.loads((backup_folder / "manifest.json").read_text())
     assert manifest["revision"] == migrate.head_revision()
     assert (manifest["files"], manifest["bytes"]) == (2, sum(map(len, CONTENTS.values())))
     assert manifest["counts"]["submissions"] == 1
-    sums = [line.split("  ") for line in (whole / "SHA256SUMS").read_text().splitlines()]
+    sums = [line.split("  ") for line in (backup_folder / "SHA256SUMS").read_text().splitlines()]
     assert {name for _, name in sums} == {
-        str(path.relative_to(whole))
-        for path in whole.rglob("*")
+        str(path.relative_to(backup_folder))
+        for path in backup_folder.rglob("*")
         if path.is_file() and path.name not in {"manifest.json", "SHA256SUMS"}
     }
-    assert all(file_sha256(whole / name) == digest for digest, name in sums)
+    assert all(file_sha256(backup_folder / name) == digest for digest, name in sums)
 
 
 def test_a_backup_is_for_its_owner_alone_and_holds_no_key(source: Settings, folder: Path, tmp_path: Path) -> None:
@@ -74,11 +74,13 @@ def test_a_backup_is_for_its_owner_alone_and_holds_no_key(source: Settings, fold
 
 
 def test_what_can_be_made_again_is_not_in_a_backup(source: Settings, folder: Path) -> None:
-    made = source.data_dir / PREPARED_GOLD_FOLDER / "0.gold"
-    made.parent.mkdir()
-    made.write_bytes(b"gold that is ready to score with")
+    prepared_file = source.data_dir / PREPARED_GOLD_FOLDER / "0.gold"
+    prepared_file.parent.mkdir()
+    prepared_file.write_bytes(b"gold that is ready to score with")
     assert backup(source, folder).status == 0
-    assert not [path for path in folder.rglob("*") if path.is_file() and made.read_bytes() in path.read_bytes()]
+    assert not [
+        path for path in folder.rglob("*") if path.is_file() and prepared_file.read_bytes() in path.read_bytes()
+    ]
 
 
 def test_keys_come_back_where_they_are_given(source: Settings, folder: Path, tmp_path: Path) -> None:
@@ -146,13 +148,13 @@ def test_a_file_that_the_installation_lost_is_named_and_the_rest_is_kept(
     path.unlink() if fault == "missing" else path.write_bytes(b"x" * len(CONTENTS[Submission]))
     ran = backup(source, folder)
     assert ran.status == 1
-    [lost] = ran.value()["lost"]
-    assert (lost["key"], lost["fault"].split(":")[0]) == (key, fault)
+    [missing] = ran.value()["lost"]
+    assert (missing["key"], missing["fault"].split(":")[0]) == (key, fault)
     assert key in ran.err
-    assert all_rows(source)["submissions"][0][0] in lost["owner"]
+    assert all_rows(source)["submissions"][0][0] in missing["owner"]
     new = Settings(data_dir=tmp_path / "new")
     again = restore(new, folder)
-    assert (again.status, again.value()["lost"]) == (0, [lost])
+    assert (again.status, again.value()["lost"]) == (0, [missing])
     assert list(stored(new).values()) == [b'[{"id": "t1", "label": "cat"}]']
     assert all_rows(new) == all_rows(source)
 
@@ -160,10 +162,10 @@ def test_a_file_that_the_installation_lost_is_named_and_the_rest_is_kept(
 # ---- refused ------------------------------------------------------------------------------------
 
 
-def test_a_folder_with_anything_in_it_is_not_backed_up_into(source: Settings, whole: Path) -> None:
-    before = sorted(whole.rglob("*"))
-    require_refused(backup(source, whole), "folder_taken", str(whole))
-    assert sorted(whole.rglob("*")) == before
+def test_a_folder_with_anything_in_it_is_not_backed_up_into(source: Settings, backup_folder: Path) -> None:
+    before = sorted(backup_folder.rglob("*"))
+    require_refused(backup(source, backup_folder), "folder_taken", str(backup_folder))
+    assert sorted(backup_folder.rglob("*")) == before
 
 
 def test_a_backup_that_fails_leaves_nothing_that_looks_like_one(source: Settings, folder: Path) -> None:
@@ -192,10 +194,10 @@ def test_keys_are_never_written_into_the_backup_nor_over_a_file(source: Settings
 
 
 @pytest.mark.parametrize("text", ["", "{}", '{"format": 1, "keys": {}}', '{"format": 1, "keys": {"../lock": "x"}}'])
-def test_a_file_that_holds_no_keys_is_refused(whole: Path, tmp_path: Path, text: str) -> None:
+def test_a_file_that_holds_no_keys_is_refused(backup_folder: Path, tmp_path: Path, text: str) -> None:
     keys, new = tmp_path / "keys.json", Settings(data_dir=tmp_path / "new")
     keys.write_text(text)
-    require_refused(restore(new, whole, "--keys", keys), "keys_unreadable", str(keys))
+    require_refused(restore(new, backup_folder, "--keys", keys), "keys_unreadable", str(keys))
     assert not new.data_dir.exists()
 
 

@@ -33,18 +33,18 @@ from tests.store.sample_rows import fill_tables
 
 
 def test_a_backup_of_an_earlier_schema_is_migrated_and_stays_as_it_is(
-    whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    backup_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scripts = shutil.copytree(package_data_folder("migrations"), tmp_path / "scripts")
     (scripts / "versions" / "next.py").write_text(NEXT.replace("HEAD", migrate.head_revision() or ""))
     monkeypatch.setattr(migrate, "package_data_folder", lambda _name: scripts)
-    before = file_sha256(whole / "assay.sqlite3")
+    before = file_sha256(backup_folder / "assay.sqlite3")
     new = Settings(data_dir=tmp_path / "new")
-    assert restore(new, whole).status == 0
+    assert restore(new, backup_folder).status == 0
     with closing(sqlite3.connect(new.data_dir / "assay.sqlite3")) as database:
         assert database.execute("SELECT version_num FROM alembic_version").fetchall() == [("next",)]
         assert database.execute("SELECT email FROM users").fetchall() == [("ada@example.org",)]
-    assert file_sha256(whole / "assay.sqlite3") == before
+    assert file_sha256(backup_folder / "assay.sqlite3") == before
 
 
 NEXT = """
@@ -64,8 +64,8 @@ def upgrade() -> None:
 def edited(old: str, new: str) -> Callable[[Path], object]:
     """Change a word of the manifest."""
 
-    def edit(whole: Path) -> None:
-        manifest = whole / "manifest.json"
+    def edit(backup_folder: Path) -> None:
+        manifest = backup_folder / "manifest.json"
         assert old in manifest.read_text()
         manifest.write_text(manifest.read_text().replace(old, new))
 
@@ -77,13 +77,21 @@ def cut(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-1])
 
 
-def upload(whole: Path) -> Path:
-    return min((whole / "files" / "uploads").iterdir())
+def upload(backup_folder: Path) -> Path:
+    return min((backup_folder / "files" / "uploads").iterdir())
 
 
 SPOILED: dict[str, tuple[Callable[[Path], object], str, str]] = {
-    "without a manifest": (lambda whole: (whole / "manifest.json").unlink(), "not_a_backup", "manifest.json"),
-    "of something else": (lambda whole: (whole / "manifest.json").write_text("[]"), "backup_broken", "manifest.json"),
+    "without a manifest": (
+        lambda backup_folder: (backup_folder / "manifest.json").unlink(),
+        "not_a_backup",
+        "manifest.json",
+    ),
+    "of something else": (
+        lambda backup_folder: (backup_folder / "manifest.json").write_text("[]"),
+        "backup_broken",
+        "manifest.json",
+    ),
     "of a newer format": (edited('"format": 1', '"format": 2'), "backup_ahead", "newer"),
     "of a newer schema": (
         edited(f'"revision": "{migrate.head_revision()}"', '"revision": "9999"'),
@@ -91,61 +99,71 @@ SPOILED: dict[str, tuple[Callable[[Path], object], str, str]] = {
         "newer",
     ),
     "with other counts": (edited('"submissions": 1', '"submissions": 2'), "backup_broken", "manifest"),
-    "with a damaged database": (lambda whole: cut(whole / "assay.sqlite3"), "backup_broken", "assay.sqlite3"),
-    "without its database": (lambda whole: (whole / "assay.sqlite3").unlink(), "backup_broken", "assay.sqlite3"),
-    "with a damaged file": (lambda whole: cut(upload(whole)), "backup_broken", "uploads/"),
-    "with a file missing": (lambda whole: upload(whole).unlink(), "backup_broken", "uploads/"),
+    "with a damaged database": (
+        lambda backup_folder: cut(backup_folder / "assay.sqlite3"),
+        "backup_broken",
+        "assay.sqlite3",
+    ),
+    "without its database": (
+        lambda backup_folder: (backup_folder / "assay.sqlite3").unlink(),
+        "backup_broken",
+        "assay.sqlite3",
+    ),
+    "with a damaged file": (lambda backup_folder: cut(upload(backup_folder)), "backup_broken", "uploads/"),
+    "with a file missing": (lambda backup_folder: upload(backup_folder).unlink(), "backup_broken", "uploads/"),
 }
 
 
-@pytest.mark.parametrize("how", SPOILED)
+@pytest.mark.parametrize("damage", SPOILED)
 def test_a_backup_that_is_not_whole_is_refused_before_anything_is_written(
-    whole: Path, tmp_path: Path, how: str
+    backup_folder: Path, tmp_path: Path, damage: str
 ) -> None:
-    spoil, code, word = SPOILED[how]
-    spoil(whole)
-    require_refused(restore(Settings(data_dir=tmp_path / "new"), whole), code, word)
+    spoil, code, word = SPOILED[damage]
+    spoil(backup_folder)
+    require_refused(restore(Settings(data_dir=tmp_path / "new"), backup_folder), code, word)
     assert not (tmp_path / "new").exists()
 
 
-def test_only_an_empty_database_is_restored_into(whole: Path, target: Settings) -> None:
+def test_only_an_empty_database_is_restored_into(backup_folder: Path, target: Settings) -> None:
     migrate.upgrade(target)  # a schema alone is empty
     with open_database(target) as db, db.write() as session:
         fill_tables(session)
     before = all_rows(target)
-    require_refused(restore(target, whole), "installation_not_empty", "table")
+    require_refused(restore(target, backup_folder), "installation_not_empty", "table")
     assert all_rows(target) == before
     assert stored(target) == {}
 
 
-def test_files_of_another_installation_are_not_mixed_with_those_of_a_backup(whole: Path, target: Settings) -> None:
+def test_files_of_another_installation_are_not_mixed_with_those_of_a_backup(
+    backup_folder: Path, target: Settings
+) -> None:
     other = file_store_of(target).begin()
     other.write(b"of somebody else")
     key = other.finish().key
-    require_refused(restore(target, whole), "installation_not_empty", "1 files")
+    require_refused(restore(target, backup_folder), "installation_not_empty", "1 files")
     assert list(stored(target)) == [key]
 
 
-def test_nothing_is_restored_under_a_service_at_work(whole: Path, tmp_path: Path) -> None:
+def test_nothing_is_restored_under_a_service_at_work(backup_folder: Path, tmp_path: Path) -> None:
     new = Settings(data_dir=tmp_path / "new")
     with lock_data_folder(new.data_dir):
-        require_refused(restore(new, whole), "already_served", str(new.data_dir))
-    assert restore(new, whole).status == 0
+        require_refused(restore(new, backup_folder), "already_served", str(new.data_dir))
+    assert restore(new, backup_folder).status == 0
 
 
 @pytest.mark.parametrize("target", ["postgresql"], indirect=True)
 def test_nothing_is_restored_under_a_worker_that_lives_and_a_dead_one_is_forgotten(
-    whole: Path, target: Settings
+    backup_folder: Path, target: Settings
 ) -> None:
     migrate.upgrade(target)
     with open_database(target) as db:
         with db.write() as session:
             now = utcnow()
             session.add(WorkerRow(id="0" * 32, name="host:1", slots=1, started_at=now, heartbeat_at=now))
-        require_refused(restore(target, whole), "still_served", "host:1")
+        require_refused(restore(target, backup_folder), "still_served", "host:1")
         with db.write() as session:
             session.execute(update(WorkerRow).values(heartbeat_at=utcnow().replace(year=2020)))
-    assert restore(target, whole).status == 0
+    assert restore(target, backup_folder).status == 0
     assert all_rows(target)["workers"] == []
 
 
@@ -174,17 +192,21 @@ root(["restore", sys.argv[2], "--data-dir", sys.argv[3]])
 """
 
 
-@pytest.mark.parametrize("amid", ["files", "rows"])
+@pytest.mark.parametrize(
+    ("target", "amid"),  # each kind of store and each kind of database once
+    [("sqlite", "files"), ("bucket", "files"), ("sqlite", "rows"), ("postgresql", "rows")],
+    indirect=["target"],
+)
 def test_a_restore_that_is_killed_leaves_no_row_and_can_be_done_again(
-    source: Settings, whole: Path, target: Settings, amid: str
+    source: Settings, backup_folder: Path, target: Settings, amid: str
 ) -> None:
     with command_environment(target):
-        words = [sys.executable, "-c", KILLED, amid, str(whole), str(target.data_dir)]
+        words = [sys.executable, "-c", KILLED, amid, str(backup_folder), str(target.data_dir)]
         killed = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=MAX_WAIT_SECONDS, check=False)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     assert not any(all_rows(target).values())
     left = len(stored(target))
     assert left == (1 if amid == "files" else 2)
-    assert restore(target, whole).status == 0
+    assert restore(target, backup_folder).status == 0
     assert all_rows(target) == all_rows(source)
     assert stored(target) == stored(source)

@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 
 from tests.cluster import Cluster, ServiceProcess
-from tests.faults.inspection import CORRECT_PREDICTIONS, GOLD, asked, children_of, freeze, is_idle, thaw
+from tests.faults.inspection import CORRECT_PREDICTIONS, GOLD, children_of, freeze, has_unread_request, is_idle, thaw
 from tests.live_service import MAX_WAIT_SECONDS, Caller, eventually, open_challenge
 
 SUBMISSIONS = "/challenges/pets/phases/main/submissions"
@@ -72,26 +72,26 @@ class ChallengeCluster:
 
     def release(self, *parts: ServiceProcess) -> None:
         """Thaw the children of these workers, or all."""
-        those = [child for part in parts for child in children_of(part.pid)] if parts else self._frozen
-        for child in list(those):
+        children = [child for part in parts for child in children_of(part.pid)] if parts else self._frozen
+        for child in list(children):
             thaw(child)
-        self._frozen = [child for child in self._frozen if child not in those]
+        self._frozen = [child for child in self._frozen if child not in children]
 
     def holder(self, workers: Sequence[ServiceProcess]) -> ServiceProcess:
         """The worker whose frozen child has been asked to score."""
-        found: list[ServiceProcess] = []
+        holders: list[ServiceProcess] = []
 
         def look() -> bool:
-            found[:] = [part for part in workers if any(map(asked, children_of(part.pid)))]
-            return bool(found)
+            holders[:] = [part for part in workers if any(map(has_unread_request, children_of(part.pid)))]
+            return bool(holders)
 
         eventually(look, "a child has been asked to score")
-        return found[0]
+        return holders[0]
 
     def wait_until_finished(self, *submissions: str) -> None:
         """Wait until all are finished; then each was scored once and paid for once."""
-        wanted = f"({', '.join(repr(each) for each in submissions)})"
-        query = f"SELECT count(*) FROM submissions WHERE status = 'finished' AND id IN {wanted}"
+        ids = f"({', '.join(repr(each) for each in submissions)})"
+        query = f"SELECT count(*) FROM submissions WHERE status = 'finished' AND id IN {ids}"
         eventually(lambda: self.cluster.rows(query) == [(len(submissions),)], f"{len(submissions)} are finished")
         self.assert_settled_once()
 
@@ -127,27 +127,27 @@ class ChallengeCluster:
 class WaitingSubmission:
     """A request that waits for its scores in a thread; `answer` gives what came, or raises what went wrong."""
 
-    def __init__(self, who: Caller, method: str) -> None:
-        who.timeout = httpx.Timeout(CLIENT_TIMEOUT_SECONDS)
-        self._who = who
+    def __init__(self, caller: Caller, method: str) -> None:
+        caller.timeout = httpx.Timeout(CLIENT_TIMEOUT_SECONDS)
+        self._caller = caller
         self._method = method
-        self._got: Any = None
+        self._result: Any = None
         self._thread = threading.Thread(target=self._run)
         self._thread.start()
 
     def _run(self) -> None:
         try:
-            self._got = self._who.submit("pets", CORRECT_PREDICTIONS, method=self._method, wait=60)
+            self._result = self._caller.submit("pets", CORRECT_PREDICTIONS, method=self._method, wait=60)
         except httpx.HTTPError as fault:
-            self._got = fault
+            self._result = fault
 
     def answer(self) -> httpx.Response:
         """What the service said."""
         self._thread.join(2 * CLIENT_TIMEOUT_SECONDS)
-        if isinstance(self._got, Exception):
-            raise self._got
-        assert isinstance(self._got, httpx.Response)
-        return self._got
+        if isinstance(self._result, Exception):
+            raise self._result
+        assert isinstance(self._result, httpx.Response)
+        return self._result
 
 
 class SubmittingThreads:
@@ -159,14 +159,14 @@ class SubmittingThreads:
         self._site = site
         self._stop = threading.Event()
         self._callers = [site.member(api) for _ in range(count)]
-        self._threads = [threading.Thread(target=self._run, args=(who,)) for who in self._callers]
+        self._threads = [threading.Thread(target=self._run, args=(caller,)) for caller in self._callers]
         for thread in self._threads:
             thread.start()
 
-    def _run(self, who: Caller) -> None:
+    def _run(self, caller: Caller) -> None:
         while not self._stop.wait(0.02):
             try:
-                answer = who.submit("pets", CORRECT_PREDICTIONS, method="Many", wait=0)
+                answer = caller.submit("pets", CORRECT_PREDICTIONS, method="Many", wait=0)
             except httpx.HTTPError:
                 continue  # nothing was acknowledged
             self.answers.append(answer)
@@ -175,8 +175,8 @@ class SubmittingThreads:
 
     def reach(self, more: int, what: str) -> None:
         """Wait until so many more have been acknowledged."""
-        wanted = len(self.acknowledged) + more
-        eventually(lambda: len(self.acknowledged) >= wanted, what)
+        target = len(self.acknowledged) + more
+        eventually(lambda: len(self.acknowledged) >= target, what)
 
     def end(self) -> list[str]:
         """Stop; gives the ids that were acknowledged."""
@@ -186,9 +186,9 @@ class SubmittingThreads:
         return self.acknowledged
 
 
-def exit_status_after(part: ServiceProcess, how: Callable[[], None]) -> int:
+def exit_status_after(part: ServiceProcess, ask_to_end: Callable[[], None]) -> int:
     """The status with which a process ends once it is asked to."""
     process = part.process
     assert process is not None
-    how()
+    ask_to_end()
     return process.wait(timeout=MAX_WAIT_SECONDS)

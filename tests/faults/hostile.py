@@ -43,8 +43,8 @@ def parquet(table: pa.Table) -> bytes:
 def npz(**arrays: object) -> bytes:
     """Arrays as NumPy writes them."""
     body = io.BytesIO()
-    given: dict[str, Any] = {name: np.asarray(values) for name, values in arrays.items()}
-    np.savez_compressed(body, **given)
+    named_arrays: dict[str, Any] = {name: np.asarray(values) for name, values in arrays.items()}
+    np.savez_compressed(body, **named_arrays)
     return body.getvalue()
 
 
@@ -123,23 +123,23 @@ def bombs() -> dict[str, tuple[str, str, bytes]]:
 
 def lying_arrow() -> Iterator[bytes]:
     """Arrow files with one length or offset made huge."""
-    whole = arrow(pa.table({"id": IDS, "label": LABELS}))
-    for at in range(8, len(whole) - 16, 4 * max(1, len(whole) // 160)):
-        yield whole[:at] + struct.pack("<i", 0x7FFFFFF0) + whole[at + 4 :]
+    sound_file = arrow(pa.table({"id": IDS, "label": LABELS}))
+    for at in range(8, len(sound_file) - 16, 4 * max(1, len(sound_file) // 160)):
+        yield sound_file[:at] + struct.pack("<i", 0x7FFFFFF0) + sound_file[at + 4 :]
 
 
-def damaged(whole: bytes, chance: random.Random) -> bytes:
+def damaged(sound_file: bytes, chance: random.Random) -> bytes:
     """A file with something cut off, changed, doubled or put in."""
-    at, to = sorted(chance.randrange(len(whole) + 1) for _ in range(2))
+    at, to = sorted(chance.randrange(len(sound_file) + 1) for _ in range(2))
     return chance.choice(
         [
-            whole[:at],
-            whole[at:],
-            whole[:at] + whole[to:],
-            whole[:to] + whole[at:],
-            whole[:at] + chance.randbytes(to - at) + whole[to:],
-            whole[:at] + bytes([chance.randrange(256)]) + whole[at + 1 :],
-            whole + chance.randbytes(20),
+            sound_file[:at],
+            sound_file[at:],
+            sound_file[:at] + sound_file[to:],
+            sound_file[:to] + sound_file[at:],
+            sound_file[:at] + chance.randbytes(to - at) + sound_file[to:],
+            sound_file[:at] + bytes([chance.randrange(256)]) + sound_file[at + 1 :],
+            sound_file + chance.randbytes(20),
         ]
     )
 

@@ -29,10 +29,10 @@ def is_alive(pid: int) -> bool:
 
 def children_of(pid: int) -> list[int]:
     """Process ids of the direct children of a process."""
-    found: list[int] = []
+    children: list[int] = []
     for listing in Path(f"/proc/{pid}/task").glob("*/children"):
-        found.extend(int(each) for each in listing.read_text().split())
-    return [each for each in found if is_alive(each)]
+        children.extend(int(each) for each in listing.read_text().split())
+    return [each for each in children if is_alive(each)]
 
 
 def cpu_ticks(pid: int) -> int:
@@ -79,9 +79,9 @@ def open_pets_challenge(service: Live, **phase: Any) -> Caller:
     return service.person("Blue").join("pets", "Blue")
 
 
-def submission_status(who: Caller, submission: str) -> str:
+def submission_status(caller: Caller, submission: str) -> str:
     """The status of a submission now."""
-    answer = who.get(f"/submissions/{submission}")
+    answer = caller.get(f"/submissions/{submission}")
     assert answer.status_code == 200, answer.text
     return str(answer.json()["status"])
 
@@ -106,7 +106,7 @@ def frozen_children(*parents: int) -> Iterator[list[int]]:
             thaw(child)
 
 
-def asked(child: int) -> bool:
+def has_unread_request(child: int) -> bool:
     """Whether a frozen child has been sent something: bytes wait in the pipe that it reads."""
     try:
         pipe = os.open(f"/proc/{child}/fd/0", os.O_RDONLY | os.O_NONBLOCK)

@@ -23,9 +23,9 @@ BOARD = "/challenges/pets/phases/main/leaderboard"
 class RescoringService:
     """One service, a challenge `pets`, and teams that have sent something."""
 
-    def __init__(self, made: Cluster) -> None:
-        self.cluster = made
-        self.service = made.part("serve")
+    def __init__(self, parts: Cluster) -> None:
+        self.cluster = parts
+        self.service = parts.part("serve")
 
     def start(self, version: int = SCORER_VERSION) -> "RescoringService":
         """Start it as a version of Assay whose scorer has this number."""
@@ -33,16 +33,16 @@ class RescoringService:
         self.service.start().wait_ready()
         return self
 
-    def filled(self, count: int) -> list[str]:
+    def start_filled(self, count: int) -> list[str]:
         """Start it for the first time, with so many teams' finished submissions; gives their ids."""
         admin = self.start().cluster.admin()
         open_challenge(admin, "pets", GOLD)
-        sent = [
+        ids = [
             admin.submit("pets", predictions_of_team(number), team=f"T{number}", wait=0).json()["id"]
             for number in range(count)
         ]
         self.until("SELECT count(*) FROM submissions WHERE status = 'finished'", count)
-        return [str(each) for each in sent]
+        return [str(each) for each in ids]
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:
         """The rows of a query, read beside the service."""
@@ -61,7 +61,7 @@ class RescoringService:
         ((key,),) = self.rows(f"SELECT file_key FROM submissions WHERE id = '{submission}'")
         return Path(self.cluster.settings["ASSAY_DATA_DIR"]) / "files" / str(key)
 
-    def ended(self) -> dict[str, Any]:
+    def wait_until_rerun_ended(self) -> dict[str, Any]:
         """The order of the phase, once it has ended."""
         admin = self.cluster.admin()
         eventually(lambda: admin.get(RERUN).json()["status"] != "running", "the order has ended")
@@ -85,8 +85,8 @@ def rescoring_service(request: pytest.FixtureRequest, folder: Path, **settings: 
     if request.param == "postgresql":
         database: Callable[[], str] = request.getfixturevalue("postgres_database")
         url = database()
-    with cluster(folder, url, **settings) as made:
-        yield RescoringService(made)
+    with cluster(folder, url, **settings) as parts:
+        yield RescoringService(parts)
 
 
 def command_of_version(version: int) -> list[str]:

@@ -19,12 +19,12 @@ BOARD = "/challenges/deaf/phases/main/leaderboard"
 
 
 @pytest.fixture
-def line(own_postgres: OwnPostgresServer) -> Iterator[TcpProxy]:
-    with run_proxy(own_postgres.port) as made:
-        yield made
+def proxy(own_postgres: OwnPostgresServer) -> Iterator[TcpProxy]:
+    with run_proxy(own_postgres.port) as running:
+        yield running
 
 
-def shown(app: ServedApp) -> tuple[int, list[str]]:
+def read_board(app: ServedApp) -> tuple[int, list[str]]:
     answer = app.caller().get(BOARD)
     body = answer.json()
     return answer.status_code, [row["team"]["name"] for row in body.get("rows", ())]
@@ -39,25 +39,25 @@ def rename(url: str, name: str) -> None:
 
 
 def test_what_changed_while_nothing_was_heard_is_shown(
-    tmp_path: Path, line: TcpProxy, postgres_database: Callable[[], str]
+    tmp_path: Path, proxy: TcpProxy, postgres_database: Callable[[], str]
 ) -> None:
     url = postgres_database()
-    far = make_url(url).set(port=line.port).render_as_string(hide_password=False)
-    given = app_settings(
+    far = make_url(url).set(port=proxy.port).render_as_string(hide_password=False)
+    settings = app_settings(
         tmp_path / "data", database_url=far, files_shared=True, statement_seconds=6
     )  # long enough for a slow machine
-    with serve_app(given) as app:
+    with serve_app(settings) as app:
         open_challenge(app.admin(), "deaf", GOLD)
-        sent = app.admin().submit("deaf", {row["id"]: row["label"] for row in GOLD}, team="Blue")
-        assert sent.status_code == 201, sent.text
+        entry = app.admin().submit("deaf", {row["id"]: row["label"] for row in GOLD}, team="Blue")
+        assert entry.status_code == 201, entry.text
         boards = app.app.state.service.board_cache
-        eventually(lambda: shown(app) == (200, ["Blue"]) and bool(boards._entries), "the board is kept")
+        eventually(lambda: read_board(app) == (200, ["Blue"]) and bool(boards._entries), "the board is kept")
         rename(url, "Green")
-        eventually(lambda: shown(app) == (200, ["Green"]), "it heard of the change")
-        assert line.silence() > 1
+        eventually(lambda: read_board(app) == (200, ["Green"]), "it heard of the change")
+        assert proxy.silence() > 1
         rename(url, "Red")
-        eventually(lambda: shown(app) == (200, ["Red"]), "what nobody vouches for is not shown for long")
-        line.drop()
-        eventually(lambda: shown(app) == (200, ["Red"]) and bool(boards._entries), "it listens again")
+        eventually(lambda: read_board(app) == (200, ["Red"]), "what nobody vouches for is not shown for long")
+        proxy.drop()
+        eventually(lambda: read_board(app) == (200, ["Red"]) and bool(boards._entries), "it listens again")
         rename(url, "Black")
-        eventually(lambda: shown(app) == (200, ["Black"]), "and hears")
+        eventually(lambda: read_board(app) == (200, ["Black"]), "and hears")

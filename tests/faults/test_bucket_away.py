@@ -37,25 +37,25 @@ def place(
         "heartbeat_seconds": "0.5",
         "lease_seconds": "2",
     }
-    with cluster(tmp_path_factory.mktemp("bucket"), postgres_database(), **settings) as made:
-        made.start(apis=2, workers=1)
-        admin = made.admin()
+    with cluster(tmp_path_factory.mktemp("bucket"), postgres_database(), **settings) as parts:
+        parts.start(apis=2, workers=1)
+        admin = parts.admin()
         open_challenge(admin, "pets", GOLD, phases=[{"name": "main", "quota": {"per_day": 1000}}])
-        yield Place(made, door, admin)
+        yield Place(parts, door, admin)
     door.stop()
 
 
 def test_what_one_machine_took_another_scores_and_a_third_gives_back(place: Place) -> None:
-    sent = place.admin.submit("pets", CORRECT_PREDICTIONS, team="Blue")
-    assert sent.status_code == 201, sent.text
-    assert sent.json()["scores"]["accuracy"] == {"value": 1.0, "reason": None, "notes": []}
+    entry = place.admin.submit("pets", CORRECT_PREDICTIONS, team="Blue")
+    assert entry.status_code == 201, entry.text
+    assert entry.json()["scores"]["accuracy"] == {"value": 1.0, "reason": None, "notes": []}
     elsewhere = place.cluster.admin(1)
-    back = elsewhere.get(f"/submissions/{sent.json()['id']}/predictions")
+    back = elsewhere.get(f"/submissions/{entry.json()['id']}/predictions")
     assert back.json() == CORRECT_PREDICTIONS
     assert elsewhere.get("/challenges/pets/phases/main/gold/1/data").json() == GOLD
     template = elsewhere.get("/challenges/pets/phases/main/template", params={"format": "csv"})
     assert template.text.splitlines()[0] == "id,label"
-    report = elsewhere.get(f"/submissions/{sent.json()['id']}/report")
+    report = elsewhere.get(f"/submissions/{entry.json()['id']}/report")
     assert report.status_code == 200, report.text
     assert elsewhere.submit("pets", CORRECT_PREDICTIONS, team="Blue", wait=0, dry_run=True).json()["valid"]
 
@@ -85,21 +85,21 @@ def test_a_bucket_that_is_away_is_a_503_and_leaves_no_row_and_no_charge(place: P
 def test_a_bucket_that_goes_away_between_upload_and_scoring_delays_the_score_and_nothing_else(place: Place) -> None:
     for worker in place.cluster.workers:
         worker.stop()
-    sent = place.admin.submit("pets", CORRECT_PREDICTIONS, team="Late", wait=0).json()
+    entry = place.admin.submit("pets", CORRECT_PREDICTIONS, team="Late", wait=0).json()
     place.door.refuse()
     try:
         for worker in place.cluster.workers:
             worker.start().wait_ready()
-        task = f"SELECT interruptions, crashes FROM score_tasks WHERE submission_id = '{sent['id']}'"
+        task = f"SELECT interruptions, crashes FROM score_tasks WHERE submission_id = '{entry['id']}'"
         eventually(lambda: place.cluster.rows(task)[0] > (0, 0), "it was tried in vain")
     finally:
         place.door.heal()
-    eventually(lambda: _status(place, sent["id"]) == "finished", "it is scored once the bucket is back")
+    eventually(lambda: _status(place, entry["id"]) == "finished", "it is scored once the bucket is back")
     ((interruptions, crashes),) = place.cluster.rows(task)
     assert crashes == 0
     assert isinstance(interruptions, int)
     assert interruptions >= 1
-    assert place.cluster.rows(f"SELECT count(*) FROM scores WHERE submission_id = '{sent['id']}'") == [(1,)]
+    assert place.cluster.rows(f"SELECT count(*) FROM scores WHERE submission_id = '{entry['id']}'") == [(1,)]
 
 
 def _status(place: Place, submission: str) -> str:

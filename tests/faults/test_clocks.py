@@ -66,17 +66,17 @@ class Clock:
 @pytest.fixture
 def clock(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Clock:
     """A clock; with the parameter `machine` that of the whole process."""
-    made = Clock(of_machine=getattr(request, "param", "machine") == "machine")
-    if made.of_machine:
+    new_clock = Clock(of_machine=getattr(request, "param", "machine") == "machine")
+    if new_clock.of_machine:
 
         class Shown(datetime):
             @classmethod
             def now(cls, tz: Any = None) -> Any:
-                return datetime.now(tz) + made.by
+                return datetime.now(tz) + new_clock.by
 
         monkeypatch.setattr(types, "datetime", Shown)
-        monkeypatch.setattr(time, "time", made.time)
-    return made
+        monkeypatch.setattr(time, "time", new_clock.time)
+    return new_clock
 
 
 @contextmanager
@@ -109,8 +109,8 @@ class Scene:
         open_challenge(service.admin(), "pets", GOLD, phases=phases)
         body = {"email": "blue@example.org", "name": "Blue", "password": "a password for tests"}
         service.admin().post("/users", json=body).raise_for_status()
-        made = service.caller().post("/tokens", json={name: body[name] for name in ("email", "password")})
-        self.blue: Caller = service.caller(made.json()["token"]).join("pets", "Blue")
+        answer = service.caller().post("/tokens", json={name: body[name] for name in ("email", "password")})
+        self.blue: Caller = service.caller(answer.json()["token"]).join("pets", "Blue")
         service.admin().submit("pets", CORRECT_PREDICTIONS, team="First")  # so that the scoring process has started
 
     def send(self, phase: str = "main", **headers: str) -> Any:
@@ -141,16 +141,16 @@ def test_a_step_of_a_day_moves_windows_and_quota_days_and_nothing_else(
 ) -> None:
     folder = tmp_path / "data"
     follows = kind == "sqlite" or not clock.of_machine
-    given: dict[str, Any] = {"heartbeat_seconds": LEASE / 4, "lease_seconds": LEASE}
+    settings: dict[str, Any] = {"heartbeat_seconds": LEASE / 4, "lease_seconds": LEASE}
     if kind == "postgresql":
         url = request.getfixturevalue("postgres_database")()
-        given |= {"database_url": url, "files_shared": True}
-    with serve_app(app_settings(folder, **given), now=None if clock.of_machine else clock.shifted) as service:
+        settings |= {"database_url": url, "files_shared": True}
+    with serve_app(app_settings(folder, **settings), now=None if clock.of_machine else clock.shifted) as service:
         scene = Scene(service, folder)
         with held_up():
             running, waiting = (scene.send().json()["id"] for _ in range(2))
             eventually(lambda: scene.task(running)["status"] == "running", "one is being scored")
-            taken, place = scene.away(waiting)
+            moved, original = scene.away(waiting)
         eventually(lambda: scene.task(waiting)["interruptions"] >= 3, "the other waits for another try")
         refused = scene.send()
         assert refused.json()["code"] == "quota_exceeded"
@@ -168,7 +168,7 @@ def test_a_step_of_a_day_moves_windows_and_quota_days_and_nothing_else(
                 assert (answer.status_code == 202) is follows, answer.text
                 assert OrphanFileSweeper(service.app.state.service.db, service.app.state.service.files).sweep() == 0
                 assert {scene.task(one)["attempt"] for one in (first, later)} <= {0, 1}
-        taken.rename(place)
+        moved.rename(original)
         everything = text("SELECT count(*) FROM score_tasks WHERE status <> 'done'")
 
         def done() -> bool:

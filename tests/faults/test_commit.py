@@ -127,13 +127,13 @@ def test_what_is_stored_is_acknowledged_even_if_the_database_goes_away_next(with
     admin = within.admin()
     before = len(admin.get(SUBMISSIONS).json()["items"])
     written = within.app.state.service.db.engine()
-    gone = threading.Event()
+    database_gone = threading.Event()
 
     def committed(_connection: object) -> None:
-        gone.set()
+        database_gone.set()
 
     def refuse(connection: Connection, *_: object) -> None:
-        if gone.is_set() and connection.engine is not written:
+        if database_gone.is_set() and connection.engine is not written:
             raise OperationalError("SELECT", {}, sqlite3.OperationalError("disk I/O error"))
 
     event.listen(written, "commit", committed)

@@ -21,28 +21,31 @@ from tests.tcp_proxy import TcpProxy, run_proxy
 SHORT = SHORT_TIMEOUTS | {"lease_seconds": "2", "statement_seconds": "2"}
 
 
-def by(line: TcpProxy, url: str) -> str:
+def via_proxy(proxy: TcpProxy, url: str) -> str:
     """The address of a database by way of a proxy."""
-    return make_url(url).set(port=line.port).render_as_string(hide_password=False)
+    return make_url(url).set(port=proxy.port).render_as_string(hide_password=False)
 
 
 @pytest.fixture(scope="module")
-def line(own_postgres: OwnPostgresServer) -> Iterator[TcpProxy]:
-    with run_proxy(own_postgres.port) as made:
-        yield made
+def proxy(own_postgres: OwnPostgresServer) -> Iterator[TcpProxy]:
+    with run_proxy(own_postgres.port) as running:
+        yield running
 
 
 @pytest.fixture(scope="module")
 def site(
-    tmp_path_factory: pytest.TempPathFactory, line: TcpProxy, postgres_database: Callable[[], str]
+    tmp_path_factory: pytest.TempPathFactory, proxy: TcpProxy, postgres_database: Callable[[], str]
 ) -> Iterator[ChallengeCluster]:
     """An API, and a worker that reaches the database by way of a proxy."""
     url = postgres_database()
-    with cluster(tmp_path_factory.mktemp("away"), url, **SHORT) as made:
-        parts = [made.part("api").start(), made.part("worker", database_url=by(line, url)).start()]
+    with cluster(tmp_path_factory.mktemp("away"), url, **SHORT) as cluster_parts:
+        parts = [
+            cluster_parts.part("api").start(),
+            cluster_parts.part("worker", database_url=via_proxy(proxy, url)).start(),
+        ]
         for part in parts:
             part.wait_ready()
-        yield ChallengeCluster(made)
+        yield ChallengeCluster(cluster_parts)
 
 
 @pytest.fixture(autouse=True)
@@ -81,10 +84,10 @@ def test_a_restart_of_the_database_loses_nothing_that_was_acknowledged(
     senders.reach(10, "some are acknowledged")
     own_postgres.restart(mode)
     senders.reach(10, "some more are acknowledged")
-    sent = senders.end()
+    ids = senders.end()
     assert_answered_well(senders.answers)
     stored = {str(row[0]) for row in site.cluster.rows("SELECT id FROM submissions")}
-    assert set(sent) <= stored
+    assert set(ids) <= stored
     site.wait_until_finished(*stored)
     site.wait_until_queue_empty()
     assert_works_as_before(site)
@@ -94,7 +97,7 @@ def test_a_database_that_stays_away_longer_than_leases_last_is_told_and_waited_f
     site: ChallengeCluster, own_postgres: OwnPostgresServer
 ) -> None:
     site.hold(*site.cluster.workers)
-    sent = [site.send(f"Away {number}") for number in range(3)]
+    ids = [site.send(f"Away {number}") for number in range(3)]
     site.holder(site.cluster.workers)
     api = site.cluster.apis[0]
     senders = SubmittingThreads(site, 2)
@@ -110,42 +113,44 @@ def test_a_database_that_stays_away_longer_than_leases_last_is_told_and_waited_f
     finally:
         own_postgres.start()
     senders.reach(5, "requests are served again")
-    site.wait_until_finished(*sent, *senders.end())
+    site.wait_until_finished(*ids, *senders.end())
     assert_answered_well(senders.answers)
     assert_works_as_before(site)
 
 
-@pytest.mark.parametrize("then", ["works again", "breaks", "stays silent"])
-def test_a_worker_whose_lines_fall_silent_recovers_by_itself(site: ChallengeCluster, line: TcpProxy, then: str) -> None:
+@pytest.mark.parametrize("recovery", ["works again", "breaks", "stays silent"])
+def test_a_worker_whose_lines_fall_silent_recovers_by_itself(
+    site: ChallengeCluster, proxy: TcpProxy, recovery: str
+) -> None:
     """Nothing is closed, and each packet is still acknowledged: neither side is told."""
     site.hold(*site.cluster.workers)
-    sent = [site.send(f"Silent {number}") for number in range(3)]
+    ids = [site.send(f"Silent {number}") for number in range(3)]
     site.holder(site.cluster.workers)
-    assert line.silence() > 0
+    assert proxy.silence() > 0
     site.release()
-    if then != "stays silent":
+    if recovery != "stays silent":
         time.sleep(3)  # longer than the lease
-        line.resume() if then == "works again" else line.drop()
-    site.wait_until_finished(*sent)
+        proxy.resume() if recovery == "works again" else proxy.drop()
+    site.wait_until_finished(*ids)
     assert_works_as_before(site)
 
 
-def silenced(db: Database, line: TcpProxy) -> None:
+def silenced(db: Database, proxy: TcpProxy) -> None:
     with db.read() as session:
         session.execute(text("SELECT 1"))
-        line.silence()
+        proxy.silence()
         session.execute(text("SELECT 1"))
 
 
 def test_a_line_that_says_nothing_is_hung_up_and_the_database_is_away(
-    own_postgres: OwnPostgresServer, line: TcpProxy, postgres_database: Callable[[], str], tmp_path: Path
+    own_postgres: OwnPostgresServer, proxy: TcpProxy, postgres_database: Callable[[], str], tmp_path: Path
 ) -> None:
-    url = by(line, postgres_database())
+    url = via_proxy(proxy, postgres_database())
     db = Database(Settings(data_dir=tmp_path, database_url=url, statement_seconds=3))
     try:
         with pytest.raises(DatabaseUnavailable):
-            silenced(db, line)
+            silenced(db, proxy)
         db.ping()
     finally:
         db.close()
-        line.drop()
+        proxy.drop()

@@ -43,11 +43,11 @@ CAPS = RetryLimits(crashes=2, interruptions=2)
 class Store:
     """A database and files with one submission in the queue, paid for by its team."""
 
-    def __init__(self, given: Settings) -> None:
-        migrate_by_copy(given)
-        self.db = Database(given)
-        self.files = FolderFileStore(given)
-        self.queue = LocalQueue(lambda _: [], slots=1) if self.db.sqlite else enqueue_only_queue(given)
+    def __init__(self, settings: Settings) -> None:
+        migrate_by_copy(settings)
+        self.db = Database(settings)
+        self.files = FolderFileStore(settings)
+        self.queue = LocalQueue(lambda _: [], slots=1) if self.db.sqlite else enqueue_only_queue(settings)
         with self.db.write() as session:
             ids = fill_tables(session)
             session.get_one(GoldVersion, ids.gold).file_key = self.keep(GOLD)
@@ -124,8 +124,8 @@ def pool(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ScoringProcessPoo
 
 
 @pytest.fixture
-def store(given: Settings) -> Iterator[Store]:
-    made = Store(given)
+def store(settings: Settings) -> Iterator[Store]:
+    made = Store(settings)
     yield made
     made.db.close()
 

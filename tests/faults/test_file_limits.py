@@ -38,13 +38,15 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
 
 
 def send(
-    who: Caller, body: Any, form: str = "json", encoding: str = "", way: str = "dry", **query: str
+    caller: Caller, body: Any, form: str = "json", encoding: str = "", way: str = "dry", **query: str
 ) -> httpx.Response:
     media = {"Content-Type": FORMATS[form].media_types[0]} | ({"Content-Encoding": encoding} if encoding else {})
     if way == "gold":
-        return who.post(f"{MAIN}/gold", content=body, headers=media, params=query)
-    asked = {"team": "Blue", **({"dry_run": "true"} if way == "dry" else {})}
-    return who.post(f"{MAIN}/submissions", content=body, headers=media | {"Prefer": "wait=60"}, params=asked | query)
+        return caller.post(f"{MAIN}/gold", content=body, headers=media, params=query)
+    parameters = {"team": "Blue", **({"dry_run": "true"} if way == "dry" else {})}
+    return caller.post(
+        f"{MAIN}/submissions", content=body, headers=media | {"Prefer": "wait=60"}, params=parameters | query
+    )
 
 
 def total(answer: httpx.Response) -> dict[str, int]:
@@ -82,8 +84,8 @@ def test_an_upload_has_a_size_told_or_not(small: Live, way: str) -> None:
 
 @pytest.mark.parametrize("encoding", ["gzip", "zstd"])
 def test_a_file_has_a_size_when_expanded(small: Live, encoding: str) -> None:
-    whole = json.dumps(CORRECT_PREDICTIONS).encode()
-    fits, over = whole + b" " * (30_000 - len(whole)), whole + b" " * (30_001 - len(whole))
+    predictions = json.dumps(CORRECT_PREDICTIONS).encode()
+    fits, over = predictions + b" " * (30_000 - len(predictions)), predictions + b" " * (30_001 - len(predictions))
     assert total(send(small.admin(), PACK[encoding](fits), encoding=encoding)) == {}
     assert everywhere(small, PACK[encoding](over), "json", encoding) == {"too_large": 1}
     assert total(send(small.admin(), PACK[encoding](over), encoding=encoding, way="gold")) == {"too_large": 1}
@@ -198,9 +200,9 @@ def test_what_would_take_too_much_time_is_not_read_to_its_end(weak: Live) -> Non
     assert admin.submit("pets", CORRECT_PREDICTIONS, team="Green").json()["status"] == "finished"
 
 
-def _too_large(answer: httpx.Response, said: str) -> None:
+def _too_large(answer: httpx.Response, words: str) -> None:
     assert (answer.status_code, total(answer)) == (422, {"too_large": 1}), answer.text
-    assert said in answer.json()["problems"][0]["message"]
+    assert words in answer.json()["problems"][0]["message"]
 
 
 def test_what_takes_too_much_memory_is_a_problem_of_the_file(weak: Live) -> None:

@@ -28,10 +28,10 @@ def strong(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     service.kill()
 
 
-def kept(service: Live) -> list[str]:
+def expected_uploads(service: Live) -> list[str]:
     """The names of the files that rows point to."""
-    found = query_rows(service, "SELECT file_key FROM submissions UNION SELECT file_key FROM gold_versions")
-    return sorted(str(key).removeprefix("uploads/") for (key,) in found)
+    keys = query_rows(service, "SELECT file_key FROM submissions UNION SELECT file_key FROM gold_versions")
+    return sorted(str(key).removeprefix("uploads/") for (key,) in keys)
 
 
 def resident(pid: int) -> int:
@@ -44,10 +44,10 @@ def open_files(pid: int) -> int:
     return len(list(Path(f"/proc/{pid}/fd").iterdir()))
 
 
-def send(who: Caller, number: int, form: str, encoding: str, body: bytes) -> httpx.Response:
+def send(caller: Caller, number: int, form: str, encoding: str, body: bytes) -> httpx.Response:
     path, query, headers = WAYS[number % len(WAYS)]
     media = {"Content-Type": FORMATS[form].media_types[0], **headers}
-    return who.post(
+    return caller.post(
         path, content=body, params=query, headers=media | ({"Content-Encoding": encoding} if encoding else {})
     )
 
@@ -83,7 +83,7 @@ def test_five_hundred_hostile_files_leave_nothing_behind(strong: Live) -> None:
     assert min(dry, stored, gold) > 5
     assert query_rows(strong, "SELECT count(*) FROM submissions") == [(stored,)]
     assert query_rows(strong, "SELECT count(*) FROM gold_versions") == [(1 + gold,)]
-    assert stored_uploads(strong) == kept(strong)
+    assert stored_uploads(strong) == expected_uploads(strong)
     assert before is not None
     assert resident(pid) - before[0] < 32 * MIB
     assert open_files(pid) - before[1] <= 4

@@ -11,9 +11,9 @@ import pytest
 
 from tests.faults.inspection import (
     CORRECT_PREDICTIONS,
-    asked,
     children_of,
     frozen_scoring,
+    has_unread_request,
     is_alive,
     open_pets_challenge,
     pid_of,
@@ -51,11 +51,11 @@ def test_every_acknowledged_submission_survives_the_kill_of_the_service(own: Liv
 
     # With frozen children everything is still queued or running when the service dies.
     with frozen_scoring(own) as before, ThreadPoolExecutor(8) as senders:
-        sent = [senders.submit(send, number) for number in range(60)]
+        requests = [senders.submit(send, number) for number in range(60)]
         assert enough.wait(MAX_WAIT_SECONDS)
         assert own.process is not None
         own.process.kill()
-        for each in sent:
+        for each in requests:
             each.result(timeout=MAX_WAIT_SECONDS)
     own.kill()
     eventually(lambda: not any(map(is_alive, before)), "the children of the dead service are gone")
@@ -91,7 +91,9 @@ def test_the_kill_of_a_child_while_it_scores_is_counted_and_harms_nobody_else(ow
     with frozen_scoring(own) as children:
         victim = blue.post(LARGE, json=predictions).json()["id"]
         innocent = red.post(LARGE, json=predictions).json()["id"]
-        eventually(lambda: any(map(asked, children)), "a child has been asked to score the first submission")
+        eventually(
+            lambda: any(map(has_unread_request, children)), "a child has been asked to score the first submission"
+        )
         for child in children:
             os.kill(child, signal.SIGKILL)
     eventually(lambda: submission_status(blue, victim) == "finished", "the submission is finished all the same")

@@ -20,8 +20,8 @@ def limited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     service.kill()
 
 
-def assert_the_next_one_finishes(who: Caller) -> None:
-    answer = who.submit("pets", CORRECT_PREDICTIONS)
+def assert_the_next_one_finishes(caller: Caller) -> None:
+    answer = caller.submit("pets", CORRECT_PREDICTIONS)
     assert answer.status_code == 201, answer.text
     assert answer.json()["status"] == "finished"
 

@@ -29,12 +29,12 @@ def play(live: Live) -> tuple[list[str], dict[str, Any], str]:
     person = live.caller(token).join("pets", "Blue")
     assert live.caller(WRONG).get("/me").status_code == 401
     predictions = {row["id"]: row["label"] for row in GOLD} | {"t0": PAYLOAD}
-    sent = person.submit("pets", predictions, method=ABOUT, description=ABOUT)
-    assert sent.json()["status"] == "rejected"
+    answer = person.submit("pets", predictions, method=ABOUT, description=ABOUT)
+    assert answer.json()["status"] == "rejected"
     broken = person.post("/challenges/pets/phases/main/submissions", content=PAYLOAD, params={"dry_run": "true"})
     assert broken.status_code >= 200
     httpx.get(f"{live.url}/api/v1/challenges", params={"limit": PAYLOAD}, timeout=MAX_WAIT_SECONDS)
-    return [PASSWORD, PAYLOAD, ABOUT, WRONG, token, live.admin_token], sent.json(), sent.headers["x-request-id"]
+    return [PASSWORD, PAYLOAD, ABOUT, WRONG, token, live.admin_token], answer.json(), answer.headers["x-request-id"]
 
 
 def test_the_log_ties_request_and_scoring_together_and_holds_no_secret(tmp_path: Path) -> None:

@@ -40,9 +40,9 @@ def test_more_connections_than_the_usual_limit_keep_nobody_out(tmp_path: Path) -
     try:
         assert service.process is not None
         assert soft_limit(service.process.pid) == most
-        with ExitStack() as held:
+        with ExitStack() as connections:
             for _ in range(FEW):
-                slow = held.enter_context(
+                slow = connections.enter_context(
                     socket.create_connection(("127.0.0.1", service.port), timeout=MAX_WAIT_SECONDS)
                 )
                 slow.sendall(BEGUN)
@@ -54,13 +54,13 @@ def test_more_connections_than_the_usual_limit_keep_nobody_out(tmp_path: Path) -
 def test_an_api_and_a_worker_take_the_files_that_they_may_open(
     tmp_path: Path, postgres_database: Callable[[], str]
 ) -> None:
-    with cluster(tmp_path, postgres_database()) as made:
+    with cluster(tmp_path, postgres_database()) as parts:
         with few_files() as most:
-            made.start()
-        assert [soft_limit(part.pid) for part in made.parts] == [most, most]
+            parts.start()
+        assert [soft_limit(part.pid) for part in parts.parts] == [most, most]
 
 
 def test_the_doctor_tells_what_a_service_started_here_would_take(tmp_path: Path) -> None:
     with few_files() as most:
-        said = software.check_open_file_limit(Installation(lambda: Settings(data_dir=tmp_path), {}, deep=False))
-    assert said.observation.startswith(f"A service started here may open {most} files;")
+        finding = software.check_open_file_limit(Installation(lambda: Settings(data_dir=tmp_path), {}, deep=False))
+    assert finding.observation.startswith(f"A service started here may open {most} files;")

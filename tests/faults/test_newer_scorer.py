@@ -28,17 +28,17 @@ SCORED = f"SELECT count(*) FROM scores WHERE scorer_version = {NEWER}"
 @pytest.fixture
 def own(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[RescoringService]:
     settings = {"interruption_cap": "3", "heartbeat_seconds": "0.5", "lease_seconds": "3"}
-    with rescoring_service(request, tmp_path, **settings) as made:
-        yield made
+    with rescoring_service(request, tmp_path, **settings) as service:
+        yield service
 
 
 @BOTH
 def test_no_reader_sees_a_mixed_or_a_shorter_board_whatever_is_killed_meanwhile(own: RescoringService) -> None:
-    sent = own.filled(40)
+    ids = own.start_filled(40)
     statuses = own.rows("SELECT id, status, finished_at FROM submissions ORDER BY id")
     own.service.stop()
-    lost = own.upload(sent[7])
-    away = lost.rename(lost.with_name("away"))  # so the new version cannot finish yet
+    upload = own.upload(ids[7])
+    moved = upload.rename(upload.with_name("away"))  # so the new version cannot finish yet
     reader = BoardWatcher(own.cluster.caller(None))
     own.start(NEWER)
     own.until(SCORED, 39)
@@ -49,14 +49,14 @@ def test_no_reader_sees_a_mixed_or_a_shorter_board_whatever_is_killed_meanwhile(
     board = admin.get(BOARD).json()
     assert (board["scorer_version"], len(board["rows"])) == (SCORER_VERSION, 40)
     own.service.kill(group=True)
-    away.rename(lost)
+    moved.rename(upload)
     own.start(NEWER)
     admin = own.cluster.admin()
     own.until("SELECT scorer_version FROM phases", NEWER)
     eventually(lambda: reader.states[-1:] == [(NEWER, 41)], "the reader has seen the new board")
     assert reader.end() == [(SCORER_VERSION, 40), (NEWER, 41)]
     assert admin.get(f"/submissions/{new['id']}").json()["scores"]["accuracy"]["value"] == 1.0
-    assert admin.get(f"/submissions/{sent[0]}/report").json()["scorer_version"] == NEWER
+    assert admin.get(f"/submissions/{ids[0]}/report").json()["scorer_version"] == NEWER
     each = "SELECT count(*), count(DISTINCT submission_id) FROM scores WHERE scorer_version ="
     assert own.rows(f"{each} {NEWER}") == [(41, 41)]
     assert own.rows(f"{each} {SCORER_VERSION}") == [(40, 40)]
@@ -66,19 +66,17 @@ def test_no_reader_sees_a_mixed_or_a_shorter_board_whatever_is_killed_meanwhile(
 
 @BOTH
 def test_what_waited_for_the_old_version_is_scored_by_the_new_one(own: RescoringService) -> None:
-    own.filled(3)
+    own.start_filled(3)
     admin = own.cluster.admin()
     with frozen_children(own.service.pid):
-        sent = [
-            admin.submit("pets", CORRECT_PREDICTIONS, team=f"W{number}", wait=0).json()["id"] for number in range(3)
-        ]
+        ids = [admin.submit("pets", CORRECT_PREDICTIONS, team=f"W{number}", wait=0).json()["id"] for number in range(3)]
         admin.post(RERUN)
         own.service.kill(group=True)
     own.start(NEWER)
     own.until("SELECT scorer_version FROM phases", NEWER)
     own.until("SELECT count(*) FROM submissions WHERE status = 'finished'", 6)
     own.until(SCORED, 6)
-    waited = ", ".join(f"'{each}'" for each in sent)
+    waited = ", ".join(f"'{each}'" for each in ids)
     versions = f"SELECT DISTINCT scorer_version FROM scores WHERE submission_id IN ({waited})"
     assert own.rows(versions) == [(NEWER,)]
     assert own.cluster.admin().get(RERUN).json()["status"] == "cancelled"  # what it compared with is of yesterday
@@ -87,10 +85,10 @@ def test_what_waited_for_the_old_version_is_scored_by_the_new_one(own: Rescoring
 
 @BOTH
 def test_a_submission_that_fails_for_good_withholds_the_switch_until_it_is_scored_again(own: RescoringService) -> None:
-    sent = own.filled(3)
+    ids = own.start_filled(3)
     own.service.stop()
-    lost = own.upload(sent[1])
-    away = lost.rename(lost.with_name("away"))
+    upload = own.upload(ids[1])
+    moved = upload.rename(upload.with_name("away"))
     own.start(NEWER)
     eventually(lambda: "scorer_switch_withheld" in own.service.log(), "the log says it")
     admin = own.cluster.admin()
@@ -99,8 +97,8 @@ def test_a_submission_that_fails_for_good_withholds_the_switch_until_it_is_score
     figures = admin.get(f"{own.service.url}/metrics").text
     assert "assay_switch_withheld 1.0" in figures
     assert "assay_phases_behind 1.0" in figures
-    away.rename(lost)
-    assert admin.post(f"/submissions/{sent[1]}/rerun").status_code == 202
+    moved.rename(upload)
+    assert admin.post(f"/submissions/{ids[1]}/rerun").status_code == 202
     own.until("SELECT scorer_version FROM phases", NEWER)
     assert (admin.get(BOARD).json()["scorer_version"], len(admin.get(BOARD).json()["rows"])) == (NEWER, 3)
     assert "assay_switch_withheld 0.0" in admin.get(f"{own.service.url}/metrics").text
@@ -109,31 +107,31 @@ def test_a_submission_that_fails_for_good_withholds_the_switch_until_it_is_score
 def test_workers_of_two_versions_at_once_take_only_what_is_theirs(
     tmp_path: Path, postgres_database: Callable[[], str]
 ) -> None:
-    with cluster(tmp_path, postgres_database(), **SHORT_TIMEOUTS) as made:
-        made.start(apis=2, workers=1)
-        site = ChallengeCluster(made)
+    with cluster(tmp_path, postgres_database(), **SHORT_TIMEOUTS) as parts:
+        parts.start(apis=2, workers=1)
+        site = ChallengeCluster(parts)
         site.wait_until_finished(*[site.send(f"Before {number}") for number in range(5)])
-        newer = made.part("worker")
+        newer = parts.part("worker")
         newer.program = command_of_version(NEWER)
         newer.start().wait_ready()
         senders = SubmittingThreads(site, 3)
         senders.reach(20, "some come in while it changes")
-        made.apis[1].stop()
-        made.apis[1].program = command_of_version(NEWER)
-        made.apis[1].start().wait_ready()
+        parts.apis[1].stop()
+        parts.apis[1].program = command_of_version(NEWER)
+        parts.apis[1].start().wait_ready()
         senders.reach(20, "and some through an API of each version")
-        sent = senders.end()
-        site.wait_until_finished(*sent)
-        eventually(lambda: made.rows("SELECT scorer_version FROM phases") == [(NEWER,)], "the new version is in force")
+        ids = senders.end()
+        site.wait_until_finished(*ids)
+        eventually(lambda: parts.rows("SELECT scorer_version FROM phases") == [(NEWER,)], "the new version is in force")
         waiting = "SELECT 1 FROM score_tasks WHERE status IN ('queued', 'running')"
-        eventually(lambda: made.rows(waiting) == [], "all is scored")
-        versions = {str(row[0]): row[1] for row in made.rows("SELECT id, scorer_version FROM score_tasks")}
-        for worker, own_version in zip(made.workers, (SCORER_VERSION, NEWER), strict=True):
+        eventually(lambda: parts.rows(waiting) == [], "all is scored")
+        versions = {str(row[0]): row[1] for row in parts.rows("SELECT id, scorer_version FROM score_tasks")}
+        for worker, own_version in zip(parts.workers, (SCORER_VERSION, NEWER), strict=True):
             assert {versions[task] for task in tasks_done_by(worker)} <= {own_version}
-        assert ['"rescored"' in worker.log() for worker in made.workers] == [False, True]
+        assert ['"rescored"' in worker.log() for worker in parts.workers] == [False, True]
         unscored = (
             "SELECT id FROM submissions WHERE id NOT IN "
             f"(SELECT submission_id FROM scores WHERE scorer_version = {NEWER})"
         )
-        assert made.rows(unscored) == []
-        eventually(lambda: made.rows("SELECT 1 FROM procrastinate_jobs") == [], "no job is left of either")
+        assert parts.rows(unscored) == []
+        eventually(lambda: parts.rows("SELECT 1 FROM procrastinate_jobs") == [], "no job is left of either")

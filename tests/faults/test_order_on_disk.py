@@ -31,7 +31,7 @@ class Call(NamedTuple):
 def calls(record: str) -> list[Call]:
     """All calls, in the order in which they began; one that never returned is left out."""
     begun: dict[tuple[str, str], tuple[int, str]] = {}
-    found = []
+    system_calls = []
     for number, line in enumerate(record.splitlines()):
         match = LINE.match(line)
         if match is None:
@@ -39,12 +39,12 @@ def calls(record: str) -> list[Call]:
         thread, rest = match[1], match["rest"]
         if match["again"]:
             since, said = begun.pop((thread, match["again"]), (number, ""))
-            found.append(Call(match["again"], said + rest, since, number))
+            system_calls.append(Call(match["again"], said + rest, since, number))
         elif rest.endswith(UNFINISHED):
             begun[thread, match["call"]] = (number, rest.removesuffix(UNFINISHED))
         else:
-            found.append(Call(match["call"], rest, number, number))
-    return sorted(found, key=lambda call: call.begun)
+            system_calls.append(Call(match["call"], rest, number, number))
+    return sorted(system_calls, key=lambda call: call.begun)
 
 
 @contextmanager
@@ -67,13 +67,13 @@ def traced(process: int, record: Path) -> Iterator[None]:
             tracer.wait(MAX_WAIT_SECONDS)
 
 
-def first(found: list[Call], names: str, said: str, after: int) -> Call:
+def first(system_calls: list[Call], names: str, said: str, after: int) -> Call:
     """The first of these calls that says this and began after a line; it must have succeeded."""
-    for call in found:
+    for call in system_calls:
         if call.name in names.split() and re.search(said, call.said) and call.begun > after:
             assert not re.search(r"= -1 ", call.said), call
             return call
-    raise AssertionError(f"no {names} with {said} after line {after} of:\n" + "\n".join(map(str, found)))
+    raise AssertionError(f"no {names} with {said} after line {after} of:\n" + "\n".join(map(str, system_calls)))
 
 
 def recorded(service: RaceTarget, process: int, folder: Path) -> tuple[list[Call], Call, Call]:
@@ -86,27 +86,29 @@ def recorded(service: RaceTarget, process: int, folder: Path) -> tuple[list[Call
         assert answer.status_code == 202, answer.text
     crowd.close()
     ((key,),) = service.rows("SELECT file_key FROM submissions")
-    found = calls((folder / "record").read_text(errors="replace"))
-    written = first(found, "write", rf"{key}\.part>", -1)
-    synced = first(found, "fsync fdatasync", rf"{key}\.part>", written.ended)
-    named = first(found, "rename renameat renameat2", rf'{key}\.part".*{key}"', synced.ended)
-    entered = first(found, "fsync", r"/files/uploads>", named.ended)
-    reply = first(found, "sendto write", r"HTTP/1\.1 202 ", -1)
+    system_calls = calls((folder / "record").read_text(errors="replace"))
+    written = first(system_calls, "write", rf"{key}\.part>", -1)
+    synced = first(system_calls, "fsync fdatasync", rf"{key}\.part>", written.ended)
+    named = first(system_calls, "rename renameat renameat2", rf'{key}\.part".*{key}"', synced.ended)
+    entered = first(system_calls, "fsync", r"/files/uploads>", named.ended)
+    reply = first(system_calls, "sendto write", r"HTTP/1\.1 202 ", -1)
     assert entered.ended < reply.begun
-    return found, entered, reply
+    return system_calls, entered, reply
 
 
 def test_on_sqlite_bytes_name_folder_and_log_are_synced_in_this_order_before_the_answer(tmp_path: Path) -> None:
     service = Live(tmp_path / "data").start()
     try:
         on = OnSqlite(service)
-        found, entered, reply = recorded(on, on.scoring_process_ids()[0], tmp_path)
+        system_calls, entered, reply = recorded(on, on.scoring_process_ids()[0], tmp_path)
     finally:
         service.kill()
-    row = first(found, "pwrite64 write", r"assay\.sqlite3-wal>", entered.ended)
-    log = first(found, "fsync fdatasync", r"assay\.sqlite3-wal>", row.ended)
+    row = first(system_calls, "pwrite64 write", r"assay\.sqlite3-wal>", entered.ended)
+    log = first(system_calls, "fsync fdatasync", r"assay\.sqlite3-wal>", row.ended)
     assert log.ended < reply.begun
-    later = [call for call in found if "assay.sqlite3-wal>" in call.said and log.ended < call.begun < reply.begun]
+    later = [
+        call for call in system_calls if "assay.sqlite3-wal>" in call.said and log.ended < call.begun < reply.begun
+    ]
     assert [call for call in later if "write" in call.name] == []  # nothing of it is written after its sync
 
 
@@ -115,9 +117,9 @@ def test_on_postgresql_the_file_is_durable_before_the_commit_and_that_before_the
 ) -> None:
     with postgres.database() as url, cluster(tmp_path, url) as parts:
         parts.start(apis=1, workers=0)
-        found, entered, reply = recorded(OnPostgresql(parts), parts.apis[0].pid, tmp_path)
-    commit = first(found, "sendto write", r"COMMIT", entered.ended)
-    done = first(found, "recvfrom", r"COMMIT", commit.begun)
+        system_calls, entered, reply = recorded(OnPostgresql(parts), parts.apis[0].pid, tmp_path)
+    commit = first(system_calls, "sendto write", r"COMMIT", entered.ended)
+    done = first(system_calls, "recvfrom", r"COMMIT", commit.begun)
     assert done.ended < reply.begun
 
 

@@ -26,25 +26,25 @@ WRONG_DOGS = dict.fromkeys(CORRECT_PREDICTIONS, "cat")
 
 
 @pytest.fixture
-def store(given: Settings) -> Iterator[Store]:
-    made = Store(given)
-    yield made
-    made.db.close()
+def store(settings: Settings) -> Iterator[Store]:
+    new_store = Store(settings)
+    yield new_store
+    new_store.db.close()
 
 
 @contextmanager
 def statements(db: Database) -> Iterator[list[str]]:
     """What is asked of the database while the block lasts."""
-    found: list[str] = []
+    executed: list[str] = []
     engines = [db._read, db._write]
 
     def note(_connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
-        found.append(statement)
+        executed.append(statement)
 
     for engine in engines:
         event.listen(engine, "before_cursor_execute", note)
     try:
-        yield found
+        yield executed
     finally:
         for engine in engines:
             event.remove(engine, "before_cursor_execute", note)
@@ -65,14 +65,14 @@ def test_the_second_score_reads_neither_the_gold_file_nor_what_stands_beside_it(
         # Another pool each time: nothing is in the memory of its children.
         children = create_process_pool(Settings(), 1, tmp_path)
         try:
-            with statements(store.db) as asked:
+            with statements(store.db) as queries:
                 score_submission(store.bench(children), store.claim())
         finally:
             children.close()
         assert store.state()[0] == "done"
         assert store.state()[3] == 1
-        assert any(map(LARGE.search, asked)) is not known
-        assert len([each for each in asked if "gold_versions" in each]) >= 1
+        assert any(map(LARGE.search, queries)) is not known
+        assert len([each for each in queries if "gold_versions" in each]) >= 1
         store.files.delete(key)
         again(store)
 
@@ -94,9 +94,9 @@ def test_a_draft_is_named_by_what_it_holds_now_and_gold_in_force_is_read_for_its
     assert second != first
     put(status="active")
     assert name() == second
-    with statements(store.db) as asked:
+    with statements(store.db) as queries:
         assert name() == second
-    assert not list(filter(LARGE.search, asked))
+    assert not list(filter(LARGE.search, queries))
 
 
 @pytest.fixture
@@ -106,9 +106,9 @@ def live(tmp_path: Path) -> Iterator[Live]:
     service.kill()
 
 
-def weighted(who: Caller, predictions: Any) -> float:
+def weighted(caller: Caller, predictions: Any) -> float:
     """The weighted accuracy of a submission."""
-    answer = who.submit("pets", predictions)
+    answer = caller.submit("pets", predictions)
     assert answer.json()["status"] == "finished", answer.text
     return float(answer.json()["scores"]["weighted_accuracy"]["value"])
 

@@ -48,24 +48,24 @@ def connected(service: Live) -> socket.socket:
     return socket.create_connection(("127.0.0.1", service.port), timeout=MAX_WAIT_SECONDS)
 
 
-def read(line: socket.socket) -> bytes:
+def read(connection: socket.socket) -> bytes:
     """All that comes until the service hangs up, or has nothing more to say."""
     received = b""
-    line.settimeout(MAX_WAIT_SECONDS)
+    connection.settimeout(MAX_WAIT_SECONDS)
     try:
-        while chunk := line.recv(65536):
+        while chunk := connection.recv(65536):
             received += chunk
-            line.settimeout(3 * IDLE)
+            connection.settimeout(3 * IDLE)
     except (TimeoutError, ConnectionResetError):
         pass
     return received
 
 
-def told(service: Live, way: str, headers: list[str], body: bytes) -> bytes:
+def read_answer(service: Live, way: str, headers: list[str], body: bytes) -> bytes:
     """What is answered to a request of these bytes."""
-    with connected(service) as line:
-        line.sendall(head(service, way, *headers) + body)
-        return read(line)
+    with connected(service) as connection:
+        connection.sendall(head(service, way, *headers) + body)
+        return read(connection)
 
 
 def assert_as_before(service: Live, before: list[str]) -> None:
@@ -86,7 +86,7 @@ def assert_as_before(service: Live, before: list[str]) -> None:
 )
 def test_a_length_that_is_none_is_refused(patient: Live, way: str, lengths: list[str]) -> None:
     before = stored_uploads(patient)
-    answer = told(patient, way, [f"Content-Length: {each}" for each in lengths], BODY)
+    answer = read_answer(patient, way, [f"Content-Length: {each}" for each in lengths], BODY)
     assert answer.startswith(b"HTTP/1.1 400 "), answer[:300]
     assert_as_before(patient, before)
 
@@ -94,7 +94,7 @@ def test_a_length_that_is_none_is_refused(patient: Live, way: str, lengths: list
 @EVERY_WAY
 def test_a_length_beyond_the_limit_is_refused_before_the_body_comes(patient: Live, way: str) -> None:
     before = stored_uploads(patient)
-    answer = told(patient, way, ["Content-Length: 99999999999"], b"")
+    answer = read_answer(patient, way, ["Content-Length: 99999999999"], b"")
     assert answer.startswith(b"HTTP/1.1 413 "), answer[:300]
     assert b'"code":"too_large"' in answer
     assert_as_before(patient, before)
@@ -103,7 +103,7 @@ def test_a_length_beyond_the_limit_is_refused_before_the_body_comes(patient: Liv
 @EVERY_WAY
 def test_a_length_too_large_is_waited_for_and_given_up(patient: Live, way: str) -> None:
     before = stored_uploads(patient)
-    answer = told(patient, way, ["Content-Length: 5000"], BODY)
+    answer = read_answer(patient, way, ["Content-Length: 5000"], BODY)
     assert answer.startswith(b"HTTP/1.1 408 "), answer[:300]
     assert b'"code":"too_slow"' in answer
     assert_as_before(patient, before)
@@ -112,7 +112,7 @@ def test_a_length_too_large_is_waited_for_and_given_up(patient: Live, way: str) 
 @pytest.mark.parametrize("way", ["dry run", "gold"])
 def test_a_length_too_small_cuts_the_file_and_the_rest_is_no_request(patient: Live, way: str) -> None:
     before = stored_uploads(patient)
-    answer = told(patient, way, ["Content-Length: 10"], BODY)
+    answer = read_answer(patient, way, ["Content-Length: 10"], BODY)
     assert answer.startswith((b"HTTP/1.1 200 ", b"HTTP/1.1 422 ")), answer[:300]
     assert b'"total":{"syntax":1' in answer
     assert answer.count(b"HTTP/1.1 ") == 1 or b"HTTP/1.1 400 " in answer
@@ -122,7 +122,9 @@ def test_a_length_too_small_cuts_the_file_and_the_rest_is_no_request(patient: Li
 @pytest.mark.parametrize("way", WAYS)
 def test_good_chunks_are_a_file(patient: Live, way: str) -> None:
     body = b"".join(b"%x;name=value\r\n%s\r\n" % (len(part), part) for part in (BODY[:7], BODY[7:], b"}"))
-    answer = told(patient, way, ["Transfer-Encoding: chunked", "Connection: close"], body + b"0\r\nTrailer: x\r\n\r\n")
+    answer = read_answer(
+        patient, way, ["Transfer-Encoding: chunked", "Connection: close"], body + b"0\r\nTrailer: x\r\n\r\n"
+    )
     status = int(answer.split(b" ", 2)[1])
     assert status == {"submission": 202, "dry run": 200, "gold": 201}[way], answer[:400]
     assert_as_before(patient, stored_uploads(patient))
@@ -143,7 +145,7 @@ def test_good_chunks_are_a_file(patient: Live, way: str) -> None:
 )
 def test_broken_chunks_are_refused(patient: Live, way: str, sent: bytes) -> None:
     before = stored_uploads(patient)
-    answer = told(patient, way, ["Transfer-Encoding: chunked"], b"5\r\n" + BODY[:5] + b"\r\n" + sent)
+    answer = read_answer(patient, way, ["Transfer-Encoding: chunked"], b"5\r\n" + BODY[:5] + b"\r\n" + sent)
     assert answer.startswith((b"HTTP/1.1 400 ", b"HTTP/1.1 408 ")), answer[:300]
     assert_as_before(patient, before)
 
@@ -151,15 +153,15 @@ def test_broken_chunks_are_refused(patient: Live, way: str, sent: bytes) -> None
 @EVERY_WAY
 def test_a_body_that_drips_is_given_up(patient: Live, way: str) -> None:
     before = stored_uploads(patient)
-    with connected(patient) as line:
-        line.sendall(head(patient, way, "Content-Length: 5000"))
+    with connected(patient) as connection:
+        connection.sendall(head(patient, way, "Content-Length: 5000"))
         began = time.monotonic()
         try:
             while time.monotonic() - began < MAX_WAIT_SECONDS:
-                line.sendall(b" ")
-                line.settimeout(IDLE / 6)
+                connection.sendall(b" ")
+                connection.settimeout(IDLE / 6)
                 try:
-                    answer = line.recv(65536)
+                    answer = connection.recv(65536)
                     break
                 except TimeoutError:
                     continue
@@ -174,24 +176,24 @@ def test_a_body_that_drips_is_given_up(patient: Live, way: str) -> None:
 def test_a_client_that_hangs_up_midway_leaves_nothing(patient: Live, way: str) -> None:
     before = stored_uploads(patient)
     for headers in (["Content-Length: 3000000"], ["Transfer-Encoding: chunked"]):
-        with connected(patient) as line:
+        with connected(patient) as connection:
             chunk = b"" if "Content" in headers[0] else b"1e8480\r\n"
-            line.sendall(head(patient, way, *headers) + chunk + b" " * 1_500_000)
+            connection.sendall(head(patient, way, *headers) + chunk + b" " * 1_500_000)
             eventually(lambda: any(name.endswith(".part") for name in stored_uploads(patient)), "the upload has begun")
         assert_as_before(patient, before)
 
 
 def test_a_body_that_all_but_ceases_to_come_is_given_up_whatever_came_before(patient: Live) -> None:
     before = stored_uploads(patient)
-    with connected(patient) as line:
-        line.sendall(head(patient, "submission", "Content-Length: 3000000") + b" " * 1_500_000)
+    with connected(patient) as connection:
+        connection.sendall(head(patient, "submission", "Content-Length: 3000000") + b" " * 1_500_000)
         began, answer = time.monotonic(), b""
-        line.settimeout(IDLE / 4)
+        connection.settimeout(IDLE / 4)
         with contextlib.suppress(ConnectionError):
             while not answer and time.monotonic() - began < MAX_WAIT_SECONDS:
-                line.sendall(b" ")
+                connection.sendall(b" ")
                 with contextlib.suppress(TimeoutError):
-                    answer = line.recv(65536)
+                    answer = connection.recv(65536)
     assert answer.startswith(b"HTTP/1.1 408 "), answer[:300]
     assert_as_before(patient, before)
 
@@ -201,7 +203,7 @@ def test_one_sender_has_so_many_large_files_under_way_and_others_theirs(tmp_path
     open_challenge(service.admin(), "pets", GOLD)
     red = service.person("Red").join("pets", "Red").headers["Authorization"]
 
-    def begun(token: str, query: str = "") -> socket.socket:
+    def begin_upload(token: str, query: str = "") -> socket.socket:
         lines = [
             f"POST {MAIN}/submissions{query} HTTP/1.1",
             "Host: 127.0.0.1",
@@ -209,9 +211,9 @@ def test_one_sender_has_so_many_large_files_under_way_and_others_theirs(tmp_path
             "Content-Type: application/json",
             "Content-Length: 3000000",
         ]
-        line = open_ones.enter_context(connected(service))
-        line.sendall("\r\n".join([*lines, "", ""]).encode() + b" " * 1_500_000)
-        return line
+        connection = open_ones.enter_context(connected(service))
+        connection.sendall("\r\n".join([*lines, "", ""]).encode() + b" " * 1_500_000)
+        return connection
 
     def under_way(count: int) -> None:
         eventually(
@@ -220,12 +222,12 @@ def test_one_sender_has_so_many_large_files_under_way_and_others_theirs(tmp_path
 
     with contextlib.ExitStack() as open_ones:
         for count in range(1, MAX_PER_CALLER + 1):
-            begun(red)
+            begin_upload(red)
             under_way(count)
-        refused = read(begun(red))
+        refused = read(begin_upload(red))
         assert refused.startswith(b"HTTP/1.1 429 "), refused[:300]
         assert b'"code":"too_many_waiting"' in refused
-        begun(f"Bearer {service.admin_token}", "?team=Blue")
+        begin_upload(f"Bearer {service.admin_token}", "?team=Blue")
         under_way(MAX_PER_CALLER + 1)
     under_way(0)
     service.kill()
@@ -243,9 +245,9 @@ def test_a_large_body_beyond_the_quota_is_refused_before_it_comes(tmp_path: Path
         "Content-Type: application/json",
         f"Content-Length: {BASE_FILE_BYTES + 100_000}",
     ]
-    with connected(service) as line:
-        line.sendall("\r\n".join([*lines, "", ""]).encode())
-        answer = read(line)
+    with connected(service) as connection:
+        connection.sendall("\r\n".join([*lines, "", ""]).encode())
+        answer = read(connection)
     assert answer.startswith(b"HTTP/1.1 429 "), answer[:300]
     assert b'"quota":"total"' in answer
     service.kill()
@@ -254,12 +256,12 @@ def test_a_large_body_beyond_the_quota_is_refused_before_it_comes(tmp_path: Path
 def test_a_body_in_chunks_of_one_byte_keeps_nobody_from_a_turn(patient: Live) -> None:
     """Others are answered while it is read: read in one go, each piece that comes would hold up all for long."""
     chunks, ended = b"1\r\n \r\n" * 2_000_000, threading.Event()
-    line, admin = connected(patient), patient.admin()
+    connection, admin = connected(patient), patient.admin()
 
     def send() -> None:
         with contextlib.suppress(OSError):
-            line.sendall(head(patient, "dry run", "Transfer-Encoding: chunked") + chunks + b"0\r\n\r\n")
-            read(line)
+            connection.sendall(head(patient, "dry run", "Transfer-Encoding: chunked") + chunks + b"0\r\n\r\n")
+            read(connection)
         ended.set()
 
     sender = threading.Thread(target=send)
@@ -268,7 +270,7 @@ def test_a_body_in_chunks_of_one_byte_keeps_nobody_from_a_turn(patient: Live) ->
     while answered < 15 and not ended.is_set():
         assert admin.get("/challenges/pets").status_code == 200
         answered += 1
-    line.shutdown(socket.SHUT_RDWR)
+    connection.shutdown(socket.SHUT_RDWR)
     sender.join(MAX_WAIT_SECONDS)
-    line.close()
+    connection.close()
     assert answered == 15

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.inspection import CORRECT_PREDICTIONS, asked, children_of, frozen_children
+from tests.faults.inspection import CORRECT_PREDICTIONS, children_of, frozen_children, has_unread_request
 from tests.faults.rescoring_service import RERUN, RescoringService, rescoring_service
 from tests.live_service import eventually
 
@@ -17,31 +17,31 @@ BOTH = pytest.mark.parametrize("own", ["sqlite", "postgresql"], indirect=True)
 @pytest.fixture
 def own(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[RescoringService]:
     settings = {"crash_cap": "1", "heartbeat_seconds": "0.5", "lease_seconds": "3", "scoring_seconds": "600"}
-    with rescoring_service(request, tmp_path, **settings) as made:
-        yield made
+    with rescoring_service(request, tmp_path, **settings) as service:
+        yield service
 
 
 @BOTH
 def test_a_kill_amid_an_order_loses_and_doubles_nothing(own: RescoringService) -> None:
-    own.filled(50)
+    own.start_filled(50)
     before = own.stored()
     admin = own.cluster.admin()
     with frozen_children(own.service.pid) as children:
-        made = admin.post(RERUN)
-        assert made.status_code == 202
-        assert made.headers["location"] == f"/api/v1{RERUN}"
-        assert (made.json()["status"], made.json()["total"], made.json()["done"]) == ("running", 50, 0)
-        eventually(lambda: any(map(asked, children)), "a child is at it")
+        answer = admin.post(RERUN)
+        assert answer.status_code == 202
+        assert answer.headers["location"] == f"/api/v1{RERUN}"
+        assert (answer.json()["status"], answer.json()["total"], answer.json()["done"]) == ("running", 50, 0)
+        eventually(lambda: any(map(has_unread_request, children)), "a child is at it")
         again = admin.post(RERUN).json()
-        assert again["id"] == made.json()["id"]
+        assert again["id"] == answer.json()["id"]
         own.service.kill(group=True)
     assert own.rows("SELECT count(*) FROM score_tasks WHERE status = 'running'")[0][0] > 1
     own.start()
-    ended = own.ended()
-    wanted = {"status": "finished", "total": 50, "done": 50, "failed": 0, "different": 0, "differences": []}
-    assert {name: ended[name] for name in wanted} == wanted
-    assert ended["finished_at"] > ended["started_at"]
-    assert ended["rate"] > 0
+    rerun = own.wait_until_rerun_ended()
+    expected = {"status": "finished", "total": 50, "done": 50, "failed": 0, "different": 0, "differences": []}
+    assert {name: rerun[name] for name in expected} == expected
+    assert rerun["finished_at"] > rerun["started_at"]
+    assert rerun["rate"] > 0
     assert own.stored() == before
     assert own.rows("SELECT DISTINCT status FROM score_tasks") == [("done",)]
     assert own.rows("SELECT sum(crashes) FROM score_tasks") == [(0,)]
@@ -49,34 +49,34 @@ def test_a_kill_amid_an_order_loses_and_doubles_nothing(own: RescoringService) -
 
 @BOTH
 def test_an_order_that_is_cancelled_leaves_what_has_not_begun(own: RescoringService) -> None:
-    own.filled(40)
+    own.start_filled(40)
     before = own.stored()
     admin = own.cluster.admin()
     with frozen_children(own.service.pid) as children:
         admin.post(RERUN)
-        eventually(lambda: any(map(asked, children)), "a child is at it")
+        eventually(lambda: any(map(has_unread_request, children)), "a child is at it")
         assert admin.delete(RERUN).json()["status"] == "cancelled"
     own.until("SELECT count(*) FROM score_tasks WHERE status = 'done'", 40)
-    ended = admin.get(RERUN).json()
-    assert (ended["status"], ended["next"]["total"]) == ("cancelled", 40)
-    assert ended["done"] < 40
-    assert admin.delete(RERUN).json() == ended | {"next": admin.get(RERUN).json()["next"]}
+    rerun = admin.get(RERUN).json()
+    assert (rerun["status"], rerun["next"]["total"]) == ("cancelled", 40)
+    assert rerun["done"] < 40
+    assert admin.delete(RERUN).json() == rerun | {"next": admin.get(RERUN).json()["next"]}
     assert own.stored() == before
     assert admin.post(RERUN).json()["total"] == 40
-    assert own.ended()["done"] == 40
+    assert own.wait_until_rerun_ended()["done"] == 40
 
 
 @BOTH
 def test_new_submissions_go_first(own: RescoringService) -> None:
-    own.filled(120)  # a tenth of a second of work, so that going first shows
+    own.start_filled(120)  # a tenth of a second of work, so that going first shows
     admin = own.cluster.admin()
     with frozen_children(own.service.pid) as children:
         admin.post(RERUN)
-        eventually(lambda: any(map(asked, children)), "a child is at it")
+        eventually(lambda: any(map(has_unread_request, children)), "a child is at it")
         sent = admin.submit("pets", CORRECT_PREDICTIONS, team="New", wait=0).json()["id"]
         query = f"SELECT status FROM submissions WHERE id = '{sent}'"
         own.until(query, "running")  # it has its place, though not yet the child
-    order = own.ended()
+    order = own.wait_until_rerun_ended()
     new = admin.get(f"/submissions/{sent}").json()
     assert new["status"] == "finished"
     assert new["timings"]["finished_at"] < order["finished_at"]
@@ -85,20 +85,20 @@ def test_new_submissions_go_first(own: RescoringService) -> None:
 
 @BOTH
 def test_a_child_that_dies_of_scoring_again_fails_that_alone(own: RescoringService) -> None:
-    own.filled(10)
+    own.start_filled(10)
     before = own.stored()
     admin = own.cluster.admin()
     with frozen_children(own.service.pid) as children:
         admin.post(RERUN)
-        eventually(lambda: any(map(asked, children)), "a child is at it")
+        eventually(lambda: any(map(has_unread_request, children)), "a child is at it")
         for child in children:
             os.kill(child, signal.SIGKILL)
-    ended = own.ended()
-    assert (ended["total"], ended["done"], ended["failed"], ended["different"]) == (10, 9, 1, 0)
+    rerun = own.wait_until_rerun_ended()
+    assert (rerun["total"], rerun["done"], rerun["failed"], rerun["different"]) == (10, 9, 1, 0)
     assert own.stored() == before
     ((failed,),) = own.rows("SELECT submission_id FROM score_tasks WHERE status = 'failed'")
-    seen = admin.get(f"/submissions/{failed}").json()
-    assert (seen["status"], seen["rerun"]["failure"]["code"], seen["scores"] != {}) == ("finished", "crashed", True)
+    body = admin.get(f"/submissions/{failed}").json()
+    assert (body["status"], body["rerun"]["failure"]["code"], body["scores"] != {}) == ("finished", "crashed", True)
     assert admin.post(f"/submissions/{failed}/rerun").status_code == 202
     eventually(lambda: admin.get(f"/submissions/{failed}").json()["rerun"]["status"] == "done", "it is scored again")
     assert admin.get(f"/submissions/{failed}").json()["rerun"]["failure"] is None
@@ -107,12 +107,12 @@ def test_a_child_that_dies_of_scoring_again_fails_that_alone(own: RescoringServi
 
 @BOTH
 def test_a_failed_submission_is_scored_after_all_and_charged_then(own: RescoringService) -> None:
-    own.filled(1)
+    own.start_filled(1)
     admin = own.cluster.admin()
     blue = own.cluster.person("Blue").join("pets", "Blue")
     with frozen_children(own.service.pid) as children:
         sent = blue.submit("pets", CORRECT_PREDICTIONS, wait=0).json()["id"]
-        eventually(lambda: any(map(asked, children)), "a child is at it")
+        eventually(lambda: any(map(has_unread_request, children)), "a child is at it")
         for child in children_of(own.service.pid):
             os.kill(child, signal.SIGKILL)
     own.until(f"SELECT status FROM submissions WHERE id = '{sent}'", "failed")
@@ -129,9 +129,9 @@ def test_a_failed_submission_is_scored_after_all_and_charged_then(own: Rescoring
     assert (again.status_code, again.headers["location"]) == (202, f"/api/v1/submissions/{sent}")
     assert again.json()["status"] in {"queued", "running", "finished"}
     own.until(f"SELECT status FROM submissions WHERE id = '{sent}'", "finished")
-    seen = blue.get(f"/submissions/{sent}").json()
-    assert (seen["failure"], seen["scores"]["accuracy"], seen["rerun"]) == (None, {"value": 1.0}, None)
-    assert seen["attempt"] == attempt  # what an organizer has done again is no attempt of the team's
+    body = blue.get(f"/submissions/{sent}").json()
+    assert (body["failure"], body["scores"]["accuracy"], body["rerun"]) == (None, {"value": 1.0}, None)
+    assert body["attempt"] == attempt  # what an organizer has done again is no attempt of the team's
     ledger = own.rows(f"SELECT kind FROM quota_entries WHERE submission_id = '{sent}' ORDER BY id")
     assert ledger == [("reserve",), ("charge",)]
     quota = blue.get("/challenges/pets/phases/main/quota").json()

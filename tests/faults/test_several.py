@@ -11,18 +11,18 @@ import pytest
 
 from tests.cluster import Cluster, ServiceProcess, cluster
 from tests.faults.challenge_cluster import SHORT_TIMEOUTS, ChallengeCluster, SubmittingThreads
-from tests.faults.inspection import asked, children_of, freeze, is_alive, thaw
+from tests.faults.inspection import children_of, freeze, has_unread_request, is_alive, thaw
 from tests.live_service import MAX_WAIT_SECONDS, eventually, open_challenge
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory, postgres_database: Callable[[], str]) -> Iterator[ChallengeCluster]:
-    with cluster(tmp_path_factory.mktemp("several"), postgres_database(), crash_cap="2", **SHORT_TIMEOUTS) as made:
-        yield ChallengeCluster(made.start(apis=2, workers=2))
+    with cluster(tmp_path_factory.mktemp("several"), postgres_database(), crash_cap="2", **SHORT_TIMEOUTS) as parts:
+        yield ChallengeCluster(parts.start(apis=2, workers=2))
 
 
 @pytest.fixture
-def both(site: ChallengeCluster) -> Iterator[list[ServiceProcess]]:
+def workers_at_work(site: ChallengeCluster) -> Iterator[list[ServiceProcess]]:
     """Two workers at work; whatever a test does to the processes is mended after it."""
     yield site.cluster.workers
     site.release()
@@ -33,22 +33,26 @@ def both(site: ChallengeCluster) -> Iterator[list[ServiceProcess]]:
         part.wait_ready()
 
 
-def beats(made: Cluster) -> dict[str, object]:
+def beats(parts: Cluster) -> dict[str, object]:
     """When each worker on the list last gave a sign of life, by the process that it is."""
-    return {str(name).rpartition(":")[2]: beat for name, beat in made.rows("SELECT name, heartbeat_at FROM workers")}
+    return {str(name).rpartition(":")[2]: beat for name, beat in parts.rows("SELECT name, heartbeat_at FROM workers")}
 
 
-def test_scores_come_back_to_whoever_waits_at_any_api(site: ChallengeCluster, both: list[ServiceProcess]) -> None:
+def test_scores_come_back_to_whoever_waits_at_any_api(
+    site: ChallengeCluster, workers_at_work: list[ServiceProcess]
+) -> None:
     for api in (0, 1):
         answer = site.waiting("Waiting", api=api).answer()
         assert (answer.status_code, answer.json()["status"]) == (201, "finished")
 
 
-def test_a_notice_that_was_lost_with_its_line_is_made_good(site: ChallengeCluster, both: list[ServiceProcess]) -> None:
+def test_a_notice_that_was_lost_with_its_line_is_made_good(
+    site: ChallengeCluster, workers_at_work: list[ServiceProcess]
+) -> None:
     """The submission settles while no API listens."""
-    site.hold(*both)
+    site.hold(*workers_at_work)
     waiting = site.waiting("Deaf")
-    site.holder(both)
+    site.holder(workers_at_work)
     heard = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'assay listener'"
     assert site.cluster.rows(heard) == [(True,), (True,)]
     site.release()
@@ -56,33 +60,33 @@ def test_a_notice_that_was_lost_with_its_line_is_made_good(site: ChallengeCluste
     assert (answer.status_code, answer.json()["status"]) == (201, "finished")
 
 
-def test_many_at_once_are_each_worked_at_once(site: ChallengeCluster, both: list[ServiceProcess]) -> None:
-    before = [len(worker.log()) for worker in both]
+def test_many_at_once_are_each_worked_at_once(site: ChallengeCluster, workers_at_work: list[ServiceProcess]) -> None:
+    before = [len(worker.log()) for worker in workers_at_work]
     senders = SubmittingThreads(site, 4)
     senders.reach(40, "40 submissions")
-    sent = senders.end()
-    site.wait_until_finished(*sent)
+    ids = senders.end()
+    site.wait_until_finished(*ids)
     done = [
         line.partition('"task": "')[2][:32]
-        for worker, start in zip(both, before, strict=True)
+        for worker, start in zip(workers_at_work, before, strict=True)
         for line in worker.log()[start:].splitlines()
         if '"task_done"' in line
     ]
-    assert len(done) == len(set(done)) == len(sent)
-    assert {site.counts(each) for each in sent} == {(1, 0, 0)}
+    assert len(done) == len(set(done)) == len(ids)
+    assert {site.counts(each) for each in ids} == {(1, 0, 0)}
 
 
 def test_an_api_that_is_killed_amid_requests_loses_nothing_it_acknowledged(
-    site: ChallengeCluster, both: list[ServiceProcess]
+    site: ChallengeCluster, workers_at_work: list[ServiceProcess]
 ) -> None:
     first = site.cluster.apis[0]
     readers = children_of(first.pid)
     senders = SubmittingThreads(site, 4)
     senders.reach(10, "some are acknowledged")
     first.kill()
-    sent = senders.end()
+    ids = senders.end()
     stored = {str(row[0]) for row in site.cluster.rows("SELECT id FROM submissions")}
-    assert set(sent) <= stored
+    assert set(ids) <= stored
     site.wait_until_finished(*stored)  # stored and not acknowledged is scored too
     eventually(lambda: not any(map(is_alive, readers)), "its readers are gone")
     assert site.waiting("Other", api=1).answer().status_code == 201
@@ -90,42 +94,48 @@ def test_an_api_that_is_killed_amid_requests_loses_nothing_it_acknowledged(
 
 @pytest.mark.parametrize("group", [False, True], ids=["alone", "with its children"])
 def test_what_a_killed_worker_was_at_is_scored_by_another(
-    site: ChallengeCluster, both: list[ServiceProcess], group: bool
+    site: ChallengeCluster, workers_at_work: list[ServiceProcess], group: bool
 ) -> None:
-    site.hold(*both)
-    sent = [site.send(f"T{number}", api=number % 2) for number in range(6)]
-    eventually(lambda: all(any(map(asked, children_of(each.pid))) for each in both), "both workers are at work")
-    children = children_of(both[0].pid)
-    both[0].kill(group=group)
+    site.hold(*workers_at_work)
+    ids = [site.send(f"T{number}", api=number % 2) for number in range(6)]
+    eventually(
+        lambda: all(any(map(has_unread_request, children_of(each.pid))) for each in workers_at_work),
+        "both workers are at work",
+    )
+    children = children_of(workers_at_work[0].pid)
+    workers_at_work[0].kill(group=group)
     site.release()
-    site.wait_until_finished(*sent)
-    assert sorted(site.counts(each) for each in sent) == [(1, 0, 0)] * 5 + [(2, 0, 1)]
+    site.wait_until_finished(*ids)
+    assert sorted(site.counts(each) for each in ids) == [(1, 0, 0)] * 5 + [(2, 0, 1)]
     eventually(lambda: not any(map(is_alive, children)), "no child outlives its worker")
 
 
 def test_the_kill_of_a_child_is_counted_for_its_submission_alone(
-    site: ChallengeCluster, both: list[ServiceProcess]
+    site: ChallengeCluster, workers_at_work: list[ServiceProcess]
 ) -> None:
-    site.hold(*both)
-    sent = [site.send(team) for team in ("Blue", "Red")]
-    eventually(lambda: all(any(map(asked, children_of(each.pid))) for each in both), "both workers are at work")
-    (child,) = children_of(both[0].pid)
+    site.hold(*workers_at_work)
+    ids = [site.send(team) for team in ("Blue", "Red")]
+    eventually(
+        lambda: all(any(map(has_unread_request, children_of(each.pid))) for each in workers_at_work),
+        "both workers are at work",
+    )
+    (child,) = children_of(workers_at_work[0].pid)
     os.kill(child, signal.SIGKILL)
     site.release()
-    site.wait_until_finished(*sent)
-    assert sorted(site.counts(each) for each in sent) == [(1, 0, 0), (2, 1, 0)]
+    site.wait_until_finished(*ids)
+    assert sorted(site.counts(each) for each in ids) == [(1, 0, 0), (2, 1, 0)]
 
 
-@pytest.mark.parametrize("whole", [False, True], ids=["alone", "with its children"])
+@pytest.mark.parametrize("with_children", [False, True], ids=["alone", "with its children"])
 def test_a_worker_that_slept_past_its_lease_changes_nothing_and_works_on(
-    site: ChallengeCluster, both: list[ServiceProcess], whole: bool
+    site: ChallengeCluster, workers_at_work: list[ServiceProcess], with_children: bool
 ) -> None:
-    site.hold(*both)
+    site.hold(*workers_at_work)
     pending = site.send("Sleepy")
-    asleep = site.holder(both)
-    (other,) = [part for part in both if part is not asleep]
+    asleep = site.holder(workers_at_work)
+    (other,) = [part for part in workers_at_work if part is not asleep]
     freeze(asleep.pid)
-    if not whole:
+    if not with_children:
         site.release(asleep)  # its child answers all the same
     site.release(other)
     site.wait_until_finished(pending)
@@ -181,14 +191,14 @@ LARGE = 40_000  # instances: of a file for fewer no more would be read than any 
 
 
 def test_a_submission_that_kills_its_child_fails_at_the_cap_and_harms_nobody(
-    site: ChallengeCluster, both: list[ServiceProcess]
+    site: ChallengeCluster, workers_at_work: list[ServiceProcess]
 ) -> None:
     size = 40_000_000  # of blanks; the values after them, which are ignored, take their time
     large = b'[{"id":"t0","label":"dog",' + b" " * size + b'"more":[' + b"[]," * 1_500_000 + b"0]}]"
     open_challenge(site.cluster.admin(), "large", [{"id": f"t{n}", "label": "dog"} for n in range(LARGE)])
     member = site.member().join("large", "Blue")
     path, headers = "/challenges/large/phases/main/submissions", {"Content-Type": "application/json"}
-    with killing_who_reads(both, size):
+    with killing_who_reads(workers_at_work, size):
         poison = member.post(path, content=large, headers=headers).json()["id"]
         innocent = [site.send(f"Innocent {number}", api=number % 2) for number in range(6)]
         eventually(lambda: site.status(poison) in {"failed", "finished", "rejected"}, "the poison has failed")
@@ -197,15 +207,15 @@ def test_a_submission_that_kills_its_child_fails_at_the_cap_and_harms_nobody(
     assert site.counts(poison) == (2, 2, 0)
     site.wait_until_finished(*innocent, site.send("Next"))  # which finds the refund in the ledger
     assert {site.counts(each) for each in innocent} == {(1, 0, 0)}
-    assert all(part.process is not None and part.process.poll() is None for part in both)
+    assert all(part.process is not None and part.process.poll() is None for part in workers_at_work)
 
 
 def test_interruptions_end_at_their_cap_with_a_reason_and_a_refund(
-    site: ChallengeCluster, both: list[ServiceProcess]
+    site: ChallengeCluster, workers_at_work: list[ServiceProcess]
 ) -> None:
-    site.hold(*both)
+    site.hold(*workers_at_work)
     pending = site.send("Unlucky")
-    holder = site.holder(both)
+    holder = site.holder(workers_at_work)
     site.cluster.rows(f"UPDATE score_tasks SET interruptions = 50 WHERE submission_id = '{pending}' RETURNING 1")
     holder.kill(group=True)
     eventually(lambda: site.status(pending) == "failed", "the reaper has given it up")
@@ -214,20 +224,25 @@ def test_interruptions_end_at_their_cap_with_a_reason_and_a_refund(
     site.assert_settled_once()
 
 
-def test_a_job_that_vanished_is_made_again(site: ChallengeCluster, both: list[ServiceProcess]) -> None:
-    site.hold(*both)
-    sent = [site.send(f"Lost {number}") for number in range(4)]
-    eventually(lambda: all(any(map(asked, children_of(each.pid))) for each in both), "both workers are at work")
+def test_a_job_that_vanished_is_made_again(site: ChallengeCluster, workers_at_work: list[ServiceProcess]) -> None:
+    site.hold(*workers_at_work)
+    ids = [site.send(f"Lost {number}") for number in range(4)]
+    eventually(
+        lambda: all(any(map(has_unread_request, children_of(each.pid))) for each in workers_at_work),
+        "both workers are at work",
+    )
     assert len(site.cluster.rows("DELETE FROM procrastinate_jobs WHERE status = 'todo' RETURNING 1")) == 2
     site.release()
-    site.wait_until_finished(*sent)
-    assert {site.counts(each) for each in sent} == {(1, 0, 0)}
+    site.wait_until_finished(*ids)
+    assert {site.counts(each) for each in ids} == {(1, 0, 0)}
 
 
-def test_a_worker_asked_to_end_finishes_what_it_can(site: ChallengeCluster, both: list[ServiceProcess]) -> None:
-    site.hold(*both)
+def test_a_worker_asked_to_end_finishes_what_it_can(
+    site: ChallengeCluster, workers_at_work: list[ServiceProcess]
+) -> None:
+    site.hold(*workers_at_work)
     pending = site.send("Finished")
-    worker = site.holder(both)
+    worker = site.holder(workers_at_work)
     process = worker.process
     assert process is not None
     process.send_signal(signal.SIGTERM)
@@ -238,11 +253,11 @@ def test_a_worker_asked_to_end_finishes_what_it_can(site: ChallengeCluster, both
 
 
 def test_a_worker_asked_to_end_gives_back_what_takes_too_long(
-    site: ChallengeCluster, both: list[ServiceProcess]
+    site: ChallengeCluster, workers_at_work: list[ServiceProcess]
 ) -> None:
-    site.hold(*both)
+    site.hold(*workers_at_work)
     pending = site.send("Given back")
-    worker = site.holder(both)
+    worker = site.holder(workers_at_work)
     process = worker.process
     assert process is not None
     process.send_signal(signal.SIGTERM)
@@ -254,10 +269,12 @@ def test_a_worker_asked_to_end_gives_back_what_takes_too_long(
     assert site.counts(pending) == (2, 0, 1)
 
 
-def test_an_api_asked_to_end_answers_whoever_waits(site: ChallengeCluster, both: list[ServiceProcess]) -> None:
-    site.hold(*both)
+def test_an_api_asked_to_end_answers_whoever_waits(
+    site: ChallengeCluster, workers_at_work: list[ServiceProcess]
+) -> None:
+    site.hold(*workers_at_work)
     waiting = site.waiting("Patient")
-    site.holder(both)
+    site.holder(workers_at_work)
     process = site.cluster.apis[0].process
     assert process is not None
     process.send_signal(signal.SIGTERM)

@@ -49,7 +49,7 @@ def small_disk(folder: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def filled(folder: Path, leave: int = 0) -> Iterator[None]:
+def full_disk(folder: Path, leave: int = 0) -> Iterator[None]:
     """Something else takes the space, but for this much."""
     filler = folder / "filler"
     with filler.open("wb", buffering=0) as file, suppress(OSError):
@@ -86,8 +86,8 @@ def on_postgresql(tmp_path_factory: pytest.TempPathFactory, postgres: PostgresSe
 @pytest.fixture(params=["sqlite", "postgresql"])
 def crowd(request: pytest.FixtureRequest) -> ConcurrentClients:
     """People before a service, one of each kind in turn."""
-    found: ConcurrentClients = request.getfixturevalue(f"on_{request.param}")
-    return found
+    clients: ConcurrentClients = request.getfixturevalue(f"on_{request.param}")
+    return clients
 
 
 def assert_reads(crowd: ConcurrentClients, slug: str, rows: int, door: int = 0) -> None:
@@ -106,7 +106,7 @@ def test_below_the_space_that_is_kept_free_uploads_wait_and_reading_goes_on(on_p
     assert blue.submit("short", CORRECT_PREDICTIONS).json()["status"] == "finished"
     with crowd.scoring_paused():
         assert blue.post(address, json=CORRECT_PREDICTIONS).status_code == 202
-        with filled(crowd.service.folder, leave=1 << 20):
+        with full_disk(crowd.service.folder, leave=1 << 20):
             refused = blue.post(address, json=CORRECT_PREDICTIONS)
             assert (refused.status_code, refused.json()["code"]) == (503, "storage_short")
             assert int(refused.headers["retry-after"]) >= 1
@@ -126,7 +126,7 @@ def test_what_is_acknowledged_while_the_disk_fills_up_is_scored_once_it_has_room
     known: set[str] = set()
     with crowd.scoring_paused():
         known |= {blue.post(address, json=CORRECT_PREDICTIONS).json()["id"] for _ in range(3)}
-        full = filled(crowd.service.folder, leave=ROOM)
+        full = full_disk(crowd.service.folder, leave=ROOM)
         full.__enter__()
         answers = call_concurrently([partial(blue.post, address, json=CORRECT_PREDICTIONS)] * 80)
         assert set(count_statuses(answers)) <= {202, 503}

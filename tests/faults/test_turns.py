@@ -18,19 +18,19 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     service.kill()
 
 
-def sent(who: Caller, **query: str) -> str:
-    answer = who.submit("pets", CORRECT_PREDICTIONS, wait=0, **query)
+def send(caller: Caller, **query: str) -> str:
+    answer = caller.submit("pets", CORRECT_PREDICTIONS, wait=0, **query)
     assert answer.status_code == 202, answer.text
     return str(answer.json()["id"])
 
 
-def place(who: Caller, submission: str) -> int | None:
-    found: int | None = who.get(f"/submissions/{submission}").json()["queue_position"]
+def place(caller: Caller, submission: str) -> int | None:
+    found: int | None = caller.get(f"/submissions/{submission}").json()["queue_position"]
     return found
 
 
-def under_way(who: Caller, submission: str) -> None:
-    eventually(lambda: submission_status(who, submission) == "running", "the first is being scored")
+def under_way(caller: Caller, submission: str) -> None:
+    eventually(lambda: submission_status(caller, submission) == "running", "the first is being scored")
 
 
 def finished_order(service: Live) -> list[str]:
@@ -43,13 +43,13 @@ def finished_order(service: Live) -> list[str]:
 def test_twenty_files_of_one_user_delay_that_of_another_by_one(site: Live) -> None:
     greedy, modest = site.person("Greedy").join("pets", "Greedy"), site.person("Modest").join("pets", "Modest")
     with frozen_scoring(site):
-        many = [sent(greedy) for _ in range(20)]
+        many = [send(greedy) for _ in range(20)]
         under_way(greedy, many[0])
-        baselines = [sent(site.admin(), team=f"base {number}", baseline="true") for number in range(3)]
-        one = sent(modest)
-        told = place(modest, one)
-        assert told is not None
-        assert told <= 3  # one of the other user, one of the organizers
+        baselines = [send(site.admin(), team=f"base {number}", baseline="true") for number in range(3)]
+        one = send(modest)
+        shown_position = place(modest, one)
+        assert shown_position is not None
+        assert shown_position <= 3  # one of the other user, one of the organizers
         assert place(greedy, many[-1]) == 19 + 1 + len(baselines)
     eventually(lambda: submission_status(greedy, many[-1]) == "finished", "all are scored")
     order = finished_order(site)
@@ -63,7 +63,7 @@ def test_twenty_files_of_one_user_delay_that_of_another_by_one(site: Live) -> No
 def test_what_is_cancelled_leaves_the_queue_and_gives_back_its_quota(site: Live) -> None:
     blue = site.person("Blue").join("pets", "Azure")
     with frozen_scoring(site):
-        first, second, third = (sent(blue) for _ in range(3))
+        first, second, third = (send(blue) for _ in range(3))
         under_way(blue, first)
         assert (place(blue, second), place(blue, third)) == (1, 2)
         refused = blue.post(f"/submissions/{first}/cancel")
@@ -83,8 +83,8 @@ def test_what_is_cancelled_leaves_the_queue_and_gives_back_its_quota(site: Live)
     assert blue.post(f"/submissions/{first}/cancel").json()["code"] == "not_cancellable"
 
 
-def invalid(who: Caller) -> int:
-    return int(who.get(f"{MAIN}/quota").json()["used"]["invalid_per_day"])
+def invalid(caller: Caller) -> int:
+    return int(caller.get(f"{MAIN}/quota").json()["used"]["invalid_per_day"])
 
 
 def test_what_a_team_cancels_counts_as_invalid_and_what_organizers_take_out_does_not(site: Live) -> None:
@@ -92,24 +92,24 @@ def test_what_a_team_cancels_counts_as_invalid_and_what_organizers_take_out_does
     assert site.admin().patch(MAIN, json={"quota": quota}).status_code == 200
     busy, lime = site.person("Busy").join("pets", "Busy"), site.person("Lime").join("pets", "Lime")
     with frozen_scoring(site):
-        waiting = [sent(busy) for _ in range(2)]
+        waiting = [send(busy) for _ in range(2)]
         under_way(busy, waiting[0])
-        assert site.admin().post(f"/submissions/{sent(lime)}/cancel").json()["status"] == "cancelled"
+        assert site.admin().post(f"/submissions/{send(lime)}/cancel").json()["status"] == "cancelled"
         assert invalid(lime) == 0
         for count in (1, 2, 3):
-            assert lime.post(f"/submissions/{sent(lime)}/cancel").json()["status"] == "cancelled"
+            assert lime.post(f"/submissions/{send(lime)}/cancel").json()["status"] == "cancelled"
             assert invalid(lime) == count
         refused = lime.submit("pets", CORRECT_PREDICTIONS, wait=0)
         assert (refused.status_code, refused.json()["quota"]) == (429, "invalid_per_day"), refused.text
         assert "cancelled" in refused.json()["remedy"]
-        (mine,) = [
+        (own,) = [
             each["id"]
             for each in site.admin().get("/challenges/pets/registrations", params={"limit": 100}).json()["items"]
             if each["team"]["name"] == "Busy"
         ]
         for status in ("barred", "approved"):
             sentence = {"status": status, "reason": "two accounts"}
-            assert site.admin().patch(f"/challenges/pets/registrations/{mine}", json=sentence).status_code == 200
+            assert site.admin().patch(f"/challenges/pets/registrations/{own}", json=sentence).status_code == 200
         assert invalid(busy) == 0
     assert site.admin().patch(MAIN, json={"quota": {"per_day": 100}}).status_code == 200
 
@@ -117,10 +117,10 @@ def test_what_a_team_cancels_counts_as_invalid_and_what_organizers_take_out_does
 def test_an_organizer_may_cancel_what_is_being_scored_and_nothing_of_it_is_published(site: Live) -> None:
     green = site.person("Green").join("pets", "Green")
     with frozen_scoring(site):
-        one = sent(green)
+        one = send(green)
         under_way(green, one)
         assert site.admin().post(f"/submissions/{one}/cancel").json()["status"] == "cancelled"
-        other = sent(green)
+        other = send(green)
     eventually(lambda: submission_status(green, other) == "finished", "the child is free again")
     assert submission_status(green, one) == "cancelled"
     assert query_rows(site, f"SELECT count(*) FROM scores WHERE submission_id = '{one}'") == [(0,)]
@@ -129,21 +129,21 @@ def test_an_organizer_may_cancel_what_is_being_scored_and_nothing_of_it_is_publi
 def test_barring_takes_all_that_waits_out_of_the_queue_and_publishes_nothing_more(site: Live) -> None:
     red, gray = site.person("Red").join("pets", "Red"), site.person("Gray").join("pets", "Gray")
     listed = site.admin().get("/challenges/pets/registrations", params={"limit": 100}).json()["items"]
-    (mine,) = [each["id"] for each in listed if each["team"]["name"] == "Red"]
+    (own,) = [each["id"] for each in listed if each["team"]["name"] == "Red"]
     with frozen_scoring(site):
-        gone = [sent(red) for _ in range(4)]
-        under_way(red, gone[0])
-        kept = sent(gray)
-        on_behalf = sent(site.admin(), team="Red")
+        withdrawn = [send(red) for _ in range(4)]
+        under_way(red, withdrawn[0])
+        remaining = send(gray)
+        on_behalf = send(site.admin(), team="Red")
         barred = {"status": "barred", "reason": "two accounts"}
-        assert site.admin().patch(f"/challenges/pets/registrations/{mine}", json=barred).status_code == 200
-        assert {submission_status(red, each) for each in gone} == {"cancelled"}
-        assert red.get(f"/submissions/{gone[0]}").json()["failure"]["code"] == "barred"
-    eventually(lambda: submission_status(gray, kept) == "finished", "the others are scored")
+        assert site.admin().patch(f"/challenges/pets/registrations/{own}", json=barred).status_code == 200
+        assert {submission_status(red, each) for each in withdrawn} == {"cancelled"}
+        assert red.get(f"/submissions/{withdrawn[0]}").json()["failure"]["code"] == "barred"
+    eventually(lambda: submission_status(gray, remaining) == "finished", "the others are scored")
     eventually(
         lambda: submission_status(site.admin(), on_behalf) == "finished", "what organizers entered is scored too"
     )
-    for each in gone:
+    for each in withdrawn:
         assert query_rows(site, f"SELECT count(*) FROM scores WHERE submission_id = '{each}'") == [(0,)]
         ledger = query_rows(site, f"SELECT kind, reason FROM quota_entries WHERE submission_id = '{each}' ORDER BY id")
         assert ledger == [("reserve", "admitted"), ("refund", "barred")]

@@ -25,35 +25,37 @@ JSON = "Content-Type: application/json\r\n"
 
 @pytest.fixture
 def site(tmp_path: Path) -> Iterator[ServedApp]:
-    with serve_app(app_settings(tmp_path / "data", rate_limits="20/minute", upload_idle=1)) as made:
-        yield made
+    with serve_app(app_settings(tmp_path / "data", rate_limits="20/minute", upload_idle=1)) as served:
+        yield served
 
 
-def begun(site: ServedApp, stack: ExitStack, *, source: str = "127.0.0.1", size: int = MIB // 2) -> socket.socket:
+def begin_upload(
+    site: ServedApp, stack: ExitStack, *, source: str = "127.0.0.1", size: int = MIB // 2
+) -> socket.socket:
     """A connection on which so many bytes of a longer body have been sent."""
     host, port = site.url.removeprefix("http://").split(":")
-    line = stack.enter_context(socket.create_connection((host, int(port)), MAX_WAIT_SECONDS, (source, 0)))
-    line.sendall(f"POST /api/v1/tokens HTTP/1.1\r\nHost: x\r\n{JSON}Content-Length: {MIB}\r\n\r\n".encode())
-    line.sendall(b" " * size)
-    return line
+    connection = stack.enter_context(socket.create_connection((host, int(port)), MAX_WAIT_SECONDS, (source, 0)))
+    connection.sendall(f"POST /api/v1/tokens HTTP/1.1\r\nHost: x\r\n{JSON}Content-Length: {MIB}\r\n\r\n".encode())
+    connection.sendall(b" " * size)
+    return connection
 
 
 def test_bodies_that_do_not_end_take_a_share_of_the_memory_and_leave_the_others_theirs(tmp_path: Path) -> None:
     with serve_app(app_settings(tmp_path / "data")) as site, ExitStack() as stack:
         memory = site.app.state.service.json_body_memory = BodyMemoryLimiter(2 * MIB)
-        held = [begun(site, stack) for _ in range(4)]
+        connections = [begin_upload(site, stack) for _ in range(4)]
         eventually(lambda: memory._total_bytes >= 2 * MIB, "there is no room")
-        refused = begun(site, stack)
+        refused = begin_upload(site, stack)
         assert refused.recv(12) == b"HTTP/1.1 429"
         assert b"retry-after" in refused.recv(65536).lower()
         with suppress(ConnectionResetError):
             assert refused.recv(65536) == b""  # the connection is closed as well
-        other = begun(site, stack, source="127.0.0.2", size=MIB - 2)
+        other = begin_upload(site, stack, source="127.0.0.2", size=MIB - 2)
         other.sendall(b"[]")
         assert other.recv(12) == b"HTTP/1.1 422"
-        for line in held:
-            line.sendall(b" " * (MIB // 2 - 2) + b"[]")
-        answers = {line.recv(12) for line in held}
+        for connection in connections:
+            connection.sendall(b" " * (MIB // 2 - 2) + b"[]")
+        answers = {connection.recv(12) for connection in connections}
         assert answers <= {b"HTTP/1.1 422", b"HTTP/1.1 429"}
         assert not memory._bytes_of_block
         assert memory._total_bytes == 0
@@ -61,13 +63,13 @@ def test_bodies_that_do_not_end_take_a_share_of_the_memory_and_leave_the_others_
 
 def test_a_body_that_trickles_is_given_up(site: ServedApp) -> None:
     with ExitStack() as stack:
-        line = begun(site, stack, size=0)
-        line.settimeout(0.2)
+        connection = begin_upload(site, stack, size=0)
+        connection.settimeout(0.2)
         answer = b""
         for _ in range(200):
-            line.sendall(b" ")  # never silent for so long as ends an upload
+            connection.sendall(b" ")  # never silent for so long as ends an upload
             try:
-                answer = line.recv(65536)
+                answer = connection.recv(65536)
                 break
             except TimeoutError:
                 pass
@@ -139,11 +141,11 @@ def test_parts_of_large_bodies_and_bodies_that_are_no_json_count(site: ServedApp
         limiter.count_body("192.0.2.1")
 
 
-@pytest.mark.parametrize("begun", [b"{", b'{"email":[]}'])
-def test_bodies_that_mean_nothing_are_counted_unless_they_are_small(site: ServedApp, begun: bytes) -> None:
+@pytest.mark.parametrize("start", [b"{", b'{"email":[]}'])
+def test_bodies_that_mean_nothing_are_counted_unless_they_are_small(site: ServedApp, start: bytes) -> None:
     caller = site.caller()
     headers = {"Content-Type": "application/json"}
     for size, after in ((4096, 422), (4097, 429)):
-        content = begun.ljust(size)
+        content = start.ljust(size)
         codes = [caller.post("/tokens", content=content, headers=headers).status_code for _ in range(21)]
         assert codes == [422] * 20 + [after]

@@ -38,19 +38,21 @@ def files_in(folder: Path) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "sent",
+    "raw_request",
     [
         f"{HEAD}{JSON}Content-Length: 3000000\r\n\r\n" + '{"t1": "' + "a" * 2_000_000,
         f"{HEAD}{JSON}Transfer-Encoding: chunked\r\n\r\n200000\r\n" + "a" * 0x200000 + "\r\n",
     ],
     ids=["length", "chunked"],
 )
-def test_a_client_that_hangs_up_midway_leaves_no_file_and_no_row(running: ServedApp, folder: Path, sent: str) -> None:
+def test_a_client_that_hangs_up_midway_leaves_no_file_and_no_row(
+    running: ServedApp, folder: Path, raw_request: str
+) -> None:
     before = files_in(folder)
     items = running.admin().get(SUBMISSIONS).json()["items"]
     host, port = running.url.removeprefix("http://").split(":")
-    with socket.create_connection((host, int(port)), timeout=MAX_WAIT_SECONDS) as line:
-        line.sendall(sent.encode())
+    with socket.create_connection((host, int(port)), timeout=MAX_WAIT_SECONDS) as connection:
+        connection.sendall(raw_request.encode())
         eventually(lambda: any(name.endswith(".part") for name in files_in(folder)), "the upload has begun")
     eventually(lambda: files_in(folder) == before, "nothing of it is left")
     assert running.admin().get(SUBMISSIONS).json()["items"] == items

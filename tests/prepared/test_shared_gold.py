@@ -21,7 +21,7 @@ from app.prepared.gold_source import GoldFile, GoldSource
 from app.scoring_processes.messages import CheckGold, FileResult, GoldFileNeeded, GoldSummary, Reply, ScorePredictions
 from app.worker.process_pool import ScoringProcessPool
 from tests.faults.inspection import freeze, is_alive
-from tests.faults.test_short_disk import filled, small_disk
+from tests.faults.test_short_disk import full_disk, small_disk
 from tests.live_service import MAX_WAIT_SECONDS, ROOT, eventually
 from tests.prepared.sample_golds import KINDS, load_kind
 
@@ -168,12 +168,12 @@ def test_a_full_disk_is_nobodys_error(files: Files, tmp_path: Path, capsys: pyte
     with small_disk(tmp_path / "small") as disk:
         folder = disk / "prepared"
         with pool(folder) as children:
-            with filled(disk):
+            with full_disk(disk):
                 assert accuracy(children.call(files.in_full())) == 1
                 assert "could not be prepared" in capsys.readouterr().out
                 assert accuracy(children.call(files.by_name())) == 1
             assert not list(folder.glob("*"))
-            with filled(disk):  # found out only as it is written
+            with full_disk(disk):  # found out only as it is written
                 PreparedGoldFolder(folder, 64 * MIB, -(1 << 62)).store(NAME, load_kind(tmp_path, "plain"))
             assert not list(folder.glob("*"))
         with pool(folder) as children:

@@ -32,10 +32,10 @@ LEASE = timedelta(seconds=30)
 class Bed:
     """A work list whose tasks are done by noting them."""
 
-    def __init__(self, given: Settings) -> None:
-        migrate_by_copy(given)
-        self._settings = given.model_copy(update={"heartbeat_seconds": 0.5, "lease_seconds": 2.0})
-        self.db = Database(given)
+    def __init__(self, settings: Settings) -> None:
+        migrate_by_copy(settings)
+        self._settings = settings.model_copy(update={"heartbeat_seconds": 0.5, "lease_seconds": 2.0})
+        self.db = Database(settings)
         self.order: list[str] = []
         self.moments: dict[str, datetime] = {}
         self.hold = threading.Event()  # while it is not set, work does not end
@@ -137,10 +137,10 @@ class Bed:
 
 
 @pytest.fixture
-def bed(given: Settings) -> Iterator[Bed]:
-    made = Bed(given)
-    yield made
-    made.db.close()
+def bed(settings: Settings) -> Iterator[Bed]:
+    new_bed = Bed(settings)
+    yield new_bed
+    new_bed.db.close()
 
 
 def test_what_is_rolled_back_was_never_enqueued(bed: Bed) -> None:

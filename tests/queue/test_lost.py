@@ -28,16 +28,16 @@ JOBS = """
 
 @pytest.fixture
 def db(tmp_path: Path, postgres_database: Callable[[], str]) -> Database:
-    given = app_settings(tmp_path / "data", database_url=postgres_database(), files_shared=True)
-    migrate_by_copy(given)
-    made = Database(given)
-    with made.engine().begin() as connection:
+    settings = app_settings(tmp_path / "data", database_url=postgres_database(), files_shared=True)
+    migrate_by_copy(settings)
+    database = Database(settings)
+    with database.engine().begin() as connection:
         for table in ("score_tasks", "procrastinate_jobs"):
             connection.execute(text(f"ALTER TABLE {table} SET (autovacuum_enabled = false)"))
         connection.execute(text("SET LOCAL session_replication_role = replica"))  # none of their parents is there
         connection.execute(text(TASKS), {"many": MANY, "scorer": SCORER_VERSION})
         connection.execute(text(JOBS), {"many": MANY, "scorer": str(SCORER_VERSION)})
-    return made
+    return database
 
 
 def test_the_one_job_that_is_missing_is_found_at_once_among_very_many(db: Database, tmp_path: Path) -> None:

@@ -185,9 +185,9 @@ class ConcurrentClients:
                     os.kill(child, SIGCONT)
 
     def _caller(self, door: str, token: str, email: str = "") -> Caller:
-        made = Caller(door, token, email=email)
-        self._open.callback(made.close)
-        return made
+        caller = Caller(door, token, email=email)
+        self._open.callback(caller.close)
+        return caller
 
 
 def call_concurrently(

@@ -34,5 +34,5 @@ def on_postgresql(postgres: PostgresServer, tmp_path_factory: pytest.TempPathFac
 @pytest.fixture(params=["sqlite", "postgresql"])
 def crowd(request: pytest.FixtureRequest) -> ConcurrentClients:
     """People before a service, one of each kind in turn."""
-    found: ConcurrentClients = request.getfixturevalue(f"on_{request.param}")
-    return found
+    clients: ConcurrentClients = request.getfixturevalue(f"on_{request.param}")
+    return clients

@@ -17,7 +17,7 @@ from app.store import locks
 from app.store.session import Database
 from app.store.tables import Submission
 from app.store.types import new_id
-from tests.faults.inspection import asked, children_of, frozen_scoring, pid_of
+from tests.faults.inspection import children_of, frozen_scoring, has_unread_request, pid_of
 from tests.live_service import Caller, Live, eventually
 from tests.races.concurrent_clients import GOLD, INVALID_PREDICTIONS, ConcurrentClients, OnPostgresql, OnSqlite
 
@@ -53,7 +53,7 @@ def close(crowd: ConcurrentClients, slug: str, window: dict[str, str] = LONG_AGO
     crowd.admin().patch(f"/challenges/{slug}/phases/main", json=window).raise_for_status()
 
 
-def sent(caller: Caller, slug: str, *files: dict[str, str], **query: str) -> list[str]:
+def submit_files(caller: Caller, slug: str, *files: dict[str, str], **query: str) -> list[str]:
     """Submit without waiting; gives the ids."""
     answers = [caller.submit(slug, body, wait=0, **query) for body in files]
     assert {answer.status_code for answer in answers} == {202}
@@ -69,7 +69,7 @@ def still(answer: httpx.Response) -> int:
     return found
 
 
-def shown(caller: Caller, slug: str) -> list[str]:
+def board_entries(caller: Caller, slug: str) -> list[str]:
     """The submissions on the board."""
     answer = caller.board(slug)
     assert answer.status_code == 200, answer.text
@@ -86,15 +86,15 @@ def test_a_closed_phase_shows_no_value_of_a_file_that_a_later_one_replaces(
 ) -> None:
     blue = crowd.member(opened, "Blue")
     with crowd.scoring_paused():
-        first, _, last = sent(blue[0], opened, right(3), right(7), right(5))
-        sent(blue[0], opened, INVALID_PREDICTIONS)
+        first, _, last = submit_files(blue[0], opened, right(3), right(7), right(5))
+        submit_files(blue[0], opened, INVALID_PREDICTIONS)
         close(crowd, opened)
         readers = [*visitors, *blue]
         for reader in readers:
             assert [
                 still(reader.board(opened, **query)) for query in ({}, {"format": "csv"}, {"metric": "accuracy"})
             ] == [4] * 3
-        assert shown(crowd.admin(), opened) == []
+        assert board_entries(crowd.admin(), opened) == []
     answers = []
 
     def over() -> bool:
@@ -106,24 +106,24 @@ def test_a_closed_phase_shows_no_value_of_a_file_that_a_later_one_replaces(
     assert counts == sorted(counts, reverse=True)
     for reader in readers:
         appears(reader, opened)
-        assert shown(reader, opened) == [last]
-    assert shown(crowd.admin(), opened) == [last] != [first]
+        assert board_entries(reader, opened) == [last]
+    assert board_entries(crowd.admin(), opened) == [last] != [first]
 
 
 def test_what_organizers_do_after_the_close_hides_nothing_again(
     crowd: ConcurrentClients, opened: str, visitors: list[Caller]
 ) -> None:
     green = crowd.member(opened, "Green")
-    (own,) = sent(green[0], opened, right(4))
+    (own,) = submit_files(green[0], opened, right(4))
     close(crowd, opened)
     appears(visitors[0], opened)
     with crowd.scoring_paused():
-        sent(crowd.admin(), opened, right(6), team="Late")
-        sent(crowd.admin(), opened, right(6), team="Chance", baseline="true")
+        submit_files(crowd.admin(), opened, right(6), team="Late")
+        submit_files(crowd.admin(), opened, right(6), team="Chance", baseline="true")
         for path in (f"/submissions/{own}/rerun", f"/challenges/{opened}/phases/main/rerun"):
             assert crowd.admin().post(path).status_code == 202
         for reader in (*visitors, *green):
-            assert shown(reader, opened) == [own]
+            assert board_entries(reader, opened) == [own]
 
 
 def test_what_organizers_cancel_is_not_waited_for_and_teams_can_cancel_nothing(
@@ -131,13 +131,13 @@ def test_what_organizers_cancel_is_not_waited_for_and_teams_can_cancel_nothing(
 ) -> None:
     red = crowd.member(opened, "Red")
     with crowd.scoring_paused():
-        waits = sent(red[0], opened, right(4), right(5))
+        waits = submit_files(red[0], opened, right(4), right(5))
         close(crowd, opened)
         assert red[0].post(f"/submissions/{waits[-1]}/cancel").json()["code"] == "phase_closed"
         for left, submission in zip((2, 1), waits, strict=True):
             assert [still(each.board(opened)) for each in red] == [left] * len(red)
             assert crowd.admin().post(f"/submissions/{submission}/cancel").status_code == 200
-        assert shown(red[0], opened) == []
+        assert board_entries(red[0], opened) == []
         appears(red[-1], opened)
 
 
@@ -148,21 +148,21 @@ def test_what_fails_for_good_is_not_waited_for_until_organizers_queue_it_again(t
         crowd.challenge("fails", **RULES)
         (blue,) = crowd.member("fails")
         with frozen_scoring(service) as children:
-            (lost,) = sent(blue, "fails", right(4))
+            (lost,) = submit_files(blue, "fails", right(4))
             close(crowd, "fails")
-            eventually(lambda: any(map(asked, children)), "a child is at it")
+            eventually(lambda: any(map(has_unread_request, children)), "a child is at it")
             assert still(blue.board("fails")) == 1
             for child in children_of(pid_of(service)):
                 os.kill(child, SIGKILL)
             eventually(lambda: crowd.statuses("fails") == {"failed": 1}, "it has failed")
             appears(blue, "fails")
-            assert shown(blue, "fails") == []
+            assert board_entries(blue, "fails") == []
         late = crowd.admin().submit("fails", right(6), team="Late").json()  # a new child scores it
         with frozen_scoring(service):
             crowd.admin().post(f"/submissions/{lost}/rerun").raise_for_status()
             assert still(blue.board("fails")) == 1
         appears(blue, "fails")
-        assert shown(blue, "fails") == [late["id"], lost]
+        assert board_entries(blue, "fails") == [late["id"], lost]
     finally:
         crowd.close()
         service.stop()
@@ -172,14 +172,14 @@ def test_what_was_let_in_before_the_close_and_is_not_stored_yet_is_waited_for(
     crowd: ConcurrentClients, opened: str, visitors: list[Caller]
 ) -> None:
     blue = crowd.member(opened, "Blue")
-    (seen,) = sent(blue[0], opened, right(4))
+    (entry,) = submit_files(blue[0], opened, right(4))
     eventually(lambda: crowd.statuses(opened) == {"finished": 1}, "it is scored")
     now = datetime.now(UTC)
     close(crowd, opened, {**LONG_AGO, "closes_at": now.isoformat()})
     with database(crowd) as db, ThreadPoolExecutor(1) as pool:
         with db.write() as session:
             locks.challenge(session, opened, shared=True)
-            like = session.get_one(Submission, seen)
+            like = session.get_one(Submission, entry)
             row = {column.key: getattr(like, column.key) for column in Submission.__table__.columns}
             row |= {"id": new_id(), "status": "queued", "submitted_at": now - timedelta(seconds=1)}
             session.add(Submission(**row))
@@ -188,7 +188,7 @@ def test_what_was_let_in_before_the_close_and_is_not_stored_yet_is_waited_for(
             wait([answer], timeout=2)  # it is not answered before this is stored
         assert still(answer.result()) == 1
     assert crowd.admin().post(f"/submissions/{row['id']}/cancel").status_code == 200
-    assert shown(visitors[0], opened) == [seen]
+    assert board_entries(visitors[0], opened) == [entry]
 
 
 @contextmanager
@@ -196,11 +196,11 @@ def database(crowd: ConcurrentClients) -> Iterator[Database]:
     """That of the service, beside it."""
     service = crowd.service
     if isinstance(service, OnSqlite):
-        given = Settings(data_dir=service.live.data_dir, database_wait=30)
+        settings = Settings(data_dir=service.live.data_dir, database_wait=30)
     else:
         assert isinstance(service, OnPostgresql)
-        given = Settings(data_dir=service.folder, database_url=service.cluster.database_url, files_shared=True)
-    db = Database(given)
+        settings = Settings(data_dir=service.folder, database_url=service.cluster.database_url, files_shared=True)
+    db = Database(settings)
     try:
         yield db
     finally:

@@ -77,7 +77,7 @@ def acts(crowd: ConcurrentClients, slug: str) -> list[Act]:
         person = (blue, red)[number % 2][number // 2 % 2]
         return person.post(f"/challenges/{slug}-draft-{number // 8}/registrations", json={"team": f"Team {number % 3}"})
 
-    def found(number: int) -> httpx.Response:
+    def create_and_delete_challenge(number: int) -> httpx.Response:
         """A challenge that comes, gets gold and an entry, and goes while that may be at work."""
         own = f"{slug}-draft-{next(fresh)}"
         admin, there = crowd.admin(number), f"/challenges/{own}/phases/main"
@@ -90,7 +90,7 @@ def acts(crowd: ConcurrentClients, slug: str) -> list[Act]:
     def look(number: int) -> httpx.Response:
         return blue[number % 2].get(f"{address}/leaderboard")
 
-    return [send, send, enter, choose, change, join, found, look]
+    return [send, send, enter, choose, change, join, create_and_delete_challenge, look]
 
 
 def test_all_at_once_for_a_while_brings_no_fault_and_no_deadlock(on_postgresql: ConcurrentClients) -> None:

@@ -53,43 +53,43 @@ class Walk:
         api = self.draw.randrange(len(self.seen))
         return api, self.seen[api][number]
 
-    def expected(self, token: str | None, asked: dict[str, str]) -> tuple[int, bytes]:
+    def expected(self, token: str | None, query: dict[str, str]) -> tuple[int, bytes]:
         """What the pure query gives."""
-        given: dict[str, Any] = {"split": asked.get("split"), "metric": asked.get("metric")}
+        options: dict[str, Any] = {"split": query.get("split"), "metric": query.get("metric")}
         with self.db.read() as session:
-            who = VISITOR if token is None else authenticate_token(session, token)
+            viewer = VISITOR if token is None else authenticate_token(session, token)
             try:
-                board = read_leaderboard(session, who, "walk", "main", **given)
+                board = read_leaderboard(session, viewer, "walk", "main", **options)
             except AssayError as refusal:
                 return refusal.status, bytes(problem_response(refusal).body)
-        return 200, encode_board(board, "csv" if asked.get("format") == "csv" else "json")
+        return 200, encode_board(board, "csv" if query.get("format") == "csv" else "json")
 
-    def check(self, changed: int, what: str) -> None:
+    def check(self, changed: int, change_name: str) -> None:
         """At once at the API that made the change, and at the others as soon as they hear of it."""
         for number, token in enumerate(self.tokens):
-            for asked in ASKED:
-                wanted = self.expected(token, asked)
+            for query in ASKED:
+                expected_answer = self.expected(token, query)
                 for at, callers in enumerate(self.seen):
-                    says = f"{what}: API {at}, caller {number}, {asked}"
+                    description = f"{change_name}: API {at}, caller {number}, {query}"
 
-                    def same(caller: Caller = callers[number], asked: dict[str, str] = asked) -> bool:
-                        answer = caller.get(f"{BOARD}/leaderboard", params=asked)
-                        return (answer.status_code, answer.content) == wanted  # noqa: B023
+                    def same(caller: Caller = callers[number], query: dict[str, str] = query) -> bool:
+                        answer = caller.get(f"{BOARD}/leaderboard", params=query)
+                        return (answer.status_code, answer.content) == expected_answer  # noqa: B023
 
                     if at == changed:
-                        assert same(), says
+                        assert same(), description
                     else:
-                        eventually(same, says)
+                        eventually(same, description)
 
     # ---- changes
 
     def submits(self) -> int:
         """A team sends a file, good or bad."""
         api, team = self.person(self.draw.choice((3, 4)))
-        sent = {row["id"]: self.draw.choice("ab") for row in GOLD}
+        predictions = {row["id"]: self.draw.choice("ab") for row in GOLD}
         if self.draw.random() < 0.25:
-            sent["t1"] = "no such label"
-        answer = team.submit("walk", sent, method=self.draw.choice(("tree", "net")))
+            predictions["t1"] = "no such label"
+        answer = team.submit("walk", predictions, method=self.draw.choice(("tree", "net")))
         assert answer.status_code == 201, answer.text
         return api
 
@@ -196,11 +196,11 @@ class Walk:
         ways += [self.recipe, self.organizer, self.bars, self.rows, self.rows, self.rows]
         self.check(-1, "at first")
         for step in range(STEPS):
-            way = ways[step % len(ways)] if step < len(ways) else self.draw.choice(ways)
+            change_once = ways[step % len(ways)] if step < len(ways) else self.draw.choice(ways)
             # what teams send is stored only while the challenge lets them
-            if way in {self.submits, self.selects}:
+            if change_once in {self.submits, self.selects}:
                 self._open_again()
-            self.check(way(), f"step {step}, {way.__name__}")
+            self.check(change_once(), f"step {step}, {change_once.__name__}")
 
     def _open_again(self) -> None:
         owner = self.seen[0][1]

@@ -43,8 +43,8 @@ def test_a_rush_gets_what_the_quota_allows_and_no_more(
         answers = rush(blue, address, body, posts)
         assert count_statuses(answers) == {202: LIMIT, 429: posts - LIMIT}
         for refused in (each for each in answers if each.status_code == 429):
-            said = refused.json()
-            assert (said["code"], said["quota"], said["limit"]) == ("quota_exceeded", name, LIMIT)
+            problem = refused.json()
+            assert (problem["code"], problem["quota"], problem["limit"]) == ("quota_exceeded", name, LIMIT)
             assert int(refused.headers["retry-after"]) >= 1
         assert crowd.count("submissions", slug) == crowd.count("score_tasks", slug) == LIMIT
         assert crowd.ledger(slug) == {"reserve": LIMIT}

@@ -145,11 +145,11 @@ def test_nothing_comes_in_after_the_answer_that_a_phase_is_closed(crowd: Concurr
     address = crowd.challenge("closing", opens_at="2020-01-01T00:00:00Z")
     blue = crowd.member("closing")
     phase = address.removesuffix("/submissions")
-    seen: list[int] = []
+    statuses: list[int] = []
 
     def close() -> httpx.Response:
         answer = crowd.admin(1).patch(phase, json={"closes_at": "2020-01-02T00:00:00Z"})
-        seen.append(crowd.count("submissions", "closing"))
+        statuses.append(crowd.count("submissions", "closing"))
         return answer
 
     def post(door: Caller) -> httpx.Response:
@@ -161,4 +161,4 @@ def test_nothing_comes_in_after_the_answer_that_a_phase_is_closed(crowd: Concurr
     assert closed.status_code == 200, closed.text
     assert set(count_statuses(answers)) <= {202, 409}
     assert {each.json()["code"] for each in answers if each.status_code == 409} == {"no_open_phase"}
-    assert seen == [crowd.count("submissions", "closing")] == [count_statuses(answers)[202]]
+    assert statuses == [crowd.count("submissions", "closing")] == [count_statuses(answers)[202]]

@@ -27,30 +27,30 @@ def waits(db: Database) -> bool:
         return bool(session.scalar(WAITING, {"number": session.scalar(HERE)}))
 
 
-def choose(db: Database, filled: RowIds) -> None:
-    member = Caller(user_id=filled.user, scopes=frozenset({"read", "submit"}))
+def choose(db: Database, row_ids: RowIds) -> None:
+    member = Caller(user_id=row_ids.user, scopes=frozenset({"read", "submit"}))
     with db.write() as session:
-        select_final(session, member, filled.submission, selected=True)
+        select_final(session, member, row_ids.submission, selected=True)
 
 
 def test_a_choice_made_while_the_submission_is_settled_is_told_to_boards(
     tmp_path: Path, postgres_database: Callable[[], str]
 ) -> None:
-    given = Settings(data_dir=tmp_path / "data", database_url=postgres_database(), files_shared=True)
-    migrate_by_copy(given)
-    db = Database(given)
+    settings = Settings(data_dir=tmp_path / "data", database_url=postgres_database(), files_shared=True)
+    migrate_by_copy(settings)
+    db = Database(settings)
     with db.write() as session:
-        filled = fill_tables(session)
-    told: list[frozenset[str]] = []
-    db.on_invalidation(told.append)
+        row_ids = fill_tables(session)
+    invalidations: list[frozenset[str]] = []
+    db.on_invalidation(invalidations.append)
     with ThreadPoolExecutor(1) as pool:
         with db.write() as session:  # an organizer changes something: who chooses has read the submission, and waits
             locks.challenge(session, "pets")
-            chosen = pool.submit(choose, db, filled)
+            chosen = pool.submit(choose, db, row_ids)
             eventually(lambda: waits(db), "the choice waits")
             with db.write() as settling:
-                settling.get_one(Submission, filled.submission).status = "finished"
-            told.clear()
+                settling.get_one(Submission, row_ids.submission).status = "finished"
+            invalidations.clear()
         chosen.result(MAX_WAIT_SECONDS)
     db.close()
-    assert told == [frozenset({phase_tag(filled.phase)})]
+    assert invalidations == [frozenset({phase_tag(row_ids.phase)})]

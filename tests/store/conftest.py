@@ -10,8 +10,8 @@ from tests.migrated_databases import migrate_by_copy
 
 
 @pytest.fixture
-def db(given: Settings) -> Iterator[Database]:
-    migrate_by_copy(given)
-    made = Database(given)
-    yield made
-    made.close()
+def db(settings: Settings) -> Iterator[Database]:
+    migrate_by_copy(settings)
+    database = Database(settings)
+    yield database
+    database.close()

@@ -1,6 +1,6 @@
-"""Marks for tests about one kind of database; the others run on each (the fixture `given`)."""
+"""Marks for tests about one kind of database; the others run on each (the fixture `settings`)."""
 
 import pytest
 
-only_sqlite = pytest.mark.parametrize("given", ["sqlite"], indirect=True)
-only_postgresql = pytest.mark.parametrize("given", ["postgresql"], indirect=True)
+only_sqlite = pytest.mark.parametrize("settings", ["sqlite"], indirect=True)
+only_postgresql = pytest.mark.parametrize("settings", ["postgresql"], indirect=True)

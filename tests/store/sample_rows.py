@@ -50,25 +50,32 @@ def add_row(session: Session, row: Base) -> Any:
     return getattr(row, "id", None)
 
 
-def submission(phase: str, team: str, user: str, **given: Any) -> Submission:
+def submission(phase: str, team: str, user: str, **values: Any) -> Submission:
     """A queued submission."""
-    made = {"file_key": "uploads/1", "sha256": "0" * 64, "size": 1, "format": "json", "encoding": "", "layout": ""}
+    stored_file = {
+        "file_key": "uploads/1",
+        "sha256": "0" * 64,
+        "size": 1,
+        "format": "json",
+        "encoding": "",
+        "layout": "",
+    }
     texts = {"status": "queued", "method": "m", "description": ""}
     lists: dict[str, Any] = {"problems": [], "problem_totals": {}, "notes": []}
-    return Submission(phase_id=phase, team_id=team, user_id=user, **(made | texts | lists | given))
+    return Submission(phase_id=phase, team_id=team, user_id=user, **(stored_file | texts | lists | values))
 
 
-def task(of: str, gold: str, recipe: str, **given: Any) -> ScoreTask:
+def task(of: str, gold: str, recipe: str, **values: Any) -> ScoreTask:
     """A queued task."""
     fields = {"submission_id": of, "gold_id": gold, "recipe_id": recipe, "scorer_version": SCORER_VERSION}
-    return ScoreTask(**(fields | {"status": "queued"} | given))
+    return ScoreTask(**(fields | {"status": "queued"} | values))
 
 
-def gold_version(phase: str, **given: Any) -> GoldVersion:
+def gold_version(phase: str, **values: Any) -> GoldVersion:
     """Active gold of two classes."""
     file = {"file_key": "uploads/0", "sha256": "0" * 64, "size": 1, "format": "json", "encoding": "", "layout": ""}
     content = {"instances": 2, "classes": ["cat", "dog"], "classes_declared": False, "has_splits": False, "notes": []}
-    return GoldVersion(phase_id=phase, version=1, status="active", **(file | content | given))
+    return GoldVersion(phase_id=phase, version=1, status="active", **(file | content | values))
 
 
 def fill_tables(session: Session) -> RowIds:
@@ -88,15 +95,15 @@ def fill_tables(session: Session) -> RowIds:
     gold = add_row(session, gold_version(phase, created_by=user))
     team = add_row(session, Team(challenge_id=challenge, name="Blue", name_key="blue"))
     add_row(session, Registration(challenge_id=challenge, user_id=user, team_id=team, status="approved"))
-    sent = add_row(session, submission(phase, team, user))
-    add_row(session, task(sent, gold, recipe))
-    key = {"submission_id": sent, "gold_id": gold, "recipe_id": recipe, "scorer_version": SCORER_VERSION}
+    submission_id = add_row(session, submission(phase, team, user))
+    add_row(session, task(submission_id, gold, recipe))
+    key = {"submission_id": submission_id, "gold_id": gold, "recipe_id": recipe, "scorer_version": SCORER_VERSION}
     add_row(session, Score(split="all", metrics={"accuracy": {"value": 1.0}}, **key))
-    ledger = {"phase_id": phase, "team_id": team, "submission_id": sent, "day": "2026-01-01"}
+    ledger = {"phase_id": phase, "team_id": team, "submission_id": submission_id, "day": "2026-01-01"}
     add_row(session, QuotaEntry(kind="reserve", reason="admitted", **ledger))
-    add_row(session, IdempotencyKey(user_id=user, key="k", fingerprint="f", submission_id=sent))
-    seen = {"started_at": utcnow(), "heartbeat_at": utcnow()}
-    add_row(session, WorkerRow(id="0" * 32, name="host:1", slots=1, **seen))
+    add_row(session, IdempotencyKey(user_id=user, key="k", fingerprint="f", submission_id=submission_id))
+    beats = {"started_at": utcnow(), "heartbeat_at": utcnow()}
+    add_row(session, WorkerRow(id="0" * 32, name="host:1", slots=1, **beats))
     order = {"phase_id": phase, "user_id": user, "scorer_version": SCORER_VERSION}
     add_row(session, Rerun(total=1, **order))
-    return RowIds(user, challenge, recipe, phase, gold, team, sent)
+    return RowIds(user, challenge, recipe, phase, gold, team, submission_id)

@@ -44,7 +44,7 @@ from tests.store.sample_rows import RowIds, fill_tables, gold_version, submissio
 
 
 @pytest.fixture
-def filled(db: Database) -> RowIds:
+def row_ids(db: Database) -> RowIds:
     with db.write() as session:
         found = fill_tables(session)
         session.get_one(Submission, found.submission).status = "finished"
@@ -52,7 +52,7 @@ def filled(db: Database) -> RowIds:
 
 
 @pytest.fixture
-def told(db: Database, filled: RowIds) -> list[set[str]]:
+def invalidations(db: Database, row_ids: RowIds) -> list[set[str]]:
     """What each transaction said, one after the other."""
     found: list[set[str]] = []
     db.on_invalidation(lambda marks: found.append(set(marks)))
@@ -65,18 +65,18 @@ Change = Callable[[Session, RowIds], object]
 def on(kind: type[Any], of: str, **values: object) -> Change:
     """Set columns of the row of this kind."""
 
-    def change(session: Session, filled: RowIds) -> None:
-        row = session.get_one(kind, getattr(filled, of))
+    def change(session: Session, row_ids: RowIds) -> None:
+        row = session.get_one(kind, getattr(row_ids, of))
         for column, value in values.items():
             setattr(row, column, value)
 
     return change
 
 
-def score(session: Session, filled: RowIds, **given: object) -> None:
-    key = {"submission_id": filled.submission, "gold_id": filled.gold, "recipe_id": filled.recipe}
+def score(session: Session, row_ids: RowIds, **columns: object) -> None:
+    key = {"submission_id": row_ids.submission, "gold_id": row_ids.gold, "recipe_id": row_ids.recipe}
     values: dict[str, Any] = {"scorer_version": SCORER_VERSION, "split": "public", "metrics": {}}
-    session.add(Score(**key | values | given))
+    session.add(Score(**key | values | columns))
 
 
 SHOWN: dict[str, tuple[Change, str]] = {
@@ -85,7 +85,7 @@ SHOWN: dict[str, tuple[Change, str]] = {
     "recipe": (on(Recipe, "recipe", body={"primary": "f1_macro"}), "challenge"),
     "team name": (on(Team, "team", name="Red"), "challenge"),
     "challenge gone": (
-        lambda session, filled: session.delete(session.get_one(Challenge, filled.challenge)),
+        lambda session, row_ids: session.delete(session.get_one(Challenge, row_ids.challenge)),
         "challenge",
     ),
     "rule of the phase": (on(Phase, "phase", leaderboard="hidden"), "phase"),
@@ -95,24 +95,24 @@ SHOWN: dict[str, tuple[Change, str]] = {
     "selected": (on(Submission, "submission", selected_at=utcnow()), "phase"),
     "no longer finished": (on(Submission, "submission", status="failed"), "phase"),
     "finished at once": (
-        lambda session, filled: session.add(submission(filled.phase, filled.team, filled.user, status="finished")),
+        lambda session, row_ids: session.add(submission(row_ids.phase, row_ids.team, row_ids.user, status="finished")),
         "phase",
     ),
     "score": (score, "scores"),
     "statement": (lambda session, _filled: session.execute(update(Phase).values(anonymous=True)), "all"),
     "statement of the table": (lambda session, _filled: session.execute(delete(Score.__table__)), "all"),
     "rows by statement": (
-        lambda session, filled: session.execute(
-            insert(Team).values(id="t", challenge_id=filled.challenge, name="N", name_key="n", created_at=utcnow())
+        lambda session, row_ids: session.execute(
+            insert(Team).values(id="t", challenge_id=row_ids.challenge, name="N", name_key="n", created_at=utcnow())
         ),
         "all",
     ),
 }
 UNSEEN: dict[str, Change] = {
     "another's name": on(User, "user", name="Grace"),
-    "a queued submission": lambda session, filled: session.add(submission(filled.phase, filled.team, filled.user)),
+    "a queued submission": lambda session, row_ids: session.add(submission(row_ids.phase, row_ids.team, row_ids.user)),
     "what a submission says of itself": on(Submission, "submission", description="long"),
-    "a new team": lambda session, filled: session.add(Team(challenge_id=filled.challenge, name="N", name_key="n")),
+    "a new team": lambda session, row_ids: session.add(Team(challenge_id=row_ids.challenge, name="N", name_key="n")),
     "the key of a name": on(Team, "team", name_key="x"),
     "a claim": lambda session, _filled: tasks.claim(session, 1, 1),  # type: ignore[arg-type]
     "claims forgotten": lambda session, _filled: tasks.requeue_unfinished(session),  # type: ignore[arg-type]
@@ -123,42 +123,44 @@ UNSEEN: dict[str, Change] = {
 
 @pytest.mark.parametrize("name", SHOWN)
 def test_what_a_board_shows_is_said_once_it_is_stored(
-    db: Database, filled: RowIds, told: list[set[str]], name: str
+    db: Database, row_ids: RowIds, invalidations: list[set[str]], name: str
 ) -> None:
     change, what = SHOWN[name]
     marks = {
-        "challenge": challenge_tag(filled.challenge),
-        "phase": phase_tag(filled.phase),
-        "scores": scores_tag(filled.gold, SCORER_VERSION),
+        "challenge": challenge_tag(row_ids.challenge),
+        "phase": phase_tag(row_ids.phase),
+        "scores": scores_tag(row_ids.gold, SCORER_VERSION),
         "all": ALL_BOARDS,
     }
     with db.write() as session:
-        change(session, filled)
+        change(session, row_ids)
         session.flush()
-        assert told == []
-    assert told == [{marks[what]}]
+        assert invalidations == []
+    assert invalidations == [{marks[what]}]
 
 
 @pytest.mark.parametrize("name", UNSEEN)
-def test_what_no_board_shows_is_not_said(db: Database, filled: RowIds, told: list[set[str]], name: str) -> None:
+def test_what_no_board_shows_is_not_said(
+    db: Database, row_ids: RowIds, invalidations: list[set[str]], name: str
+) -> None:
     with db.write() as session:
-        UNSEEN[name](session, filled)
-    assert told == []
+        UNSEEN[name](session, row_ids)
+    assert invalidations == []
 
 
 def test_a_submission_that_is_scored_is_said_when_it_is_finished(
-    db: Database, filled: RowIds, told: list[set[str]]
+    db: Database, row_ids: RowIds, invalidations: list[set[str]]
 ) -> None:
     with db.write() as session:
-        row = submission(filled.phase, filled.team, filled.user)
+        row = submission(row_ids.phase, row_ids.team, row_ids.user)
         session.add(row)
     for status in ("running", "queued", "running", "rejected", "queued", "failed", "cancelled"):
         with db.write() as session:
             session.get_one(Submission, row.id).status = status
-    assert told == []
+    assert invalidations == []
     with db.write() as session:
         session.get_one(Submission, row.id).status = "finished"
-    assert told == [{phase_tag(filled.phase)}]
+    assert invalidations == [{phase_tag(row_ids.phase)}]
 
 
 COUNTED = [
@@ -172,18 +174,18 @@ COUNTED = [
 
 @pytest.mark.parametrize("column", [name for name in COUNTED if name not in {"id", "team_name"}])
 def test_every_column_that_a_board_reads_is_said(
-    db: Database, filled: RowIds, told: list[set[str]], column: str
+    db: Database, row_ids: RowIds, invalidations: list[set[str]], column: str
 ) -> None:
     with db.write() as session:
-        other = Phase(challenge_id=filled.challenge, slug="next", name="next", position=1, opens_at=utcnow(), quota={},
+        other = Phase(challenge_id=row_ids.challenge, slug="next", name="next", position=1, opens_at=utcnow(), quota={},
                       leaderboard="public", reports=[], anonymous=False)  # fmt: skip
-        session.add_all([other, Team(id="red", challenge_id=filled.challenge, name="Red", name_key="red")])
+        session.add_all([other, Team(id="red", challenge_id=row_ids.challenge, name="Red", name_key="red")])
     values: dict[str, Any] = {"team_id": "red", "method": "other", "baseline": True, "status": "failed"}
     values["phase_id"] = other.id
-    told.clear()
+    invalidations.clear()
     with db.write() as session:
-        setattr(session.get_one(Submission, filled.submission), column, values.get(column, utcnow()))
-    assert told == [{phase_tag(other.id if column == "phase_id" else filled.phase)}]
+        setattr(session.get_one(Submission, row_ids.submission), column, values.get(column, utcnow()))
+    assert invalidations == [{phase_tag(other.id if column == "phase_id" else row_ids.phase)}]
 
 
 ANSWER = FileResult(valid=True, total={}, problems=[], scores={"all": {}})
@@ -191,41 +193,41 @@ ANSWER = FileResult(valid=True, total={}, problems=[], scores={"all": {}})
 
 @pytest.mark.parametrize("valid", [True, False])
 def test_what_is_scored_by_statements_past_the_session_is_said(
-    db: Database, filled: RowIds, told: list[set[str]], *, valid: bool
+    db: Database, row_ids: RowIds, invalidations: list[set[str]], *, valid: bool
 ) -> None:
     with db.write() as session:
-        session.get_one(Submission, filled.submission).status = "queued"
+        session.get_one(Submission, row_ids.submission).status = "queued"
         session.execute(delete(Score).execution_options(**board_invalidation.NO_BOARD_CHANGE))
         (claim,) = claim_tasks(session, 1)
-    told.clear()
+    invalidations.clear()
     with db.write() as session:
-        assert _settle_task(session, claim, replace(ANSWER, valid=valid)) == filled.submission
-        assert told == []
-    scored = {phase_tag(filled.phase), scores_tag(filled.gold, SCORER_VERSION)}
-    assert told == [scored if valid else {waiting_tag(filled.phase)}]
+        assert _settle_task(session, claim, replace(ANSWER, valid=valid)) == row_ids.submission
+        assert invalidations == []
+    scored = {phase_tag(row_ids.phase), scores_tag(row_ids.gold, SCORER_VERSION)}
+    assert invalidations == [scored if valid else {waiting_tag(row_ids.phase)}]
 
 
 def test_scores_under_gold_that_is_not_in_force_have_a_mark_of_their_own(
-    db: Database, filled: RowIds, told: list[set[str]]
+    db: Database, row_ids: RowIds, invalidations: list[set[str]]
 ) -> None:
     with db.write() as session:
-        other = gold_version(filled.phase)
+        other = gold_version(row_ids.phase)
         other.version, other.status = 2, "draft"
         session.add(other)
         session.flush()
-        score(session, filled, gold_id=other.id)
-    assert told == [{phase_tag(filled.phase), scores_tag(other.id, SCORER_VERSION)}]
+        score(session, row_ids, gold_id=other.id)
+    assert invalidations == [{phase_tag(row_ids.phase), scores_tag(other.id, SCORER_VERSION)}]
 
 
 def test_all_of_a_transaction_is_said_together_even_when_it_is_undone(
-    db: Database, filled: RowIds, told: list[set[str]]
+    db: Database, row_ids: RowIds, invalidations: list[set[str]]
 ) -> None:
     """Of a commit that failed nobody knows, so that whatever did not come to be is said too."""
 
     def change(session: WriteSession) -> None:
-        SHOWN["title"][0](session, filled)
+        SHOWN["title"][0](session, row_ids)
         session.flush()
-        SHOWN["release"][0](session, filled)
+        SHOWN["release"][0](session, row_ids)
         session.flush()
 
     def undone() -> None:
@@ -237,46 +239,46 @@ def test_all_of_a_transaction_is_said_together_even_when_it_is_undone(
         undone()
     with db.write() as session:
         change(session)
-    assert told == [{challenge_tag(filled.challenge), phase_tag(filled.phase)}] * 2
+    assert invalidations == [{challenge_tag(row_ids.challenge), phase_tag(row_ids.phase)}] * 2
 
 
 def test_every_replica_is_told_once_it_is_stored_and_only_then(postgres: PostgresServer) -> None:
     with postgres.database() as url:
-        given = Settings(database_url=url, files_shared=True)
-        migrate_by_copy(given)
-        db = Database(given)
+        settings = Settings(database_url=url, files_shared=True)
+        migrate_by_copy(settings)
+        db = Database(settings)
         with db.write() as session:
-            filled = fill_tables(session)
+            row_ids = fill_tables(session)
         with postgres.connect(url.rpartition("/")[2]) as listening:
             listening.execute(f"LISTEN {CHANNEL}")
             with suppress(ZeroDivisionError), db.write() as session:
-                SHOWN["release"][0](session, filled)
+                SHOWN["release"][0](session, row_ids)
                 session.flush()
                 raise ZeroDivisionError
             with db.write() as session:
-                SHOWN["title"][0](session, filled)
+                SHOWN["title"][0](session, row_ids)
                 session.flush()
-                SHOWN["release"][0](session, filled)
+                SHOWN["release"][0](session, row_ids)
                 session.flush()
-                SHOWN["rule of the phase"][0](session, filled)
+                SHOWN["rule of the phase"][0](session, row_ids)
             with db.write() as session:
                 for version in range(150):
-                    score(session, filled, scorer_version=1000 + version)
+                    score(session, row_ids, scorer_version=1000 + version)
             found = [notice.payload for notice in listening.notifies(timeout=MAX_WAIT_SECONDS, stop_after=3)]
         db.close()
-    assert found == [challenge_tag(filled.challenge), phase_tag(filled.phase), ALL_BOARDS]
+    assert found == [challenge_tag(row_ids.challenge), phase_tag(row_ids.phase), ALL_BOARDS]
 
 
-def test_a_board_bears_the_marks_of_all_that_it_was_made_of(db: Database, filled: RowIds) -> None:
+def test_a_board_bears_the_marks_of_all_that_it_was_made_of(db: Database, row_ids: RowIds) -> None:
     def marks() -> set[str]:
         with db.read() as session:
             found = build_cacheable_board(session, VISITOR_AUDIENCE, "pets", "main", split=None, metric=None)
         return set(found.marks)
 
-    always = {challenge_tag(filled.challenge), phase_tag(filled.phase)}
-    assert marks() == always | {scores_tag(filled.gold, 1)}
+    always = {challenge_tag(row_ids.challenge), phase_tag(row_ids.phase)}
+    assert marks() == always | {scores_tag(row_ids.gold, 1)}
     with db.write() as session:
-        session.get_one(Phase, filled.phase).leaderboard = "hidden"
+        session.get_one(Phase, row_ids.phase).leaderboard = "hidden"
     assert marks() == always
 
 
@@ -297,23 +299,23 @@ def test_a_board_that_waits_for_the_close_is_built_again_every_second(db: Databa
 def shared(postgres: PostgresServer) -> Iterator[tuple[Settings, Database, RowIds]]:
     """A database that replicas share."""
     with postgres.database() as url:
-        given = Settings(database_url=url, files_shared=True)
-        migrate_by_copy(given)
-        db = Database(given)
+        settings = Settings(database_url=url, files_shared=True)
+        migrate_by_copy(settings)
+        db = Database(settings)
         with db.write() as session:
-            filled = fill_tables(session)
-        yield given, db, filled
+            row_ids = fill_tables(session)
+        yield settings, db, row_ids
         db.close()
 
 
 def test_boards_are_told_before_those_who_wait_for_the_submission(
     shared: tuple[Settings, Database, RowIds], postgres: PostgresServer
 ) -> None:
-    given, db, filled = shared
+    settings, db, row_ids = shared
     with db.write() as session:
         session.execute(delete(Score).execution_options(**board_invalidation.NO_BOARD_CHANGE))
         (claim,) = claim_tasks(session, 1)
-    with postgres.connect(given.database.rpartition("/")[2]) as listening:
+    with postgres.connect(settings.database.rpartition("/")[2]) as listening:
         for channel in (CHANNEL, notifications.CHANNEL):
             listening.execute(f"LISTEN {channel}")
         with db.write() as session:
@@ -321,8 +323,8 @@ def test_boards_are_told_before_those_who_wait_for_the_submission(
         found = [
             (notice.channel, notice.payload) for notice in listening.notifies(timeout=MAX_WAIT_SECONDS, stop_after=2)
         ]
-    marks = sorted([phase_tag(filled.phase), scores_tag(filled.gold, SCORER_VERSION)])
-    assert found == [(CHANNEL, "\n".join(marks)), (notifications.CHANNEL, filled.submission)]
+    marks = sorted([phase_tag(row_ids.phase), scores_tag(row_ids.gold, SCORER_VERSION)])
+    assert found == [(CHANNEL, "\n".join(marks)), (notifications.CHANNEL, row_ids.submission)]
 
 
 class Heard:

@@ -23,8 +23,8 @@ def test_the_latest_few_are_known_each_for_as_long_as_said(db: Database) -> None
         remember(session, "ada", blocks[5], now + timedelta(hours=1))
         remember(session, "ada", "2001:db8::/64", now + timedelta(hours=2))
     with db.read() as session:
-        kept = session.scalars(select(KnownAddress.block).where(KnownAddress.user_id == "ada"))
-        assert set(kept) == {*blocks[7:], blocks[5], "2001:db8::/64"}
+        remaining = session.scalars(select(KnownAddress.block).where(KnownAddress.user_id == "ada"))
+        assert set(remaining) == {*blocks[7:], blocks[5], "2001:db8::/64"}
         assert is_known(session, "ada", blocks[5], now)
         assert not is_known(session, "ada", blocks[6], now)
         assert is_known(session, "ada", blocks[5], now + timedelta(hours=1) + BLOCK_LIFETIME - timedelta(seconds=1))

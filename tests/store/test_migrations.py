@@ -53,9 +53,9 @@ def counts(db: Database) -> dict[str, int]:
 
 
 @contextmanager
-def plain(given: Settings) -> Iterator[Connection]:
+def plain(settings: Settings) -> Iterator[Connection]:
     """A transaction on whatever schema is there."""
-    engine = migrate._engine(given.database)
+    engine = migrate._engine(settings.database)
     try:
         with engine.begin() as connection:
             yield connection
@@ -63,17 +63,17 @@ def plain(given: Settings) -> Iterator[Connection]:
         engine.dispose()
 
 
-def downgrade(given: Settings, revision: str) -> None:
+def downgrade(settings: Settings, revision: str) -> None:
     """Go back as far as said, on a connection like that of an upgrade."""
-    made = migrate.alembic_config()
-    with plain(given) as connection:
-        made.attributes["connection"] = connection
-        command.downgrade(made, revision)
+    configuration = migrate.alembic_config()
+    with plain(settings) as connection:
+        configuration.attributes["connection"] = connection
+        command.downgrade(configuration, revision)
 
 
-def test_an_upgraded_database_is_what_the_tables_declare(given: Settings) -> None:
-    assert migrate.upgrade(given) == (None, migrate.head_revision())
-    with plain(given) as connection:
+def test_an_upgraded_database_is_what_the_tables_declare(settings: Settings) -> None:
+    assert migrate.upgrade(settings) == (None, migrate.head_revision())
+    with plain(settings) as connection:
         found = compare_metadata(MigrationContext.configure(connection, opts=OPTIONS), Base.metadata)
         checks = {
             (table.name, constraint["name"])
@@ -91,21 +91,21 @@ def test_an_upgraded_database_is_what_the_tables_declare(given: Settings) -> Non
     assert declared
 
 
-def test_every_table_holds_a_row_and_comes_back_after_down_and_up(given: Settings, db: Database) -> None:
+def test_every_table_holds_a_row_and_comes_back_after_down_and_up(settings: Settings, db: Database) -> None:
     with db.write() as session:
         fill_tables(session)
     assert set(counts(db).values()) == {1}
     db.close()
-    downgrade(given, "base")
-    with plain(given) as connection:
+    downgrade(settings, "base")
+    with plain(settings) as connection:
         assert inspect(connection).get_table_names() == ["alembic_version"]
-    assert migrate.upgrade(given) == (None, migrate.head_revision())
+    assert migrate.upgrade(settings) == (None, migrate.head_revision())
     assert set(counts(db).values()) == {0}
     with db.write() as session:
         fill_tables(session)
 
 
-def test_every_revision_goes_down_and_up_again_with_rows_in_every_table(given: Settings, db: Database) -> None:
+def test_every_revision_goes_down_and_up_again_with_rows_in_every_table(settings: Settings, db: Database) -> None:
     with db.write() as session:
         fill_tables(session)
     before = counts(db)
@@ -113,8 +113,8 @@ def test_every_revision_goes_down_and_up_again_with_rows_in_every_table(given: S
     revisions = [each.revision for each in ScriptDirectory.from_config(migrate.alembic_config()).walk_revisions()]
     assert revisions[0] == migrate.head_revision()
     for revision in revisions[:-1]:
-        downgrade(given, f"{revision}-1")
-        assert migrate.upgrade(given)[1] == migrate.head_revision()
+        downgrade(settings, f"{revision}-1")
+        assert migrate.upgrade(settings)[1] == migrate.head_revision()
     assert counts(db) == before | {
         "workers": 0,
         "reruns": 0,
@@ -138,7 +138,7 @@ def upgrade() -> None:
 
 @only_sqlite
 def test_the_old_database_is_kept_beside_the_new_one_and_no_row_is_lost(
-    given: Settings, db: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    settings: Settings, db: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with db.write() as session:
         fill_tables(session)
@@ -148,48 +148,48 @@ def test_the_old_database_is_kept_beside_the_new_one_and_no_row_is_lost(
     head = migrate.head_revision() or ""
     (scripts / "versions" / "next.py").write_text(NEXT.replace("HEAD", head))
     monkeypatch.setattr(migrate, "package_data_folder", lambda _name: scripts)
-    assert migrate.upgrade(given) == (head, "next")
-    path = Path(given.database.removeprefix("sqlite:///"))
+    assert migrate.upgrade(settings) == (head, "next")
+    path = Path(settings.database.removeprefix("sqlite:///"))
     copy = path.with_name(f"{path.name}.before-{head}")
     assert copy.stat().st_mode & 0o077 == 0  # whatever the umask: it holds what the database holds
-    with closing(sqlite3.connect(copy)) as kept:
-        assert kept.execute("SELECT email FROM users").fetchall() == [("ada@example.org",)]
-    assert counts(Database(given)) == before
-    assert given.data_dir.stat().st_mode & 0o077 == 0  # like the database, it is for the service's account only
+    with closing(sqlite3.connect(copy)) as old_database:
+        assert old_database.execute("SELECT email FROM users").fetchall() == [("ada@example.org",)]
+    assert counts(Database(settings)) == before
+    assert settings.data_dir.stat().st_mode & 0o077 == 0  # like the database, it is for the service's account only
 
 
-def test_a_failed_migration_changes_nothing(given: Settings, db: Database) -> None:
+def test_a_failed_migration_changes_nothing(settings: Settings, db: Database) -> None:
     with db.write() as session:
         fill_tables(session)
     before = counts(db)
     db.close()
-    with plain(given) as connection:
+    with plain(settings) as connection:
         connection.execute(text("DELETE FROM alembic_version"))
     with pytest.raises(Exception, match="already exists"):
-        migrate.upgrade(given)
+        migrate.upgrade(settings)
     assert counts(db) == before
 
 
-def test_a_database_behind_is_refused_until_it_is_migrated(given: Settings) -> None:
-    db = Database(given)
+def test_a_database_behind_is_refused_until_it_is_migrated(settings: Settings) -> None:
+    db = Database(settings)
     with pytest.raises(migrate.SchemaBehind) as refused:
         migrate.require_head(db.engine())
     assert "assay migrate" in refused.value.advice
-    migrate.upgrade(given)
+    migrate.upgrade(settings)
     migrate.require_head(db.engine())
-    assert migrate.upgrade(given) == (migrate.head_revision(), migrate.head_revision())
+    assert migrate.upgrade(settings) == (migrate.head_revision(), migrate.head_revision())
     db.close()
 
 
-def test_a_database_from_the_future_is_left_alone(given: Settings) -> None:
-    migrate.upgrade(given)
-    with plain(given) as connection:
+def test_a_database_from_the_future_is_left_alone(settings: Settings) -> None:
+    migrate.upgrade(settings)
+    with plain(settings) as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
     with pytest.raises(migrate.SchemaAhead):
-        migrate.upgrade(given)
-    with plain(given) as connection:
+        migrate.upgrade(settings)
+    with plain(settings) as connection:
         assert migrate.current_revision(connection) == "9999"
-    assert not list(given.data_dir.glob("*.before-*"))
+    assert not list(settings.data_dir.glob("*.before-*"))
 
 
 def test_the_database_is_readable_by_its_owner_alone(tmp_path: Path) -> None:
@@ -197,80 +197,80 @@ def test_the_database_is_readable_by_its_owner_alone(tmp_path: Path) -> None:
     assert stat.S_IMODE((tmp_path / "assay.sqlite3").stat().st_mode) == 0o600
 
 
-def test_files_that_were_gzipped_are_so_after_the_change_of_columns(given: Settings, db: Database) -> None:
+def test_files_that_were_gzipped_are_so_after_the_change_of_columns(settings: Settings, db: Database) -> None:
     with db.write() as session:
         fill_tables(session)
     db.close()
-    downgrade(given, "0001")
-    with plain(given) as connection:
+    downgrade(settings, "0001")
+    with plain(settings) as connection:
         files = table("submissions", column("gzipped", Boolean))
         assert connection.execute(select(files)).all() == [(False,)]
         connection.execute(files.update().values(gzipped=True))
-    migrate.upgrade(given)
-    with plain(given) as connection:
+    migrate.upgrade(settings)
+    with plain(settings) as connection:
         assert connection.execute(text("SELECT encoding, layout FROM submissions")).all() == [("gzip", "")]
         assert connection.execute(text("SELECT encoding, layout FROM gold_versions")).all() == [("", "")]
 
 
-def test_old_gold_is_known_to_have_weights_by_its_notes(given: Settings, db: Database) -> None:
+def test_old_gold_is_known_to_have_weights_by_its_notes(settings: Settings, db: Database) -> None:
     with db.write() as session:
         fill_tables(session)
     db.close()
-    downgrade(given, "0005")
+    downgrade(settings, "0005")
     notes = ["the instances have weights: all counts are sums of them, scaled to whole numbers"]
     gold = table("gold_versions", column("notes", JSON))
-    for kept, weighted in (([], False), (notes, True)):
-        with plain(given) as connection:
-            connection.execute(gold.update().values(notes=kept))
-        migrate.upgrade(given)
-        with plain(given) as connection:
+    for gold_notes, weighted in (([], False), (notes, True)):
+        with plain(settings) as connection:
+            connection.execute(gold.update().values(notes=gold_notes))
+        migrate.upgrade(settings)
+        with plain(settings) as connection:
             found = connection.execute(select(table("gold_versions", column("weighted", Boolean)))).scalars().all()
         assert found == [weighted]
-        downgrade(given, "0005")
+        downgrade(settings, "0005")
 
 
-def test_tables_beside_gold_are_one_after_the_change_and_two_before(given: Settings, db: Database) -> None:
+def test_tables_beside_gold_are_one_after_the_change_and_two_before(settings: Settings, db: Database) -> None:
     with db.write() as session:
         fill_tables(session)
     db.close()
     both = {"train_frequencies": {"a": 1}, "class_weights": {"a": 0.1}}
     earlier = table("gold_versions", *(column(name, JSON(none_as_null=True)) for name in both))
     later = table("gold_versions", column("accessories", JSON))
-    downgrade(given, "0002")
-    with plain(given) as connection:
+    downgrade(settings, "0002")
+    with plain(settings) as connection:
         assert connection.execute(select(earlier)).all() == [(None, None)]
         connection.execute(earlier.update().values(**both))
-    migrate.upgrade(given)
-    with plain(given) as connection:
+    migrate.upgrade(settings)
+    with plain(settings) as connection:
         assert connection.execute(select(later)).all() == [(both,)]
-    downgrade(given, "0002")
-    with plain(given) as connection:
+    downgrade(settings, "0002")
+    with plain(settings) as connection:
         assert connection.execute(select(earlier)).all() == [tuple(both.values())]
-    migrate.upgrade(given)
-    with plain(given) as connection:
+    migrate.upgrade(settings)
+    with plain(settings) as connection:
         connection.execute(later.update().values(accessories=both | {"folds": {"t1": "1"}}))
     with pytest.raises(RuntimeError, match="earlier version cannot keep"):
-        downgrade(given, "0002")
+        downgrade(settings, "0002")
 
 
-def test_entries_of_organizers_are_told_from_those_of_teams_after_the_change(given: Settings, db: Database) -> None:
+def test_entries_of_organizers_are_told_from_those_of_teams_after_the_change(settings: Settings, db: Database) -> None:
     """Blue has a member and three entries: its own, one that an organizer sent for it, and a baseline of its name."""
     with db.write() as session:
-        told = fill_tables(session)
-        rows = {"user": told.user, "phase": told.phase, "team": told.team, "own": told.submission}
+        ids = fill_tables(session)
+        rows = {"user": ids.user, "phase": ids.phase, "team": ids.team, "own": ids.submission}
         organizer = add_row(session, User(email="olga@example.org", name="Olga"))
-        rows["behalf"] = add_row(session, submission(told.phase, told.team, organizer))
-        rows["baseline"] = add_row(session, submission(told.phase, told.team, organizer, baseline=True))
-        alone = add_row(session, Team(challenge_id=told.challenge, name="Majority", name_key="majority"))
-        rows["alone"] = add_row(session, submission(told.phase, alone, organizer, baseline=True))
-        add_row(session, Team(challenge_id=told.challenge, name="BIue", name_key="biue"))
-        first = add_row(session, task(rows["behalf"], told.gold, told.recipe, attempt=3))
-        add_row(session, task(rows["baseline"], told.gold, told.recipe, attempt=5, compared_at=utcnow()))
+        rows["behalf"] = add_row(session, submission(ids.phase, ids.team, organizer))
+        rows["baseline"] = add_row(session, submission(ids.phase, ids.team, organizer, baseline=True))
+        alone = add_row(session, Team(challenge_id=ids.challenge, name="Majority", name_key="majority"))
+        rows["alone"] = add_row(session, submission(ids.phase, alone, organizer, baseline=True))
+        add_row(session, Team(challenge_id=ids.challenge, name="BIue", name_key="biue"))
+        first = add_row(session, task(rows["behalf"], ids.gold, ids.recipe, attempt=3))
+        add_row(session, task(rows["baseline"], ids.gold, ids.recipe, attempt=5, compared_at=utcnow()))
         assert first
     db.close()
-    downgrade(given, "0005")
-    migrate.upgrade(given)
-    with plain(given) as connection:
+    downgrade(settings, "0005")
+    migrate.upgrade(settings)
+    with plain(settings) as connection:
         names = connection.execute(text("SELECT name, baseline, look_key FROM teams ORDER BY name, baseline")).all()
         assert [tuple(row) for row in names] == [
             ("BIue", False, None),  # it looks like Blue, and came later
@@ -286,8 +286,8 @@ def test_entries_of_organizers_are_told_from_those_of_teams_after_the_change(giv
         "baseline": ("Blue", True, True, 1),
         "alone": ("Majority", True, True, 0),
     }
-    downgrade(given, "0005")
-    with plain(given) as connection:
+    downgrade(settings, "0005")
+    with plain(settings) as connection:
         assert connection.scalar(text("SELECT count(*) FROM teams")) == 3  # the two called Blue are one again
 
 
@@ -304,24 +304,24 @@ print(migrate.upgrade(Settings(data_dir=Path(sys.argv[1]), database_url=sys.argv
 WAITING = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objid = :key AND NOT granted"
 
 
-def program(source: str, given: Settings) -> subprocess.Popen[str]:
+def program(source: str, settings: Settings) -> subprocess.Popen[str]:
     """A program with the data folder and the database as its arguments."""
-    words = [sys.executable, "-c", source, str(given.data_dir), given.database]
+    words = [sys.executable, "-c", source, str(settings.data_dir), settings.database]
     return subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 @only_postgresql
-def test_upgrades_at_the_same_time_take_turns_and_all_end_well(given: Settings) -> None:
-    with plain(given) as connection:
+def test_upgrades_at_the_same_time_take_turns_and_all_end_well(settings: Settings) -> None:
+    with plain(settings) as connection:
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": migrate.MIGRATION_LOCK_KEY})
-        replicas = [program(UPGRADE, given) for _ in range(2)]
+        replicas = [program(UPGRADE, settings) for _ in range(2)]
         deadline = time.monotonic() + MAX_WAIT_SECONDS
         while connection.scalar(text(WAITING), {"key": migrate.MIGRATION_LOCK_KEY}) != len(replicas):
             assert time.monotonic() < deadline, "an upgrade did not wait for its turn"
             time.sleep(0.02)
-    ended = [replica.communicate(timeout=MAX_WAIT_SECONDS) for replica in replicas]
-    assert [(out.strip(), err) for out, err in ended] == [(migrate.head_revision(), "")] * 2
-    with plain(given) as connection:
+    outputs = [replica.communicate(timeout=MAX_WAIT_SECONDS) for replica in replicas]
+    assert [(out.strip(), err) for out, err in outputs] == [(migrate.head_revision(), "")] * 2
+    with plain(settings) as connection:
         assert set(Base.metadata.tables) < set(inspect(connection).get_table_names())
 
 
@@ -343,21 +343,21 @@ migrate.upgrade(Settings(data_dir=Path(sys.argv[1]), database_url=sys.argv[2]))
 """
 
 
-def test_an_upgrade_that_is_killed_midway_leaves_the_old_schema_and_its_rows(given: Settings, db: Database) -> None:
+def test_an_upgrade_that_is_killed_midway_leaves_the_old_schema_and_its_rows(settings: Settings, db: Database) -> None:
     with db.write() as session:
         fill_tables(session)
     before = counts(db)
     db.close()
-    downgrade(given, "0001")
-    killed = program(KILLED, given)
+    downgrade(settings, "0001")
+    killed = program(KILLED, settings)
     _, err = killed.communicate(timeout=MAX_WAIT_SECONDS)
     assert killed.returncode == -signal.SIGKILL, err
-    with plain(given) as connection:
+    with plain(settings) as connection:
         assert migrate.current_revision(connection) == "0001"
         names = {each["name"] for each in inspect(connection).get_columns("gold_versions")}
         assert "gzipped" in names
         assert not names & {"encoding", "layout"}
-    assert migrate.upgrade(given) == ("0001", migrate.head_revision())
+    assert migrate.upgrade(settings) == ("0001", migrate.head_revision())
     assert counts(db) == before | {
         "workers": 0,
         "reruns": 0,

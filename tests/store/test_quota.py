@@ -23,24 +23,24 @@ DAY, OTHER_DAY = "2026-01-01", "2026-01-02"
 )
 def test_only_scored_submissions_are_charged(db: Database, status: str, expected: quota.QuotaUsage) -> None:
     with db.write() as session:
-        filled = fill_tables(session)  # its submission was reserved on this day
-        row = session.get_one(Submission, filled.submission)
+        row_ids = fill_tables(session)  # its submission was reserved on this day
+        row = session.get_one(Submission, row_ids.submission)
         row.status = status
         if status != "queued":
             quota.settle(session, row.id, status)
         session.flush()
-        assert quota.usage(session, filled.phase, filled.team, DAY) == expected
-        tomorrow = quota.usage(session, filled.phase, filled.team, OTHER_DAY)
+        assert quota.usage(session, row_ids.phase, row_ids.team, DAY) == expected
+        tomorrow = quota.usage(session, row_ids.phase, row_ids.team, OTHER_DAY)
         assert (tomorrow.per_day, tomorrow.total, tomorrow.invalid_per_day) == (0, expected.total, 0)
 
 
 def test_entries_of_organizers_count_against_no_limit(db: Database) -> None:
     with db.write() as session:
-        filled = fill_tables(session)
-        before = quota.usage(session, filled.phase, filled.team, DAY)
-        session.add(submission(filled.phase, filled.team, filled.user, file_key="uploads/2"))
+        row_ids = fill_tables(session)
+        before = quota.usage(session, row_ids.phase, row_ids.team, DAY)
+        session.add(submission(row_ids.phase, row_ids.team, row_ids.user, file_key="uploads/2"))
         session.flush()
-        assert quota.usage(session, filled.phase, filled.team, DAY) == before
+        assert quota.usage(session, row_ids.phase, row_ids.team, DAY) == before
 
 
 def test_names_that_read_the_same_have_one_key() -> None:

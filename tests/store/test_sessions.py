@@ -233,6 +233,6 @@ def test_a_cursor_of_another_make_is_refused(db: Database, cursor: str) -> None:
 
 
 def test_ids_are_sortable_by_age_and_unlike_each_other() -> None:
-    made = [new_id() for _ in range(1000)]
-    assert len(set(made)) == 1000
-    assert made == sorted(made)
+    new_ids = [new_id() for _ in range(1000)]
+    assert len(set(new_ids)) == 1000
+    assert new_ids == sorted(new_ids)

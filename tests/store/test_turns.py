@@ -27,9 +27,9 @@ LEASE = timedelta(seconds=30)
 class WorkList:
     """A list of tasks of several users and their teams."""
 
-    def __init__(self, given: Settings) -> None:
-        migrate_by_copy(given)
-        self.db = Database(given)
+    def __init__(self, settings: Settings) -> None:
+        migrate_by_copy(settings)
+        self.db = Database(settings)
         with self.db.write() as session:
             self.ids: RowIds = fill_tables(session)
             session.execute(delete(Score))
@@ -87,10 +87,10 @@ class WorkList:
 
 
 @pytest.fixture
-def work(given: Settings) -> Iterator[WorkList]:
-    made = WorkList(given)
-    yield made
-    made.db.close()
+def work(settings: Settings) -> Iterator[WorkList]:
+    work_list = WorkList(settings)
+    yield work_list
+    work_list.db.close()
 
 
 @dataclass
@@ -290,10 +290,10 @@ def test_a_claim_among_very_many_follows_indexes_and_sorts_nothing(work: WorkLis
         event.remove(engine, "before_cursor_execute", note)
         assert (found is None) == work.db.sqlite
         explain = "EXPLAIN QUERY PLAN " if work.db.sqlite else "EXPLAIN "
-        asked = [(statement, given) for statement, given in sent if "score_tasks" in statement]
+        queries = [(statement, arguments) for statement, arguments in sent if "score_tasks" in statement]
         plans = [
-            "\n".join(map(str, session.connection().exec_driver_sql(explain + statement, given)))
-            for statement, given in asked
+            "\n".join(map(str, session.connection().exec_driver_sql(explain + statement, arguments)))
+            for statement, arguments in queries
         ]
     assert len(plans) >= 2
     for plan in plans:

@@ -69,11 +69,11 @@ class StormEvidence:
     """Quota by team id."""
 
 
-def check_consistency(told: StormEvidence, caps: AttemptCaps) -> ConsistencyReport:
+def check_consistency(evidence: StormEvidence, caps: AttemptCaps) -> ConsistencyReport:
     """Compare what senders were told with what is stored, and that with what the stored files are worth."""
-    posts, stored = told.posts, told.stored
+    posts, stored = evidence.posts, evidence.stored
     verdict = ConsistencyReport()
-    _check_keys(verdict, posts, told.acknowledged, stored)
+    _check_keys(verdict, posts, evidence.acknowledged, stored)
     by_key = {post.key: post for post in posts}
     post_of = {row["submission_id"]: by_key[row["key"]] for row in stored.keys if row["key"] in by_key}
     known = [row for row in stored.submissions if row["id"] in post_of]
@@ -89,8 +89,8 @@ def check_consistency(told: StormEvidence, caps: AttemptCaps) -> ConsistencyRepo
         _check_scores(verdict, row["id"], found.scores[row["id"]], scores, stored)
     extra = scores.keys() - found.scores.keys()
     verdict.doubled += [f"scores of submission {each}, which should have none" for each in sorted(extra)]
-    _check_boards(verdict, told.boards, found)
-    _check_quotas(verdict, told.used, known, final)
+    _check_boards(verdict, evidence.boards, found)
+    _check_quotas(verdict, evidence.used, known, final)
     return verdict
 
 
@@ -119,9 +119,9 @@ def _check_keys(
         for each in ids:
             verdict.once(rows[each], f"submission {each} of post {post.number}")
             verdict.once(keys[post.key, each], f"key of submission {each}")
-    told = {each for ids in acknowledged.values() for each in ids}
-    verdict.doubled += [f"submission {each} was never acknowledged" for each in rows.keys() - told]
-    verdict.doubled += [f"key {key} has the id {each} too" for key, each in keys if each not in told]
+    known_ids = {each for ids in acknowledged.values() for each in ids}
+    verdict.doubled += [f"submission {each} was never acknowledged" for each in rows.keys() - known_ids]
+    verdict.doubled += [f"key {key} has the id {each} too" for key, each in keys if each not in known_ids]
 
 
 def _expected(row: Row, post: PlannedSubmission, tasks: Rows, caps: AttemptCaps) -> str:
@@ -174,7 +174,7 @@ def _check_scores(
         found = [row for row in rows if row["split"] == split]
         verdict.once(len(found), f"{split} scores of submission {submission}")
         for row in found:
-            values = {name: told["value"] for name, told in row["metrics"].items()}
+            values = {name: score["value"] for name, score in row["metrics"].items()}
             verdict.same(values, expected[split], f"{split} scores of submission {submission}")
             origin = (row["gold_id"], row["recipe_id"], row["scorer_version"])
             verdict.same(origin, (stored.gold["id"], stored.recipe["id"], SCORER_VERSION), f"origin of {row['id']}")
@@ -187,7 +187,7 @@ def _check_boards(verdict: ConsistencyReport, boards: Boards, found: RecomputedS
             {
                 **{name: row[name] for name in ("rank", "rank_low", "rank_high", "tie_group", "submission", "entries")},
                 "team": row["team"]["id"],
-                "scores": {name: told["value"] for name, told in row["scores"].items()},
+                "scores": {name: score["value"] for name, score in row["scores"].items()},
             }
             for row in boards[split]["rows"]
         ]

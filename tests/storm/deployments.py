@@ -86,7 +86,7 @@ def deploy_on_postgresql(folder: Path, server: OwnPostgresServer, leases: LeaseT
 def deploy_on_sqlite(folder: Path, leases: LeaseTiming) -> Iterator[Deployment]:
     """The whole service as one process with its children; not yet started."""
     token = secrets.token_urlsafe(32)
-    given = {
+    options = {
         "data_dir": str(folder / "data"),
         "rate_limits": "off",
         "min_free": "0",
@@ -95,7 +95,7 @@ def deploy_on_sqlite(folder: Path, leases: LeaseTiming) -> Iterator[Deployment]:
         "log_format": "json",
         "admin_token": token,
     }
-    part = ServiceProcess("serve", folder, {f"ASSAY_{name.upper()}": value for name, value in given.items()})
+    part = ServiceProcess("serve", folder, {f"ASSAY_{name.upper()}": value for name, value in options.items()})
     try:
         yield Deployment("sqlite", folder, [part], Settings(data_dir=folder / "data"), token, leases)
     finally:

@@ -15,7 +15,7 @@ from itertools import count
 import httpx
 
 from tests.cluster import ServiceProcess
-from tests.faults.inspection import asked, children_of, cpu_ticks
+from tests.faults.inspection import children_of, cpu_ticks, has_unread_request
 from tests.storm.deployments import Deployment
 
 POLL_SECONDS = 0.02
@@ -164,7 +164,9 @@ class FaultInjector:
                 child = max(children, key=cpu_ticks)
                 os.kill(child, signal.SIGSTOP)
                 deadline = time.monotonic() + FREEZE_SECONDS
-                while not asked(child) and time.monotonic() < deadline and not self._stop.wait(POLL_SECONDS):
+                while (
+                    not has_unread_request(child) and time.monotonic() < deadline and not self._stop.wait(POLL_SECONDS)
+                ):
                     pass
                 os.kill(child, signal.SIGKILL)
                 return True

@@ -156,8 +156,8 @@ class Sender:
     def _ask(self, url: str, post: PlannedSubmission) -> httpx.Response | None:
         with self._heard.lock:
             self._heard.sent += 1
-        wishes = {"Prefer": f"wait={post.wait}"} if post.wait else {}
-        headers = {"Idempotency-Key": post.key, "Content-Type": "application/json", **wishes}
+        preference = {"Prefer": f"wait={post.wait}"} if post.wait else {}
+        headers = {"Idempotency-Key": post.key, "Content-Type": "application/json", **preference}
         try:
             answer = self._client.post(
                 f"{url}/api/v1{self._path}", content=post.body, params={"method": f"m{post.number}"}, headers=headers

@@ -16,7 +16,7 @@ from typing import Any
 from tests.postgres import OwnPostgresServer
 from tests.storm.deployments import LONG_LEASES, SHORT_LEASES, deploy_on_postgresql, deploy_on_sqlite
 from tests.storm.fault_injection import LONG_SCHEDULE, SHORT_SCHEDULE
-from tests.storm.storm import StormResult, run_storm, told
+from tests.storm.storm import StormResult, report, run_storm
 
 SMALL_STORM_SIZE = 300  # submissions up to which a storm is a short one
 HEAD = ("database", "seed", "submissions", "requests", "actions", "interruptions", "crashes", "most attempts")
@@ -50,17 +50,17 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=10, help="for each database (10)")
     parser.add_argument("--seed", type=int, default=1, help="of the first run; the next has the next (1)")
     parser.add_argument("--out", type=Path, help="a file to which each run adds a line of JSON")
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     lines = []
-    for name in asked.database or ["sqlite", "postgresql"]:
-        for seed in range(asked.seed, asked.seed + asked.runs):
+    for name in arguments.database or ["sqlite", "postgresql"]:
+        for seed in range(arguments.seed, arguments.seed + arguments.runs):
             folder = Path(tempfile.mkdtemp(prefix=f"assay-storm-{name}-{seed}-"))
-            outcome = run_one(name, seed, asked.submissions, folder)
+            outcome = run_one(name, seed, arguments.submissions, folder)
             lines.append(outcome.line)
-            print(told(outcome), flush=True)
-            if asked.out:
-                with asked.out.open("a", encoding="utf-8") as kept:
-                    kept.write(json.dumps(outcome.line) + "\n")
+            print(report(outcome), flush=True)
+            if arguments.out:
+                with arguments.out.open("a", encoding="utf-8") as output:
+                    output.write(json.dumps(outcome.line) + "\n")
             if outcome.verdict.clean:
                 shutil.rmtree(folder)
             else:

@@ -68,8 +68,8 @@ def count_unfinished(db: Database) -> int:
 def database_version(db: Database) -> str:
     """The version of the database's engine."""
     with db.read() as session:
-        asked = "SELECT sqlite_version()" if db.sqlite else "SHOW server_version"
-        return str(session.execute(text(asked)).scalar_one())
+        query = "SELECT sqlite_version()" if db.sqlite else "SHOW server_version"
+        return str(session.execute(text(query)).scalar_one())
 
 
 def _rows(session: ReadSession, table: type[Base]) -> list[Row]:

@@ -171,7 +171,7 @@ def _to_final(row: dict[str, Any]) -> float:
     return 0.0 if ended is None else float((ended - row["submitted_at"]).total_seconds())
 
 
-def told(outcome: StormResult) -> str:
+def report(outcome: StormResult) -> str:
     """The figures and every fault, for a person."""
     verdict = outcome.verdict
     found = [f"{name}: {each}" for name in ("lost", "doubled", "wrong") for each in getattr(verdict, name)[:20]]

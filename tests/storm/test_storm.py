@@ -17,7 +17,7 @@ from tests.storm.consistency import ConsistencyReport, check_consistency
 from tests.storm.deployments import SHORT_LEASES, deploy_on_postgresql, deploy_on_sqlite
 from tests.storm.fault_injection import ACTIONS_BY_DATABASE, SHORT_SCHEDULE
 from tests.storm.stored_rows import Row, StoredRows
-from tests.storm.storm import CAPS, StormResult, run_storm, told
+from tests.storm.storm import CAPS, StormResult, report, run_storm
 
 POSTS = 150
 SEED = 7
@@ -30,33 +30,33 @@ def after(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StormResult]:
         yield run_storm(site, SEED, POSTS, SHORT_SCHEDULE)
 
 
-def held(outcome: StormResult) -> None:
+def assert_harmless(outcome: StormResult) -> None:
     """The storm did happen, and did no harm."""
-    assert outcome.verdict.clean, told(outcome)
+    assert outcome.verdict.clean, report(outcome)
     line = outcome.line
     assert line["acknowledged"] == POSTS
     assert line["repeated"] > 0
-    assert set(line["statuses"]) == {"finished", "rejected"}, told(outcome)
+    assert set(line["statuses"]) == {"finished", "rejected"}, report(outcome)
     assert line["interruptions"] + line["crashes"] > 0
     assert sum(line["actions"].values()) > 3
 
 
 def test_a_storm_on_sqlite_does_no_harm(after: StormResult) -> None:
-    held(after)
+    assert_harmless(after)
 
 
 def test_a_storm_on_postgresql_does_no_harm(own_postgres: OwnPostgresServer, tmp_path: Path) -> None:
     with deploy_on_postgresql(tmp_path, own_postgres, SHORT_LEASES) as site:
         outcome = run_storm(site, SEED, POSTS, SHORT_SCHEDULE)
-    held(outcome)
+    assert_harmless(outcome)
     assert outcome.line["actions"]["crash_database"] > 0
 
 
 def test_the_page_explains_every_figure_and_every_action(after: StormResult) -> None:
     page = (ROOT / "docs" / "storm.md").read_text(encoding="utf-8")
-    told = {name for cell in re.findall(r"^\| (`.+?`) \|", page, re.MULTILINE) for name in re.findall(r"\w+", cell)}
-    assert told >= set(after.line) - {"database", "seed", "versions"}
-    assert told >= {"crash_database", *ACTIONS_BY_DATABASE["sqlite"], *ACTIONS_BY_DATABASE["postgresql"]}
+    names = {name for cell in re.findall(r"^\| (`.+?`) \|", page, re.MULTILINE) for name in re.findall(r"\w+", cell)}
+    assert names >= set(after.line) - {"database", "seed", "versions"}
+    assert names >= {"crash_database", *ACTIONS_BY_DATABASE["sqlite"], *ACTIONS_BY_DATABASE["postgresql"]}
 
 
 # ---- the verdict finds what is doctored

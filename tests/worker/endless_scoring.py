@@ -32,11 +32,11 @@ def validate_predictions(ids: Any, spec: Any, predictions: Any, **options: Any) 
     return original_validate(ids, spec, predictions, **options)
 
 
-def score_labels(*given: Any) -> Any:
+def score_labels(*arguments: Any) -> Any:
     """Compute scores, or never end."""
     if is_scoring_endless[0]:
         loop_forever()
-    return original_score_labels(*given)
+    return original_score_labels(*arguments)
 
 
 def load_gold(source: Any, **options: Any) -> Any:
@@ -47,13 +47,13 @@ def load_gold(source: Any, **options: Any) -> Any:
 
 
 if __name__ == "__main__":
-    ours = (
+    replacements = (
         (pipeline, validate_predictions),
         (child, validate_predictions),
         (pipeline, score_labels),
         (gold_cache, load_gold),
     )
-    for module, function in ours:
+    for module, function in replacements:
         assert hasattr(module, function.__name__)
         setattr(module, function.__name__, function)
     child.main()

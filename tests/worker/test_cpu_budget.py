@@ -24,12 +24,12 @@ FILES = {file.name: file for file in shared_files()}
 
 @pytest.fixture
 def child() -> Iterator[ScoringProcess]:
-    made = ScoringProcess(["--cpu", "600", "--memory", str(2 << 30), "--limits", "{}"])
-    yield made
-    made.stop()
+    process = ScoringProcess(["--cpu", "600", "--memory", str(2 << 30), "--limits", "{}"])
+    yield process
+    process.stop()
 
 
-def asked(child: ScoringProcess, folder: Path, body: bytes, kind: FileKind) -> FileResult:
+def validate(child: ScoringProcess, folder: Path, body: bytes, kind: FileKind) -> FileResult:
     """What a child says of a file for the gold of PHASE."""
     gold = folder / "gold"
     gold.write_text(json.dumps([{"id": name, "label": PHASE.classes[0]} for name in PHASE.ids]))
@@ -47,53 +47,53 @@ def test_what_a_library_decodes_is_ended_by_its_share_of_the_cpu_time(
     name: str, child: ScoringProcess, tmp_path: Path
 ) -> None:
     kind, body = FILES[name].kind, FILES[name].body(PHASE)
-    answer = asked(child, tmp_path, body, FileKind(kind.format, kind.encoding))
+    answer = validate(child, tmp_path, body, FileKind(kind.format, kind.encoding))
     assert answer.total == {"too_large": 1}, answer
     assert "decoding its Parquet or Arrow" in answer.problems[0]["message"]
 
 
 @pytest.mark.parametrize("form", ["parquet", "arrow"])
 def test_a_file_of_all_scores_has_time_enough(form: str, child: ScoringProcess, tmp_path: Path) -> None:
-    answer = asked(child, tmp_path, valid_file(PHASE, form, scores=True), FileKind(form))
+    answer = validate(child, tmp_path, valid_file(PHASE, form, scores=True), FileKind(form))
     assert answer.valid, answer
 
 
 @pytest.fixture
-def ended(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+def timer_signals(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
     """The signals that would have ended the program; those of a timer that is begun."""
-    found: list[int] = []
-    monkeypatch.setattr(signal, "SIG_DFL", lambda number, _: found.append(number))
+    signals: list[int] = []
+    monkeypatch.setattr(signal, "SIG_DFL", lambda number, _: signals.append(number))
     before = signal.getsignal(signal.SIGPROF)
-    yield found
+    yield signals
     signal.setitimer(signal.ITIMER_PROF, 0)
     signal.signal(signal.SIGPROF, before)
 
 
-def test_a_share_ends_steps_of_any_length_and_counts_nothing_between_them(ended: list[int]) -> None:
+def test_a_share_ends_steps_of_any_length_and_counts_nothing_between_them(timer_signals: list[int]) -> None:
     timer = CpuTimer(600)
     timer.begin()
     short, long, unused = timer.budget(0.05), timer.budget(0.05), timer.budget(0.05)
     with long.step():
-        while not ended:
+        while not timer_signals:
             pass
     assert list(unused.iterate(map(_burnt, [0.0] * 3))) == [0.0] * 3
     _burnt(0.1)
     with unused.step():
-        assert len(ended) == 1
+        assert len(timer_signals) == 1
     for _ in short.iterate(map(_burnt, [0.0005] * 1000)):
-        if len(ended) > 1:
+        if len(timer_signals) > 1:
             break
-    assert len(ended) > 1
+    assert len(timer_signals) > 1
 
 
-def test_many_short_steps_leave_the_time_of_the_stage_as_it_is(ended: list[int]) -> None:
+def test_many_short_steps_leave_the_time_of_the_stage_as_it_is(timer_signals: list[int]) -> None:
     timer = CpuTimer(2)
     timer.begin()
     budget = timer.budget(60)
     for _ in budget.iterate(map(_burnt, [0.0001] * 100_000)):
-        if ended:
+        if timer_signals:
             break
-    assert ended
+    assert timer_signals
 
 
 def _burnt(seconds: float) -> float:

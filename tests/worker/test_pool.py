@@ -25,7 +25,7 @@ from app.scoring_processes import (
 )
 from app.scoring_processes.messages import CheckGold, FileResult, GoldSummary
 from app.worker.process_pool import ScoringProcess, ScoringProcessPool
-from tests.faults.inspection import asked, freeze, is_alive
+from tests.faults.inspection import freeze, has_unread_request, is_alive
 from tests.live_service import MAX_WAIT_SECONDS, ROOT, eventually
 
 MIB = 1024 * 1024
@@ -86,11 +86,11 @@ def test_the_environment_of_a_child_holds_no_secret(children: ScoringProcessPool
 
 
 def test_a_child_inherits_no_file_of_the_service(request_of: CheckGold, tmp_path: Path) -> None:
-    with (tmp_path / "database").open("w") as ours, pool() as children:
+    with (tmp_path / "database").open("w") as database_file, pool() as children:
         children.call(request_of)
         (pid,) = children.pids()
-        held = [str(each.readlink()) for each in Path(f"/proc/{pid}/fd").iterdir()]
-        assert ours.name not in held
+        open_files = [str(each.readlink()) for each in Path(f"/proc/{pid}/fd").iterdir()]
+        assert database_file.name not in open_files
 
 
 def test_the_memory_of_a_child_is_limited(children: ScoringProcessPool, request_of: CheckGold) -> None:
@@ -182,7 +182,7 @@ def test_a_child_that_dies_at_work_is_reported_and_replaced(
         (victim,) = children.pids()
         freeze(victim)
         answer = asker.submit(children.call, request_of)
-        eventually(lambda: asked(victim), "the question has been asked")
+        eventually(lambda: has_unread_request(victim), "the question has been asked")
         os.kill(victim, signal.SIGKILL)
         with pytest.raises(ScoringProcessCrashed) as refused:
             answer.result(timeout=MAX_WAIT_SECONDS)

@@ -24,13 +24,13 @@ class Clock:
 
 @pytest.fixture
 def clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Clock:
-    made = Clock()
-    monkeypatch.setattr(stall_detection, "time", made)
+    new_clock = Clock()
+    monkeypatch.setattr(stall_detection, "time", new_clock)
     monkeypatch.setattr(stall_detection, "PROC_FOLDER", tmp_path)
-    return made
+    return new_clock
 
 
-def says(state: str, ticks: int, *, thread: str = "S") -> None:
+def write_proc_files(state: str, ticks: int, *, thread: str = "S") -> None:
     """Write what Linux says: of the process, and of its second thread."""
     for folder, its in (("", state), ("task/4711", state), ("task/4712", thread)):
         path = stall_detection.PROC_FOLDER / str(PID) / folder
@@ -40,48 +40,48 @@ def says(state: str, ticks: int, *, thread: str = "S") -> None:
         )
 
 
-def looks(watched: StallDetector, clock: Clock, count: int, each: float = 1.0) -> None:
+def look(detector: StallDetector, clock: Clock, count: int, each: float = 1.0) -> None:
     for _ in range(count):
         clock.now += each
-        watched.check()
+        detector.check()
 
 
 @pytest.mark.parametrize("state", ["T", "t", "S", "R"])
 def test_no_cpu_time_for_so_long_is_a_stall_and_not_a_moment_sooner(clock: Clock, state: str) -> None:
-    says(state, 5)
-    watched = StallDetector(PID, SECONDS)
-    looks(watched, clock, 9)
+    write_proc_files(state, 5)
+    detector = StallDetector(PID, SECONDS)
+    look(detector, clock, 9)
     with pytest.raises(ScoringProcessStalled):
-        looks(watched, clock, 1)
+        look(detector, clock, 1)
 
 
 def test_any_cpu_time_is_progress(clock: Clock) -> None:
-    says("S", 5)
-    watched = StallDetector(PID, SECONDS)
+    write_proc_files("S", 5)
+    detector = StallDetector(PID, SECONDS)
     for ticks in range(6, 10):
-        looks(watched, clock, 9)
-        says("S", ticks)
-        looks(watched, clock, 1)
+        look(detector, clock, 9)
+        write_proc_files("S", ticks)
+        look(detector, clock, 1)
 
 
 @pytest.mark.parametrize(("state", "thread"), [("D", "S"), ("S", "D")])
 def test_whoever_waits_for_the_disk_is_waited_for(clock: Clock, state: str, thread: str) -> None:
-    says(state, 5, thread=thread)
-    watched = StallDetector(PID, SECONDS)
-    looks(watched, clock, 100)
-    says("S", 5)
+    write_proc_files(state, 5, thread=thread)
+    detector = StallDetector(PID, SECONDS)
+    look(detector, clock, 100)
+    write_proc_files("S", 5)
     with pytest.raises(ScoringProcessStalled):
-        looks(watched, clock, 10)
+        look(detector, clock, 10)
 
 
 def test_time_in_which_the_service_itself_was_stopped_is_not_held_against_a_child(clock: Clock) -> None:
-    says("S", 5)
-    watched = StallDetector(PID, SECONDS)
-    looks(watched, clock, 4, each=3600.0)
+    write_proc_files("S", 5)
+    detector = StallDetector(PID, SECONDS)
+    look(detector, clock, 4, each=3600.0)
     with pytest.raises(ScoringProcessStalled):
-        looks(watched, clock, 1, each=3600.0)
+        look(detector, clock, 1, each=3600.0)
 
 
 def test_where_linux_does_not_tell_nothing_is_a_stall(clock: Clock) -> None:
-    watched = StallDetector(PID, SECONDS)
-    looks(watched, clock, 100)
+    detector = StallDetector(PID, SECONDS)
+    look(detector, clock, 100)

@@ -66,13 +66,13 @@ class Refusing:
         """There is nothing to end."""
 
 
-def test_what_was_claimed_before_the_database_went_away_is_worked_on(given: Settings) -> None:
-    migrate_by_copy(given)
-    files, db, stop = FolderFileStore(given), Away(given), threading.Event()
+def test_what_was_claimed_before_the_database_went_away_is_worked_on(settings: Settings) -> None:
+    migrate_by_copy(settings)
+    files, db, stop = FolderFileStore(settings), Away(settings), threading.Event()
     upload = files.begin()
     upload.write(b"[]")
     key = upload.finish().key
-    with closing(Database(given)) as beside:
+    with closing(Database(settings)) as beside:
         with beside.write() as session:
             session.get_one(Submission, fill_tables(session).submission).file_key = key
             session.scalars(select(ScoreTask)).one().priority = RESCORING_PRIORITY
