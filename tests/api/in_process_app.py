@@ -1,5 +1,6 @@
 """The real app in a thread of the test process, so that tests can reach into it."""
 
+import json
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -21,7 +22,14 @@ from tests.live_service import MAX_WAIT_SECONDS, Caller
 from tests.migrated_databases import migrate_by_copy
 from tests.preloaded_service import cheap_password_hashing
 
+ROOT = Path(__file__).resolve().parents[2]
 ADMIN_TOKEN = "an administrator's token for tests only"
+
+
+def openapi_document() -> dict[str, Any]:
+    """The OpenAPI document as docs/build.py writes it: building it takes a second, at each collection of tests."""
+    document: dict[str, Any] = json.loads((ROOT / "docs" / "openapi.json").read_text(encoding="utf-8"))
+    return document
 
 
 def app_settings(data_dir: Path, **settings: Any) -> Settings:
