@@ -89,6 +89,6 @@ TINY = Sizes(
     waiting=3,
     upload_mebibytes=1,
     hostile=(3,),
-    hostile_files=3,
+    hostile_files=1,
 )
 SIZES = {"full": FULL, "quick": QUICK, "tiny": TINY}

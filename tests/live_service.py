@@ -1,4 +1,4 @@
-"""A real service in a process of its own, and a caller to talk to it: what journeys and fault tests are made of."""
+"""A real service in a process of its own, and clients of it."""
 
 import os
 import secrets
@@ -12,13 +12,12 @@ from typing import Any
 
 import httpx
 
+from tests.migrated_databases import create_migrated_sqlite
 from tests.preloaded_service import SERVICE_COMMAND, PreloadedProcess, start_service
 
 ROOT = Path(__file__).resolve().parents[1]
 PASSWORD = "a password for tests"
-MAX_WAIT_SECONDS = (
-    120.0  # seconds after which what should happen is taken to hang: no test is about how fast a machine is
-)
+MAX_WAIT_SECONDS = 120.0  # then a test fails as hung; no test measures how fast a machine is
 
 
 def free_port() -> int:
@@ -29,7 +28,7 @@ def free_port() -> int:
 
 
 def eventually(claim: Callable[[], bool], what: str, seconds: float = MAX_WAIT_SECONDS) -> None:
-    """Wait until something holds; fail after a generous while."""
+    """Wait until a claim holds; fail after `seconds`."""
     deadline = time.monotonic() + seconds
     while not claim():
         assert time.monotonic() < deadline, f"still not so: {what}"
@@ -37,9 +36,9 @@ def eventually(claim: Callable[[], bool], what: str, seconds: float = MAX_WAIT_S
 
 
 class Live:
-    """`assay serve` on a data folder; `stop` ends it as asked, `kill` as a power cut would.
+    """`assay serve` on a data folder; `stop` ends it with SIGTERM, `kill` with SIGKILL.
 
-    A setting of None is left to the service.
+    A setting of None keeps the default of the service.
     """
 
     def __init__(self, data_dir: Path, **settings: str | None) -> None:
@@ -50,6 +49,7 @@ class Live:
         self._settings = settings
         self.program = SERVICE_COMMAND
         self.umask = -1  # to start it with; -1 is that of the tests
+        self.copy_schema = True  # instead of running all revisions on a new database
         self._log = data_dir.parent / f"{data_dir.name}.log"
         self.process: subprocess.Popen[bytes] | PreloadedProcess | None = None
         self._callers: list[Caller] = []
@@ -66,8 +66,10 @@ class Live:
             "ASSAY_ADMIN_TOKEN": self.admin_token,
             "ASSAY_METRICS_ACCESS": "local",
         }
-        given = {f"ASSAY_{name.upper()}": value for name, value in self._settings.items()}
-        env = {name: value for name, value in (keep | own | given).items() if value is not None}
+        settings = {f"ASSAY_{name.upper()}": value for name, value in self._settings.items()}
+        env = {name: value for name, value in (keep | own | settings).items() if value is not None}
+        if self.copy_schema and not self.data_dir.exists():
+            create_migrated_sqlite(self.data_dir / "assay.sqlite3")
         with self._log.open("ab") as log:
             arguments = ["serve", "--port", str(self.port), "--data-dir", str(self.data_dir)]
             self.process = start_service(self.program, arguments, env=env, log=log, umask=self.umask)
@@ -115,10 +117,10 @@ class Live:
         self.process = None
 
     def caller(self, token: str | None = None, email: str = "") -> "Caller":
-        """Someone who talks to the service with this token; closed when the service ends."""
-        made = Caller(self.url, token, email=email)
-        self._callers.append(made)
-        return made
+        """A client with this token; closed when the service ends."""
+        client = Caller(self.url, token, email=email)
+        self._callers.append(client)
+        return client
 
     def admin(self) -> "Caller":
         """The administrator."""
@@ -167,10 +169,10 @@ def open_challenge(who: Caller, slug: str, gold: Any, **fields: Any) -> dict[str
     """A challenge with active gold; fields override the defaults of the body."""
     recipe = {"primary": "f1_macro", "metrics": ["f1_macro", "accuracy"]}
     body = {"slug": slug, "title": slug, "task": "multiclass", "recipe": recipe, **fields}
-    made = who.post("/challenges", json=body)
-    assert made.status_code == 201, made.text
-    for phase in [each["slug"] for each in made.json()["phases"]]:
-        put = who.post(f"/challenges/{slug}/phases/{phase}/gold", params={"activate": "true"}, json=gold)
+    answer = who.post("/challenges", json=body)
+    assert answer.status_code == 201, answer.text
+    challenge: dict[str, Any] = answer.json()
+    for phase in challenge["phases"]:
+        put = who.post(f"/challenges/{slug}/phases/{phase['slug']}/gold", params={"activate": "true"}, json=gold)
         assert put.status_code == 201, put.text
-    created: dict[str, Any] = made.json()
-    return created
+    return challenge

@@ -2,8 +2,8 @@
 
 A test process starts one loader, the first time that it starts a service. The loader has one thread, so that a fork of it
 is safe, and runs nothing of the service itself. A fork then gets the arguments, environment, folder, umask and log of the
-service and runs `app.cli.main`, as `python -m app.cli` does. When the test process ends, however it ends, the loader kills
-the services that still run and ends too.
+service and runs `app.cli.main`, as `python -m app.cli` does; only its password hashes are cheap. When the test process
+ends, however it ends, the loader kills the services that still run and ends too.
 """
 
 import atexit
@@ -197,9 +197,21 @@ def _preload(scorer_version: str) -> None:
         vars(importlib.import_module("app.scoring"))["SCORER_VERSION"] = int(scorer_version)  # before anything reads it
     for module in PRELOADED_MODULES:
         importlib.import_module(module)
+    for name, value in cheap_password_hashing().items():
+        setattr(importlib.import_module("app.actions.accounts.passwords"), name, value)
     typer_main: Any = importlib.import_module("typer.main")
     typer_main.get_command = cache(typer_main.get_command)
     typer_main.get_command(importlib.import_module("app.cli").root)
+
+
+def cheap_password_hashing() -> dict[str, Any]:
+    """Attributes of app.actions.accounts.passwords with which a hash takes no noticeable time."""
+    from pwdlib import PasswordHash  # noqa: PLC0415 - the test process itself may not need it
+    from pwdlib.hashers.argon2 import Argon2Hasher  # noqa: PLC0415
+
+    hasher = PasswordHash((Argon2Hasher(memory_cost=64, time_cost=1, parallelism=1),))
+    decoy = hasher.hash("the password of no account")
+    return {"_HASHER": hasher, "_DECOY_HASH": decoy, "_FORMER_DECOY_HASH": decoy}
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Object stores for tests: two real servers in processes of their own, and a door that makes either of them fail."""
+"""Object stores for tests: two real servers in processes of their own, and a proxy that makes either of them fail."""
 
 import contextlib
 import http.client
@@ -111,7 +111,7 @@ def _expect_made(reply: httpx.Response) -> None:
 
 
 class FaultyS3Proxy:
-    """A door in front of a server; it lets everything through unless told otherwise, and notes what was asked."""
+    """A proxy in front of a server; it forwards every request unless told otherwise, and records it."""
 
     def __init__(self, server: S3Server) -> None:
         self.server = server
@@ -130,12 +130,12 @@ class FaultyS3Proxy:
         self._open()
 
     def refuse(self) -> None:
-        """As if the machine ran and the store did not: no connection is taken, those at hand are dropped."""
+        """Take no connection and drop the open ones, as a machine does whose store does not run."""
         self.closed = True
         self._shut()
 
     def heal(self) -> None:
-        """All is well again."""
+        """Forward every request again."""
         self.healed += 1
         self.broken = ""
         self.answers, self.cuts, self.closed, self.stalled = [], 0, False, ""
@@ -143,19 +143,19 @@ class FaultyS3Proxy:
         self._open()
 
     def stop(self) -> None:
-        """Close the door for good."""
+        """Stop the proxy."""
         self.closed = True
         self.flowing.set()
         self._shut()
 
-    def asked(self, method: str) -> int:
-        """How many requests of this method came."""
+    def request_count(self, method: str) -> int:
+        """How many requests of this method have come."""
         return sum(each == method for each, _ in self.seen)
 
     def _open(self) -> None:
         if self._listener is None:
-            door = self
-            handler = type("OneDoor", (_FaultyProxyHandler,), {"door": door})
+            proxy = self
+            handler = type("OneProxy", (_FaultyProxyHandler,), {"proxy": proxy})
             self._listener = ThreadingHTTPServer(("127.0.0.1", self.port), handler)
             threading.Thread(target=self._listener.serve_forever, args=(0.02,), daemon=True).start()
 
@@ -167,7 +167,7 @@ class FaultyS3Proxy:
 
 
 class _FaultyProxyHandler(BaseHTTPRequestHandler):
-    door: FaultyS3Proxy
+    proxy: FaultyS3Proxy
     protocol_version = "HTTP/1.1"
     timeout = IO_TIMEOUT_SECONDS
 
@@ -178,21 +178,21 @@ class _FaultyProxyHandler(BaseHTTPRequestHandler):
         self.close_connection = True
 
     def _pass(self) -> None:
-        door = self.door
+        proxy = self.proxy
         length = int(self.headers.get("Content-Length") or 0)
-        cut = door.cuts > 0 and self.command in {"GET", "PUT"}
-        door.cuts -= cut
+        cut = proxy.cuts > 0 and self.command in {"GET", "PUT"}
+        proxy.cuts -= cut
         body = self.rfile.read(length // 2 if cut else length)
-        door.seen.append((self.command, self.path))
-        before = door.healed
-        if door.stalled in self.path:
-            door.flowing.wait(IO_TIMEOUT_SECONDS)
-        if door.closed or door.healed > before or (cut and self.command == "PUT"):
+        proxy.seen.append((self.command, self.path))
+        before = proxy.healed
+        if proxy.stalled in self.path:
+            proxy.flowing.wait(IO_TIMEOUT_SECONDS)
+        if proxy.closed or proxy.healed > before or (cut and self.command == "PUT"):
             self._drop()
-        elif self.command == door.broken:
+        elif self.command == proxy.broken:
             self._answer(503, [], b"")
-        elif door.answers:
-            self._answer(door.answers.pop(0), [], b"<Error><Code>SlowDown</Code></Error>")
+        elif proxy.answers:
+            self._answer(proxy.answers.pop(0), [], b"<Error><Code>SlowDown</Code></Error>")
         else:
             status, headers, content = self._ask(body)
             self._answer(status, headers, content, half=cut)
@@ -200,7 +200,7 @@ class _FaultyProxyHandler(BaseHTTPRequestHandler):
     do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = _pass  # noqa: N815 - names that the library calls
 
     def _ask(self, body: bytes) -> tuple[int, list[tuple[str, str]], bytes]:
-        upstream = http.client.HTTPConnection(urlsplit(self.door.server.url).netloc, timeout=IO_TIMEOUT_SECONDS)
+        upstream = http.client.HTTPConnection(urlsplit(self.proxy.server.url).netloc, timeout=IO_TIMEOUT_SECONDS)
         with contextlib.closing(upstream):
             upstream.putrequest(self.command, self.path, skip_host=True, skip_accept_encoding=True)
             for name, value in self.headers.items():  # the host too: it is signed
@@ -224,7 +224,7 @@ class _FaultyProxyHandler(BaseHTTPRequestHandler):
             self._drop()
 
     def _drop(self) -> None:
-        """Cut the connection without a farewell."""
+        """Reset the connection."""
         self.wfile.flush()
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.connection.close()

@@ -1,28 +1,40 @@
-"""The real app in a thread of the test's own process, for faults that have to be made from inside."""
+"""The real app in a thread of the test process, so that tests can reach into it."""
 
+import json
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import uvicorn
 from fastapi import FastAPI
 
+from app.actions.accounts import passwords
 from app.main import build_app
 from app.settings import Settings
 from app.web_server import uvicorn_config
+from app.worker.process_pool import ScoringProcessPool
 from tests.live_service import MAX_WAIT_SECONDS, Caller
 from tests.migrated_databases import migrate_by_copy
+from tests.preloaded_service import cheap_password_hashing
 
+ROOT = Path(__file__).resolve().parents[2]
 ADMIN_TOKEN = "an administrator's token for tests only"
 
 
-def app_settings(data_dir: Path, **given: Any) -> Settings:
-    """Settings for one test: no limits of rate or disk unless given."""
-    own: dict[str, Any] = {
+def openapi_document() -> dict[str, Any]:
+    """The OpenAPI document as docs/build.py writes it: building it takes a second, at each collection of tests."""
+    document: dict[str, Any] = json.loads((ROOT / "docs" / "openapi.json").read_text(encoding="utf-8"))
+    return document
+
+
+def app_settings(data_dir: Path, **settings: Any) -> Settings:
+    """Settings for one test: by default without limits of rate or disk."""
+    defaults: dict[str, Any] = {
         "rate_limits": "off",
         "min_free": 0,
         "workers": 1,
@@ -30,7 +42,7 @@ def app_settings(data_dir: Path, **given: Any) -> Settings:
         "metrics_access": "local",
         "stall_seconds": 600.0,  # tests hold children up
     }
-    return Settings(**own | {"data_dir": data_dir} | given)
+    return Settings(**defaults | {"data_dir": data_dir} | settings)
 
 
 class ServedApp:
@@ -42,42 +54,55 @@ class ServedApp:
         self._callers: list[Caller] = []
 
     def caller(self, token: str | None = None) -> Caller:
-        """Someone who talks to it; closed with it."""
-        made = Caller(self.url, token)
-        self._callers.append(made)
-        return made
+        """A client with this token; closed with the app."""
+        client = Caller(self.url, token)
+        self._callers.append(client)
+        return client
 
     def admin(self) -> Caller:
         """The administrator."""
         return self.caller(ADMIN_TOKEN)
 
     def close(self) -> None:
-        """Hang up."""
+        """Close all clients."""
         for caller in self._callers:
             caller.close()
 
 
 @contextmanager
-def serve_app(given: Settings, now: Callable[[datetime], datetime] | None = None) -> Iterator[ServedApp]:
-    """Serve the app that the settings describe while the block lasts; `now` shifts its calendar."""
-    migrate_by_copy(given)
-    app = build_app(given, now=now)
-    config = uvicorn_config(app, given)
+def serve_app(
+    settings: Settings, now: Callable[[datetime], datetime] | None = None, *, real_hashing: bool = False
+) -> Iterator[ServedApp]:
+    """Serve an app with these settings while the block lasts; `now` shifts its clock.
+
+    Scoring processes start with their first request. Password hashes are cheap unless `real_hashing` is set.
+    """
+    migrate_by_copy(settings)
+    with ExitStack() as patches:
+        if not real_hashing:
+            patches.enter_context(mock.patch.multiple(passwords, **cheap_password_hashing()))
+        yield from _serve(settings, now)
+
+
+def _serve(settings: Settings, now: Callable[[datetime], datetime] | None) -> Iterator[ServedApp]:
+    app = build_app(settings, now=now)
+    config = uvicorn_config(app, settings)
     config.port = 0
     listener = config.bind_socket()
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
-    thread.start()
-    deadline = time.monotonic() + MAX_WAIT_SECONDS
-    while not server.started:
-        assert thread.is_alive(), "the app did not start"
-        assert time.monotonic() < deadline, "the app is not ready yet"
-        time.sleep(0.01)
-    made = ServedApp(app, f"http://127.0.0.1:{listener.getsockname()[1]}")
+    with mock.patch.object(ScoringProcessPool, "warm_up"):
+        thread.start()
+        deadline = time.monotonic() + MAX_WAIT_SECONDS
+        while not server.started:
+            assert thread.is_alive(), "the app did not start"
+            assert time.monotonic() < deadline, "the app is not ready yet"
+            time.sleep(0.01)
+    served = ServedApp(app, f"http://127.0.0.1:{listener.getsockname()[1]}")
     try:
-        yield made
+        yield served
     finally:
-        made.close()
+        served.close()
         server.should_exit = True
         thread.join(MAX_WAIT_SECONDS)
         assert not thread.is_alive()

@@ -163,14 +163,12 @@ def test_health_and_readiness(app: ServedApp) -> None:
     assert ready.json() == {"status": "ready", "checks": dict.fromkeys(parts, "ok")}
 
 
-@pytest.mark.parametrize(
-    "path", ["/challenges/a%00b", "/challenges/digits/phases/a%00b", "/submissions/a%00", "/tokens/%00"]
-)
-def test_a_name_with_a_null_character_is_that_of_nothing(settings: Settings, path: str) -> None:
+def test_a_name_with_a_null_character_is_that_of_nothing(settings: Settings) -> None:
     own = {"admin_token": SecretStr(ADMIN_TOKEN), "workers": 1, "rate_limits": "off"}
     with serve_app(settings.model_copy(update=own)) as service:
-        answer = service.admin().request("DELETE" if "tokens" in path else "GET", path)
-    assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
+        for path in ("/challenges/a%00b", "/challenges/digits/phases/a%00b", "/submissions/a%00", "/tokens/%00"):
+            answer = service.admin().request("DELETE" if "tokens" in path else "GET", path)
+            assert (answer.status_code, answer.json()["code"]) == (404, "not_found"), path
 
 
 BOARD = "/api/v1/challenges/digits/phases/main/leaderboard"

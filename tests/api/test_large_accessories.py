@@ -1,6 +1,5 @@
 """Hierarchies and folds of real data sets go through as JSON bodies; beyond their limit, and from others, they do not."""
 
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -28,12 +27,10 @@ def test_folds_of_sixty_thousand_and_a_hierarchy_of_thirty_thousand(app: ServedA
         ("folds", folds),
         ("hierarchy", {"parents": nodes | {key: ["a heading of some length 9"] for key in "ab"}}),
     ):
-        began = time.process_time()
         answer = app.admin().put(f"{PATH}/{name}", json=body)
         assert answer.status_code == 200, answer.text
         assert int(answer.request.headers["content-length"]) > 1 << 20
         assert name in answer.json()["accessories"]
-        assert time.process_time() - began < 20
 
 
 def test_larger_ones_are_refused(app: ServedApp) -> None:

@@ -3,7 +3,6 @@
 import asyncio
 import threading
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import httpx
 import pytest
@@ -142,16 +141,35 @@ def test_a_limit_holds_among_threads() -> None:
 # ---- over HTTP ------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def strict(tmp_path: Path) -> Iterator[ServedApp]:
+@pytest.fixture(scope="module")
+def strict(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedApp]:
+    """An app with a low limit of requests; each test has addresses and accounts of its own."""
+    limits = {"rate_limits": "12/hour", "login_limit": "2/hour", "trusted_proxies": "127.0.0.1"}
+    with serve_app(app_settings(tmp_path_factory.mktemp("strict") / "data", **limits)) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def few_newcomers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedApp]:
+    """An app with low limits of sign-ups and teams."""
+    limits = {"signup_limit": "2/hour", "team_limit": "1/hour", "trusted_proxies": "127.0.0.1"}
     with serve_app(
-        app_settings(tmp_path / "data", rate_limits="12/hour", login_limit="2/hour", trusted_proxies="127.0.0.1")
+        app_settings(tmp_path_factory.mktemp("newcomers") / "data", rate_limits="1000/hour", **limits)
     ) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def one_waiter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedApp]:
+    """An app with a challenge `pets`, at which one request may wait."""
+    with serve_app(app_settings(tmp_path_factory.mktemp("waiter") / "data", max_waiters=1)) as running:
+        open_challenge(running.admin(), "pets", GOLD)
         yield running
 
 
 def test_too_many_requests_are_429_with_the_time_to_wait_and_others_go_on(strict: ServedApp) -> None:
     visitor = strict.caller()
+    visitor.headers["X-Forwarded-For"] = "192.0.2.1"
     answers = [visitor.get("/challenges") for _ in range(13)]
     assert [answer.status_code for answer in answers] == [200] * 12 + [429]
     refused = answers[-1]
@@ -188,87 +206,80 @@ def test_the_addresses_of_an_ipv6_network_share_one_limit(strict: ServedApp) -> 
     assert ask("2001:db8:0:1::1", board) == 404
 
 
-def test_sign_ups_are_limited_by_address_and_an_administrators_are_not(tmp_path: Path) -> None:
+def test_sign_ups_are_limited_by_address_and_an_administrators_are_not(few_newcomers: ServedApp) -> None:
     def sign_up(who: Caller, number: int, address: str) -> httpx.Response:
         body = {"email": f"{number}@example.org", "name": "Ada", "password": PASSWORD}
         return who.post("/users", json=body, headers={"X-Forwarded-For": address})
 
-    with serve_app(
-        app_settings(tmp_path / "data", rate_limits="1000/hour", signup_limit="2/hour", trusted_proxies="127.0.0.1")
-    ) as running:
-        visitor, admin = running.caller(), running.admin()
-        assert [sign_up(visitor, number, f"2001:db8::{number}").status_code for number in (1, 2)] == [201, 201]
-        refused = sign_up(visitor, 3, "2001:db8::3")
-        assert (refused.status_code, refused.json()["code"]) == (429, "rate_limited")
-        assert "sign-ups from one address is 2 per 1 hour" in refused.json()["detail"]
-        assert 1 <= int(refused.headers["retry-after"]) <= 3601
-        assert sign_up(visitor, 4, "192.0.2.1").status_code == 201
-        assert [sign_up(admin, number, "2001:db8::1").status_code for number in (5, 6, 7)] == [201] * 3
+    visitor, admin = few_newcomers.caller(), few_newcomers.admin()
+    assert [sign_up(visitor, number, f"2001:db8::{number}").status_code for number in (1, 2)] == [201, 201]
+    refused = sign_up(visitor, 3, "2001:db8::3")
+    assert (refused.status_code, refused.json()["code"]) == (429, "rate_limited")
+    assert "sign-ups from one address is 2 per 1 hour" in refused.json()["detail"]
+    assert 1 <= int(refused.headers["retry-after"]) <= 3601
+    assert sign_up(visitor, 4, "192.0.2.1").status_code == 201
+    assert [sign_up(admin, number, "2001:db8::1").status_code for number in (5, 6, 7)] == [201] * 3
 
 
-def test_teams_founded_are_limited_by_user_and_by_address(tmp_path: Path) -> None:
-    with serve_app(
-        app_settings(tmp_path / "data", rate_limits="1000/hour", team_limit="1/hour", trusted_proxies="127.0.0.1")
-    ) as running:
-        admin = running.admin()
-        for slug in ("cats", "dogs"):
-            open_challenge(admin, slug, GOLD)
+def test_teams_founded_are_limited_by_user_and_by_address(few_newcomers: ServedApp) -> None:
+    admin = few_newcomers.admin()
+    for slug in ("cats", "dogs"):
+        open_challenge(admin, slug, GOLD)
+    founders = []
+    for number in range(12):
+        login = {"email": f"founder-{number}@example.org", "password": PASSWORD}
+        admin.post("/users", json={**login, "name": "Ada"}).raise_for_status()
+        founders.append(few_newcomers.caller(admin.post("/tokens", json=login).json()["token"]))
 
-        def found(number: int, slug: str, address: str) -> httpx.Response:
-            path = f"/challenges/{slug}/registrations"
-            return people[number].post(path, json={"team": f"{number}"}, headers={"X-Forwarded-For": address})
+    def found_team(number: int, slug: str, address: str) -> httpx.Response:
+        path = f"/challenges/{slug}/registrations"
+        return founders[number].post(path, json={"team": f"{number}"}, headers={"X-Forwarded-For": address})
 
-        people = []
-        for number in range(12):
-            body = {"email": f"{number}@example.org", "name": "Ada", "password": PASSWORD}
-            admin.post("/users", json=body).raise_for_status()
-            login = {"email": body["email"], "password": PASSWORD}
-            people.append(running.caller(admin.post("/tokens", json=login).json()["token"]))
-        assert found(0, "cats", "192.0.2.1").status_code == 201
-        refused = found(0, "dogs", "192.0.2.2")
-        assert (refused.status_code, refused.json()["code"]) == (429, "rate_limited")
-        assert int(refused.headers["retry-after"]) >= 1
-        rest = [found(number, "cats", "192.0.2.1").status_code for number in range(1, 11)]
-        assert rest == [201] * 9 + [429]  # ten of one address
-        assert found(11, "cats", "192.0.2.3").status_code == 201
+    assert found_team(0, "cats", "192.0.2.1").status_code == 201
+    refused = found_team(0, "dogs", "192.0.2.2")
+    assert (refused.status_code, refused.json()["code"]) == (429, "rate_limited")
+    assert int(refused.headers["retry-after"]) >= 1
+    rest = [found_team(number, "cats", "192.0.2.1").status_code for number in range(1, 11)]
+    assert rest == [201] * 9 + [429]  # ten of one address
+    assert found_team(11, "cats", "192.0.2.3").status_code == 201
 
 
 def test_an_account_that_does_not_exist_is_told_no_otherwise_than_a_wrong_password(strict: ServedApp) -> None:
     admin = strict.admin()
-    body = {"email": "ada@example.org", "name": "Ada", "password": PASSWORD}
+    body = {"email": "cleo@example.org", "name": "Cleo", "password": PASSWORD}
     admin.post("/users", json=body).raise_for_status()
     wrong = [
         admin.post("/tokens", json={"email": email, "password": "wrong"})
-        for email in ("ada@example.org", "nobody@example.org", "administrator@localhost")
+        for email in ("cleo@example.org", "nobody@example.org", "administrator@localhost")
     ]
     assert {answer.status_code for answer in wrong} == {401}
     assert len({answer.content for answer in wrong}) == 1
 
 
-def test_over_the_limit_of_waiters_the_answer_comes_at_once(tmp_path: Path) -> None:
-    with serve_app(app_settings(tmp_path / "data", max_waiters=0)) as running:
-        open_challenge(running.admin(), "pets", GOLD)
-        answer = running.admin().submit("pets", {"t1": "cat", "t2": "dog"}, team="Blue", wait=60)
-        assert answer.status_code == 202
-        assert answer.headers["location"] == f"/api/v1/submissions/{answer.json()['id']}"
+def test_over_the_limit_of_waiters_the_answer_comes_at_once(one_waiter: ServedApp) -> None:
+    notifier = one_waiter.app.state.service.notifier
+    notifier.count = 1
+    answer = one_waiter.admin().submit("pets", {"t1": "cat", "t2": "dog"}, team="Blue", wait=60)
+    notifier.count = 0
+    assert answer.status_code == 202
+    assert answer.headers["location"] == f"/api/v1/submissions/{answer.json()['id']}"
 
 
-def test_who_began_to_wait_while_a_file_came_counts_against_the_limit(tmp_path: Path) -> None:
-    with serve_app(app_settings(tmp_path / "data", max_waiters=1)) as running:
-        parts = running.app.state.service
-        open_challenge(running.admin(), "pets", GOLD)
+def test_who_began_to_wait_while_a_file_came_counts_against_the_limit(one_waiter: ServedApp) -> None:
+    parts = one_waiter.app.state.service
 
-        def body() -> Iterator[bytes]:
-            yield b'{"t1": "cat",'
-            eventually(lambda: bool(parts.idempotency_keys_in_flight), "it was let in")
-            parts.notifier.count += 1
-            yield b'"t2": "dog"}'
+    def body() -> Iterator[bytes]:
+        yield b'{"t1": "cat",'
+        eventually(lambda: bool(parts.idempotency_keys_in_flight), "it was let in")
+        parts.notifier.count += 1
+        yield b'"t2": "dog"}'
 
-        headers = {"Content-Type": "application/json", "Prefer": "wait=60", "Idempotency-Key": "k"}
-        path = "/challenges/pets/phases/main/submissions"
-        answer = running.admin().post(path, params={"team": "Blue"}, content=body(), headers=headers)
-        assert answer.status_code == 202
-        assert parts.notifier.count == 1
+    headers = {"Content-Type": "application/json", "Prefer": "wait=60", "Idempotency-Key": "k"}
+    path = "/challenges/pets/phases/main/submissions"
+    answer = one_waiter.admin().post(path, params={"team": "Blue"}, content=body(), headers=headers)
+    assert answer.status_code == 202
+    assert parts.notifier.count == 1
+    parts.notifier.count = 0
 
 
 # ---- waiting --------------------------------------------------------------------------------------

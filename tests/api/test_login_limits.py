@@ -7,9 +7,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
-from pwdlib import PasswordHash
-from pwdlib.hashers.argon2 import Argon2Hasher
 from sqlalchemy import select
 
 from app.actions.accounts import passwords
@@ -19,29 +18,24 @@ from app.api.limits.request_limits import FailedLogins
 from app.store.queries.users import by_email
 from app.store.tables import KnownAddress
 from tests.api.in_process_app import ServedApp, app_settings, serve_app
-from tests.api.login_attempts import account, attempt_login, log_in_concurrently, login_body, login_statuses
+from tests.api.login_attempts import (
+    UNREACHED_RATE_LIMIT,
+    account,
+    attempt_login,
+    log_in_concurrently,
+    login_body,
+    login_statuses,
+)
 from tests.live_service import MAX_WAIT_SECONDS, eventually
 
 NUMBERS = count(1)
+STRICT = {"rate_limits": "60/hour", "login_limit": "2/hour", "trusted_proxies": "127.0.0.1", "database_wait": 60}
 
 
 @pytest.fixture(scope="module")
-def cheap() -> Iterator[None]:
-    """Hashes that cost next to nothing: what matters here is what is counted."""
-    hasher = PasswordHash((Argon2Hasher(memory_cost=64, time_cost=1, parallelism=1),))
-    nobody = hasher.hash("nobody's password")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(passwords, "_HASHER", hasher)
-        patch.setattr(passwords, "_DECOY_HASH", nobody)
-        patch.setattr(passwords, "_FORMER_DECOY_HASH", nobody)
-        yield
-
-
-@pytest.fixture(scope="module")
-def strict(tmp_path_factory: pytest.TempPathFactory, cheap: None) -> Iterator[ServedApp]:
+def strict(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedApp]:
     """A service that refuses an address after two failures, and takes few requests of one address."""
-    given = {"rate_limits": "60/hour", "login_limit": "2/hour", "trusted_proxies": "127.0.0.1"}
-    with serve_app(app_settings(tmp_path_factory.mktemp("strict") / "data", **given)) as running:
+    with serve_app(app_settings(tmp_path_factory.mktemp("strict") / "data", **STRICT)) as running:
         yield running
 
 
@@ -67,20 +61,22 @@ def here() -> str:
     return f"192.0.2.{next(NUMBERS)}"
 
 
-def test_logins_that_wait_hold_no_thread_that_others_need(strict: ServedApp, ada: str) -> None:
+def test_two_hundred_logins_that_wait_hold_no_thread_that_others_need_and_all_succeed(
+    strict: ServedApp, ada: str
+) -> None:
     pool, release = strict.app.state.service.hashing_pool, threading.Event()
     busy = [pool._threads.submit(release.wait, MAX_WAIT_SECONDS) for _ in range(pool._width)]
     done: list[Counter[int]] = []
-    crowd = threading.Thread(target=lambda: done.append(log_in_concurrently(strict, [login_body(ada)] * 60)))
+    crowd = threading.Thread(target=lambda: done.append(log_in_concurrently(strict, [login_body(ada)] * 200)))
     crowd.start()
     try:
         waiting = pool._queue
-        eventually(lambda: waiting._waiting + pool._running == 60, "all of them wait")
+        eventually(lambda: waiting._waiting + pool._running == 200, "all of them wait")
         assert strict.admin().get("/me").status_code == 200  # which takes a thread
     finally:
         release.set()
         crowd.join(MAX_WAIT_SECONDS)
-    assert done == [{201: 60}]
+    assert done == [{201: 200}]
     assert all(each.result() for each in busy)
 
 
@@ -106,6 +102,33 @@ def test_failures_move_attempts_to_a_queue_that_all_of_the_account_or_block_shar
     for number in range(18):
         fail(f"bob {number}", "here", 1)
     assert place() == (("address", "here"), "ada", SLOWED_INTERVAL_SECONDS, False)
+
+
+def test_guesses_for_invented_accounts_do_not_keep_honest_logins_out(tmp_path: Path) -> None:
+    over, guesses = threading.Event(), Counter[int]()
+
+    def guess(number: int) -> None:
+        body = login_body(f"invented-{number}", "a password that is wrong")
+        header = {"X-Forwarded-For": f"198.51.100.{number % 3}"}
+        with httpx.Client(base_url=f"{running.url}/api/v1", timeout=MAX_WAIT_SECONDS) as client:
+            while not over.is_set():
+                guesses[client.post("/tokens", json=body, headers=header).status_code] += 1
+
+    settings = app_settings(tmp_path / "data", rate_limits=UNREACHED_RATE_LIMIT, trusted_proxies="127.0.0.1")
+    with serve_app(settings) as running:
+        account(running, "ada")
+        attackers = [threading.Thread(target=guess, args=(number,)) for number in range(14)]
+        for attacker in attackers:
+            attacker.start()
+        try:
+            eventually(lambda: guesses.total() > 10, "attackers have sent guesses")
+            honest = [attempt_login(running, "ada", address=f"203.0.113.{number}").status_code for number in range(5)]
+        finally:
+            over.set()
+            for attacker in attackers:
+                attacker.join(MAX_WAIT_SECONDS)
+    assert honest == [201] * 5
+    assert set(guesses) <= {401, 429}
 
 
 # ---- refusals -------------------------------------------------------------------------------------
@@ -164,16 +187,16 @@ def test_logins_are_no_requests_of_their_address(strict: ServedApp, ada: str, he
 
 
 def test_a_right_password_from_where_it_was_right_before_always_passes_after_a_restart_too(
-    tmp_path: Path, cheap: None
+    tmp_path: Path,
 ) -> None:
-    given = app_settings(tmp_path / "data", rate_limits="60/hour", login_limit="2/hour", trusted_proxies="127.0.0.1")
-    with serve_app(given) as running:
+    settings = app_settings(tmp_path / "data", **STRICT)
+    with serve_app(settings) as running:
         account(running, "ada")
         assert login_statuses(running, 1, "ada") == [201]
         assert login_statuses(running, 4, "ada", "wrong") == [401, 401, 429, 429]
         assert login_statuses(running, 2, "ada") == [201, 201]
         assert login_statuses(running, 1, "ada", "wrong") == [429]
-    with serve_app(given) as running:
+    with serve_app(settings) as running:
         for address in ("192.0.2.1", "192.0.2.2"):
             assert login_statuses(running, 3, "ada", "wrong", address) == [401, 401, 429]
         assert login_statuses(running, 1, "ada", address="192.0.2.2") == [429]

@@ -25,20 +25,20 @@ IMPATIENT = BucketTimeouts(
 
 @pytest.fixture
 def server(request: pytest.FixtureRequest) -> S3Server:
-    found: S3Server = request.getfixturevalue(getattr(request, "param", "rclone"))
-    return found
+    chosen: S3Server = request.getfixturevalue(getattr(request, "param", "rclone"))
+    return chosen
 
 
 @pytest.fixture
-def door(server: S3Server) -> Iterator[FaultyS3Proxy]:
-    made = FaultyS3Proxy(server)
-    yield made
-    made.stop()
+def proxy(server: S3Server) -> Iterator[FaultyS3Proxy]:
+    faulty = FaultyS3Proxy(server)
+    yield faulty
+    faulty.stop()
 
 
 @pytest.fixture
-def settings(server: S3Server, door: FaultyS3Proxy, tmp_path: Path) -> Settings:
-    return server.settings(tmp_path, endpoint=door.url, files_cache=1000)
+def settings(server: S3Server, proxy: FaultyS3Proxy, tmp_path: Path) -> Settings:
+    return server.settings(tmp_path, endpoint=proxy.url, files_cache=1000)
 
 
 @pytest.fixture
@@ -57,9 +57,9 @@ def spooled(tmp_path: Path) -> list[Path]:
 # ---- copies
 
 
-def test_many_who_ask_for_a_file_at_once_share_one_download(files: BucketFileStore, door: FaultyS3Proxy) -> None:
+def test_many_who_ask_for_a_file_at_once_share_one_download(files: BucketFileStore, proxy: FaultyS3Proxy) -> None:
     stored, other = store(files, b"for all"), store(files, b"for one")
-    door.flowing.clear()
+    proxy.flowing.clear()
     together = threading.Barrier(8, timeout=MAX_WAIT_SECONDS)
 
     def ask() -> tuple[bytes, Path]:
@@ -68,29 +68,29 @@ def test_many_who_ask_for_a_file_at_once_share_one_download(files: BucketFileSto
             return path.read_bytes(), path
 
     with ThreadPoolExecutor(8) as pool:
-        asked = [pool.submit(ask) for _ in range(8)]
-        eventually(lambda: door.asked("GET") == 1, "the download has begun")
-        door.flowing.set()
-        answers = [each.result(timeout=MAX_WAIT_SECONDS) for each in asked]
+        downloads = [pool.submit(ask) for _ in range(8)]
+        eventually(lambda: proxy.request_count("GET") == 1, "the download has begun")
+        proxy.flowing.set()
+        answers = [each.result(timeout=MAX_WAIT_SECONDS) for each in downloads]
     assert {content for content, _ in answers} == {b"for all"}
     assert len({path for _, path in answers}) == 1
-    assert door.asked("GET") == 1
+    assert proxy.request_count("GET") == 1
     assert read(files, stored.key) == b"for all"
-    assert door.asked("GET") == 1, "a kept copy is not asked for again"
+    assert proxy.request_count("GET") == 1, "a kept copy is not asked for again"
     assert read(files, other.key) == b"for one"
 
 
-def test_a_slow_download_holds_up_no_other_file(settings: Settings, door: FaultyS3Proxy, tmp_path: Path) -> None:
+def test_a_slow_download_holds_up_no_other_file(settings: Settings, proxy: FaultyS3Proxy, tmp_path: Path) -> None:
     files = BucketFileStore(settings, tmp_path / "work")
     slow, quick = store(files, b"slow"), store(files, b"quick")
-    door.stalled = slow.key
-    door.flowing.clear()
+    proxy.stalled = slow.key
+    proxy.flowing.clear()
     with ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(read, files, slow.key)
-        eventually(lambda: door.asked("GET") == 1, "the slow one has begun")
+        eventually(lambda: proxy.request_count("GET") == 1, "the slow one has begun")
         assert read(files, quick.key) == b"quick"
         assert not waiting.done()
-        door.flowing.set()
+        proxy.flowing.set()
         assert waiting.result(timeout=MAX_WAIT_SECONDS) == b"slow"
 
 
@@ -173,12 +173,12 @@ def test_files_lie_below_the_prefix_of_the_bucket(files: BucketFileStore, server
 OUTAGES = ["refused", "failing", "cut", "stalled"]
 
 
-def outage(door: FaultyS3Proxy, how: str) -> None:
+def outage(proxy: FaultyS3Proxy, how: str) -> None:
     {
-        "refused": door.refuse,
-        "failing": lambda: door.answers.extend([500, 503] * 50),
-        "cut": lambda: setattr(door, "cuts", 100),
-        "stalled": door.flowing.clear,
+        "refused": proxy.refuse,
+        "failing": lambda: proxy.answers.extend([500, 503] * 50),
+        "cut": lambda: setattr(proxy, "cuts", 100),
+        "stalled": proxy.flowing.clear,
     }[how]()
 
 
@@ -199,18 +199,18 @@ def works(action: Callable[[], object]) -> bool:
     ("how", "size"), [*((how, 10) for how in OUTAGES), ("failing", LARGE), ("cut", LARGE), ("refused", LARGE)]
 )
 def test_an_upload_during_an_outage_fails_whole_and_the_next_one_works(
-    settings: Settings, door: FaultyS3Proxy, tmp_path: Path, how: str, size: int
+    settings: Settings, proxy: FaultyS3Proxy, tmp_path: Path, how: str, size: int
 ) -> None:
     files = BucketFileStore(settings, tmp_path / "work", patience(how))
     upload = files.begin()
     upload.write(bytes(size))
-    outage(door, how)
+    outage(proxy, how)
     with pytest.raises(FileStoreUnavailable) as away:
         upload.finish()
     assert away.value.status == 503
     assert int(away.value.headers["Retry-After"]) > 0
     assert spooled(tmp_path) == []
-    door.heal()
+    proxy.heal()
     eventually(lambda: works(lambda: list(files.keys(older=0))), "the store answers again")
     assert all_keys(files) == []
     eventually(lambda: works(lambda: store(files, b"well again")), "uploads work again")
@@ -218,12 +218,12 @@ def test_an_upload_during_an_outage_fails_whole_and_the_next_one_works(
 
 
 def test_an_upload_that_arrived_and_could_not_be_seen_is_taken_back(
-    files: BucketFileStore, door: FaultyS3Proxy
+    files: BucketFileStore, proxy: FaultyS3Proxy
 ) -> None:
-    door.broken = "HEAD"
+    proxy.broken = "HEAD"
     with pytest.raises(FileStoreUnavailable):
         store(files, b"there, perhaps")
-    assert door.asked("PUT") == 1
+    assert proxy.request_count("PUT") == 1
     assert all_keys(files) == []
 
 
@@ -237,70 +237,70 @@ def test_a_file_that_the_store_kept_in_part_is_taken_back(files: BucketFileStore
 
 @pytest.mark.parametrize("size", [10, LARGE], ids=["small", "large"])
 @pytest.mark.parametrize("server", ["moto", "rclone"], indirect=True)
-def test_a_passing_fault_is_not_noticed(files: BucketFileStore, door: FaultyS3Proxy, size: int) -> None:
-    door.answers = [503]
+def test_a_passing_fault_is_not_noticed(files: BucketFileStore, proxy: FaultyS3Proxy, size: int) -> None:
+    proxy.answers = [503]
     stored = store(files, bytes(size))
-    door.answers = [500]
+    proxy.answers = [500]
     assert read(files, stored.key) == bytes(size)
-    door.answers = [503]
+    proxy.answers = [503]
     assert all_keys(files) == [stored.key]
-    door.answers = [500]
+    proxy.answers = [500]
     files.delete(stored.key)
     assert all_keys(files) == []
-    assert door.answers == []
+    assert proxy.answers == []
 
 
 @pytest.mark.parametrize("how", OUTAGES)
 def test_a_download_during_an_outage_fails_whole_and_the_next_one_works(
-    settings: Settings, door: FaultyS3Proxy, tmp_path: Path, how: str
+    settings: Settings, proxy: FaultyS3Proxy, tmp_path: Path, how: str
 ) -> None:
     files = BucketFileStore(settings, tmp_path / "work", patience(how))
     key = store(BucketFileStore(settings, tmp_path / "other", QUICK), bytes(LARGE)).key
-    outage(door, how)
+    outage(proxy, how)
     with pytest.raises(FileStoreUnavailable), files.local_path(key):
         pass
     assert cached(tmp_path) == set()
-    door.heal()
+    proxy.heal()
     eventually(lambda: works(lambda: read(files, key)), "downloads work again")
     assert read(files, key) == bytes(LARGE)
 
 
 @pytest.mark.parametrize("server", ["moto", "rclone"], indirect=True)
-def test_a_download_that_is_cut_once_is_taken_up_again(files: BucketFileStore, door: FaultyS3Proxy) -> None:
+def test_a_download_that_is_cut_once_is_taken_up_again(files: BucketFileStore, proxy: FaultyS3Proxy) -> None:
     stored = store(files, bytes(range(256)) * 20_000)
-    door.cuts = 1
+    proxy.cuts = 1
     assert read(files, stored.key) == bytes(range(256)) * 20_000
-    assert door.cuts == 0
+    assert proxy.cuts == 0
 
 
 @pytest.mark.parametrize("how", ["refused", "failing", "stalled"])
 def test_the_other_questions_say_so_too_and_work_again(
-    settings: Settings, door: FaultyS3Proxy, tmp_path: Path, how: str
+    settings: Settings, proxy: FaultyS3Proxy, tmp_path: Path, how: str
 ) -> None:
     files = BucketFileStore(settings, tmp_path / "work", patience(how))
     key = store(BucketFileStore(settings, tmp_path / "other", QUICK), b"kept").key
-    outage(door, how)
+    outage(proxy, how)
     for ask in (files.check, lambda: list(files.keys(older=0)), lambda: files.delete(key)):
         with pytest.raises(FileStoreUnavailable):
             ask()
-    door.heal()
+    proxy.heal()
     eventually(lambda: works(files.check), "the store answers again")
     eventually(lambda: works(lambda: read(files, key)), "downloads work again")
 
 
-def test_many_checks_are_one_question(settings: Settings, door: FaultyS3Proxy, tmp_path: Path) -> None:
+def test_many_checks_are_one_question(settings: Settings, proxy: FaultyS3Proxy, tmp_path: Path) -> None:
     files = BucketFileStore(settings, tmp_path / "work", BucketTimeouts(check_cache_seconds=600))
     for _ in range(20):
         files.check()
-    assert len(door.seen) == 1
+    assert len(proxy.seen) == 1
 
 
 def test_after_an_upload_that_failed_an_earlier_answer_is_believed_no_longer(
-    settings: Settings, door: FaultyS3Proxy, tmp_path: Path
+    settings: Settings, proxy: FaultyS3Proxy, tmp_path: Path
 ) -> None:
     files = BucketFileStore(settings, tmp_path / "work", BucketTimeouts(max_retries=1, check_cache_seconds=600))
     files.check()
-    door.refuse()
+    proxy.refuse()
     files.check()
     with pytest.raises(FileStoreUnavailable):
         store(files, b"lost")

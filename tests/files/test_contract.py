@@ -16,11 +16,11 @@ from tests.s3_servers import S3Server
 LARGE = 9 * 1024 * 1024 + 3  # more than one part of a large upload
 
 
-def made(kind: str, request: pytest.FixtureRequest, data_dir: Path, **more: Any) -> FileStore:
+def open_store(kind: str, request: pytest.FixtureRequest, data_dir: Path, **settings: Any) -> FileStore:
     if kind == "folder":
-        return FolderFileStore(Settings.model_validate({"data_dir": data_dir, "min_free": 0} | more))
+        return FolderFileStore(Settings.model_validate({"data_dir": data_dir, "min_free": 0} | settings))
     server: S3Server = request.getfixturevalue(kind)
-    return BucketFileStore(server.settings(data_dir, **more), data_dir / "work")
+    return BucketFileStore(server.settings(data_dir, **settings), data_dir / "work")
 
 
 @pytest.fixture(params=["folder", "moto", "rclone"])
@@ -30,7 +30,7 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def files(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> FileStore:
-    return made(kind, request, tmp_path)
+    return open_store(kind, request, tmp_path)
 
 
 def store(files: FileStore, *chunks: bytes) -> StoredFile:
@@ -125,7 +125,7 @@ def test_files_are_named_by_age(files: FileStore) -> None:
 
 
 def test_uploads_are_refused_while_the_disk_is_short(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
-    files = made(kind, request, tmp_path, min_free=1 << 62)
+    files = open_store(kind, request, tmp_path, min_free=1 << 62)
     for ask in (files.begin, files.check):
         with pytest.raises(StorageAlmostFull):
             ask()

@@ -10,13 +10,14 @@ from tests.live_service import Live
 
 @pytest.fixture(scope="session")
 def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
-    """The service that all journeys share; those that need other settings start their own."""
-    service = Live(tmp_path_factory.mktemp("journeys") / "data").start()
-    yield service
+    """The service that all journeys share, on an empty data folder; those that need other settings start their own."""
+    service = Live(tmp_path_factory.mktemp("journeys") / "data")
+    service.copy_schema = False
+    yield service.start()
     service.stop()
 
 
 @pytest.fixture(scope="session")
 def people(live: Live) -> People:
-    """People with accounts, made once: a password takes a good part of a second to hash."""
+    """People with accounts, created once."""
     return People(live)

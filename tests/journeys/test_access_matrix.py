@@ -166,9 +166,8 @@ def test_a_rivals_submission_looks_the_same_as_none(stage: Stage) -> None:
                 assert likeness(there) == likeness(not_there), (row.path, role)
 
 
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("role", [role for role in ROLES if role != "bad token"])
-def test_the_list_shows_exactly_the_challenges_that_can_be_read(stage: Stage, role: str, kind: str) -> None:
+def test_the_list_shows_exactly_the_challenges_that_can_be_read(stage: Stage, role: str) -> None:
     slugs: list[str] = []
     cursor: dict[str, Any] = {}
     while True:
@@ -177,7 +176,8 @@ def test_the_list_shows_exactly_the_challenges_that_can_be_read(stage: Stage, ro
         if page["next"] is None:
             break
         cursor = {"cursor": page["next"]}
-    assert (stage.fills[kind]["slug"] in slugs) == (role in VISIBLE[kind])
+    for kind in KINDS:
+        assert (stage.fills[kind]["slug"] in slugs) == (role in VISIBLE[kind]), kind
 
 
 def test_every_route_of_the_service_has_a_row(people: People) -> None:

@@ -1,11 +1,11 @@
 """The command line against a real service, where scripted answers would prove too little."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
-from tests.live_service import MAX_WAIT_SECONDS, ROOT, Live
+import pytest
+
+from tests.cli.run_command import run_assay
+from tests.live_service import Live
 
 FIRST = """
 slug: edited
@@ -22,29 +22,25 @@ SECOND = (
 )
 
 
-def assay(live: Live, *words: str) -> subprocess.CompletedProcess[str]:
-    environment = os.environ | {"ASSAY_URL": live.url, "ASSAY_TOKEN": live.admin_token}
-    command = [sys.executable, "-m", "app.cli", *words]
-    return subprocess.run(
-        command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=MAX_WAIT_SECONDS, check=False
-    )
-
-
-def test_a_challenge_is_edited_with_the_file_it_was_created_from(live: Live, tmp_path: Path) -> None:
+def test_a_challenge_is_edited_with_the_file_it_was_created_from(
+    live: Live, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ASSAY_URL", live.url)
+    monkeypatch.setenv("ASSAY_TOKEN", live.admin_token)
     file = tmp_path / "challenge.yaml"
     file.write_text(FIRST)
-    made = assay(live, "challenge", "create", "-f", str(file))
-    assert made.returncode == 0, made.stderr
-    same = assay(live, "challenge", "edit", "edited", "-f", str(file))
-    assert same.returncode == 0, same.stderr
+    created = run_assay("challenge", "create", "-f", file)
+    assert created.status == 0, created.err
+    unchanged = run_assay("challenge", "edit", "edited", "-f", file)
+    assert unchanged.status == 0, unchanged.err
     file.write_text(SECOND)
-    changed = assay(live, "challenge", "edit", "edited", "-f", str(file))
-    assert changed.returncode == 0, changed.stderr
+    edited = run_assay("challenge", "edit", "edited", "-f", file)
+    assert edited.status == 0, edited.err
     now = live.caller().get("/challenges/edited").json()
     assert now["title"] == "Second"
     assert now["recipe"]["metrics"] == ["f1_macro", "accuracy"]
     assert [(phase["slug"], phase["quota"]["per_day"]) for phase in now["phases"]] == [("main", 7), ("final", None)]
     file.write_text(SECOND.replace("[1, 2]", "[1, 2, 3]"))
-    fixed = assay(live, "challenge", "edit", "edited", "-f", str(file))
-    assert fixed.returncode == 1
-    assert "The classes of a challenge cannot be changed" in " ".join(fixed.stderr.split())
+    refused = run_assay("challenge", "edit", "edited", "-f", file)
+    assert refused.status == 1
+    assert "The classes of a challenge cannot be changed" in " ".join(refused.err.split())

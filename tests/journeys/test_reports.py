@@ -190,13 +190,16 @@ def test_the_warning_about_curves(people: People) -> None:
 
 
 def test_a_part_that_is_too_large_is_left_out_with_a_reason(people: People) -> None:
-    gold = [{"id": f"t{at}", "label": "ab"[at % 2]} for at in range(100_001)]
+    classes = "abcdefghij"
+    gold = [{"id": f"t{at}", "label": classes[at % 10]} for at in range(20_001)]
     slug = create_challenge(people.admin, "report-large", gold=gold, task="multiclass")
-    rows = [
-        {"id": row["id"], "label": row["label"], "scores": {"a": at / 200_000, "b": 1 - at / 200_000}}
-        for at, row in enumerate(gold)
-    ]
-    body = people.admin.submit(slug, rows, team="Blue")
+    columns = {
+        "ids": [row["id"] for row in gold],
+        "labels": [row["label"] for row in gold],
+        "classes": list(classes),
+        "scores": [[at / 400_000] * 9 + [1 - 9 * at / 400_000] for at in range(20_001)],
+    }
+    body = people.admin.submit(slug, columns, team="Blue")
     key = require_finished(body)["id"]
     path = f"/submissions/{key}/report"
     found = people.admin.get(path).json()
@@ -204,9 +207,9 @@ def test_a_part_that_is_too_large_is_left_out_with_a_reason(people: People) -> N
     assert "200,000 points" in found["left_out"][0]["reason"]
     assert "confusion" in found
     alone = people.admin.get(path, params={"part": "roc_curve"}).json()
-    assert [curve["points"] for curve in alone["roc_curve"]["curves"]] == [100_002] * 2
+    assert [curve["points"] for curve in alone["roc_curve"]["curves"]] == [20_002] * 10
     assert "classes" not in alone
-    assert len(people.admin.get(path, params={"part": "pr_curve", "format": "csv"}).text.splitlines()) == 200_005
+    assert len(people.admin.get(path, params={"part": "pr_curve", "format": "csv"}).text.splitlines()) == 200_021
 
 
 def test_label_sets_with_scores_have_a_report_whose_parts_are_tables(people: People) -> None:

@@ -7,6 +7,7 @@ import io
 import json
 import math
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import httpx
@@ -49,8 +50,7 @@ def send(who: Caller, slug: str, body: bytes, media: str, **query: str) -> httpx
 @pytest.mark.parametrize("encoding", PACK)
 @pytest.mark.parametrize("form", FORMATS)
 def test_the_very_bytes_come_back_under_a_name_that_can_be_sent_again(people: People, form: str, encoding: str) -> None:
-    slug = create_challenge(people.admin, "back", GOLD)
-    blue = people["Blue"].join(slug, "Blue")
+    slug, blue = open_for_files(people)
     body, ending = PACK[encoding](valid_files()[form]), ENCODINGS[encoding].ending if encoding else ""
     name = f"my answers{FORMATS[form].endings[0].upper()}{ending}"
     sent = require_finished(send(blue, slug, body, "application/octet-stream", filename=name))
@@ -58,22 +58,30 @@ def test_the_very_bytes_come_back_under_a_name_that_can_be_sent_again(people: Pe
     assert (back.status_code, back.content) == (200, body)
     digest = hashlib.sha256(body).hexdigest()
     assert (sent["sha256"], back.headers["etag"]) == (digest, f'"{digest}"')
-    given = back.headers["content-disposition"].partition("filename=")[2].strip('"')
-    assert given.endswith(FORMATS[form].endings[0] + ending)
+    filename = back.headers["content-disposition"].partition("filename=")[2].strip('"')
+    assert filename.endswith(FORMATS[form].endings[0] + ending)
     assert "content-encoding" not in back.headers
-    again = require_finished(send(blue, slug, back.content, "application/octet-stream", filename=given))
+    again = require_finished(send(blue, slug, back.content, "application/octet-stream", filename=filename))
     assert again["scores"] == sent["scores"]
     unchanged = blue.get(f"/submissions/{sent['id']}/predictions", headers={"If-None-Match": f'"{digest}"'})
     assert (unchanged.status_code, unchanged.content) == (304, b"")
 
 
-def opened(kind: str, people: People, primary: str | None = None) -> tuple[str, Caller]:
+@cache
+def open_for_files(people: People) -> tuple[str, Caller]:
+    """A challenge that any of the valid files answers, and a member of it."""
+    slug = create_challenge(people.admin, "back", GOLD)
+    return slug, people["Blue"].join(slug, "Blue")
+
+
+@cache
+def open_kind(kind: str, people: People, primary: str | None = None) -> tuple[str, Caller]:
     """A challenge of this kind, and a member of it."""
-    given = dict(KINDS[kind])
-    gold, field = given.pop("gold"), "labels" if kind == "multilabel" else "label"
+    fields = dict(KINDS[kind])
+    gold, field = fields.pop("gold"), "labels" if kind == "multilabel" else "label"
     records = [{"id": key, field: value} for key, value in gold.items()]
-    agreed = make_recipe(primary or "f1_micro", *(["accuracy"] if kind != "multilabel" else []))
-    slug = create_challenge(people.admin, "fill", records, recipe=agreed, **given)
+    recipe = make_recipe(primary or "f1_micro", *(["accuracy"] if kind != "multilabel" else []))
+    slug = create_challenge(people.admin, "fill", records, recipe=recipe, **fields)
     return slug, people["Blue"].join(slug, "Blue")
 
 
@@ -139,7 +147,7 @@ def _filled_json(
 @pytest.mark.parametrize("form", TEMPLATES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_template_of_labels_filled_in_is_scored(people: People, kind: str, form: str) -> None:
-    slug, blue = opened(kind, people)
+    slug, blue = open_kind(kind, people)
     path = f"{MAIN_PHASE_PATH.format(slug)}/template"
     answer = people.visitor.get(path, params={"format": form})
     assert answer.status_code == 200, answer.text
@@ -168,7 +176,7 @@ def probabilities(people: People, slug: str, kind: str) -> dict[str, float]:
 @pytest.mark.parametrize("form", TEMPLATES)
 @pytest.mark.parametrize("kind", ["multiclass", "binary"])
 def test_a_template_of_scores_filled_in_is_scored(people: People, kind: str, form: str) -> None:
-    slug, blue = opened(kind, people, primary="log_loss")
+    slug, blue = open_kind(kind, people, primary="log_loss")
     path = f"{MAIN_PHASE_PATH.format(slug)}/template"
     answer = people.visitor.get(path, params={"format": form})
     assert answer.status_code == 200, answer.text
@@ -199,7 +207,7 @@ def test_a_long_table_is_taken_for_gold_and_predictions(people: People, form: st
         "arrow": lambda: arrow(table),
     }
     body = made[form]() if form in made else text
-    slug, blue = opened("multilabel", people)
+    slug, blue = open_kind("multilabel", people)
     media = FORMATS[form].media_types[0]
     sent = send(blue, slug, body, media, layout="long")
     if not FORMATS[form].table:
@@ -215,7 +223,7 @@ def test_a_long_table_is_taken_for_gold_and_predictions(people: People, form: st
 
 @pytest.mark.parametrize("media", ["application/json", "application/x-ndjson"])
 def test_json_has_no_long_layout(people: People, media: str) -> None:
-    slug, blue = opened("multilabel", people)
+    slug, blue = open_kind("multilabel", people)
     body = require_refused(send(blue, slug, b"[]", media, layout="long"), 400, "bad_request")
     assert "CSV" in body["detail"]
     require_refused(send(blue, slug, b"id,label\n", "text/csv", layout="wide"), 400, "bad_request")

@@ -7,11 +7,10 @@ import httpx
 import pytest
 
 from app.api.openapi import examples
-from app.main import bare_app
-from tests.api.in_process_app import ServedApp
+from tests.api.in_process_app import ServedApp, openapi_document
 from tests.live_service import MAX_WAIT_SECONDS, Caller
 
-DOCUMENT: dict[str, Any] = bare_app().openapi()
+DOCUMENT: dict[str, Any] = openapi_document()
 MAIN = "/challenges/pets/phases/main"
 VARYING = {
     "id",

@@ -1,4 +1,4 @@
-"""What a submission asks of the database, counted: how quick it is hangs on that, on any machine."""
+"""The database statements of a submission, counted: a measure of its cost that is the same on every machine."""
 
 import re
 import threading
@@ -12,56 +12,56 @@ from tests.api.in_process_app import ServedApp, app_settings, serve_app
 from tests.faults.inspection import CORRECT_PREDICTIONS, GOLD
 from tests.live_service import PASSWORD, Caller, open_challenge
 
-MOST = 34  # statements from the token to the reply with scores, each BEGIN among them
+MAX_STATEMENTS = 34  # statements from the token to the reply with scores, each BEGIN among them
 
 
 @pytest.fixture(scope="module")
-def within(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedApp]:
-    with serve_app(app_settings(tmp_path_factory.mktemp("economy") / "data")) as service:
+def service_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedApp]:
+    with serve_app(app_settings(tmp_path_factory.mktemp("statements") / "data")) as service:
         open_challenge(service.admin(), "pets", GOLD)
         yield service
 
 
 @pytest.fixture(scope="module")
-def blue(within: ServedApp) -> Caller:
+def blue(service_app: ServedApp) -> Caller:
     login = {"email": "blue@example.org", "password": PASSWORD}
-    within.caller().post("/users", json=login | {"name": "Blue"}).raise_for_status()
-    token = within.caller().post("/tokens", json=login)
-    return within.caller(token.json()["token"]).join("pets", "Blue")
+    service_app.caller().post("/users", json=login | {"name": "Blue"}).raise_for_status()
+    token = service_app.caller().post("/tokens", json=login)
+    return service_app.caller(token.json()["token"]).join("pets", "Blue")
 
 
 @contextmanager
-def counted() -> Iterator[list[str]]:
+def recorded_statements() -> Iterator[list[str]]:
     """The statements of all connections while the block lasts."""
-    told: list[str] = []
+    statements: list[str] = []
     lock = threading.Lock()
 
     def note(_connection: object, _cursor: object, statement: str, *_: object) -> None:
         if threading.current_thread().name.startswith(("rescor", "raise")):
             return  # they look for work of their own now and then
         with lock:
-            told.append(statement)
+            statements.append(statement)
 
     event.listen(Engine, "before_cursor_execute", note)
     try:
-        yield told
+        yield statements
     finally:
         event.remove(Engine, "before_cursor_execute", note)
 
 
 def test_a_submission_that_waits_for_its_scores_asks_the_database_for_little(blue: Caller) -> None:
     assert blue.submit("pets", CORRECT_PREDICTIONS).status_code == 201  # connections are open from now on
-    with counted() as told:
+    with recorded_statements() as statements:
         assert blue.submit("pets", CORRECT_PREDICTIONS).status_code == 201
-    assert len(told) <= MOST, "\n".join(told)
-    assert sum("BEGIN IMMEDIATE" in statement for statement in told) == 3  # stored, claimed, settled
+    assert len(statements) <= MAX_STATEMENTS, "\n".join(statements)
+    assert sum("BEGIN IMMEDIATE" in statement for statement in statements) == 3  # stored, claimed, settled
 
 
 def test_what_the_gold_holds_is_not_read_to_store_or_to_follow_a_submission(blue: Caller) -> None:
     """The classes of a gold may be many; only preparing it needs them."""
     blue.submit("pets", CORRECT_PREDICTIONS).raise_for_status()
-    with counted() as told:
+    with recorded_statements() as statements:
         assert blue.submit("pets", CORRECT_PREDICTIONS, wait=0).status_code == 202
         blue.get("/challenges/pets/phases/main/submissions").raise_for_status()
-    assert any("gold_versions" in statement for statement in told)  # it was asked, but not for what may be large
-    assert not [each for each in told if re.search(r"gold_versions\.(classes|accessories)\b", each)]
+    assert any("gold_versions" in statement for statement in statements)  # it was asked, but not for what may be large
+    assert not [each for each in statements if re.search(r"gold_versions\.(classes|accessories)\b", each)]

@@ -1,4 +1,4 @@
-"""Boards for visitors: from memory, without a session, and the same reply as ever."""
+"""Cached boards for visitors: served without a database session, with the same reply as from the route."""
 
 import asyncio
 import gzip
@@ -34,7 +34,7 @@ from tests.prometheus_scrape import Scrape
 
 BOARD = "/challenges/digits/phases/main/leaderboard"
 LABELS = {row["id"]: row["label"] for row in GOLD}
-ASKED = BoardKey("digits", "main", "visitor")
+BOARD_KEY = BoardKey("digits", "main", "visitor")
 BACKGROUND = ("scheduler", "slot", "rescor", "raise")  # how the threads of a worker are called
 COUNTER = "assay_http_requests_total"
 
@@ -73,21 +73,21 @@ def exchange(
     answer = connection.getresponse()
     body = answer.read()
     connection.close()
-    found = [(name.lower(), value) for name, value in answer.getheaders()]
-    assert len(dict(found)["x-request-id"]) == 32
-    return answer.status, [each for each in found if each[0] not in {"date", "x-request-id"}], body
+    pairs = [(name.lower(), value) for name, value in answer.getheaders()]
+    assert len(dict(pairs)["x-request-id"]) == 32
+    return answer.status, [each for each in pairs if each[0] not in {"date", "x-request-id"}], body
 
 
 def forget(app: ServedApp) -> None:
     app.app.state.service.board_cache.invalidate(frozenset({ALL_BOARDS}))
 
 
-def kept(app: ServedApp) -> dict[BoardKey, CachedReply]:
-    found: dict[BoardKey, CachedReply] = app.app.state.service.board_cache._entries
-    return found
+def cached_boards(app: ServedApp) -> dict[BoardKey, CachedReply]:
+    entries: dict[BoardKey, CachedReply] = app.app.state.service.board_cache._entries
+    return entries
 
 
-def pure(app: ServedApp, form: BoardFormat, metric: str | None) -> bytes:
+def expected_body(app: ServedApp, form: BoardFormat, metric: str | None) -> bytes:
     with app.app.state.service.db.read() as session:
         return encode_board(read_leaderboard(session, VISITOR, "digits", "main", split=None, metric=metric), form)
 
@@ -110,31 +110,31 @@ QUERIES: list[tuple[str, BoardFormat, str | None]] = [
 ]
 
 
-@pytest.mark.parametrize("asked", QUERIES)
+@pytest.mark.parametrize("case", QUERIES)
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
 @pytest.mark.parametrize("encoding", [None, "gzip", "gzip;q=0", "br, *;q=0.1"])
-@pytest.mark.parametrize("held", [None, "*", 'W/"x", "y"'])
+@pytest.mark.parametrize("tags", [None, "*", 'W/"x", "y"'])
 def test_a_kept_board_is_sent_as_the_one_just_made(
-    rows: ServedApp, asked: tuple[str, BoardFormat, str | None], method: str, encoding: str | None, held: str | None
+    rows: ServedApp, case: tuple[str, BoardFormat, str | None], method: str, encoding: str | None, tags: str | None
 ) -> None:
-    query, form, metric = asked
-    headers = [(name, value) for name, value in (("Accept-Encoding", encoding), ("If-None-Match", held)) if value]
+    query, form, metric = case
+    headers = [(name, value) for name, value in (("Accept-Encoding", encoding), ("If-None-Match", tags)) if value]
     forget(rows)
-    made = exchange(rows, method, BOARD + query, *headers)
-    assert exchange(rows, method, BOARD + query, *headers) == made
-    assert len(kept(rows)) == 1
-    status, found, body = made
-    said = dict(found)
-    assert status == (304 if held == "*" else 200)
-    assert said["vary"] == "Accept-Encoding, Authorization"
+    reply = exchange(rows, method, BOARD + query, *headers)
+    assert exchange(rows, method, BOARD + query, *headers) == reply
+    assert len(cached_boards(rows)) == 1
+    status, pairs, body = reply
+    fields = dict(pairs)
+    assert status == (304 if tags == "*" else 200)
+    assert fields["vary"] == "Accept-Encoding, Authorization"
     packed = encoding is not None and encoding[-3:] != "q=0"
     if status == 304 or method == "HEAD":
         assert body == b""
     else:
-        assert ("content-encoding" in said) is packed
-        assert (gzip.decompress(body) if packed else body) == pure(rows, form, metric)
-        assert said["content-length"] == str(len(body))
-    assert ("content-type" in said) is (status == 200)
+        assert ("content-encoding" in fields) is packed
+        assert (gzip.decompress(body) if packed else body) == expected_body(rows, form, metric)
+        assert fields["content-length"] == str(len(body))
+    assert ("content-type" in fields) is (status == 200)
 
 
 def test_a_route_sends_a_visitor_the_same(rows: ServedApp) -> None:
@@ -152,8 +152,8 @@ def test_each_encoding_has_a_tag_of_its_own(rows: ServedApp) -> None:
     )
     assert plain != packed
     for tag in (plain, packed):
-        asked = ("If-None-Match", f'"other", W/{tag}')
-        assert exchange(rows, "GET", BOARD, ("Accept-Encoding", "gzip"), asked)[0] == (304 if tag == packed else 200)
+        known = ("If-None-Match", f'"other", W/{tag}')
+        assert exchange(rows, "GET", BOARD, ("Accept-Encoding", "gzip"), known)[0] == (304 if tag == packed else 200)
     several = [("If-None-Match", '"other"'), ("If-None-Match", plain)]
     assert exchange(rows, "GET", BOARD, *several)[0] == 304
 
@@ -199,7 +199,7 @@ def test_only_known_questions_are_kept(rows: ServedApp) -> None:
         ("..", "x"),
     ):
         assert exchange(rows, "GET", f"/challenges/{slug}/phases/{phase}/leaderboard")[0] == 404
-    assert set(kept(rows)) == {ASKED._replace(split="all")}  # which is the one there is
+    assert set(cached_boards(rows)) == {BOARD_KEY._replace(split="all")}  # which is the one there is
 
 
 def test_who_may_see_a_private_challenge_shows_it_to_nobody_else(app: ServedApp) -> None:
@@ -228,77 +228,77 @@ def test_requests_for_kept_boards_are_counted_and_limited(tmp_path: Any, monkeyp
     assert [status for status, *_ in answers] == [200] * 60 + [429] * 11
     assert dict(answers[-1][1])["retry-after"] == "60"
     for status, count in ((200, 60), (429, 11)):
-        told = {"method": "GET", "route": BOARD_ROUTE, "status": str(status)}
-        assert after.value(COUNTER, **told) - before.value(COUNTER, **told) == count
+        labels = {"method": "GET", "route": BOARD_ROUTE, "status": str(status)}
+        assert after.value(COUNTER, **labels) - before.value(COUNTER, **labels) == count
 
 
 def test_the_address_counted_is_that_of_the_route(app: ServedApp) -> None:
     assert BOARD_ROUTE in app.app.openapi()["paths"]
 
 
-# ---- keeping and making, by itself ----------------------------------------------------------------
+# ---- the cache by itself --------------------------------------------------------------------------
 
 
 def entry(body: bytes = b"{}", *marks: str, until: float = math.inf) -> CachedReply:
     return CachedReply.build(body, "application/json", marks=frozenset(marks), expires_at=until)
 
 
-def held_up() -> tuple[threading.Event, threading.Event, list[CachedReply], Callable[[], CachedReply]]:
-    """A making that has begun, may end, what it made, and itself."""
-    begun, may_end, made = threading.Event(), threading.Event(), list[CachedReply]()
+def blocked_build() -> tuple[threading.Event, threading.Event, list[CachedReply], Callable[[], CachedReply]]:
+    """A build that waits: set when it has begun, to be set to end it, what it has built, and the build itself."""
+    begun, may_end, built = threading.Event(), threading.Event(), list[CachedReply]()
 
-    def make() -> CachedReply:
+    def build() -> CachedReply:
         begun.set()
         assert may_end.wait(MAX_WAIT_SECONDS)
-        made.append(entry(str(len(made)).encode(), "phase 1"))
-        return made[-1]
+        built.append(entry(str(len(built)).encode(), "phase 1"))
+        return built[-1]
 
-    return begun, may_end, made, make
+    return begun, may_end, built, build
 
 
 def test_what_many_ask_for_at_once_is_made_once() -> None:
     boards = BoardCache(needs_notifications=False)
-    begun, may_end, made, make = held_up()
+    begun, may_end, built, build = blocked_build()
 
     async def all_at_once() -> list[CachedReply]:
-        waiting = [asyncio.ensure_future(boards.get_or_build_async(ASKED, make)) for _ in range(100)]
+        waiting = [asyncio.ensure_future(boards.get_or_build_async(BOARD_KEY, build)) for _ in range(100)]
         await asyncio.to_thread(begun.wait, MAX_WAIT_SECONDS)
         waiting[50].cancel()  # one hangs up
         with ThreadPoolExecutor(4) as threads:
-            beside = [threads.submit(boards.get_or_build, ASKED, make) for _ in range(4)]
+            in_threads = [threads.submit(boards.get_or_build, BOARD_KEY, build) for _ in range(4)]
             may_end.set()
-            found = await asyncio.gather(*waiting, return_exceptions=True)
-            return [each for each in found if isinstance(each, CachedReply)] + [
-                each.result(MAX_WAIT_SECONDS) for each in beside
+            replies = await asyncio.gather(*waiting, return_exceptions=True)
+            return [each for each in replies if isinstance(each, CachedReply)] + [
+                each.result(MAX_WAIT_SECONDS) for each in in_threads
             ]
 
-    found = asyncio.run(all_at_once())
-    assert len(found) == 103
-    assert len(made) == 1
-    assert {each.plain.body for each in found} == {b"0"}
-    assert boards.get(ASKED) is not None
+    replies = asyncio.run(all_at_once())
+    assert len(replies) == 103
+    assert len(built) == 1
+    assert {each.plain.body for each in replies} == {b"0"}
+    assert boards.get(BOARD_KEY) is not None
 
 
 def test_a_board_that_changed_while_it_was_made_is_not_kept_nor_given_to_who_asked_later() -> None:
     boards = BoardCache(needs_notifications=False)
-    begun, may_end, made, make = held_up()
+    begun, may_end, built, build = blocked_build()
     with ThreadPoolExecutor(2) as threads:
-        first = threads.submit(boards.get_or_build, ASKED, make)
+        first = threads.submit(boards.get_or_build, BOARD_KEY, build)
         assert begun.wait(MAX_WAIT_SECONDS)
         boards.invalidate(frozenset({"phase 1"}))
-        later = threads.submit(boards.get_or_build, ASKED, make)
-        eventually(lambda: boards._builds[ASKED].is_claimed, "both are there")
+        later = threads.submit(boards.get_or_build, BOARD_KEY, build)
+        eventually(lambda: boards._builds[BOARD_KEY].is_claimed, "both are there")
         may_end.set()
         assert first.result(MAX_WAIT_SECONDS).plain.body == b"0"
         assert later.result(MAX_WAIT_SECONDS).plain.body == b"1"
-    assert len(made) == 2
-    found = boards.get(ASKED)
-    assert found is not None
-    assert found.plain.body == b"1"
+    assert len(built) == 2
+    cached = boards.get(BOARD_KEY)
+    assert cached is not None
+    assert cached.plain.body == b"1"
     boards.invalidate(frozenset({"phase 2"}))
-    assert boards.get(ASKED) is not None
+    assert boards.get(BOARD_KEY) is not None
     boards.invalidate(frozenset({"phase 1", "phase 3"}))
-    assert boards.get(ASKED) is None
+    assert boards.get(BOARD_KEY) is None
 
 
 def test_what_cannot_be_made_is_refused_to_all_who_wait_and_tried_again_by_the_next() -> None:
@@ -309,20 +309,20 @@ def test_what_cannot_be_made_is_refused_to_all_who_wait_and_tried_again_by_the_n
 
     for _ in range(2):
         with pytest.raises(DatabaseUnavailable):
-            boards.get_or_build(ASKED, fails)
+            boards.get_or_build(BOARD_KEY, fails)
         with pytest.raises(DatabaseUnavailable):
-            asyncio.run(boards.get_or_build_async(ASKED, fails))
-    assert boards.get_or_build(ASKED, entry) == entry()
+            asyncio.run(boards.get_or_build_async(BOARD_KEY, fails))
+    assert boards.get_or_build(BOARD_KEY, entry) == entry()
     assert boards._builds == {}
 
 
 def test_a_thread_does_not_wait_for_one_that_has_no_thread_yet() -> None:
     """All threads may be taken by those who ask with a token."""
     boards = BoardCache(needs_notifications=False)
-    flight, first, _ = boards._join_build(ASKED)  # as the loop does before it gets a thread
+    flight, first, _ = boards._join_build(BOARD_KEY)  # as the loop does before it gets a thread
     assert first
-    assert boards.get_or_build(ASKED, entry) == entry()
-    assert boards._build_or_wait(ASKED, flight, lambda: entry(b"another")) == entry()
+    assert boards.get_or_build(BOARD_KEY, entry) == entry()
+    assert boards._build_or_wait(BOARD_KEY, flight, lambda: entry(b"another")) == entry()
 
 
 def test_who_hangs_up_before_there_is_a_thread_keeps_nobody_waiting() -> None:
@@ -332,9 +332,9 @@ def test_who_hangs_up_before_there_is_a_thread_keeps_nobody_waiting() -> None:
         threads = anyio.to_thread.current_default_thread_limiter()
         for taken in range(int(threads.total_tokens)):
             threads.acquire_on_behalf_of_nowait(taken)
-        first = asyncio.ensure_future(boards.get_or_build_async(ASKED, entry))
+        first = asyncio.ensure_future(boards.get_or_build_async(BOARD_KEY, entry))
         await asyncio.sleep(0)
-        second = asyncio.ensure_future(boards.get_or_build_async(ASKED, entry))
+        second = asyncio.ensure_future(boards.get_or_build_async(BOARD_KEY, entry))
         await asyncio.sleep(0)
         first.cancel()
         await asyncio.wait([first])
@@ -350,18 +350,18 @@ def test_who_hears_nothing_keeps_nothing(monkeypatch: pytest.MonkeyPatch) -> Non
     now = [1000.0]
     monkeypatch.setattr("app.api.caching.board_cache.time.monotonic", lambda: now[0])
     boards = BoardCache(needs_notifications=True)
-    boards.get_or_build(ASKED, entry)
-    assert boards.get(ASKED) is None
+    boards.get_or_build(BOARD_KEY, entry)
+    assert boards.get(BOARD_KEY) is None
     boards.trust_until(now[0] + 5)
-    boards.get_or_build(ASKED, entry)
-    assert boards.get(ASKED) is not None
+    boards.get_or_build(BOARD_KEY, entry)
+    assert boards.get(BOARD_KEY) is not None
     now[0] += 5
-    assert boards.get(ASKED) is None
+    assert boards.get(BOARD_KEY) is None
     boards.trust_until(now[0] + 5)
-    assert boards.get(ASKED) is not None  # what was said in between came before
+    assert boards.get(BOARD_KEY) is not None  # what was said in between came before
     boards.distrust()
     boards.trust_until(now[0] + 5)
-    assert boards.get(ASKED) is None
+    assert boards.get(BOARD_KEY) is None
 
 
 def test_a_board_is_kept_until_its_time_and_no_longer_than_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -371,27 +371,27 @@ def test_a_board_is_kept_until_its_time_and_no_longer_than_a_minute(monkeypatch:
     for until, seconds in ((1003.0, 3.0), (math.inf, board_cache.MAX_AGE_SECONDS)):
         now[0] = 1000.0
         boards.invalidate(frozenset({ALL_BOARDS}))
-        boards.get_or_build(ASKED, lambda until=until: entry(until=until))  # type: ignore[misc]
+        boards.get_or_build(BOARD_KEY, lambda until=until: entry(until=until))  # type: ignore[misc]
         now[0] += seconds - 0.01
-        assert boards.get(ASKED) is not None
+        assert boards.get(BOARD_KEY) is not None
         now[0] += 0.02
-        assert boards.get(ASKED) is None
-    boards.get_or_build(ASKED, lambda: entry(until=now[0]))
-    assert boards.get(ASKED) is None
+        assert boards.get(BOARD_KEY) is None
+    boards.get_or_build(BOARD_KEY, lambda: entry(until=now[0]))
+    assert boards.get(BOARD_KEY) is None
 
 
 def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(board_cache, "MAX_CACHE_BYTES", 100_000)
     boards = BoardCache(needs_notifications=False)
     for number in range(100):
-        boards.get_or_build(ASKED._replace(slug=f"c{number}"), lambda: entry(b"x" * 5000))
-        assert boards.get(ASKED._replace(slug="c0")) is not None  # what is read stays
+        boards.get_or_build(BOARD_KEY._replace(slug=f"c{number}"), lambda: entry(b"x" * 5000))
+        assert boards.get(BOARD_KEY._replace(slug="c0")) is not None  # an entry that is read stays
     assert boards._size == sum(each.size for each in boards._entries.values()) <= 100_000
     assert 5 < len(boards._entries) < 20
-    boards.get_or_build(ASKED, lambda: entry(b"y" * 200_000))
+    boards.get_or_build(BOARD_KEY, lambda: entry(b"y" * 200_000))
     assert boards._size <= 100_000
     monkeypatch.setattr(board_cache, "MAX_BOARDS", 3)
-    boards.get_or_build(ASKED, entry)
+    boards.get_or_build(BOARD_KEY, entry)
     assert len(boards._entries) == 3
 
 
