@@ -1,6 +1,7 @@
 """What an order to score a phase again says of its submissions is what it found itself."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -92,7 +93,7 @@ def test_a_new_scorer_version_waits_for_a_first_scoring_by_the_old_one(
         session.query(ScoreTask).one().status = "running"
         session.get_one(Submission, ids.submission).status = "running"
         assert upgrade_state(session, ids.phase) == "tasks are missing"
-        added = {"submission_id": ids.submission, "gold_id": ids.gold, "recipe_id": ids.recipe}
+        added: dict[str, Any] = {"submission_id": ids.submission, "gold_id": ids.gold, "recipe_id": ids.recipe}
         assert tasks.add(session, **added, scorer_version=newer) is not None
         assert upgrade_state(session, ids.phase) == "waiting"
         session.query(ScoreTask).filter_by(scorer_version=SCORER_VERSION).one().status = "failed"
