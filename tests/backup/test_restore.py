@@ -144,6 +144,15 @@ def test_files_of_another_installation_are_not_mixed_with_those_of_a_backup(
     assert list(stored(target)) == [key]
 
 
+def test_a_damaged_file_that_is_already_there_is_replaced(source: Settings, backup_folder: Path, target: Settings) -> None:
+    key, content = next(iter(stored(source).items()))
+    damaged = backup_folder.with_name("damaged")
+    damaged.write_bytes(bytes(len(content)))
+    file_store_of(target).put(key, damaged, len(content))
+    assert restore(target, backup_folder).status == 0
+    assert stored(target) == stored(source)
+
+
 def test_nothing_is_restored_under_a_service_at_work(backup_folder: Path, tmp_path: Path) -> None:
     new = Settings(data_dir=tmp_path / "new")
     with lock_data_folder(new.data_dir):

@@ -177,6 +177,15 @@ def test_crashes_fail_a_task_at_their_cap_with_a_reason_and_a_refund(store: Stor
     assert failure == {"code": "crashed", "detail": "Scoring ended 2 times: it ended with status -9"}
 
 
+def test_a_retry_takes_another_turn_after_a_crash_but_not_after_an_interruption(store: Store) -> None:
+    first = store.task().turn
+    store.claim()
+    assert store.requeue() == 1
+    assert store.task().turn == first
+    assert score_submission(store.bench(Dying()), store.claim()) is None
+    assert store.task().turn == first + 1
+
+
 def test_interruptions_requeue_a_task_until_their_cap_and_then_fail_it(store: Store) -> None:
     for number in (1, 2):
         store.claim()

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
+from typing import BinaryIO
 
 import obstore
 import pytest
@@ -12,6 +13,7 @@ from obstore.store import S3Store
 
 from app.errors import StorageAlmostFull
 from app.files.bucket import BucketFileStore, BucketTimeouts, FileStoreUnavailable
+from app.files.download_cache import DownloadCache
 from app.settings import Settings
 from tests.files.test_contract import LARGE, all_keys, read, store
 from tests.live_service import MAX_WAIT_SECONDS, eventually
@@ -122,6 +124,19 @@ def test_a_file_deleted_while_it_is_read_can_be_read_to_its_end(files: BucketFil
             pass
         assert path.read_bytes() == b"last words"
     assert cached(tmp_path) == set()
+
+
+def test_a_reader_of_a_failed_download_leaves_the_next_copy_alone(tmp_path: Path) -> None:
+    def fail(_out: BinaryIO) -> None:
+        raise FileStoreUnavailable
+
+    cache = DownloadCache(tmp_path / "cache", 1000)
+    failed, _ = cache._take("uploads/1")
+    cache.delete("uploads/1")
+    cache._download(failed, fail)
+    with cache.local_path("uploads/1", lambda out: out.writelines([b"whole"])) as path:
+        cache._release(failed)
+        assert path.read_bytes() == b"whole"
 
 
 def test_copies_of_an_earlier_process_are_not_trusted(

@@ -2,7 +2,9 @@
 
 import httpx
 import pytest
+from sqlalchemy import select
 
+from app.store.tables import ScoreTask
 from tests.journeys.support import (
     CORRECT_PREDICTIONS,
     People,
@@ -12,6 +14,7 @@ from tests.journeys.support import (
     require_finished,
     require_refused,
     submit_for_teams,
+    write_session_of,
 )
 from tests.live_service import Caller
 
@@ -90,6 +93,24 @@ def test_an_organizer_in_a_team_enters_a_baseline_beside_it(people: People) -> N
     assert board_ranks(people.visitor.board(slug)) == [(None, "Olgas"), (1, "Olgas")]
     assert people.visitor.board(slug).json()["rows"][1]["entries"] == 1
     assert olga.get(f"/submissions/{mine['id']}/predictions").status_code == 200
+
+
+def test_what_several_organizers_enter_shares_one_lane_of_the_queue(people: People) -> None:
+    slug = create_challenge(people.admin, "lanes")
+    editor, blue = people["Olga"], people["Blue"].join(slug, "Blue")
+    body = {"email": editor.email, "role": "editor"}
+    people.admin.post(f"/challenges/{slug}/organizers", json=body).raise_for_status()
+    editor = people.with_scopes(editor, "read", "submit", "organize")
+    entered = [
+        submit_for_teams(people.admin, slug, [("Red", CORRECT_PREDICTIONS)])[0],
+        submit_for_teams(editor, slug, [(NAME, CORRECT_PREDICTIONS)], baseline="true")[0],
+        require_finished(blue.submit(slug, CORRECT_PREDICTIONS))["id"],
+    ]
+    with write_session_of(people.live) as session:
+        query = select(ScoreTask.submission_id, ScoreTask.lane).where(ScoreTask.submission_id.in_(entered))
+        lanes = {row.submission_id: row.lane for row in session.execute(query)}
+    of_admin, of_editor, of_blue = (lanes[submission] for submission in entered)
+    assert of_admin == of_editor != of_blue
 
 
 def test_a_file_that_an_organizer_sends_for_a_team_counts_and_stays_with_the_organizers(people: People) -> None:

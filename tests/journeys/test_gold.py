@@ -122,6 +122,16 @@ def test_accessories_that_do_not_fit_are_refused(people: People) -> None:
     assert (kept["train_frequencies"], kept["class_weights"]) == (None, None)
 
 
+def test_classes_keep_the_labels_that_other_metadata_names(people: People) -> None:
+    slug = bare(people, "gold-classes")
+    gold = f"{MAIN_PHASE_PATH.format(slug)}/gold"
+    people.admin.post(gold, json=GOLD)
+    people.admin.put(f"{gold}/1/classes", json=["a", "b", "c"]).raise_for_status()
+    people.admin.put(f"{gold}/1/class-weights", json={"c": 1}).raise_for_status()
+    require_refused(people.admin.put(f"{gold}/1/classes", json=["a", "b"]), 422, "invalid_request")
+    assert people.admin.get(f"{gold}/1").json()["classes"] == ["a", "b", "c"]
+
+
 def test_activation_says_what_follows_from_it(people: People) -> None:
     slug = bare(people, "gold-remarks", recipe=make_recipe("accuracy", "f1_lfb_train"))
     answer = people.admin.post(f"{MAIN_PHASE_PATH.format(slug)}/gold", params={"activate": "true"}, json=GOLD)

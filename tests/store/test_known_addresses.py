@@ -4,11 +4,13 @@ from datetime import timedelta
 
 from sqlalchemy import select
 
+from app.actions.accounts.log_in import LoginAccount, log_in
 from app.store.queries import known_addresses
 from app.store.queries.known_addresses import BLOCK_LIFETIME, MAX_BLOCKS_PER_USER, is_known, remember
 from app.store.session import Database
 from app.store.tables import KnownAddress, User
 from app.store.types import utcnow
+from tests.store.sample_rows import fill_tables
 
 
 def test_the_latest_few_are_known_each_for_as_long_as_said(db: Database) -> None:
@@ -33,3 +35,13 @@ def test_the_latest_few_are_known_each_for_as_long_as_said(db: Database) -> None
         old = session.scalars(select(KnownAddress).where(KnownAddress.user_id == "bob")).all()
         assert old == []  # somebody else's login has swept it
     assert known_addresses.MAX_BLOCKS_PER_USER == 20
+
+
+def test_a_login_keeps_a_password_that_was_changed_meanwhile(db: Database) -> None:
+    with db.write() as session:
+        user = session.get_one(User, fill_tables(session).user)
+        for current, expected in (("changed", "changed"), ("verified", "renewed")):
+            user.password_hash = current
+            account = LoginAccount(user.id, "verified", known=False)
+            log_in(session, account, "192.0.2.7", renewed_hash="renewed", scopes=["read"], creation="admin")
+            assert user.password_hash == expected

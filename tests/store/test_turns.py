@@ -209,6 +209,12 @@ def test_what_leaves_together_leaves_no_turn_unused(work: WorkList) -> None:
     assert [each for each in order if each in others] == others
 
 
+def test_a_task_passes_on_a_turn_that_it_got_in_the_same_transaction(work: WorkList) -> None:
+    mine, other = [work.send("a") for _ in range(3)], work.send("b")
+    work.cancel(mine[0], mine[2])  # the first turn goes to the last task, and from there to the one that stays
+    assert work.drain() == [mine[1], other]
+
+
 def test_organizers_share_one_turn_so_that_they_neither_delay_nor_starve(work: WorkList) -> None:
     baselines = [work.send(each, organizer=True) for each in ("eve", "bob", "eve", "bob", "eve", "bob")]
     files = [work.send("a") for _ in range(6)]

@@ -137,3 +137,22 @@ def test_scoring_again_steps_back_for_new_submissions_and_yet_never_starves() ->
         assert began.acquire(timeout=MAX_WAIT_SECONDS)
         places.end()
         running.result(MAX_WAIT_SECONDS)
+
+
+def test_one_rescoring_at_a_time_runs_without_a_free_slot() -> None:
+    slots = ScoringSlots(1)
+
+    def score_submissions() -> None:
+        for _ in range(MAX_SUBMISSIONS_BEFORE_RESCORING):
+            with slots.submission_slot():
+                pass
+
+    with slots.submission_slot():
+        score_submissions()
+        assert slots.acquire_rescoring_slot()
+        score_submissions()
+        assert not slots._may_begin()
+        slots.release_rescoring_slot()
+        assert slots.acquire_rescoring_slot()
+        slots.release_rescoring_slot()
+        assert not slots._may_begin()
