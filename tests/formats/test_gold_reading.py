@@ -355,7 +355,7 @@ def test_weights_and_splits_follow_their_ids_past_void_rows(tmp_path: Path) -> N
     assert gold.weights is not None
     assert gold.splits is not None
     assert gold.ids == ["a", "b", "c"]
-    assert (gold.weights.tolist(), gold.weight_unit) == ([1, 2, 3], 1)
+    assert (gold.weights.tolist(), gold.weight_unit) == ([1, 2, 3], Fraction(1))
     assert gold.splits.tolist() == [0, 0, 1]
     assert code_sets(gold.labels) == [[1], [0], [0]]
 
