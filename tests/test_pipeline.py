@@ -19,8 +19,10 @@ from app.pipeline import (
     SourceFile,
     garbage_collection_paused,
     infer_task,
+    is_fully_scored,
     load_gold,
     normalize_distinct,
+    predicted_case,
     score_predictions,
     validate_predictions,
 )
@@ -78,6 +80,26 @@ def test_a_split_is_decided_by_its_own_rows_where_the_gold_says_how_many_are_pos
         assert not outcome.problems
         seen.append({key: result.value for key, result in outcome.scores["public"].items()})
     assert seen == [{"f1": 1.0, "accuracy": 1.0}] * 2  # whatever the private rows hold
+
+
+def test_the_input_of_a_report_on_a_split_is_decided_by_the_rows_of_that_split(tmp_path: Path) -> None:
+    gold = load(
+        tmp_path,
+        [{"id": f"i{at}", "label": "yn"[at % 2], "split": "public" if at < 4 else "private"} for at in range(8)],
+        task="binary",
+        positive_label="y",
+        classes=["y", "n"],
+    )
+    rows = [{"id": f"i{at}", "score": score} for at, score in enumerate([0.4, 0.2, 0.3, 0.1, 0.9, 0.8, 0.7, 0.6])]
+    predictions = source(tmp_path, "p.json", rows)
+    for split, expected in (("public", [0, 1, 0, 1]), ("private", [0, 0, 1, 1]), ("all", [1, 1, 1, 1, 0, 0, 0, 0])):
+        case = predicted_case(gold, predictions, ReadingRules(), split=split, decision={"rule": "top_n_positive"})
+        assert case.predicted.codes.tolist() == expected
+
+
+def test_only_gold_without_a_public_instance_has_a_note_about_it(tmp_path: Path) -> None:
+    private = [row | {"split": "private"} for row in GOLD]
+    assert len(load(tmp_path, private).notes) == len(load(tmp_path).notes) + 1
 
 
 def test_without_splits_there_is_one_set(tmp_path: Path) -> None:
@@ -142,6 +164,13 @@ def test_void_ids_are_neither_scored_nor_asked_for(tmp_path: Path) -> None:
         "public": 1.0,
         "private": 1.0,
     }
+
+
+def test_gold_with_a_void_instance_is_not_fully_scored(tmp_path: Path) -> None:
+    assert is_fully_scored(load(tmp_path).notes)
+    excluded = [GOLD[0] | {"split": "Ignored"}, *GOLD[1:]]
+    usage = [{"id": row["id"], "label": row["label"], "Usage": row["split"].capitalize()} for row in excluded]
+    assert not is_fully_scored(load(tmp_path, usage).notes)
 
 
 names = st.sampled_from(["a", "b", "c", "d", "A", "e", "", "0a"])

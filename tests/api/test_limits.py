@@ -10,7 +10,7 @@ import pytest
 from app.api.dependencies import Notifier, parse_prefer_wait
 from app.api.limits import rate_limiter
 from app.api.limits.client_addresses import address_block_of
-from app.api.limits.request_limits import RequestLimits
+from app.api.limits.request_limits import AGGREGATE_LIMIT_FACTOR, RequestLimits
 from app.errors import BadRequest, TeamNameTaken, TooManyRequests
 from app.settings import Settings
 from tests.api.in_process_app import ServedApp, app_settings, serve_app
@@ -107,6 +107,17 @@ def test_a_team_that_was_not_founded_is_not_counted() -> None:
     with pytest.raises(TooManyRequests) as refused, limiter.count_team_founding("ada", "192.0.2.2"):
         pass
     assert_too_many(refused, "1 per 1 hour")
+
+
+def test_a_team_refused_for_its_address_is_not_counted_for_its_user() -> None:
+    limiter = RequestLimits(Settings(team_limit="1/hour"))
+    for number in range(AGGREGATE_LIMIT_FACTOR):
+        with limiter.count_team_founding(f"user {number}", "192.0.2.1"):
+            pass
+    with pytest.raises(TooManyRequests), limiter.count_team_founding("ada", "192.0.2.1"):
+        pass
+    with limiter.count_team_founding("ada", "192.0.2.2"):
+        pass
 
 
 @pytest.mark.parametrize(

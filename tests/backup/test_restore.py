@@ -144,7 +144,9 @@ def test_files_of_another_installation_are_not_mixed_with_those_of_a_backup(
     assert list(stored(target)) == [key]
 
 
-def test_a_damaged_file_that_is_already_there_is_replaced(source: Settings, backup_folder: Path, target: Settings) -> None:
+def test_a_damaged_file_that_is_already_there_is_replaced(
+    source: Settings, backup_folder: Path, target: Settings
+) -> None:
     key, content = next(iter(stored(source).items()))
     damaged = backup_folder.with_name("damaged")
     damaged.write_bytes(bytes(len(content)))

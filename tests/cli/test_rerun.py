@@ -111,3 +111,15 @@ def test_one_that_is_refused_keeps_no_other_from_being_scored(service: ScriptedS
 def test_one_kind_of_order_at_a_time(service: ScriptedServer) -> None:
     assert run_assay(*ORDER, "--failed", "--cancel").status == 2
     assert service.asked == []
+
+
+@pytest.mark.parametrize(("last", "code"), [({"difference": FOUND}, 1), ({"failure": "memory"}, 1), ({}, 0)])
+def test_the_exit_status_is_that_of_the_last_status_of_a_rescoring(
+    service: ScriptedServer, last: dict[str, Any], code: int
+) -> None:
+    queued = {"id": "s1", "status": "finished", "rerun": {"status": "queued"}}
+    service.on("POST /api/v1/submissions/s1/rerun", ScriptedAnswer(202, queued))
+    service.on("GET /api/v1/submissions/s1", ScriptedAnswer(200, queued | {"rerun": {"status": "done"} | last}))
+    ended = run_assay("rerun", "irony", "--submission", "s1", "--wait")
+    assert (ended.status, ended.out) == (code, "Rescored 1.\n")
+    assert len(service.sent("GET")) == 1

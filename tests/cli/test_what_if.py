@@ -165,6 +165,7 @@ def test_what_is_undefined_has_a_note(scored: tuple[object, ...], tmp_path: Path
         (["--count", "1.5"], 2, "not a number of predictions"),
         (["--move", "c4,c4,1"], 2, "labels: c1"),
         (["--gain", "c9,1"], 2, "labels: c1"),
+        (["--move", "c4,c2,-1"], 2, "FROM,TO,COUNT"),
         (["--move", "c4,c2,6"], 1, "Only 5 false positives"),
         (["--target-label", "c1", "--metric", "f1_makro"], 1, "f1_macro"),
         (["--prevalence", "0"], 1, "Only a binary task"),

@@ -1,11 +1,13 @@
 """An API that does not hear what changes shows nothing from memory."""
 
+import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from sqlalchemy.engine import make_url
 
+from app.api.caching.board_cache import BoardCache, BoardKey, CachedReply
 from app.settings import Settings
 from app.store.session import Database
 from app.store.tables import Team
@@ -61,3 +63,18 @@ def test_what_changed_while_nothing_was_heard_is_shown(
         eventually(lambda: read_board(app) == (200, ["Red"]) and bool(boards._entries), "it listens again")
         rename(url, "Black")
         eventually(lambda: read_board(app) == (200, ["Black"]), "and hears")
+
+
+def test_a_board_that_was_being_built_while_changes_may_have_been_missed_is_not_stored() -> None:
+    boards, key = BoardCache(needs_notifications=True), BoardKey("digits", "main", "visitor")
+
+    def build(*, misses_changes: bool) -> CachedReply:
+        if misses_changes:
+            boards.distrust()
+        boards.trust_until(math.inf)
+        return CachedReply.build(b"{}", "application/json", marks=frozenset({"phase 1"}), expires_at=math.inf)
+
+    boards.get_or_build(key, lambda: build(misses_changes=True))
+    assert boards.get(key) is None
+    boards.get_or_build(key, lambda: build(misses_changes=False))
+    assert boards.get(key) is not None

@@ -225,3 +225,85 @@ def test_a_single_array_is_no_archive_with_something_around_it() -> None:
     body = io.BytesIO()
     np.save(body, np.zeros(3))
     assert "not a zip file" in read_answers(body.getvalue(), "npz")[1].first[0].message
+
+
+BINARY: dict[str, Any] = {"task": "binary", "classes": CLASSES[:2], "positive_label": "cat"}
+
+
+@pytest.mark.parametrize(
+    ("text", "pointer", "got"),
+    [
+        ('{"classes":["cat",NaN],"predictions":[{"id":"t1","scores":[0.5,0.5]}]}', "/classes/1", "NaN"),
+        ('{"classes":["cat",["dog"]],"predictions":[{"id":"t1","scores":[0.5,0.5]}]}', "/classes/1", "a list of 1"),
+        ('[{"id":"t1","scores":[0.5,"high"]}]', "/0/scores/1", '"high"'),
+        ('[{"id":"t1","scores":{"cat":0.5,"dog":null}}]', "/0/scores/dog", "null"),
+        ('[{"id":"t1","score":[0.5,0.5]},{"id":"t2","score":1},{"id":"t3","score":0}]', "/0/score", "a list of 2"),
+        ('[{"id":"t1","scores":true},{"id":"t2","scores":[1,0]},{"id":"t3","scores":[0,1]}]', "/0/scores", "true"),
+    ],
+)
+def test_a_problem_of_scores_shows_the_value_of_the_file(text: str, pointer: str, got: str) -> None:
+    _, problems = read_answers(text, ids=IDS[: text.count('"id"')], **BINARY)
+    assert [(problem.pointer, problem.got) for problem in problems.first] == [(pointer, got)]
+
+
+def test_where_as_many_rows_give_one_score_as_give_both_those_with_one_are_faulty() -> None:
+    _, problems = read_answers('[{"id":"t1","score":0.5},{"id":"t2","score":[0.5,0.5]}]', ids=IDS[:2], **BINARY)
+    assert summarize_problems(problems) == [{"code": "wrong_shape", "pointer": "/0/score", "instance_id": "t1"}]
+
+
+@pytest.mark.parametrize(("field", "code"), [("score", "not_a_number"), ("scores", "wrong_shape")])
+def test_without_any_score_the_name_of_the_field_tells_how_many_each_row_lacks(field: str, code: str) -> None:
+    _, problems = read_answers(f'[{{"id":"t1","{field}":null}}]', ids=IDS[:1], **BINARY)
+    assert summarize_problems(problems) == [{"code": code, "pointer": f"/0/{field}", "instance_id": "t1"}]
+
+
+def records_of_dog_cat_and_eel(*scores: str) -> str:
+    """Records whose lists have the scores in this order, with these scores as JSON."""
+    rows = ",".join(f'{{"id":"t{number}","scores":{text}}}' for number, text in enumerate(scores, start=1))
+    return f'{{"classes":["dog","cat","eel"],"predictions":[{rows}]}}'
+
+
+def test_a_row_that_names_its_classes_fits_beside_lists_in_the_order_of_the_file() -> None:
+    raw = records_of_dog_cat_and_eel("[0.1,0.2,0.7]", '{"cat":0.2,"dog":0.1,"eel":0.7}')
+    answers, problems = read_answers(raw, ids=IDS[:2])
+    assert not problems
+    assert answers is not None
+    assert answers.scores is not None
+    assert answers.scores.tolist() == [[0.2, 0.1, 0.7]] * 2
+
+
+@pytest.mark.parametrize(
+    ("raw", "kind", "pointers"),
+    [
+        (records_of_dog_cat_and_eel("[0.5,1.5,0.5]", "[0.1,0.1,0.8]"), "json", ["/predictions/0/scores/1"]),
+        (
+            records_of_dog_cat_and_eel('"high"', "[0.5,1.5,0.5]"),
+            "json",
+            ["/predictions/0/scores", "/predictions/1/scores/1"],
+        ),
+        (
+            '[{"id":"t1","scores":"high"},{"id":"t2","scores":{"dog":0.5,"eel":1.5,"cat":0.5}}]',
+            "json",
+            ["/0/scores", "/1/scores/eel"],
+        ),
+        (
+            npz(ids=IDS[:2], classes=["dog", "cat", "eel"], scores=[[0.1, 0.1, 0.8], [0.5, 1.5, 0.5]]),
+            "npz",
+            ["/scores/1/1"],
+        ),
+    ],
+    ids=["lists", "lists and no scores", "objects and no scores", "array"],
+)
+def test_a_score_that_is_no_probability_is_located_by_the_order_of_the_file(
+    raw: str | bytes, kind: str, pointers: list[str]
+) -> None:
+    rules = ReadingRules(probabilities=True, scores="due")
+    _, problems = read_answers(raw, kind, ids=IDS[:2], rules=rules)
+    assert [problem.pointer for problem in problems.first] == pointers
+
+
+def test_two_spellings_of_one_id_in_a_map_are_one_id_given_twice_and_not_one_key() -> None:
+    _, problems = read_answers('{"\u00e9":"cat","e\u0301":"dog"}', ids=["\u00e9"])
+    assert summarize_problems(problems) == [
+        {"code": "duplicate_id", "pointer": "/e\u0301", "instance_id": "\u00e9"},
+    ]

@@ -114,3 +114,13 @@ def test_every_ending_and_media_type_leads_to_its_format() -> None:
             assert detect_file_kind(f"p{ending}", None, None).format == key
         for media in known.media_types:
             assert detect_file_kind(None, media, None).format == key
+
+
+def test_several_encodings_get_other_advice_than_an_unknown_one() -> None:
+    details = []
+    for encoding in ("br", "gzip, zstd"):
+        with pytest.raises(UnsupportedMedia) as refusal:
+            detect_file_kind(None, "application/json", encoding)
+        details.append(refusal.value.detail.replace(encoding, ""))
+    assert details[1].startswith(details[0])
+    assert details[1] != details[0]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.formats import Problems, detect_file_kind
+from app.formats import Limits, Problems, detect_file_kind
 from app.pipeline import Gold, SourceFile, load_gold
 from app.scoring.declaration.task import TaskKind
 from tests.formats.reading import code_sets, summarize_problems
@@ -319,3 +319,36 @@ def test_multilabel_gold_holds_sets_the_empty_one_included(tmp_path: Path) -> No
     without_labels, problems = load(tmp_path, '{"a":[],"b":[]}', task="multilabel")
     assert without_labels is None
     assert "The gold has no labels" in problems.first[0].message
+
+
+def test_weights_and_splits_follow_their_ids_past_void_rows(tmp_path: Path) -> None:
+    rows = ["id,label,split,weight", "c,x,private,3", "a,y,public,1", "v,x,public,100", "b,x,public,2"]
+    gold, problems = load(tmp_path, "\n".join(rows) + "\n", "gold.csv", void=["v"])
+    assert not problems
+    assert gold is not None
+    assert gold.weights is not None
+    assert gold.splits is not None
+    assert gold.ids == ["a", "b", "c"]
+    assert (gold.weights.tolist(), gold.weight_unit) == ([1, 2, 3], Fraction(1))
+    assert gold.splits.tolist() == [0, 0, 1]
+    assert code_sets(gold.labels) == [[1], [0], [0]]
+
+
+def test_a_void_id_occurs_once_too(tmp_path: Path) -> None:
+    text = '[{"id":"v","label":"x"},{"id":"a","label":"x"},{"id":"v","label":"y"}]'
+    gold, problems = load(tmp_path, text, void=["v"])
+    assert gold is None
+    assert summarize_problems(problems) == [{"code": "duplicate_id", "pointer": "/2/id", "instance_id": "v"}]
+
+
+def test_weights_that_sum_to_2_to_the_52_are_exact(tmp_path: Path) -> None:
+    gold, problems = load(tmp_path, "id,label,weight\na,x,4503599627.370495\nb,y,0.000001\n", "gold.csv")
+    assert not problems
+    assert gold is not None
+    assert gold.weights is not None
+    assert gold.weights.tolist() == [2**52 - 1, 1]
+
+
+@pytest.mark.parametrize(("allowed", "total"), [(2, {}), (1, {"too_large": 1})])
+def test_gold_may_have_as_many_classes_as_the_limit(tmp_path: Path, allowed: int, total: dict[str, int]) -> None:
+    assert load(tmp_path, '{"a":"x","b":"y"}', limits=Limits(classes=allowed))[1].total == total

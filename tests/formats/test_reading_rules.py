@@ -4,7 +4,7 @@ import pytest
 
 from app.formats.reading_rules import ReadingRules
 from app.scoring.declaration.metric_parser import parse_metric
-from tests.formats.reading import read_answer_labels, read_valid_sets, summarize_problems
+from tests.formats.reading import code_sets, read_answer_labels, read_answers, read_valid_sets, summarize_problems
 
 FOUR = '{"t1":["cat","cow","cat"],"t2":["cow","hen"],"t3":[]}'
 
@@ -68,3 +68,25 @@ def test_void_ids_are_ignored_with_all_their_faults_and_need_not_be_given() -> N
     assert read_valid_sets(text, ids=["t1"], void=["v", "w"]) == [[0]]
     _, problems = read_answer_labels(text, ids=["t1"])
     assert [found["code"] for found in summarize_problems(problems)] == ["unknown_id", "unknown_label", "unknown_id"]
+
+
+def test_a_repeated_unknown_label_has_another_code_than_its_first_occurrence() -> None:
+    rules = ReadingRules(unknown_label="count_as_fp", duplicates="multiset")
+    text = '{"t1":["cow","hen","cow"],"t2":["cat","cat"],"t3":["cow"]}'
+    assert code_sets(read_answer_labels(text, multilabel=True, rules=rules)[0]) == [[3, 3, 4], [0, 0], [3]]
+
+
+@pytest.mark.parametrize(
+    ("raw", "kind"),
+    [
+        ('[{"id":"v","scores":["high"]},{"id":"t1","scores":[0.5,0.25,0.25]}]', "json"),
+        ("id,cat,dog,eel\nv,2,2,2\nt1,0.5,0.25,0.25\n", "csv"),
+    ],
+)
+def test_the_scores_of_void_ids_are_ignored_with_all_their_faults(raw: str, kind: str) -> None:
+    rules = ReadingRules(probabilities=True, scores="due")
+    answers, problems = read_answers(raw, kind, ids=["t1"], void=["v"], rules=rules)
+    assert not problems
+    assert answers is not None
+    assert answers.scores is not None
+    assert answers.scores.tolist() == [[0.5, 0.25, 0.25]]

@@ -11,11 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.errors import InvalidMetric
-from app.pipeline import Gold, score_labels
+from app.errors import InvalidMetric, InvalidRecipe
+from app.formats import DEFAULT_LIMITS, FileKind
+from app.pipeline import Gold, SourceFile, score_labels
 from app.prepared import array_file
 from app.prepared.gold_arrays import encode_gold
+from app.prepared.gold_cache import GoldCache, GoldNotPrepared
 from app.prepared.gold_folder import MAX_UNUSED_SECONDS, PreparedGoldFolder
+from app.prepared.gold_source import GoldFile, GoldSource
 from app.scoring.declaration.metric import CATALOGUE, MetricCall
 from app.scoring.declaration.metric_parser import parse_metric
 from app.scoring.declaration.task import TaskKind
@@ -244,4 +247,35 @@ def test_what_nobody_used_for_long_is_dropped(prepared: PreparedGoldFolder, tmp_
     aged(prepared, "a", MAX_UNUSED_SECONDS + 60)
     aged(prepared, "b", MAX_UNUSED_SECONDS - 600)
     prepared.evict_unused()
+    assert names(prepared) == {"b"}
+
+
+def test_a_recipe_is_cached_for_its_content_and_its_gold(tmp_path: Path) -> None:
+    cache, gold = GoldCache(DEFAULT_LIMITS, 0), load_kind(tmp_path, "plain")
+    body = {"primary": "accuracy", "options": {"exclude_labels": ["fox"]}}
+    recipe = cache.recipe(NAME, body, gold)
+    assert cache.recipe(NAME, dict(body), gold) is recipe
+    assert cache.recipe(NAME, {"primary": "f1_macro"}, gold).primary == "f1_macro"
+    with pytest.raises(InvalidRecipe):  # these classes do not include fox
+        cache.recipe("1" * 64, body, load_kind(tmp_path, "beside"))
+
+
+def test_the_gold_that_is_needed_stays_when_others_are_evicted(tmp_path: Path) -> None:
+    cache = GoldCache(DEFAULT_LIMITS, 0)
+    load_kind(tmp_path, "plain")
+    file = GoldFile(SourceFile(tmp_path / "gold.json", FileKind("json")), "multiclass")
+    golds = {name: cache.load(GoldSource(name, file))[0] for name in "ab"}
+    assert cache.evict_others("a")
+    assert cache.load(GoldSource("a"))[0] is golds["a"]
+    with pytest.raises(GoldNotPrepared):
+        cache.load(GoldSource("b"))
+    assert not cache.evict_others("a")
+
+
+def test_gold_just_written_stays_even_if_another_was_used_by_a_later_clock(tmp_path: Path) -> None:
+    size = sum(map(len, array_file.serialize(*encode_gold(load_kind(tmp_path, "plain")))))
+    prepared = PreparedGoldFolder(tmp_path / "prepared", size + size // 2)
+    kept(prepared, tmp_path, "plain", "a")
+    aged(prepared, "a", -100)
+    kept(prepared, tmp_path, "plain", "b")
     assert names(prepared) == {"b"}

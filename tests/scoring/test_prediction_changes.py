@@ -19,6 +19,7 @@ from app.analysis.prediction_changes import (
     require_enough_instances,
 )
 from app.errors import InvalidContent
+from app.scoring.declaration.options import DEFAULTS
 from app.scoring.evaluation_input import EvaluationInput, Labels
 from tests.golden.reference_data import load_vector
 from tests.reference_material import needs_shared
@@ -281,3 +282,17 @@ def test_acceptable_answers_have_no_false_positives_of_a_label() -> None:
     of = replace(case("multiclass", ["a", "b"], ["a", "b"], ["a", "b"]), gold=gold)
     with pytest.raises(InvalidContent, match="acceptable"):
         WhatIfCounts.of(of)
+
+
+@pytest.mark.parametrize(("rule", "unpredicted"), [("drop", (2, 0)), ("count_as_fp", (1, 0))])
+def test_an_instance_whose_label_is_dropped_has_no_prediction(rule: str, unpredicted: tuple[int, ...]) -> None:
+    of = case("multiclass", ["a", "b"], ["a", "a", "a", "b"], ["x", None, "a", "b"])
+    assert WhatIfCounts.of(of, DEFAULTS | {"unknown_label": rule}).unpredicted == unpredicted
+
+
+def test_no_more_true_positives_are_taken_away_than_there_are() -> None:
+    counts = WhatIfCounts.of(TABLE)  # c2 has one true positive, c4 has nine false positives
+    for change in (PredictionChange("gain", None, C2, -1), PredictionChange("correct", C4, C2, -1)):
+        assert counts.combined_change([change]).recall.micro is not None
+        with pytest.raises(InvalidContent, match="More predictions change than exist"):
+            counts.combined_change([change, change])

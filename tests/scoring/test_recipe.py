@@ -140,3 +140,8 @@ def test_one_metric_has_one_name_in_a_recipe(task: TaskKind, recipe: dict[str, A
         recipe, task, positive_label="yes" if task == "binary" else None, classes=["yes", "no"], stored=True
     )
     assert kept.primary == recipe["primary"]  # what was accepted once goes on being read
+
+
+@pytest.mark.parametrize("digits", [1, 17])
+def test_the_bounds_of_digits_are_allowed(digits: int) -> None:
+    assert parse_recipe({"primary": "f1_macro", "disclosure": {"digits": digits}}, "multiclass").digits == digits

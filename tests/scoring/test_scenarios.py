@@ -198,3 +198,10 @@ def test_at_the_share_that_gold_has_nothing_weighs() -> None:
         found = prevalence_report(given_case, asked, evaluate(of, asked), Fraction(3, 4))
         for row in found["metrics"].values():
             assert row["at_prevalence"] == row["now"] is not None
+
+
+def test_a_prediction_outside_the_vocabulary_has_no_confidence() -> None:
+    outside = case("multiclass", ["a", "b"], ["a", "b"], ["x", "b"], [[0.9, 0.1], [0.2, 0.8]])
+    assert np.array_equal(confidences(outside), [np.nan, 0.8], equal_nan=True)
+    outside = case("binary", ["a", "b"], ["a", "b"], ["x", "b"], [[0.9], [0.2]])
+    assert np.array_equal(confidences(outside), [np.nan, 0.8], equal_nan=True)

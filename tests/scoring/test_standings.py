@@ -177,3 +177,14 @@ def test_digits_that_are_not_shown_choose_nothing(values: list[float], digits: i
     exact = [entry(f"s{at}", "A", one, at) for at, one in enumerate(values)]
     shown = [entry(f"s{at}", "A", round_significant(one, digits), at) for at, one in enumerate(values)]
     assert standings(exact, few)[0].entry.key == standings(shown, few)[0].entry.key
+
+
+def test_the_time_of_a_submission_decides_and_not_its_id() -> None:
+    entries = [entry("s9", "A", 0.5, 1), entry("s1", "A", 0.5, 2)]
+    assert board(standings(entries, recipe())) == [("s9", 1)]
+    assert board(standings(entries, recipe(selection="latest"))) == [("s1", 1)]
+
+
+def test_a_baseline_is_not_counted_among_the_entries_of_its_team() -> None:
+    rows = standings([entry("s1", "A", 0.5), entry("b1", "A", 0.4, baseline=True)], recipe())
+    assert [(row.entry.key, row.entries) for row in rows] == [("s1", 1), ("b1", 1)]
