@@ -24,7 +24,7 @@ def rows(postgres: PostgresServer, database: str) -> list[int]:
 
 
 @pytest.fixture
-def kept(postgres: PostgresServer) -> str:
+def row_database(postgres: PostgresServer) -> str:
     """A database with one committed row."""
     name = postgres.create()
     with postgres.connect(name) as connection:
@@ -43,22 +43,22 @@ def test_each_call_makes_an_empty_database_of_its_own(postgres_database: Callabl
             assert found.fetchone() == (0,)
 
 
-def test_a_database_is_dropped_under_whoever_still_uses_it(postgres: PostgresServer, kept: str) -> None:
-    with postgres.connect(kept) as user, postgres.connect(kept) as another:
+def test_a_database_is_dropped_under_whoever_still_uses_it(postgres: PostgresServer, row_database: str) -> None:
+    with postgres.connect(row_database) as user, postgres.connect(row_database) as another:
         assert another.execute("SELECT n FROM kept").fetchall() == [(1,)]
-        postgres.drop(kept)
+        postgres.drop(row_database)
         with pytest.raises(psycopg.OperationalError):
             user.execute("SELECT 1")
     with pytest.raises(psycopg.OperationalError, match="does not exist"):
-        postgres.connect(kept)
+        postgres.connect(row_database)
 
 
 @pytest.mark.parametrize("how", ["immediate", "fast", "kill"])
 def test_what_was_committed_survives_a_restart_and_what_was_not_is_gone(
-    own_postgres: OwnPostgresServer, kept: str, how: str
+    own_postgres: OwnPostgresServer, row_database: str, how: str
 ) -> None:
     before = own_postgres.pid
-    open_one = own_postgres.connect(kept, autocommit=False)
+    open_one = own_postgres.connect(row_database, autocommit=False)
     open_one.execute("INSERT INTO kept VALUES (2)")
     if how == "kill":
         own_postgres.kill()
@@ -68,19 +68,21 @@ def test_what_was_committed_survives_a_restart_and_what_was_not_is_gone(
         open_one.execute("SELECT 1")
     open_one.close()
     assert own_postgres.pid != before
-    assert rows(own_postgres, kept) == [1]
-    own_postgres.drop(kept)
+    assert rows(own_postgres, row_database) == [1]
+    own_postgres.drop(row_database)
 
 
-def test_a_stopped_server_refuses_connections_until_it_is_started(own_postgres: OwnPostgresServer, kept: str) -> None:
+def test_a_stopped_server_refuses_connections_until_it_is_started(
+    own_postgres: OwnPostgresServer, row_database: str
+) -> None:
     own_postgres.stop()
     try:
         with pytest.raises(psycopg.OperationalError, match="refused"):
             own_postgres.connect()
     finally:
         own_postgres.start()
-    assert rows(own_postgres, kept) == [1]
-    own_postgres.drop(kept)
+    assert rows(own_postgres, row_database) == [1]
+    own_postgres.drop(row_database)
 
 
 def test_commits_are_durable_and_the_server_listens_on_loopback_alone(own_postgres: OwnPostgresServer) -> None:

@@ -150,7 +150,7 @@ def test_a_template_is_asked_for_with_its_values_and_written_as_it_is(service: S
     target = tmp_path / "mine.npz"
     words: list[Any] = ["template", "pets", "--format", "npz", "--values", "scores", "-o", target, "--url", service.url]
     assert run_assay(*words).status == 0
-    assert service.asked[-1].query == {"format": ["npz"], "values": ["scores"]}
+    assert service.requests[-1].query == {"format": ["npz"], "values": ["scores"]}
     assert json.loads(target.read_bytes()) == {"ids": IDS}
     assert run_assay("template", "pets", "--format", "xlsx", "--url", service.url).status == 2
 

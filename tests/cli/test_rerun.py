@@ -110,4 +110,4 @@ def test_one_that_is_refused_keeps_no_other_from_being_scored(service: ScriptedS
 
 def test_one_kind_of_order_at_a_time(service: ScriptedServer) -> None:
     assert run_assay(*ORDER, "--failed", "--cancel").status == 2
-    assert service.asked == []
+    assert service.requests == []

@@ -316,6 +316,6 @@ def test_binary_gold_with_one_label_is_fine_once_both_classes_are_declared(tmp_p
 def test_multilabel_gold_holds_sets_the_empty_one_included(tmp_path: Path) -> None:
     gold = load_valid(tmp_path, '{"a":["y","x"],"b":[]}', task="multilabel")
     assert code_sets(gold.labels) == [[1, 0], []]
-    gold, problems = load(tmp_path, '{"a":[],"b":[]}', task="multilabel")
-    assert gold is None
+    refused, problems = load(tmp_path, '{"a":[],"b":[]}', task="multilabel")
+    assert refused is None
     assert "no label at all" in problems.first[0].message

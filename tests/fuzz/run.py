@@ -120,18 +120,22 @@ def main() -> int:
     parser.add_argument("--format", choices=list(TARGETS), action="append", help="these alone; without it, all")
     parser.add_argument("--record", action="store_true", help=f"write the totals to {RECORD.relative_to(ROOT)}")
     parser.add_argument("--replay", type=Path, metavar="FILE", help="read a failing input in every way, and end")
-    asked = parser.parse_args()
-    if asked.replay:
-        replay(asked.replay)
+    arguments = parser.parse_args()
+    if arguments.replay:
+        replay(arguments.replay)
         return 0
     print(f"{'format':10}{'inputs':>12}{'findings':>10}", flush=True)
     runs = []
-    for target in asked.format or TARGETS:
-        runs.append(fuzz(target, asked.seconds, asked.seed))
+    for target in arguments.format or TARGETS:
+        runs.append(fuzz(target, arguments.seconds, arguments.seed))
         _show(runs[-1])
     findings = sum(len(run.found) for run in runs)
-    if asked.record:
-        totals = {"seconds": asked.seconds, "inputs": {run.target: run.inputs for run in runs}, "findings": findings}
+    if arguments.record:
+        totals = {
+            "seconds": arguments.seconds,
+            "inputs": {run.target: run.inputs for run in runs},
+            "findings": findings,
+        }
         RECORD.write_text(json.dumps(totals, indent=2) + "\n", encoding="utf-8")
     return 1 if findings else 0
 

@@ -55,7 +55,7 @@ def case(
     )
 
 
-def case_of_counts(tp: int, fp: int, fn: int, tn: int, classes: Sequence[str] = ("y", "n")) -> EvaluationInput:
+def case_of_counts(tp: int, fp: int, fn: int, tn: int, *, classes: Sequence[str] = ("y", "n")) -> EvaluationInput:
     """A binary evaluation input with these counts of the first class."""
     yes, no = classes
     pairs = [*[(yes, yes)] * tp, *[(no, yes)] * fp, *[(yes, no)] * fn, *[(no, no)] * tn]

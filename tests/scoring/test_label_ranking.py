@@ -34,7 +34,7 @@ def as_rows(ranks: LabelRanks) -> list[dict[int, tuple[int, ...]]]:
     return found
 
 
-def counted(scores: list[float], gold: set[int]) -> dict[int, tuple[int, ...]]:
+def count_ranks(scores: list[float], gold: set[int]) -> dict[int, tuple[int, ...]]:
     found: dict[int, tuple[int, ...]] = {}
     for label in gold:
         above = [other for other, score in enumerate(scores) if score > scores[label]]
@@ -60,7 +60,7 @@ def test_every_number_is_that_of_a_count(block: int, data: st.DataObject, m: int
             np.array(scores, dtype=np.float64).reshape(n, m), RelevantLabels.from_gold(labels(gold), m)
         )
         found = as_rows(ranks)
-    assert found == [counted(row, set(own)) for row, own in zip(scores, gold, strict=True)]
+    assert found == [count_ranks(row, set(own)) for row, own in zip(scores, gold, strict=True)]
     assert ranks.sizes.tolist() == [len(set(own)) for own in gold]
     assert ranks.rows.tolist() == sorted(ranks.rows.tolist())
 

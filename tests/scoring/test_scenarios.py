@@ -127,7 +127,7 @@ def test_a_report_compares_each_metric_before_and_after() -> None:
         changed_report(case("multilabel", ["a"], [["a"]], [["a"]]), [], {}, RelabelRule(0))
 
 
-RECALLS = case_of_counts(4, 23, 1, 977, ["A", "B"])  # 4/5 and 977/1000
+RECALLS = case_of_counts(4, 23, 1, 977, classes=["A", "B"])  # 4/5 and 977/1000
 
 
 @pytest.mark.parametrize(
