@@ -143,8 +143,8 @@ def write_files(folder: Path, of: records.Drawn) -> dict[str, Path]:
 
 
 def test_load_counts_every_reply_by_its_status(live: Live) -> None:
-    asked = [request("GET", "/healthz"), request("GET", "/nowhere")]
-    counts = loaded(live.port, asked, 3, MAX_WAIT_SECONDS, most=40)
+    requests = [request("GET", "/healthz"), request("GET", "/nowhere")]
+    counts = loaded(live.port, requests, 3, MAX_WAIT_SECONDS, most=40)
     assert counts.statuses == {200: 20, 404: 20}
     assert counts.replies == 40
     assert counts.received > 40 * 100

@@ -1,4 +1,4 @@
-"""The servers that tests start are real, survive what tests do to them, and leave nothing behind."""
+"""The servers of the tests are real, survive restarts and kills, and leave nothing behind."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""A small real HTTP server that gives scripted answers and keeps what it was asked."""
+"""A small HTTP server that gives scripted answers and records the requests."""
 
 import json
 import threading

@@ -48,7 +48,7 @@ def running_cluster(
 
 @pytest.fixture
 def idle_cluster(postgres_database: Callable[[], str], tmp_path: Path) -> Iterator[Cluster]:
-    """A migrated database that nobody serves."""
+    """A migrated database without a running service."""
     with cluster(tmp_path, postgres_database()) as made:
         yield made
 

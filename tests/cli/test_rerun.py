@@ -1,4 +1,4 @@
-"""The command that scores again: what it asks, orders and says, and how it ends."""
+"""assay rerun: confirmation, orders, output and exit status."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What `assay score` says beside its numbers, what it computes without being asked, and the report that it writes."""
+"""assay score: its notes, the metrics that it computes by default, and the report."""
 
 import csv
 import json
@@ -90,19 +90,19 @@ def test_of_acceptable_answers_only_metrics_that_are_defined_for_them_are_shown(
 
 def test_under_the_preset_caret_the_first_class_is_the_positive_label(tmp_path: Path) -> None:
     two = files(tmp_path, {"t1": "b", "t2": "a", "t3": "a"}, {"t1": "b", "t2": "b", "t3": "a"})
-    asked = (*two, "--task", "binary", "--metric", "recall")
+    command = (*two, "--task", "binary", "--metric", "recall")
     classes = ("--classes", write_file(tmp_path / "classes.json", ["b", "a"]))
-    assert score(*asked, *classes, "--preset", "caret")["metrics"]["recall"] == 1.0
-    assert score(*asked, *classes, "--preset", "caret", "--positive-label", "a")["metrics"]["recall"] == 0.5
-    assert run_score(*asked, *classes).status == 2  # without the preset somebody has to say it
-    assert run_score(*asked, "--preset", "caret").status == 2  # and without classes none is the first
+    assert score(*command, *classes, "--preset", "caret")["metrics"]["recall"] == 1.0
+    assert score(*command, *classes, "--preset", "caret", "--positive-label", "a")["metrics"]["recall"] == 0.5
+    assert run_score(*command, *classes).status == 2  # without the preset somebody has to say it
+    assert run_score(*command, "--preset", "caret").status == 2  # and without classes none is the first
 
 
 def test_a_metric_is_keyed_by_the_name_that_was_asked(tmp_path: Path) -> None:
     two = files(tmp_path, PLAIN, PLAIN | {"t3": "b"})
-    asked = ("threat_score_macro", "jaccard_macro", "threat_score_micro:label_set=gold")
-    found = score(*two, *(word for key in asked for word in ("--metric", key)))["metrics"]
-    assert list(found) == list(asked)
+    metrics = ("threat_score_macro", "jaccard_macro", "threat_score_micro:label_set=gold")
+    found = score(*two, *(word for key in metrics for word in ("--metric", key)))["metrics"]
+    assert list(found) == list(metrics)
     assert found["threat_score_macro"] == found["jaccard_macro"] == 0.5
 
 
@@ -135,12 +135,12 @@ def test_rows_that_are_a_thousandth_off_are_probabilities_and_the_refusal_says_h
     ],
 )
 def test_a_class_outside_the_hierarchy_is_mended_as_the_remedy_says(tmp_path: Path, given: Any, mended: Any) -> None:
-    asked = (*files(tmp_path, PLAIN, PLAIN), "--metric", "hierarchical_f1", "--hierarchy")
-    refused = run_score(*asked, write_file(tmp_path / "tree.json", given))
+    command = (*files(tmp_path, PLAIN, PLAIN), "--metric", "hierarchical_f1", "--hierarchy")
+    refused = run_score(*command, write_file(tmp_path / "tree.json", given))
     assert refused.status == 1
     assert '"b": [], "r": []' in json.dumps(refused.value(), ensure_ascii=False).replace("\\", "")
     assert refused.value()["code"] == "invalid_accessory"
-    assert score(*asked, write_file(tmp_path / "mended.json", mended))["metrics"]["hierarchical_f1"] == 1.0
+    assert score(*command, write_file(tmp_path / "mended.json", mended))["metrics"]["hierarchical_f1"] == 1.0
 
 
 def test_a_hierarchy_in_both_forms_is_refused(tmp_path: Path) -> None:

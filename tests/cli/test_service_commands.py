@@ -1,4 +1,4 @@
-"""Commands that talk to a service: what they send, what they print, how they end."""
+"""Commands that use a service: their requests, output and exit status."""
 
 import json
 from pathlib import Path
@@ -214,12 +214,12 @@ def test_choosing_and_taking_it_back_are_posts(service: ScriptedServer) -> None:
     assert run_assay("unselect", "s1", "--url", service.url, "--json").value() == {"id": "s1", "selected": False}
 
 
-@pytest.mark.parametrize(("rule", "told"), [("best", True), ("latest", True), ("selected", False)])
-def test_a_choice_that_changes_nothing_is_said_to(service: ScriptedServer, rule: str, told: bool) -> None:
+@pytest.mark.parametrize(("rule", "has_warning"), [("best", True), ("latest", True), ("selected", False)])
+def test_a_choice_that_changes_nothing_is_said_to(service: ScriptedServer, rule: str, has_warning: bool) -> None:
     service.on("POST /api/v1/submissions/s1/select", ScriptedAnswer(200, {"id": "s1", "challenge": "irony"}))
     service.on("GET /api/v1/challenges/irony", ScriptedAnswer(200, {"recipe": {"selection": rule}}))
     ran = run_assay("select", "s1", "--url", service.url)
-    assert (ran.status, "no effect" in ran.err) == (0, told)
+    assert (ran.status, "no effect" in ran.err) == (0, has_warning)
 
 
 def test_the_template_is_written_or_printed(service: ScriptedServer, tmp_path: Path) -> None:
@@ -270,9 +270,9 @@ def test_a_challenge_is_edited_and_published(service: ScriptedServer, tmp_path: 
     assert run_assay("challenge", "edit", "irony", "-f", changes, "--url", service.url).status == 0
     assert run_assay("challenge", "publish", "irony", "--url", service.url, "--json").value() == CHALLENGE
     assert [json.loads(each.body) for each in service.sent("PATCH")] == [{"title": "Irony, again"}, {"draft": False}]
-    asked = len(service.requests)
+    request_count = len(service.requests)
     other = run_assay("challenge", "edit", "other", "-f", changes, "--url", service.url, "--json")
-    assert (other.status, other.value()["code"], len(service.requests)) == (1, "other_slug", asked)
+    assert (other.status, other.value()["code"], len(service.requests)) == (1, "other_slug", request_count)
 
 
 def test_gold_is_listed_and_a_draft_activated(service: ScriptedServer, predictions: Path) -> None:

@@ -1,4 +1,4 @@
-"""what-if: costs, steps, doubtful predictions and other shares, on small real files."""
+"""assay what-if: costs, steps, doubtful predictions and other prevalences, on small files."""
 
 import json
 from pathlib import Path
@@ -101,7 +101,7 @@ def test_the_least_sure_predictions_are_changed(scored_files: tuple[object, ...]
 
 
 def test_a_share_of_weighted_predictions_is_one_of_their_weight(tmp_path: Path) -> None:
-    """As with the heavy instance written five times, of which half of all predictions cannot be told apart."""
+    """The same result as with the heavy instance repeated five times: it is more than half of all predictions."""
     gold = write_file(tmp_path / "gold.csv", "id,label,weight\n1,a,2.5\n2,a,0.5\n3,b,0.5\n4,b,0.5\n5,b,0\n")
     mine = write_file(tmp_path / "mine.csv", "id,label,a,b\n1,b,.4,.6\n2,b,.3,.7\n3,b,.2,.8\n4,b,.1,.9\n5,b,.5,.5\n")
     words = (

@@ -1,4 +1,4 @@
-"""One neutral table of answers, and what it is to write it in a format, knowing the place of everything."""
+"""A table of answers independent of the format, and the interface of writers, which know the location of each value."""
 
 import unicodedata
 from collections.abc import Callable, Sequence
@@ -8,7 +8,7 @@ from typing import Any
 NO_SCORE = object()
 """In a row of scores: no score for this class."""
 EXTRA_CLASS = "one/too~many"
-"""The class of a score that nobody asked for."""
+"""The class of a superfluous score."""
 
 Location = dict[str, Any]
 Text = str | int

@@ -34,7 +34,7 @@ def as_nfc(text: object) -> str:
 
 @dataclass(frozen=True)
 class DrawnAnswers:
-    """Data and what they mean: ids and labels in the order of the gold, and the matrix of scores."""
+    """Data and the expected result: ids and labels in the order of the gold, and the matrix of scores."""
 
     task: TaskKind
     data: AnswerTable

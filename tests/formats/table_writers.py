@@ -18,7 +18,7 @@ HEADER_WORDS = frozenset({"id", "label", "labels", "score", "scores"})
 
 @dataclass(frozen=True)
 class CellGrid:
-    """A table of cells: its columns by field, its rows, and which of them holds what of the data."""
+    """A table of cells: its header, its rows, and the row of each answer."""
 
     header: list[str]
     rows: list[list[Any]]

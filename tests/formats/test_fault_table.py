@@ -36,7 +36,7 @@ Services = Callable[[Cell], tuple[Caller, str]]
 
 @pytest.fixture(scope="module")
 def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
-    """The organizer and the challenge for a cell: of a service with default limits or with small ones, started when needed."""
+    """The organizer and challenge for a cell; a service with default or with small limits starts when needed."""
     running: dict[bool, Live] = {}
     organizers: dict[tuple[bool, str], Caller] = {}
 
@@ -68,10 +68,10 @@ def dry_run(services: Services, cell: Cell, **query: str) -> httpx.Response:
     """Send a cell as it says."""
     caller, slug = services(cell)
     headers = {"Content-Type": cell.media, "Content-Encoding": cell.encoding}
-    asked = {"dry_run": "true", "team": "T", "layout": cell.layout, "filename": cell.filename} | query
+    parameters = {"dry_run": "true", "team": "T", "layout": cell.layout, "filename": cell.filename} | query
     return caller.post(
         f"/challenges/{slug}/phases/main/submissions",
-        params={name: value for name, value in asked.items() if value},
+        params={name: value for name, value in parameters.items() if value},
         headers={name: value for name, value in headers.items() if value},
         content=cell.body,
     )

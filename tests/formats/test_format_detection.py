@@ -68,7 +68,7 @@ SHAPES = [(key, at) for key, known in FORMATS.items() for at in range(len(known.
 
 
 def example_bytes(key: str, example: str, folder: Path) -> bytes:
-    """The file that an example means: its text, or what its Python writes."""
+    """The bytes of an example: its text, or the file that its Python code writes."""
     if not FORMATS[key].is_binary:
         return example.encode()
     with contextlib.chdir(folder):

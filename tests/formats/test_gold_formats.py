@@ -84,7 +84,7 @@ def nfc_of(one: DrawnAnswers) -> Any:
 
 
 def by_id(one: DrawnAnswers) -> list[int]:
-    """The rows of the file in the order of the gold that is made of it."""
+    """The rows of the file in the order of the gold."""
     return sorted(range(one.data.n), key=nfc_of(one))
 
 
@@ -194,7 +194,7 @@ def test_rows_of_one_id_that_disagree_are_told_where_they_do(path: Path, named: 
 @pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64])
 @pytest.mark.parametrize("name", ["npz", "parquet", "arrow"])
 def test_weights_in_short_floats_are_the_decimals_that_mean_them(path: Path, name: str, kind: type) -> None:
-    """0.1 as float32 is not 0.1 as float64; what counts is the number that stands in the file, of whatever format."""
+    """0.1 as float32 is not 0.1 as float64: the decimal counts that the stored number stands for, in every format."""
     weights: NDArray[Any] = np.array([0.1, 0.2, 0.7], kind)
     ids, labels = ["a", "b", "c"], ["x", "y", "x"]
     table = pa.table({"id": ids, "label": labels, "weight": weights})

@@ -1,4 +1,4 @@
-"""A sound file of any format with exactly one thing damaged: one problem, with its code, where the damage is."""
+"""A valid file of any format with exactly one fault: one problem, with its code and location."""
 
 import json
 import math
@@ -60,7 +60,7 @@ def with_row(data: AnswerTable, name: Any) -> AnswerTable:
 def assert_one_problem(
     one: DrawnAnswers, name: str, faulty: AnswerTable, fault: Fault, *, rules: ReadingRules | None = None
 ) -> None:
-    """Just this problem, beside those of ids that are missed because nothing is known of the row that meant them."""
+    """Assert that this is the only problem, apart from missing ids of rows that could not be read."""
     writer = WRITERS[name]
     how: dict[str, Any] = {} if rules is None else {"rules": rules}
     found, problems = one.read(writer.write(faulty), writer, **how)

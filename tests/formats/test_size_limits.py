@@ -1,4 +1,4 @@
-"""Files that say much more than is asked, as people send them, fit the limits of their phase."""
+"""Files with much more content than the answers, as people send them, stay within the limits of their phase."""
 
 import csv
 import io

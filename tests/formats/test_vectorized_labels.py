@@ -1,4 +1,4 @@
-"""The fast tier takes every plain file, and whatever it takes the strict reader reads to the same labels."""
+"""The vectorized reader of labels: it reads every plain file, and always the same labels as the strict reader."""
 
 import io
 import json
@@ -77,7 +77,7 @@ def _pairs(answers: Answers, sign: str, end: str, *, turned: bool = False) -> by
 def _count_vectorized_windows(
     data: bytes, kind: FileKind, ids: Sequence[str], task: TaskKind, limits: Limits = DEFAULT_LIMITS
 ) -> int:
-    """Read a file in both tiers; gives for how many sizes of windows the fast one read it."""
+    """Read a file with both readers; with how many window sizes the vectorized one did."""
     spec = TaskSpec(task, CLASSES)
     problems = Problems()
     table = read_table(io.BytesIO(data), kind, task=task, gold=False, problems=problems, classes=CLASSES, limits=limits)

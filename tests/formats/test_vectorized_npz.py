@@ -1,4 +1,4 @@
-"""Scores in .npz files that are read fast: the same matrix as the strict reader gives, or nothing."""
+"""The vectorized reader of scores in .npz files: the same matrix as the strict reader, or None."""
 
 import io
 from collections.abc import Callable, Sequence
@@ -22,7 +22,7 @@ def archive(pack: Callable[..., None] = np.savez, **arrays: Any) -> bytes:
 
 
 def read_by_both(raw: bytes, ids: Sequence[str], spec: TaskSpec, rules: ReadingRules) -> Floats | None:
-    """The scores of an .npz file as they are read fast, having been compared with those of the strict reader."""
+    """The scores of an .npz file from the vectorized reader, after a comparison with the strict reader."""
     read_answers(
         raw, "npz", ids=ids, classes=spec.classes, rules=rules, task=spec.task, positive_label=spec.positive_label
     )

@@ -1,4 +1,4 @@
-"""Scores that are read fast: whatever the bytes, the strict readers give the same matrix and find nothing wrong."""
+"""The vectorized reader of scores: whenever it accepts a file, the strict reader finds no problem and the same matrix."""
 
 import io
 import json
@@ -178,7 +178,7 @@ def read_vectorized(
     limits: Limits = DEFAULT_LIMITS,
     encoding: str = "",
 ) -> Floats | None:
-    """The scores as they are read fast."""
+    """The scores of the vectorized reader; None if it leaves the file to the strict reader."""
     known = IdIndex(ids).table
     assert known is not None
     return read_scores(io.BytesIO(raw), FileKind(kind, encoding), known, spec, rules=rules, limits=limits, window=size)
@@ -187,7 +187,7 @@ def read_vectorized(
 def read_strictly(
     raw: bytes, kind: str, ids: Sequence[str], spec: TaskSpec, rules: ReadingRules
 ) -> tuple[Floats | None, list[str]]:
-    """The scores as the strict readers have them, and what they find wrong."""
+    """The scores of the strict reader, and the codes of its problems."""
     found, problems = read_answers(
         raw, kind, ids=ids, classes=spec.classes, rules=rules, task=spec.task, positive_label=spec.positive_label
     )

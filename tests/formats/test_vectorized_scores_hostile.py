@@ -1,4 +1,4 @@
-"""Files of scores that are made to be misread fast, or to cost more than reading them strictly."""
+"""Files of scores that the vectorized reader might misread, or that might cost it more than the strict reader."""
 
 import gzip
 import subprocess

@@ -1,4 +1,4 @@
-"""Hostile files cost a bounded number of rows, values, bytes and sentences, whatever they hold."""
+"""The cost of hostile files is bounded: rows, values, bytes and messages."""
 
 import io
 import json
@@ -92,10 +92,10 @@ def test_the_first_row_too_many_ends_the_reading_in_every_format(form: str) -> N
     assert "total_at_least" not in problems.to_dict()
     problems, _ = read_predictions(valid_file(TargetGold.of(LIMITS.records + 1), form), FileKind(form))
     assert problems.total == {"too_many_rows": 1}
-    told = problems.to_dict()
-    assert told["total_at_least"] is True
-    assert f"at least {LIMITS.records + 1} rows" in told["problems"][0]["message"]
-    assert "3 instances" in told["problems"][0]["message"]
+    answer = problems.to_dict()
+    assert answer["total_at_least"] is True
+    assert f"at least {LIMITS.records + 1} rows" in answer["problems"][0]["message"]
+    assert "3 instances" in answer["problems"][0]["message"]
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "zstd"])
@@ -155,13 +155,13 @@ PAIRS = {
     "no id": (_pairs(repeat("", 11_000), repeat("y")), "ids, or rows without one"),
     "many ids": (_pairs((f"x{number}" for number in range(11_000)), repeat("c0")), "ids, or rows without one"),
 }
-"""Fewer rows than there are pairs of instances and classes, and a thousand: none is too many for a table of pairs."""
+"""Each has fewer rows than a table of all pairs may have."""
 
 
 @pytest.mark.parametrize("name", PAIRS)
 @pytest.mark.parametrize("form", ["csv", "parquet"])
 def test_rows_of_pairs_are_bounded_for_each_id_and_by_the_ids(name: str, form: str) -> None:
-    data, told = PAIRS[name]
+    data, words = PAIRS[name]
     if form == "parquet":
         cells = [line.split(",") for line in data.decode().splitlines()[1:]]
         columns = {field: [row[at] for row in cells] for at, field in enumerate(("id", "label"))}
@@ -170,7 +170,7 @@ def test_rows_of_pairs_are_bounded_for_each_id_and_by_the_ids(name: str, form: s
         data = body.getvalue()
     problems, _ = read_predictions(data, FileKind(form, layout="long"), phase=MANY)
     assert problems.total == {"too_many_rows": 1}
-    assert told in problems.first[0].message
+    assert words in problems.first[0].message
 
 
 def test_a_text_that_many_rows_share_is_composed_a_few_times(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -258,9 +258,9 @@ def test_labels_in_sets_are_counted_before_they_are_looked_at(form: str) -> None
     assert set(problems.total) == {"unknown_label"}
     problems, _ = read_predictions(_of_sets(form, phase, [*labels, "y"]), kind, file, phase=phase)
     assert problems.total == {"too_many_rows": 1}
-    told = problems.to_dict()["problems"][0]
-    assert told["got"] == f"at least {20 * (most + 1)} labels"
-    assert "20 instances" in told["message"]
+    answer = problems.to_dict()["problems"][0]
+    assert answer["got"] == f"at least {20 * (most + 1)} labels"
+    assert "20 instances" in answer["message"]
 
 
 @pytest.mark.parametrize("form", SHAPES)

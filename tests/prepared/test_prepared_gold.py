@@ -1,4 +1,4 @@
-"""Prepared gold is the gold it was made of, and whatever is wrong with its file, it is not used."""
+"""Prepared gold equals the gold it was prepared from, and a damaged file is never used."""
 
 import os
 import time
@@ -27,7 +27,7 @@ NAME = "0" * 64
 
 @pytest.fixture
 def messages() -> list[str]:
-    """What is told to the operator."""
+    """The messages to the operator."""
     return []
 
 
@@ -51,7 +51,7 @@ def prepare(prepared: PreparedGoldFolder, folder: Path, kind: str = "beside", na
 
 
 def comparable(value: Any) -> Any:
-    """What a part of gold says, however it is held."""
+    """A part of gold in a form that can be compared."""
     if isinstance(value, np.ndarray):
         return value.dtype, value.tolist()
     if isinstance(value, Labels):
@@ -78,7 +78,7 @@ def test_it_says_what_the_gold_said(prepared: PreparedGoldFolder, tmp_path: Path
 
 
 def metric_calls(task: TaskKind) -> Iterator[MetricCall]:
-    """Every metric that can be asked for in a task without thinking about its parameters."""
+    """Every metric of a task that its example parameters suffice for."""
     for metric in CATALOGUE.values():
         params = dict(metric.example.params) | (
             {"label": "dog"} if "label" in {each.name for each in metric.params} else {}
@@ -134,7 +134,7 @@ def test_only_its_own_account_may_read_it(prepared: PreparedGoldFolder, tmp_path
 
 
 def assert_rejected(prepared: PreparedGoldFolder, data: bytes, messages: list[str]) -> None:
-    """A file of these bytes is not used, is removed and is spoken of; made again it is sound."""
+    """A file of these bytes is not used, is removed, and is reported."""
     path = file_of(prepared)
     path.write_bytes(data)
     messages.clear()

@@ -1,4 +1,4 @@
-"""Gold that gives sets of acceptable answers: what is right, by hand and on ImageNet's reassessed labels."""
+"""Gold with sets of acceptable answers: by definition, and with the reassessed labels of ImageNet."""
 
 from fractions import Fraction
 from itertools import pairwise

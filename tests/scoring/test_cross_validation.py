@@ -1,4 +1,4 @@
-"""Cross-validation: F of each fold recomputed with fractions and by scikit-learn, and what is made of them."""
+"""Cross-validation: F of each fold recomputed with fractions and scikit-learn, and means, pools and tables of folds."""
 
 import statistics
 from fractions import Fraction
@@ -128,8 +128,8 @@ def test_without_folds_there_is_a_reason() -> None:
 @given(of=cases_with_folds("binary"), undefined=st.sampled_from(["skip", "zero"]))
 @MANY
 def test_the_table_holds_what_the_metrics_say(of: EvaluationInput, undefined: str) -> None:
-    asked = [f"{key}:undefined={undefined}" for key in ("f1_cv_mean", *MEANS, "cv_table")]
-    of_label, of_macro, of_micro, table = results(of, asked).values()
+    metrics = [f"{key}:undefined={undefined}" for key in ("f1_cv_mean", *MEANS, "cv_table")]
+    of_label, of_macro, of_micro, table = results(of, metrics).values()
     data = table.data
     assert [row["n"] for row in data["folds"]] == [part.gold.n for part in fold_inputs(of)]
     for key, result in (("f1", of_label), ("f1_macro", of_macro), ("f1_micro", of_micro)):

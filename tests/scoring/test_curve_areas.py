@@ -1,4 +1,4 @@
-"""The conventions of areas, curves and pairs of classes: which labels count, ties, directions, weights, what is undefined."""
+"""Conventions of areas, curves and pairs of classes: labels that count, ties, directions, undefined values."""
 
 import json
 import tracemalloc

@@ -27,7 +27,7 @@ def draw_scores(seed: int, instances: int, labels: int, *, levels: int = 8) -> t
 
 
 def binary(seed: int, *, columns: int = 1) -> tuple[EvaluationInput, np.ndarray, np.ndarray, np.ndarray]:
-    """A case with weights, and what scikit-learn takes: truth, scores, weights."""
+    """An input with weights, and the same data for scikit-learn: truth, scores, weights."""
     truth, both = draw_scores(seed, 60, 2)
     scores = np.round(both * 12) / 12
     weights = np.random.default_rng(seed).integers(1, 5, len(truth))

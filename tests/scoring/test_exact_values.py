@@ -295,7 +295,7 @@ def test_metrics_say_whether_their_values_have_12_digits() -> None:
 def test_the_geometric_mean_takes_as_many_logarithms_where_a_class_is_never_found(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Else the time would tell whether the one instance of a class is right, which may be private."""
+    """Otherwise the time would reveal whether the only instance of a class is right, which may be private."""
     classes = [f"c{at}" for at in range(200)]
     gold = [name for name in classes for _ in range(5)]
     taken: list[int] = []

@@ -26,7 +26,7 @@ def tree_case(gold: Any, predicted: Any, **more: Any) -> Any:
 
 
 def exact_measure(part: str, pairs: Sequence[tuple[Labels, Labels]], *, pooled: bool) -> Fraction:
-    """The measure of extended sets of gold and prediction, of which none is empty."""
+    """The measure of augmented sets of gold and predictions that are not empty."""
     shared = [Fraction(len(gold & predicted)) for gold, predicted in pairs]
     sizes = {
         "precision": [Fraction(len(predicted)) for _, predicted in pairs],

@@ -1,4 +1,4 @@
-"""Hierarchies as they are declared: what is read, what is refused and how the refusal reads."""
+"""Declared hierarchies: valid ones, invalid ones and their error messages."""
 
 import time
 import unicodedata

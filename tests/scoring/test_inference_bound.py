@@ -1,4 +1,4 @@
-"""The bound of what shown numbers can tell about gold, held against small cases in which every labelling is tried."""
+"""The inference bound of published numbers, against small cases in which every labelling is tried."""
 
 import itertools
 import json

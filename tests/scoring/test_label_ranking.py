@@ -1,4 +1,4 @@
-"""Ranks of relevant labels: counted one by one, whatever the size of the blocks in which scores are sorted."""
+"""Ranks of relevant labels against counts one by one, for every size of the blocks in which scores are sorted."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ def labels(rows: list[list[int]]) -> Labels:
 
 
 def as_rows(ranks: LabelRanks) -> list[dict[int, tuple[int, ...]]]:
-    """For each instance what is known of each relevant label."""
+    """For each instance the ranks of each relevant label."""
     found: list[dict[int, tuple[int, ...]]] = [{} for _ in ranks.sizes]
     columns = (
         ranks.above,

@@ -1,4 +1,4 @@
-"""Label sets joined at their lowest common ancestors: against a slow twin, by hand, and what always holds."""
+"""Label sets joined at their lowest common ancestors: against an oracle, by hand, and properties."""
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction

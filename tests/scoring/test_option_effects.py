@@ -1,4 +1,4 @@
-"""A metric lists exactly the options that concern it: others move nothing, its own can be given and move something."""
+"""A metric lists exactly the options that concern it: they change some value, and other options change none."""
 
 import random
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ from tests.scoring.case_builder import case, labels
 from tests.scoring.strategies import CONVENTIONS, OPTION_VALUES, SETTINGS, calls, cases, metric_object, parsed_call
 
 OF_READING = {"missing", "unknown_label", "duplicates"}
-"""Options that decide first of all what a file may hold; of what scoring then meets, some leave nothing to move."""
+"""Options that mainly decide which files are valid; they need not change a value of every metric."""
 
 
 NEVER = {
@@ -50,7 +50,7 @@ NEVER = {
     # the variance is that of the area under the turned curve; so many labels seldom make a whole set
     "score_direction": ("delong_variance", "subset_accuracy_top_k"),
 }
-"""What is said of a whole family of metrics and cannot happen to these."""
+"""Options that a family declares and that cannot change the values of these metrics."""
 
 
 def option_names(metric: Metric) -> set[str]:

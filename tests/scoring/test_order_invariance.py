@@ -1,4 +1,4 @@
-"""No order in which a challenge is declared or sent can change a bit, but where a metric says that it does."""
+"""No order of declarations or rows changes a bit of a value, except where a metric depends on the order."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -46,7 +46,7 @@ def reorder_groups(parts: Grouping | None, random: Random) -> Grouping | None:
 
 
 def rearrange(of: EvaluationInput, random: Random) -> EvaluationInput:
-    """The same case with its rows, classes, labels, parents, and what stands beside gold in other orders."""
+    """The same input with rows, classes, labels, parents and gold metadata in another order."""
     rows = np.array(shuffle(range(of.gold.n), random), dtype=np.int64)
     found = reorder_classes(of.take(rows), shuffle(range(len(of.spec.classes)), random))
     spec = found.spec
@@ -83,7 +83,7 @@ def test_no_order_changes_a_bit(task: TaskKind, data: st.DataObject) -> None:
     of, options, random = data.draw(cases(task)), data.draw(OPTION_VALUES), Random(data.draw(st.integers(0, 2**32)))
     if data.draw(st.booleans()):
         of = replace(of, weights=np.array([random.randint(0, 4) for _ in range(of.gold.n)], dtype=np.int64))
-    asked = order_free_calls(of, options)
-    here, there = evaluate(of, asked), evaluate(rearrange(of, random), asked)
-    moved = {call.text: (here[call.text].value, there[call.text].value) for call in asked}
+    metrics = order_free_calls(of, options)
+    here, there = evaluate(of, metrics), evaluate(rearrange(of, random), metrics)
+    moved = {call.text: (here[call.text].value, there[call.text].value) for call in metrics}
     assert {text: values for text, values in moved.items() if values[0] != values[1]} == {}

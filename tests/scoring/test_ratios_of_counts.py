@@ -1,4 +1,4 @@
-"""Measures of one table of counts beyond the first ten: where they are undefined, how they round, what they are equal to."""
+"""Ratios of the counts of one class: where they are undefined, exact values, and identities."""
 
 import math
 from decimal import Decimal, localcontext

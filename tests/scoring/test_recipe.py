@@ -10,8 +10,8 @@ from app.scoring.declaration.task import TaskKind
 
 
 def test_only_f_beta_has_names_of_its_own_for_a_beta() -> None:
-    asked = [f"alpha_score:alpha=1,beta={beta},gamma=1" for beta in ("0.5", "1", "2e-1")]
-    recipe = parse_recipe({"primary": asked[0], "metrics": asked}, "multilabel")
+    metrics = [f"alpha_score:alpha=1,beta={beta},gamma=1" for beta in ("0.5", "1", "2e-1")]
+    recipe = parse_recipe({"primary": metrics[0], "metrics": metrics}, "multilabel")
     assert [call.params["beta"] for call in recipe.metrics] == ["0.5", "1", "0.2"]
 
 

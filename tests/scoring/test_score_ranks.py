@@ -63,7 +63,7 @@ def auc(rows: Rows, tie: Fraction) -> Fraction:
 
 
 def points(rows: Rows) -> list[tuple[int, int]]:
-    """(false, true) positives of every threshold, from that which none reaches."""
+    """(false, true) positives at every threshold, beginning with one that no score reaches."""
     found = [(0, 0)]
     for least in sorted({score for score, _, _ in rows}, reverse=True):
         reached = [(own, weight) for score, own, weight in rows if score >= least]

@@ -1,4 +1,4 @@
-"""Tables of weighted instances hold sums of the weights that gold gives, whatever whole numbers they are counted in."""
+"""Tables of weighted instances hold sums of the weights of the gold, whatever unit they are counted in."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""A weight is how often an instance counts: every metric of every task, whatever the conventions."""
+"""An instance of weight n counts like n instances: for every metric, task and convention."""
 
 from collections.abc import Sequence
 from dataclasses import replace

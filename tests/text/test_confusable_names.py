@@ -1,4 +1,4 @@
-"""Which names are the same to a reader, which scripts go together, and what is reserved."""
+"""Confusable names, mixed scripts and reserved names."""
 
 import unicodedata
 

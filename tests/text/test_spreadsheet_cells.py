@@ -1,4 +1,4 @@
-"""What a spreadsheet would run is a text in the files that we write."""
+"""Cells that a spreadsheet would run as formulas are escaped."""
 
 import csv
 import io

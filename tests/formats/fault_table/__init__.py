@@ -1,4 +1,4 @@
-"""The table of formats and faults: what each faulty file gets for an answer. The tests run it and docs/formats.md shows it."""
+"""The fault table: faulty files of each format and the expected answers. Tests check it, and docs/formats.md shows it."""
 
 from tests.formats.fault_table import encodings, ids, labels, limits, scores, tables, text
 from tests.formats.fault_table.model import Cell, Group

@@ -1,4 +1,4 @@
-"""Writers of small files in every format, and where in them a value stands: written apart from the readers."""
+"""Writers of small files in every format, and the locations of their values; independent of the readers."""
 
 import io
 import json
@@ -81,7 +81,7 @@ def with_second_row(rows: Sequence[tuple[Any, Any]], *, id: Any = None, value: A
 
 
 def make_cell(column: str, body: str | bytes, *problems: ProblemFields, **how: Any) -> Cell:
-    """A cell of this column, sent as what it is."""
+    """A cell of this column, sent with its media type."""
     data = body.encode("utf-8", "surrogatepass") if isinstance(body, str) else body
     own: dict[str, Any] = {"media": MEDIA_TYPES.get(column, "application/json")}
     if column == "long":

@@ -1,4 +1,4 @@
-"""Why nothing fits: few figures that contradict each other, and what each of them could be."""
+"""Explanations of contradictions: a minimal set of figures, and the nearest possible values of each."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -29,7 +29,8 @@ def contradiction_of(problem: CountsProblem) -> FigureContradiction:
 
 def nearest_values(figure: ContradictedFigure) -> tuple[Fraction | None, Fraction | None]:
     """The nearest values that the measure can have, below and above the figure."""
-    return figure.below and figure.below.value, figure.above and figure.above.value
+    below, above = figure.below, figure.above
+    return below.value if below else None, above.value if above else None
 
 
 @settings(max_examples=80, deadline=None)

@@ -1,4 +1,4 @@
-"""Statements as people make them: what is meant, and what is refused with a way to mend it."""
+"""Statements as people write them: how they are parsed, and errors with a remedy."""
 
 from collections.abc import Mapping
 from itertools import permutations, product
