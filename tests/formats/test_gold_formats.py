@@ -40,6 +40,13 @@ def writers_for(data: AnswerTable) -> list[tuple[str, FormatWriter]]:
     return [(name, writer) for name, writer in WRITERS.items() if writer.fits(data)]
 
 
+def load_valid(path: Path, one: DrawnAnswers, writer: FormatWriter, encoding: str = "") -> Gold:
+    gold, problems = load(path, one, writer, encoding)
+    assert problems.to_dict()["problems"] == [], writer
+    assert gold is not None
+    return gold
+
+
 def in_file_order(one: DrawnAnswers) -> list[list[int]]:
     assert one.data.labels is not None
     listed = [label if isinstance(label, list) else [label] for label in one.data.labels]
@@ -63,9 +70,7 @@ def test_splits_and_weights_are_the_same_in_every_format(path: Path, task: TaskK
     one.data.more.update({named: splits, "weight": weights} if data.draw(st.booleans()) else {named: splits})
     total = sum(Fraction(str(weight)) for weight in weights)
     for number, (name, writer) in enumerate(writers_for(one.data)):
-        gold, problems = load(path, one, writer, ("", "gzip", "zstd")[number % 3])
-        assert problems.to_dict()["problems"] == [], name
-        assert gold is not None
+        gold = load_valid(path, one, writer, ("", "gzip", "zstd")[number % 3])
         order = by_id(one)
         assert gold.ids == list(map(nfc_of(one), order))
         assert code_sets(gold.labels) == [in_file_order(one)[at] for at in order], name
@@ -129,10 +134,8 @@ def test_ignored_rows_are_void_in_every_format(path: Path, data: st.DataObject) 
     usage = [*draw_column(data, one.data.n, ["Public", "Ignored"])[:-1], "Private"]
     one.data.more["Usage"] = usage
     kept = [at for at in by_id(one) if usage[at] != "Ignored"]
-    for name, writer in writers_for(one.data):
-        gold, problems = load(path, one, writer)
-        assert problems.to_dict()["problems"] == [], name
-        assert gold is not None
+    for _, writer in writers_for(one.data):
+        gold = load_valid(path, one, writer)
         assert gold.ids == [nfc_of(one)(at) for at in kept]
         assert gold.splits is not None
         assert gold.splits.tolist() == [int(usage[at] == "Private") for at in kept]

@@ -71,15 +71,10 @@ def test_pointer_tokens_are_escaped_and_writable() -> None:
 @pytest.mark.parametrize(
     ("value", "shown"),
     [
-        ("a", '"a"'),
-        ("\ud800", '"\\ud800"'),
-        (None, "null"),
-        (True, "true"),
-        (1.0, "1.0"),
-        ([1, 2], "a list of 2"),
-        ((("a", 1),), "an object"),
+        ("a", '"a"'), ("\ud800", '"\\ud800"'), (None, "null"), (True, "true"), (1.0, "1.0"),
+        ([1, 2], "a list of 2"), ((("a", 1),), "an object"),
     ],
-)
+)  # fmt: skip
 def test_values_are_shown_as_json_shows_them(value: object, shown: str) -> None:
     assert describe_value(value) == shown
 

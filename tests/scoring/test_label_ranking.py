@@ -22,13 +22,9 @@ def as_rows(ranks: LabelRanks) -> list[dict[int, tuple[int, ...]]]:
     """For each instance the ranks of each relevant label."""
     found: list[dict[int, tuple[int, ...]]] = [{} for _ in ranks.sizes]
     columns = (
-        ranks.above,
-        ranks.tied,
-        ranks.relevant_above,
-        ranks.relevant_tied,
-        ranks.order_in_tie,
+        ranks.above, ranks.tied, ranks.relevant_above, ranks.relevant_tied, ranks.order_in_tie,
         ranks.tied_declared_earlier,
-    )
+    )  # fmt: skip
     for row, code, *numbers in zip(ranks.rows.tolist(), ranks.codes.tolist(), *columns, strict=True):
         found[row][code] = tuple(int(number) for number in numbers)
     return found

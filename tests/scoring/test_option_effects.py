@@ -29,16 +29,8 @@ NEVER = {
     "zero_division": ("*_weighted*", "*_lfb_test*", "*_micro*", "*_macro_top_k", "hierarchical_*"),
     # of label sets as a whole, of exclusive classes, and of k labels that are always left
     "empty_label": (
-        "balanced_accuracy_ovr_*",
-        "subset_accuracy*",
-        "zero_one_loss",
-        "empty_predictions",
-        "instance_status*",
-        "*_micro_top_k",
-        "f1_cv_mean",
-        "f1_cv_pooled",
-        "chi_squared",
-        "cramers_v",
+        "balanced_accuracy_ovr_*", "subset_accuracy*", "zero_one_loss", "empty_predictions", "instance_status*",
+        "*_micro_top_k", "f1_cv_mean", "f1_cv_pooled", "chi_squared", "cramers_v",
     ),
     "both_empty": ("*_top_k",),
     "pad": ("*_at_k",),  # the cases have at least k classes
@@ -49,7 +41,7 @@ NEVER = {
     "count_root": ("mgia",),
     # the variance is that of the area under the turned curve; so many labels seldom make a whole set
     "score_direction": ("delong_variance", "subset_accuracy_top_k"),
-}
+}  # fmt: skip
 """Options that a family declares and that cannot change the values of these metrics."""
 
 

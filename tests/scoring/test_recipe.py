@@ -74,21 +74,10 @@ def test_every_fault_is_told_at_once_with_its_pointer() -> None:
         }
     )
     assert set(found) == {
-        "/primary",
-        "/metrics/1",
-        "/metrics/2",
-        "/metrics/3",
-        "/metrics/4",
-        "/tie_breakers",
-        "/options/zero_devision",
-        "/options/label_set",
-        "/options/a~1b",
-        "/selection",
-        "/decision",
-        "/disclosure/digits",
-        "/disclosure/digit",
-        "/metric",
-    }
+        "/primary", "/metrics/1", "/metrics/2", "/metrics/3", "/metrics/4", "/tie_breakers",
+        "/options/zero_devision", "/options/label_set", "/options/a~1b", "/selection", "/decision",
+        "/disclosure/digits", "/disclosure/digit", "/metric",
+    }  # fmt: skip
     assert "listed already" in found["/metrics/3"]
     assert "did you mean zero_division" in found["/options/zero_devision"]
     assert "did you mean metrics" in found["/metric"]

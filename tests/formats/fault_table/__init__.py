@@ -4,18 +4,9 @@ from tests.formats.fault_table import encodings, ids, labels, limits, scores, ta
 from tests.formats.fault_table.model import Cell, Group
 
 GROUPS: tuple[Group, ...] = (
-    text.GROUP,
-    text.MISTAKEN,
-    ids.IDENTITY,
-    labels.ANSWERS,
-    scores.GROUP,
-    tables.TEXT,
-    tables.NPZ,
-    tables.COLUMNAR,
-    limits.GROUP,
-    encodings.ENCODED,
-    encodings.SAID,
-)
+    text.GROUP, text.MISTAKEN, ids.IDENTITY, labels.ANSWERS, scores.GROUP, tables.TEXT, tables.NPZ,
+    tables.COLUMNAR, limits.GROUP, encodings.ENCODED, encodings.SAID,
+)  # fmt: skip
 """The tables of the page, in its order."""
 
 
