@@ -18,7 +18,7 @@ import psycopg
 from psycopg import sql
 from sqlalchemy.engine import URL, make_url
 
-from tests.live_service import MAX_WAIT_SECONDS, free_port
+from tests.live_service import MAX_WAIT_SECONDS, eventually, free_port
 
 Mode = Literal["smart", "fast", "immediate"]
 SIGNALS = {"smart": signal.SIGTERM, "fast": signal.SIGINT, "immediate": signal.SIGQUIT}
@@ -243,14 +243,22 @@ class OwnPostgresServer(PostgresServer):
         """End the server as `pg_ctl stop -m MODE` does: smart waits for clients, immediate is a crash."""
         self._end(SIGNALS[mode])
 
+    def setting(self, name: str) -> str:
+        """The value of a setting in a new connection."""
+        with self.connect() as connection:
+            (value,) = connection.execute("SELECT current_setting(%s)", [name]).fetchone() or ("",)
+        return str(value)
+
     @contextmanager
     def with_fsync(self) -> Iterator[None]:
         """Write everything to disk during the block, as a server in operation should."""
         self._configure("ALTER SYSTEM SET fsync = on", "ALTER SYSTEM SET full_page_writes = on")
+        eventually(lambda: self.setting("fsync") == "on", "the server has read its configuration")
         try:
             yield
         finally:
             self._configure("ALTER SYSTEM RESET ALL")
+            eventually(lambda: self.setting("fsync") == "off", "the server has read its configuration")
 
     def restart(self, mode: Mode = "immediate") -> None:
         """Stop and start on the same port with the same data."""

@@ -27,7 +27,7 @@ def bench(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.fixture(scope="module")
-def kept(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def figures_of_run(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     path = tmp_path_factory.mktemp("bench") / "figures.json"
     done = bench("--size", "tiny", "--json", str(path))
     assert done.returncode == 0, done.stdout + done.stderr
@@ -36,32 +36,34 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return figures
 
 
-def test_every_piece_gives_ways_beside_each_other_and_targets(kept: dict[str, Any]) -> None:
-    assert list(kept["pieces"]) == list(PIECES)
-    assert (kept["size"], kept["machine"]) == ("tiny", machine())
-    for piece, each in kept["pieces"].items():
+def test_every_piece_gives_ways_beside_each_other_and_targets(figures_of_run: dict[str, Any]) -> None:
+    assert list(figures_of_run["pieces"]) == list(PIECES)
+    assert (figures_of_run["size"], figures_of_run["machine"]) == ("tiny", machine())
+    for piece, each in figures_of_run["pieces"].items():
         ways = Counter(row["work"] for row in each["rows"])
         assert max(ways.values()) > 1, piece
         assert all(row["value"] >= 0 for row in each["rows"])
         assert each["targets"], piece
 
 
-def test_what_is_measured_gives_the_values_of_scikit_learn(kept: dict[str, Any]) -> None:
-    targets = [target for each in kept["pieces"].values() for target in each["targets"]]
+def test_what_is_measured_gives_the_values_of_scikit_learn(figures_of_run: dict[str, Any]) -> None:
+    targets = [target for each in figures_of_run["pieces"].values() for target in each["targets"]]
     agreement = [target for target in targets if target["what"].startswith("difference to scikit-learn")]
     assert len(agreement) == 6
     assert all(target["met"] and target["limit"] <= 1e-11 for target in agreement)
 
 
-def test_the_page_shows_what_was_kept(kept: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_page_shows_what_was_kept(
+    figures_of_run: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.syspath_prepend(str(ROOT / "docs"))
     page = import_module("performance_page")
-    monkeypatch.setattr(page, "RESULTS", tmp_path / "kept.json")
+    monkeypatch.setattr(page, "RESULTS", tmp_path / "figures_of_run.json")
     assert "## Targets" not in page.page()
-    (tmp_path / "kept.json").write_text(json.dumps(kept))
+    (tmp_path / "figures_of_run.json").write_text(json.dumps(figures_of_run))
     text = page.page()
     assert "Size of the work: tiny." in text
-    for piece, each in kept["pieces"].items():
+    for piece, each in figures_of_run["pieces"].items():
         assert f"| `{piece}` |" in text
         assert all(f"| {piece} | {target['what']} |" in text for target in each["targets"])
         assert all(row["way"] in text for row in each["rows"])
@@ -108,18 +110,18 @@ def test_a_failure_apart_is_told_and_leaves_no_process(tmp_path: Path) -> None:
 
 
 def test_the_extra_peak_is_what_a_call_held_at_most() -> None:
-    peak = apart(MAX_WAIT_SECONDS, measure.extra_peak, held)
+    peak = apart(MAX_WAIT_SECONDS, measure.extra_peak, allocate_and_release)
     assert 60 < peak < 80  # not 96, and the system counts in pages that it has yet to add up
 
 
-def held() -> None:
+def allocate_and_release() -> None:
     bytearray(b"x") * (32 * measure.MIB)
     bytearray(b"x") * (64 * measure.MIB)
 
 
 def test_the_files_are_what_their_shape_says(tmp_path: Path) -> None:
     of = records.drawn(300, 7)
-    read = {name: path.read_text() for name, path in written(tmp_path, of).items()}
+    read = {name: path.read_text() for name, path in write_files(tmp_path, of).items()}
     expected = [
         {"id": f"doc-{row:08d}", "label": f"label-{code:04d}"}
         for row, code in zip(of.order.tolist(), of.predicted[of.order].tolist(), strict=True)
@@ -131,7 +133,7 @@ def test_the_files_are_what_their_shape_says(tmp_path: Path) -> None:
     assert json.loads(read["columns"]) == columns
 
 
-def written(folder: Path, of: records.Drawn) -> dict[str, Path]:
+def write_files(folder: Path, of: records.Drawn) -> dict[str, Path]:
     return {
         "compact": records.as_records(folder / "compact.json", of).path,
         "spaced": records.as_records(folder / "spaced.json", of, spaced=True).path,
@@ -141,8 +143,8 @@ def written(folder: Path, of: records.Drawn) -> dict[str, Path]:
 
 
 def test_load_counts_every_reply_by_its_status(live: Live) -> None:
-    asked = [request("GET", "/healthz"), request("GET", "/nowhere")]
-    counts = loaded(live.port, asked, 3, MAX_WAIT_SECONDS, most=40)
+    requests = [request("GET", "/healthz"), request("GET", "/nowhere")]
+    counts = loaded(live.port, requests, 3, MAX_WAIT_SECONDS, most=40)
     assert counts.statuses == {200: 20, 404: 20}
     assert counts.replies == 40
     assert counts.received > 40 * 100

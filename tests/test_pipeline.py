@@ -42,8 +42,8 @@ def existing(path: Path) -> SourceFile:
     return SourceFile(path, detect_file_kind(path.name, None, None))
 
 
-def calls(*asked: str, options: Mapping[str, str] | None = None) -> list[MetricCall]:
-    return [parse_metric(text, options=options or {}, task="multiclass") for text in asked]
+def calls(*metrics: str, options: Mapping[str, str] | None = None) -> list[MetricCall]:
+    return [parse_metric(text, options=options or {}, task="multiclass") for text in metrics]
 
 
 GOLD = [
@@ -71,12 +71,14 @@ def test_scores_are_kept_per_split_under_their_canonical_strings(tmp_path: Path)
 
 def test_a_split_is_decided_by_its_own_rows_where_the_gold_says_how_many_are_positive(tmp_path: Path) -> None:
     gold = [{"id": f"i{at}", "label": "yn"[at % 2], "split": "public" if at < 4 else "private"} for at in range(8)]
-    asked = [parse_metric("f1", task="binary"), parse_metric("accuracy", task="binary")]
+    metrics = [parse_metric("f1", task="binary"), parse_metric("accuracy", task="binary")]
     seen = []
     for rest in ([0.99, 0.98, 0.97, 0.96], [0.1, 0.2, 0.3, 0.05]):
         rows = [{"id": f"i{at}", "score": score_} for at, score_ in enumerate([0.9, 0.5, 0.6, 0.4, *rest])]
         truth = load(tmp_path, gold, task="binary", positive_label="y", classes=["y", "n"])
-        outcome = score_predictions(truth, source(tmp_path, "p.json", rows), asked, decision={"rule": "top_n_positive"})
+        outcome = score_predictions(
+            truth, source(tmp_path, "p.json", rows), metrics, decision={"rule": "top_n_positive"}
+        )
         assert not outcome.problems
         seen.append({key: result.value for key, result in outcome.scores["public"].items()})
     assert seen == [{"f1": 1.0, "accuracy": 1.0}] * 2  # whatever the private rows hold
@@ -129,7 +131,7 @@ def test_a_value_does_not_depend_on_what_else_is_asked(tmp_path: Path, duplicate
     gold = load(tmp_path, [{"id": "i", "labels": ["a", "b"]}], task="multilabel", classes=list("abcd"))
     sent = source(tmp_path, "p.json", [{"id": "i", "labels": ["a", "U", "U", "V"]}])
     mild = {"unknown_label": "count_as_fp"}
-    asked = [f"precision_micro:duplicates={duplicates}", f"jaccard_samples:duplicates={duplicates}", "hamming_loss"]
+    metrics = [f"precision_micro:duplicates={duplicates}", f"jaccard_samples:duplicates={duplicates}", "hamming_loss"]
 
     def values_of(*texts: str, **shared: str) -> dict[str, float | None]:
         found = score_predictions(
@@ -139,8 +141,8 @@ def test_a_value_does_not_depend_on_what_else_is_asked(tmp_path: Path, duplicate
 
     precision, jaccard = {"set": (1 / 3, 1 / 4), "multiset": (1 / 4, 1 / 5)}[duplicates]
     expected = {"precision_micro": precision, "jaccard_samples": jaccard, "hamming_loss": 3 / 4}
-    assert values_of(*asked, duplicates=duplicates) == expected
-    assert values_of(*asked, "f1_micro", duplicates="multiset").items() >= expected.items()
+    assert values_of(*metrics, duplicates=duplicates) == expected
+    assert values_of(*metrics, "f1_micro", duplicates="multiset").items() >= expected.items()
 
 
 def test_notes_name_what_was_ignored(tmp_path: Path) -> None:

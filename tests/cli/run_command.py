@@ -1,4 +1,4 @@
-"""Runs a command as its user would and gives status, standard output and standard error."""
+"""Run a command as its user would; the result has status, standard output and standard error."""
 
 import json
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""A small real HTTP server that gives scripted answers and keeps what it was asked."""
+"""A small HTTP server that gives scripted answers and records the requests."""
 
 import json
 import threading
@@ -32,7 +32,7 @@ class ScriptedServer:
 
     def __init__(self, url: str = "") -> None:
         self.url = url
-        self.asked: list[RecordedRequest] = []
+        self.requests: list[RecordedRequest] = []
         self._script: dict[str, list[ScriptedAnswer | None]] = defaultdict(list)
 
     def on(self, route: str, *answers: ScriptedAnswer | None) -> None:
@@ -40,14 +40,14 @@ class ScriptedServer:
         self._script[route].extend(answers)
 
     def answer(self, request: RecordedRequest) -> ScriptedAnswer | None:
-        self.asked.append(request)
+        self.requests.append(request)
         waiting = self._script[f"{request.method} {request.path}"]
         if not waiting:
             return ScriptedAnswer(404, {"code": "not_found", "detail": f"no {request.method} {request.path}"})
         return waiting[0] if len(waiting) == 1 else waiting.pop(0)
 
     def sent(self, method: str) -> list[RecordedRequest]:
-        return [request for request in self.asked if request.method == method]
+        return [request for request in self.requests if request.method == method]
 
 
 def _handler(service: ScriptedServer) -> type[BaseHTTPRequestHandler]:

@@ -21,7 +21,7 @@ def test_logging_in_keeps_a_token_that_only_its_owner_can_read(service: Scripted
     ran = run_assay("login", *words, stdin="a long password\n")
     assert ran.status == 0
     assert "secret" not in ran.out + ran.err
-    assert json.loads(service.asked[0].body) == {"email": "ada@example.org", "password": "a long password"}
+    assert json.loads(service.requests[0].body) == {"email": "ada@example.org", "password": "a long password"}
     assert stat.S_IMODE(credentials_path().stat().st_mode) == 0o600
     assert resolve_url_and_token(None, None) == (service.url, "assay_k1.secret")
     assert [path.name for path in credentials_path().parent.iterdir()] == ["credentials"]
@@ -31,7 +31,7 @@ def test_a_token_from_standard_input_is_tried_and_kept(service: ScriptedServer) 
     service.on("GET /api/v1/me", ScriptedAnswer(200, {"id": "u1", "email": "ada@example.org"}))
     ran = run_assay("login", "--token", "-", "--url", service.url, "--json", stdin="assay_k2.secret\n")
     assert ran.value()["user"]["id"] == "u1"
-    assert service.asked[0].headers["authorization"] == "Bearer assay_k2.secret"
+    assert service.requests[0].headers["authorization"] == "Bearer assay_k2.secret"
     assert resolve_url_and_token(service.url, None) == (service.url, "assay_k2.secret")
 
 
@@ -45,7 +45,7 @@ def test_a_kept_token_goes_to_its_own_service_only(service: ScriptedServer) -> N
     remember_token("http://elsewhere.example", "theirs")
     service.on("GET /api/v1/submissions/s1", ScriptedAnswer(200, SUBMISSION))
     run_assay("submission", "s1", "--url", service.url)
-    assert "authorization" not in service.asked[0].headers
+    assert "authorization" not in service.requests[0].headers
 
 
 def test_several_logins_are_kept_and_the_last_is_the_default() -> None:
@@ -64,7 +64,7 @@ def test_environment_goes_before_the_file_and_options_before_both(
     service.on("GET /api/v1/submissions/s1", ScriptedAnswer(200, SUBMISSION))
     run_assay("submission", "s1")
     run_assay("submission", "s1", "--token", "from-option")
-    sent = [request.headers["authorization"] for request in service.asked]
+    sent = [request.headers["authorization"] for request in service.requests]
     assert sent == ["Bearer from-environment", "Bearer from-option"]
 
 
@@ -96,7 +96,7 @@ def test_signing_up_makes_an_account_and_logs_in(service: ScriptedServer) -> Non
     service.on("GET /api/v1/me", ScriptedAnswer(200, {"id": "u1", "name": "Ada"}))
     words = ("--email", "ada@example.org", "--name", "Ada", "--password", "-", "--url", service.url)
     assert "as Ada" in run_assay("signup", *words, stdin="a long password\n").out
-    assert json.loads(service.asked[0].body) == {
+    assert json.loads(service.requests[0].body) == {
         "email": "ada@example.org",
         "name": "Ada",
         "password": "a long password",
@@ -118,7 +118,7 @@ def test_signing_up_makes_an_account_and_logs_in(service: ScriptedServer) -> Non
 )
 def test_what_cannot_be_asked_for_has_to_be_given(service: ScriptedServer, words: list[str]) -> None:
     ran = run_assay(*words, "--url", service.url, stdin="a long password\n")
-    assert (ran.status, service.asked) == (2, [])
+    assert (ran.status, service.requests) == (2, [])
     assert "Warning" not in ran.err
 
 
@@ -126,7 +126,7 @@ def test_logging_out_revokes_the_token_and_forgets_it(service: ScriptedServer) -
     remember_token(service.url, "assay_k1.secret")
     service.on("DELETE /api/v1/tokens/k1", ScriptedAnswer(204, ""))
     assert run_assay("logout", "--json").value() == {"url": service.url, "revoked": True}
-    assert service.asked[0].headers["authorization"] == "Bearer assay_k1.secret"
+    assert service.requests[0].headers["authorization"] == "Bearer assay_k1.secret"
     assert resolve_url_and_token(None, None) == (service.url, None)
     assert run_assay("logout", "--json").value()["code"] == "not_logged_in"
 

@@ -1,4 +1,4 @@
-"""Refusals at the command line: advice in its own commands, facts in words, and what was asked for."""
+"""Refusals at the command line: advice names commands, facts are in words, and the object of the request is named."""
 
 import re
 from pathlib import Path
@@ -31,8 +31,8 @@ def mine(tmp_path: Path) -> Path:
 def test_no_advice_speaks_of_requests(code: str, with_token: bool) -> None:
     assert app.main
     kind: type[AssayError] = CODES[code]
-    asked = FailedRequest("http://here", "/challenges/irony/phases/main/submissions", with_token)
-    remedy = explain_problem({"code": code, "detail": "d", "remedy": kind.remedy}, asked)["remedy"]
+    request = FailedRequest("http://here", "/challenges/irony/phases/main/submissions", with_token)
+    remedy = explain_problem({"code": code, "detail": "d", "remedy": kind.remedy}, request)["remedy"]
     assert not SPEAKS_HTTP.search(remedy), remedy
     assert "{" not in remedy
 

@@ -121,17 +121,17 @@ def test_on_a_terminal_a_password_is_asked_for_twice_and_not_echoed(ready: Path)
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         start_new_session=True,
-    ) as asked:
-        assert asked.stderr
+    ) as process:
+        assert process.stderr
         said = b""
         for prompt in (b"Password: ", b"confirmation: "):  # what is typed before the question is thrown away
-            while not said.endswith(prompt) and (more := asked.stderr.read(1)):
+            while not said.endswith(prompt) and (more := process.stderr.read(1)):
                 said += more
             os.write(ours, f"{PASSWORD}\n".encode())
-        out, rest = asked.communicate(timeout=MAX_WAIT_SECONDS)
+        out, rest = process.communicate(timeout=MAX_WAIT_SECONDS)
     os.close(ours)
     os.close(theirs)
-    assert asked.returncode == 0, said + rest
+    assert process.returncode == 0, said + rest
     assert b"Created a@example.org" in out
     assert b"Warning" not in said + rest
     assert PASSWORD.encode() not in said + rest + out

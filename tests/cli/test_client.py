@@ -23,7 +23,7 @@ def test_a_file_is_sent_whole_with_name_length_and_token(service: ScriptedServer
     seen: list[tuple[int, int]] = []
     with Client(service.url, "secret") as client:
         client.submit("irony", predictions, method="SVM & co", progress=lambda sent, total: seen.append((sent, total)))
-    (request,) = service.asked
+    (request,) = service.requests
     size = predictions.stat().st_size
     assert request.body == predictions.read_bytes()
     assert request.headers["content-length"] == str(size)
@@ -47,11 +47,11 @@ def test_a_submission_is_retried_whole_under_one_key_when_the_service_is_away(
     )
     with Client(service.url) as client:
         assert client.submit("irony", predictions) == DONE
-    assert len(service.asked) == 4
-    assert {request.headers["idempotency-key"] for request in service.asked} == {
-        service.asked[0].headers["idempotency-key"]
+    assert len(service.requests) == 4
+    assert {request.headers["idempotency-key"] for request in service.requests} == {
+        service.requests[0].headers["idempotency-key"]
     }
-    assert {request.body for request in service.asked} == {predictions.read_bytes()}
+    assert {request.body for request in service.requests} == {predictions.read_bytes()}
 
 
 def test_two_submissions_have_two_keys(service: ScriptedServer) -> None:
@@ -59,7 +59,7 @@ def test_two_submissions_have_two_keys(service: ScriptedServer) -> None:
     with Client(service.url) as client:
         client.submit("irony", b"{}")
         client.submit("irony", b"{}")
-    first, second = (request.headers["idempotency-key"] for request in service.asked)
+    first, second = (request.headers["idempotency-key"] for request in service.requests)
     assert first != second
 
 
@@ -68,7 +68,7 @@ def test_retries_end_after_three(service: ScriptedServer) -> None:
     with Client(service.url) as client, pytest.raises(ApiError) as caught:
         client.submit("irony", b"{}")
     assert caught.value.status == 503
-    assert len(service.asked) == 4
+    assert len(service.requests) == 4
 
 
 @pytest.mark.parametrize("pause", ["86400", "-1"])
@@ -76,7 +76,7 @@ def test_a_retry_after_beyond_bounds_is_not_waited_for(service: ScriptedServer, 
     service.on(OPEN, ScriptedAnswer(503, {"code": "storage_short"}, {"Retry-After": pause}))
     with Client(service.url) as client, pytest.raises(ApiError):
         client.submit("irony", b"{}")
-    assert len(service.asked) == 1
+    assert len(service.requests) == 1
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 413, 415, 422, 429, 500])
@@ -85,14 +85,14 @@ def test_what_a_repetition_cannot_mend_is_not_repeated(service: ScriptedServer, 
     with Client(service.url) as client, pytest.raises(ApiError) as caught:
         client.submit("irony", b"{}")
     assert caught.value.status == status
-    assert len(service.asked) == 1
+    assert len(service.requests) == 1
 
 
 def test_a_call_that_creates_is_sent_once(service: ScriptedServer) -> None:
     service.on("POST /api/v1/users", AWAY)
     with Client(service.url) as client, pytest.raises(ApiError, match="away"):
         client.sign_up("ada@example.org", "Ada", "long enough a word")
-    assert len(service.asked) == 1
+    assert len(service.requests) == 1
 
 
 def test_waiting_asks_the_service_to_wait_and_then_asks_until_the_status_is_final(service: ScriptedServer) -> None:
@@ -102,7 +102,7 @@ def test_waiting_asks_the_service_to_wait_and_then_asks_until_the_status_is_fina
     )
     with Client(service.url) as client:
         assert client.submit("irony", b"{}", wait=100) == DONE
-    assert service.asked[0].headers["prefer"] == "wait=60"
+    assert service.requests[0].headers["prefer"] == "wait=60"
 
 
 def test_the_wait_ends_in_time_with_the_submission_as_it_is(service: ScriptedServer) -> None:
@@ -110,7 +110,7 @@ def test_the_wait_ends_in_time_with_the_submission_as_it_is(service: ScriptedSer
     service.on("GET /api/v1/submissions/s1", ScriptedAnswer(200, QUEUED))
     with Client(service.url) as client:
         assert client.submit("irony", b"{}", wait=0.1) == QUEUED
-    assert "prefer" not in service.asked[0].headers
+    assert "prefer" not in service.requests[0].headers
 
 
 def test_a_dry_run_says_so(service: ScriptedServer) -> None:
@@ -120,7 +120,7 @@ def test_a_dry_run_says_so(service: ScriptedServer) -> None:
     )
     with Client(service.url) as client:
         assert client.dry_run("irony", b"{}", phase="test")["valid"]
-    assert service.asked[0].query["dry_run"] == ["true"]
+    assert service.requests[0].query["dry_run"] == ["true"]
 
 
 def test_lists_follow_the_cursor_to_the_end(service: ScriptedServer) -> None:
@@ -131,8 +131,8 @@ def test_lists_follow_the_cursor_to_the_end(service: ScriptedServer) -> None:
     )
     with Client(service.url) as client:
         assert [one["slug"] for one in client.list_challenges()] == ["a", "b", "c"]
-    assert "cursor" not in service.asked[0].query
-    assert service.asked[1].query["cursor"] == ["x-1"]
+    assert "cursor" not in service.requests[0].query
+    assert service.requests[1].query["cursor"] == ["x-1"]
 
 
 def test_an_error_carries_the_whole_explanation(service: ScriptedServer) -> None:
@@ -173,7 +173,7 @@ def test_an_answer_that_is_not_from_this_service_is_refused(service: ScriptedSer
 def test_names_are_escaped_in_addresses(service: ScriptedServer) -> None:
     with Client(service.url) as client, pytest.raises(ApiError):
         client.challenge("a/../b?c")
-    assert service.asked[0].path == "/api/v1/challenges/a%2F..%2Fb%3Fc"
+    assert service.requests[0].path == "/api/v1/challenges/a%2F..%2Fb%3Fc"
 
 
 def test_nobody_there_is_said_with_the_address() -> None:

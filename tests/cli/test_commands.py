@@ -1,4 +1,4 @@
-"""The tree as a whole: names, help, wrong usage, what is imported."""
+"""The command tree as a whole: names, help, wrong usage, imports."""
 
 import subprocess
 import sys

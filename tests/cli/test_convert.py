@@ -1,4 +1,4 @@
-"""convert: counts from figures as they are typed, from tables, and the proof that there are none."""
+"""assay convert: counts from typed figures and from tables, and contradictions."""
 
 import json
 from pathlib import Path

@@ -85,7 +85,7 @@ def test_the_example_is_whole_and_its_board_has_what_is_shown() -> None:
     assert all((folder / system["file"]).is_file() for system in systems)
 
 
-def scripted(service: ScriptedServer) -> DemoLoader:
+def loader_for(service: ScriptedServer) -> DemoLoader:
     """A service on which everything exists already: each creation is refused as such."""
     finished = [{"method": system["method"], "status": "finished"} for system in systems()]
     service.on("POST /api/v1/users", ScriptedAnswer(409, {"code": "email_taken"}))
@@ -107,25 +107,25 @@ def systems() -> list[dict[str, str]]:
 
 
 def test_loading_what_is_there_hands_nothing_in(service: ScriptedServer) -> None:
-    assert scripted(service).load() == {"rows": []}
+    assert loader_for(service).load() == {"rows": []}
     assert not [request for request in service.sent("POST") if request.path.endswith("submissions")]
 
 
 def test_every_token_that_the_loading_made_is_revoked(service: ScriptedServer) -> None:
-    scripted(service).load()
+    loader_for(service).load()
     made = [request for request in service.sent("POST") if request.path.endswith("/tokens")]
     assert len(service.sent("DELETE")) == len(made) == 1 + len(systems())
 
 
 def test_a_lost_secret_is_explained(service: ScriptedServer) -> None:
-    demonstration = scripted(service)
+    demonstration = loader_for(service)
     service._script["POST /api/v1/tokens"] = [ScriptedAnswer(401, {"code": "wrong_password"})]
     with pytest.raises(CommandError, match="secret"):
         demonstration.load()
 
 
 def test_a_refusal_that_is_not_expected_ends_the_loading(service: ScriptedServer) -> None:
-    demonstration = scripted(service)
+    demonstration = loader_for(service)
     service._script["POST /api/v1/challenges/digits/registrations"] = [ScriptedAnswer(409, {"code": "team_name_taken"})]
     with pytest.raises(Exception, match="team_name_taken"):
         demonstration.load()

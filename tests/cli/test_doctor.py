@@ -39,7 +39,7 @@ def states(found: Findings, state: str) -> set[str]:
     return {key for key, each in found.items() if each["state"] == state}
 
 
-def examined(data: Path, *words: str) -> Findings:
+def examine(data: Path, *words: str) -> Findings:
     return findings(run_assay("doctor", "--data-dir", data, "--json", *words))
 
 
@@ -78,7 +78,7 @@ def listing(folder: Path) -> list[tuple[str, int, int]]:
 
 
 def test_a_healthy_installation_has_no_fault_while_its_service_works(service: Live) -> None:
-    found = examined(service.data_dir, "--deep")
+    found = examine(service.data_dir, "--deep")
     assert states(found, "problem") == set()
     assert "pets/main" in found["challenges.inference"]["seen"]
     assert states(found, "warning") <= {"data.space", "data.disk", "scoring.memory"}  # they depend on the machine
@@ -92,7 +92,7 @@ def test_a_healthy_installation_has_no_fault_while_its_service_works(service: Li
 
 def test_looking_changes_nothing(data: Path) -> None:
     before = listing(data / "files" / "uploads"), (data / "assay.sqlite3").read_bytes()
-    assert states(examined(data, "--deep"), "problem") == set()
+    assert states(examine(data, "--deep"), "problem") == set()
     assert (listing(data / "files" / "uploads"), (data / "assay.sqlite3").read_bytes()) == before
     assert sorted(path.name for path in data.iterdir() if "sqlite3" in path.name) == ["assay.sqlite3"]
 
@@ -134,11 +134,11 @@ def older_schema(data: Path) -> None:
     engine.dispose()
 
 
-def waiting(data: Path) -> None:
+def queue_tasks(data: Path) -> None:
     change(data, "UPDATE score_tasks SET status = 'queued', created_at = '2026-01-01 00:00:00'")
 
 
-def failed(data: Path) -> None:
+def fail_submission(data: Path) -> None:
     reason = """'{"code": "memory_limit", "detail": ""}'"""
     change(data, f"UPDATE submissions SET status = 'failed', failure = {reason}, finished_at = datetime('now')")
 
@@ -151,7 +151,7 @@ def older_scorer(data: Path) -> None:
     change(data, "UPDATE phases SET scorer_version = 0")
 
 
-def differing(data: Path) -> None:
+def store_difference(data: Path) -> None:
     change(data, """UPDATE score_tasks SET difference = '{"count": 1, "values": [], "refused": {}}'""")
 
 
@@ -183,15 +183,15 @@ BROKEN: dict[str, tuple[Callable[[Path], Any], str, str, str]] = {
     "uploads lost": (lambda data: shutil.rmtree(data / "files"), "files.present", "problem", "2 rows refer to files"),
     "newer scorer": (newer_scorer, "queue.scorer", "problem", "newer scorer version"),
     "older scorer": (older_scorer, "queue.scorer", "warning", "to be switched"),
-    "other scores": (differing, "queue.differences", "problem", "scores differ when computed again: 1"),
+    "other scores": (store_difference, "queue.differences", "problem", "scores differ when computed again: 1"),
     "upload lost": (remove_upload, "files.present", "problem", "is missing"),
     "upload cut": (
         lambda data: next((data / "files" / "uploads").iterdir()).write_text(""),
         *("files.present", "problem", "has 0 bytes"),
     ),
-    "nobody works": (waiting, "queue.workers", "warning", "tasks waiting: 1"),
-    "waits long": (waiting, "queue.backlog", "warning", "1 queued"),
-    "failed": (failed, "queue.failures", "warning", "memory_limit: 1"),
+    "nobody works": (queue_tasks, "queue.workers", "warning", "tasks waiting: 1"),
+    "waits long": (queue_tasks, "queue.backlog", "warning", "1 queued"),
+    "failed": (fail_submission, "queue.failures", "warning", "memory_limit: 1"),
     "no quota": (
         lambda data: change(data, "UPDATE phases SET quota = '{}'"),
         *("challenges.rules", "warning", "pets: Phase 'main' has no quota"),
@@ -219,7 +219,7 @@ BROKEN: dict[str, tuple[Callable[[Path], Any], str, str, str]] = {
 def test_what_is_broken_is_found_and_a_remedy_named(data: Path, how: str) -> None:
     breaks, key, state, seen = BROKEN[how]
     breaks(data)
-    finding = examined(data)[key]
+    finding = examine(data)[key]
     assert (finding["state"], seen in finding["seen"]) == (state, True), finding
     assert finding["remedy"]
 
@@ -248,7 +248,7 @@ def test_what_is_set_wrongly_is_found(data: Path, name: str, monkeypatch: pytest
             "S3_SECRET_KEY": "word",
         }.items():
             monkeypatch.setenv(f"ASSAY_{setting}", given)
-    found = examined(data)
+    found = examine(data)
     assert (found[key]["state"], seen in found[key]["seen"]) == (state, True), found[key]
     if key == "settings.values":
         assert found["database.reachable"]["seen"] == "Requires settings.values."
@@ -259,7 +259,7 @@ def test_a_token_that_others_may_read_is_found(data: Path) -> None:
     path = data / "admin-token"
     path.write_text("x" * 40)
     path.chmod(0o644)
-    assert examined(data)["access.admin_token"]["remedy"] == f"chmod 600 {path}"
+    assert examine(data)["access.admin_token"]["remedy"] == f"chmod 600 {path}"
 
 
 def test_changed_contents_and_left_over_files_are_found_when_all_are_read(data: Path) -> None:
@@ -269,8 +269,8 @@ def test_changed_contents_and_left_over_files_are_found_when_all_are_read(data: 
     left = uploads / ("0" * 32)
     left.touch()
     os.utime(left, (time.time() - 2 * 86400,) * 2)
-    assert examined(data)["files.present"]["state"] == "ok"
-    found = examined(data, "--deep")
+    assert examine(data)["files.present"]["state"] == "ok"
+    found = examine(data, "--deep")
     assert f"{changed.name} has changed" in found["files.present"]["seen"]
     assert (found["files.left_over"]["state"], left.name in found["files.left_over"]["seen"]) == ("warning", True)
 
@@ -281,7 +281,7 @@ def test_a_scoring_program_that_cannot_start_is_found(
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "numpy.py").write_text("raise SystemExit(3)")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "broken"))
-    finding = examined(data)["scoring.child"]
+    finding = examine(data)["scoring.child"]
     assert (finding["state"], "status 3" in finding["seen"]) == ("problem", True), finding
 
 
@@ -294,14 +294,10 @@ def test_libraries_that_are_missing_or_old_are_found() -> None:
 @pytest.mark.parametrize(
     ("kind", "sqlite", "state"),
     [
-        ("ext4", True, "ok"),
-        ("nfs4", True, "problem"),
-        ("fuse.sshfs", True, "problem"),
-        ("nfs4", False, "ok"),
-        ("tmpfs", True, "warning"),
-        ("overlay", False, "warning"),
+        ("ext4", True, "ok"), ("nfs4", True, "problem"), ("fuse.sshfs", True, "problem"), ("nfs4", False, "ok"),
+        ("tmpfs", True, "warning"), ("overlay", False, "warning"),
     ],
-)
+)  # fmt: skip
 def test_the_disk_is_the_one_mounted_last_on_the_nearest_folder_above(kind: str, sqlite: bool, state: str) -> None:
     mounts = f"/dev/a / xfs rw 0 0\nb /srv/my\\040data nfs rw 0 0\nc /srv/my\\040data {kind} rw 0 0\nd /srv/my btrfs rw 0 0\n"
     assert disk.judge_file_system(Path("/srv/my data/assay.sqlite3"), mounts, sqlite=sqlite).state == state
@@ -321,7 +317,7 @@ def test_a_database_that_does_not_answer_hangs_nothing(tmp_path: Path, monkeypat
 
 def test_a_database_that_is_away_leaves_the_other_checks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ASSAY_DATABASE_URL", f"postgresql+psycopg://somebody@127.0.0.1:{free_port()}/assay")
-    found = examined(tmp_path)
+    found = examine(tmp_path)
     assert found["database.reachable"]["state"] == "problem"
     assert found["postgresql.durability"]["state"] == "skipped"
     assert found["files.place"]["state"] == "problem"  # a folder of this host, and nothing says that it is shared

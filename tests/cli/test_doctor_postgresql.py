@@ -20,7 +20,7 @@ from tests.s3_servers import S3Server
 MACHINE = {"data.space", "data.disk", "scoring.memory"}  # what depends on where the tests run
 
 
-def examined(monkeypatch: pytest.MonkeyPatch, made: Cluster, **settings: str | None) -> Findings:
+def examine(monkeypatch: pytest.MonkeyPatch, made: Cluster, **settings: str | None) -> Findings:
     """What the doctor finds with the settings of the cluster, some of them changed."""
     given = {f"ASSAY_{name.upper()}": value for name, value in settings.items()}
     with monkeypatch.context() as patch:
@@ -44,7 +44,9 @@ def server_in_operation(postgres: PostgresServer) -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def working(postgres_database: Callable[[], str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+def running_cluster(
+    postgres_database: Callable[[], str], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Cluster]:
     with cluster(tmp_path_factory.mktemp("cluster"), postgres_database()) as made:
         made.start()
         open_challenge(made.admin(), "pets", GOLD, phases=[{"name": "main", "quota": QUOTA}])
@@ -53,14 +55,16 @@ def working(postgres_database: Callable[[], str], tmp_path_factory: pytest.TempP
 
 
 @pytest.fixture
-def idle(postgres_database: Callable[[], str], tmp_path: Path) -> Iterator[Cluster]:
-    """A migrated database that nobody serves."""
+def idle_cluster(postgres_database: Callable[[], str], tmp_path: Path) -> Iterator[Cluster]:
+    """A migrated database without a running service."""
     with cluster(tmp_path, postgres_database()) as made:
         yield made
 
 
-def test_a_healthy_cluster_has_no_fault_while_it_works(working: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = examined(monkeypatch, working)
+def test_a_healthy_cluster_has_no_fault_while_it_works(
+    running_cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = examine(monkeypatch, running_cluster)
     assert states(found, "problem") == set()
     assert states(found, "warning") <= MACHINE
     assert {key for key in states(found, "skipped") if not key.startswith("sqlite.")} <= {"files.left_over", *MACHINE}
@@ -75,22 +79,26 @@ SET: dict[str, tuple[dict[str, str | None], str, str, str]] = {
 
 
 @pytest.mark.parametrize("how", SET)
-def test_what_is_set_wrongly_is_found(working: Cluster, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
+def test_what_is_set_wrongly_is_found(running_cluster: Cluster, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
     settings, key, state, seen = SET[how]
-    finding = examined(monkeypatch, working, **settings)[key]
+    finding = examine(monkeypatch, running_cluster, **settings)[key]
     assert (finding["state"], seen in finding["seen"]) == (state, True), finding
     assert finding["remedy"]
 
 
-def test_pools_that_take_all_connections_are_warned_of(working: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    [[most]] = working.rows("SELECT setting::int FROM pg_settings WHERE name = 'max_connections'")
+def test_pools_that_take_all_connections_are_warned_of(
+    running_cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [[most]] = running_cluster.rows("SELECT setting::int FROM pg_settings WHERE name = 'max_connections'")
     pool = (int(str(most)) - 60) // 2
-    assert examined(monkeypatch, working, database_pool=str(pool))["postgresql.connections"]["state"] == "warning"
+    assert (
+        examine(monkeypatch, running_cluster, database_pool=str(pool))["postgresql.connections"]["state"] == "warning"
+    )
 
 
-def test_clocks_that_differ_are_warned_of(working: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_clocks_that_differ_are_warned_of(running_cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("app.doctor.postgresql.utcnow", lambda: utcnow() - timedelta(seconds=90))
-    finding = examined(monkeypatch, working)["postgresql.clock"]
+    finding = examine(monkeypatch, running_cluster)["postgresql.clock"]
     assert (finding["state"], "They differ by " in finding["seen"]) == ("warning", True), finding
 
 
@@ -113,10 +121,12 @@ BROKEN: dict[str, tuple[list[str], str, str, str]] = {
 
 
 @pytest.mark.parametrize("how", BROKEN)
-def test_what_is_broken_is_found_and_a_remedy_named(idle: Cluster, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
+def test_what_is_broken_is_found_and_a_remedy_named(
+    idle_cluster: Cluster, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
     statements, key, state, seen = BROKEN[how]
-    run_on(idle, *statements)
-    found = examined(monkeypatch, idle)
+    run_on(idle_cluster, *statements)
+    found = examine(monkeypatch, idle_cluster)
     assert (found[key]["state"], seen in found[key]["seen"]) == (state, True), found[key]
     assert found[key]["remedy"]
     if key == "postgresql.engine":
@@ -138,35 +148,35 @@ def test_an_encoding_that_lacks_most_letters_is_found(
     assert found["postgresql.encoding"]["state"] == "problem"
 
 
-def test_work_whose_workers_were_killed_is_found(idle: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    idle.settings |= {"ASSAY_HEARTBEAT_SECONDS": "0.5", "ASSAY_LEASE_SECONDS": "2"}
-    idle.start()
-    open_challenge(idle.admin(), "pets", GOLD, phases=[{"name": "main", "quota": QUOTA}])
-    idle.workers[0].kill(group=True)
+def test_work_whose_workers_were_killed_is_found(idle_cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    idle_cluster.settings |= {"ASSAY_HEARTBEAT_SECONDS": "0.5", "ASSAY_LEASE_SECONDS": "2"}
+    idle_cluster.start()
+    open_challenge(idle_cluster.admin(), "pets", GOLD, phases=[{"name": "main", "quota": QUOTA}])
+    idle_cluster.workers[0].kill(group=True)
     for team in ("Blue", "Red"):
-        assert idle.admin().submit("pets", GOOD, team=team, wait=0).status_code == 202
+        assert idle_cluster.admin().submit("pets", GOOD, team=team, wait=0).status_code == 202
     found: dict[str, Mapping[str, str]] = {}
 
     def nobody_works() -> bool:
-        found.update(examined(monkeypatch, idle))
+        found.update(examine(monkeypatch, idle_cluster))
         return found["queue.workers"]["state"] == "warning"
 
     eventually(nobody_works, "its last sign of life is old")
     assert found["queue.workers"]["seen"] == "No worker is running; tasks waiting: 2."
     assert found["queue.jobs"]["state"] == "ok"
     run_on(
-        idle,
+        idle_cluster,
         "DELETE FROM procrastinate_jobs",
         "UPDATE score_tasks SET status = 'running', lease_until = now() - interval '1 minute'"
         " WHERE id = (SELECT min(id) FROM score_tasks)",
     )
-    found.update(examined(monkeypatch, idle))
+    found.update(examine(monkeypatch, idle_cluster))
     assert found["queue.jobs"]["seen"] == "Tasks without a live job: 1."
     assert found["queue.leases"]["seen"] == "Tasks with an expired lease: 1."
 
 
 def test_a_bucket_is_examined_like_a_folder(
-    idle: Cluster, moto: S3Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    idle_cluster: Cluster, moto: S3Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.delenv(name, raising=False)
@@ -178,8 +188,8 @@ def test_a_bucket_is_examined_like_a_folder(
         "s3_secret_key": moto.secret_key,
         "files_shared": "false",
     }
-    found = examined(monkeypatch, idle, **bucket)
+    found = examine(monkeypatch, idle_cluster, **bucket)
     assert found["files.place"]["seen"] == f"In {given.files_url}."
     assert found["files.works"]["seen"] == "A probe was written, read and deleted."
-    found = examined(monkeypatch, idle, **bucket | {"files_url": "s3://no-such-bucket/prefix"})
+    found = examine(monkeypatch, idle_cluster, **bucket | {"files_url": "s3://no-such-bucket/prefix"})
     assert (found["files.works"]["state"], "does not exist" in found["files.works"]["seen"]) == ("problem", True)

@@ -1,4 +1,4 @@
-"""Commands on files of every kind: what is sent with them, what is read offline, what comes through a pipe."""
+"""Commands on files of every format: what they send, what they read offline, and pipes."""
 
 import gzip
 import json
@@ -73,15 +73,15 @@ def scores_file(folder: Path) -> Path:
 def test_the_recipe_decides_offline_as_it_does_in_the_service(tmp_path: Path, classes: Path) -> None:
     ids = ids_file(tmp_path, "json")
     recipe = tmp_path / "recipe.json"
-    asked = ("validate", "-f", scores_file(tmp_path), "--ids", ids, "--classes", classes, "--task", "multiclass")
-    assert run_assay(*asked).status == 0
+    command = ("validate", "-f", scores_file(tmp_path), "--ids", ids, "--classes", classes, "--task", "multiclass")
+    assert run_assay(*command).status == 0
     recipe.write_text(json.dumps({"version": 1, "status": "active", "primary": "log_loss", "metrics": ["log_loss"]}))
-    ran = run_assay(*asked, "--recipe", recipe, "--json")
+    ran = run_assay(*command, "--recipe", recipe, "--json")
     assert [one["pointer"] for one in ran.value()["problems"]] == ["/scores/1", "/scores/2/0", "/scores/2/1"]
     recipe.write_text(json.dumps({"slug": "pets", "recipe": {"primary": "accuracy", "decision": None}}))
-    assert run_assay(*asked, "--recipe", recipe).status == 0
+    assert run_assay(*command, "--recipe", recipe).status == 0
     recipe.write_text("[]")
-    assert run_assay(*asked, "--recipe", recipe, "--json").value()["code"] == "wrong_shape"
+    assert run_assay(*command, "--recipe", recipe, "--json").value()["code"] == "wrong_shape"
 
 
 def test_a_recipe_without_ids_and_classes_is_wrong_usage(tmp_path: Path, classes: Path) -> None:
@@ -97,9 +97,9 @@ def test_the_layout_is_sent_and_read_offline(service: ScriptedServer, tmp_path: 
     (sent,) = service.sent("POST")
     assert (sent.query["filename"], sent.query["layout"]) == (["mine.csv"], ["long"])
     ids = ids_file(tmp_path, "json")
-    asked = ("validate", "-f", mine, "--ids", ids, "--classes", classes, "--task", "multilabel", "--json")
-    assert run_assay(*asked).value()["total"] == {"duplicate_id": 1}
-    assert run_assay(*asked, "--layout", "long").value()["valid"]
+    command = ("validate", "-f", mine, "--ids", ids, "--classes", classes, "--task", "multilabel", "--json")
+    assert run_assay(*command).value()["total"] == {"duplicate_id": 1}
+    assert run_assay(*command, "--layout", "long").value()["valid"]
 
 
 def test_gold_and_predictions_have_layouts_of_their_own(tmp_path: Path) -> None:
@@ -150,7 +150,7 @@ def test_a_template_is_asked_for_with_its_values_and_written_as_it_is(service: S
     target = tmp_path / "mine.npz"
     words: list[Any] = ["template", "pets", "--format", "npz", "--values", "scores", "-o", target, "--url", service.url]
     assert run_assay(*words).status == 0
-    assert service.asked[-1].query == {"format": ["npz"], "values": ["scores"]}
+    assert service.requests[-1].query == {"format": ["npz"], "values": ["scores"]}
     assert json.loads(target.read_bytes()) == {"ids": IDS}
     assert run_assay("template", "pets", "--format", "xlsx", "--url", service.url).status == 2
 

@@ -1,4 +1,4 @@
-"""assay metrics: the list with its filters, one metric under what a metric string says, and the presets."""
+"""assay metrics: the list with its filters, one metric with the choices of a metric string, and the presets."""
 
 import json
 from pathlib import Path

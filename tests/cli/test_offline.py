@@ -42,9 +42,9 @@ def score(gold: Path, predictions: Path, *more: object) -> Any:
 
 
 def test_metrics_are_keyed_as_asked_at_full_precision(gold: Path, predictions: Path) -> None:
-    asked = ("f_beta_macro:beta=0.50", "f1_macro", "mcc")
-    found = score(gold, predictions, *(word for metric in asked for word in ("--metric", metric)))
-    assert list(found["metrics"]) == list(asked)
+    metrics = ("f_beta_macro:beta=0.50", "f1_macro", "mcc")
+    found = score(gold, predictions, *(word for metric in metrics for word in ("--metric", metric)))
+    assert list(found["metrics"]) == list(metrics)
     assert found["metrics"]["f1_macro"] == pytest.approx(f1_score(GOLD, PREDICTED, average="macro"), abs=1e-15)
     assert found["metrics"]["mcc"] == pytest.approx(matthews_corrcoef(GOLD, PREDICTED), abs=1e-12)
     assert {key: found[key] for key in ("task", "n", "classes")} == {
@@ -168,9 +168,9 @@ def test_people_get_a_table_and_notes_beside_it(gold: Path, predictions: Path) -
 def test_equal_notes_are_said_once_to_people_and_each_to_programs(gold: Path, predictions: Path) -> None:
     metrics = ("f1_micro", "recall_micro", "precision_micro")
     words = [word for metric in metrics for word in ("--metric", metric)]
-    told = run_assay("score", "--gold", gold, "--predictions", predictions, *words).err
-    assert told.count("equal accuracy") == 1
-    assert "f1_micro, recall_micro, precision_micro: " in told
+    text = run_assay("score", "--gold", gold, "--predictions", predictions, *words).err
+    assert text.count("equal accuracy") == 1
+    assert "f1_micro, recall_micro, precision_micro: " in text
     notes = score(gold, predictions, *words)["notes"]
     assert sum("equal accuracy" in note for note in notes) == 3
 
@@ -225,13 +225,13 @@ def test_offline_no_advice_speaks_of_a_phase(gold: Path, classes: Path, tmp_path
     assert "Use the ids of the template" in problem["message"]
     ids = write_file(tmp_path / "ids.json", IDS)
     ran = run_assay("validate", "-f", stray, "--ids", ids, "--classes", classes, "--json")
-    told = ran.value()["problems"][0]
-    assert told == {name: value for name, value in problem.items() if name != "file"}
+    offline = ran.value()["problems"][0]
+    assert offline == {name: value for name, value in problem.items() if name != "file"}
 
 
 def test_a_parameter_of_another_metric_is_hinted_at_by_the_nearest_key(gold: Path, predictions: Path) -> None:
-    for asked, near in {"f1_macro:label=cat": "(f1 has one)", "recall_macro:label=cat": "(recall has one)"}.items():
-        ran = run_assay("score", "--gold", gold, "--predictions", predictions, "--metric", asked)
+    for metric, near in {"f1_macro:label=cat": "(f1 has one)", "recall_macro:label=cat": "(recall has one)"}.items():
+        ran = run_assay("score", "--gold", gold, "--predictions", predictions, "--metric", metric)
         assert (ran.status, near in ran.err) == (1, True), ran.err
 
 
@@ -313,12 +313,12 @@ def test_a_bad_table_is_refused_by_name(
 def test_the_files_of_a_real_challenge_get_their_official_score(system: str) -> None:
     folder = shared() / "challenges" / "germeval2018-coarse"
     expected = json.loads((folder / "expected.json").read_text())["systems"][system]
-    asked = {"f1_of_averages_macro": "official_score", "f1_macro": "f1_macro", "accuracy": "accuracy"}
-    words = [word for metric in asked for word in ("--metric", metric)]
+    names = {"f1_of_averages_macro": "official_score", "f1_macro": "f1_macro", "accuracy": "accuracy"}
+    words = [word for metric in names for word in ("--metric", metric)]
     classes = ("--classes", folder / "classes.json")
     found = score(folder / "gold.jsonl.gz", folder / "predictions" / f"{system}.json.gz", *words, *classes)
     assert found["n"] == expected["n"]
-    for metric, name in asked.items():
+    for metric, name in names.items():
         assert found["metrics"][metric] == pytest.approx(expected[name], abs=1e-11)
 
 

@@ -1,4 +1,4 @@
-"""The command that scores again: what it asks, orders and says, and how it ends."""
+"""assay rerun: confirmation, orders, output and exit status."""
 
 import json
 from pathlib import Path
@@ -110,7 +110,7 @@ def test_one_that_is_refused_keeps_no_other_from_being_scored(service: ScriptedS
 
 def test_one_kind_of_order_at_a_time(service: ScriptedServer) -> None:
     assert run_assay(*ORDER, "--failed", "--cancel").status == 2
-    assert service.asked == []
+    assert service.requests == []
 
 
 @pytest.mark.parametrize(("last", "code"), [({"difference": FOUND}, 1), ({"failure": "memory"}, 1), ({}, 0)])

@@ -1,4 +1,4 @@
-"""What `assay score` says beside its numbers, what it computes without being asked, and the report that it writes."""
+"""assay score: its notes, the metrics that it computes by default, and the report."""
 
 import csv
 import json
@@ -21,12 +21,12 @@ def files(folder: Path, gold: Any, predictions: Any) -> list[object]:
     ]
 
 
-def tried(*words: object) -> CommandResult:
+def run_score(*words: object) -> CommandResult:
     return run_assay("score", "--json", *words)
 
 
-def scored(*words: object) -> Any:
-    ran = tried(*words)
+def score(*words: object) -> Any:
+    ran = run_score(*words)
     assert ran.status == 0, ran.err + ran.out
     return ran.value()
 
@@ -45,7 +45,7 @@ def test_dropped_labels_and_filled_in_predictions_are_notes(tmp_path: Path) -> N
     two = files(tmp_path, {"t1": ["a"], "t2": ["b"], "t3": ["a"]}, {"t1": ["a", "zz"], "t2": ["b"]})
     classes = write_file(tmp_path / "classes.json", ["a", "b"])
     lenient = ("--option", "unknown_label=drop", "--option", "missing=empty_prediction")
-    notes = scored(*two, "--metric", "f1_macro", "--classes", classes, *lenient)["notes"]
+    notes = score(*two, "--metric", "f1_macro", "--classes", classes, *lenient)["notes"]
     assert "1 label outside the vocabulary was dropped (unknown_label=drop)" in notes
     assert "1 instance without a prediction counts as empty predictions (missing=empty_prediction)" in notes
 
@@ -65,7 +65,7 @@ def test_dropped_labels_and_filled_in_predictions_are_notes(tmp_path: Path) -> N
     ],
 )
 def test_what_the_gold_is_like_is_a_note(tmp_path: Path, gold: Any, part: str) -> None:
-    notes = scored(*files(tmp_path, gold, PLAIN), "--metric", "accuracy", "--task", "multiclass")["notes"]
+    notes = score(*files(tmp_path, gold, PLAIN), "--metric", "accuracy", "--task", "multiclass")["notes"]
     assert any(part in note for note in notes), notes
 
 
@@ -74,35 +74,35 @@ def test_what_the_gold_is_like_is_a_note(tmp_path: Path, gold: Any, part: str) -
 
 def test_scores_beside_labels_are_scored_too_when_nothing_is_asked(tmp_path: Path) -> None:
     mine = records(**{key: {"label": label, "scores": {"a": 0.7, "b": 0.3}} for key, label in PLAIN.items()})
-    found = scored(*files(tmp_path, PLAIN, mine))["metrics"]
+    found = score(*files(tmp_path, PLAIN, mine))["metrics"]
     assert {"accuracy", "auc_ovr_macro"} <= set(found)
     assert any(SCORES in CATALOGUE[key].needs for key in found)
-    alone = scored(*files(tmp_path, PLAIN, PLAIN))["metrics"]
+    alone = score(*files(tmp_path, PLAIN, PLAIN))["metrics"]
     assert not any(SCORES in CATALOGUE[key].needs for key in alone)
 
 
 def test_of_acceptable_answers_only_metrics_that_are_defined_for_them_are_shown(tmp_path: Path) -> None:
     gold = {"t1": ["a", "b"], "t2": ["b"], "t3": ["a"]}
-    found = scored(*files(tmp_path, gold, PLAIN), "--task", "multiclass")["metrics"]
+    found = score(*files(tmp_path, gold, PLAIN), "--task", "multiclass")["metrics"]
     assert found["accuracy"] == 1.0
     assert all(CATALOGUE[key].acceptable for key in found)
 
 
 def test_under_the_preset_caret_the_first_class_is_the_positive_label(tmp_path: Path) -> None:
     two = files(tmp_path, {"t1": "b", "t2": "a", "t3": "a"}, {"t1": "b", "t2": "b", "t3": "a"})
-    asked = (*two, "--task", "binary", "--metric", "recall")
+    command = (*two, "--task", "binary", "--metric", "recall")
     classes = ("--classes", write_file(tmp_path / "classes.json", ["b", "a"]))
-    assert scored(*asked, *classes, "--preset", "caret")["metrics"]["recall"] == 1.0
-    assert scored(*asked, *classes, "--preset", "caret", "--positive-label", "a")["metrics"]["recall"] == 0.5
-    assert tried(*asked, *classes).status == 2  # without the preset somebody has to say it
-    assert tried(*asked, "--preset", "caret").status == 2  # and without classes none is the first
+    assert score(*command, *classes, "--preset", "caret")["metrics"]["recall"] == 1.0
+    assert score(*command, *classes, "--preset", "caret", "--positive-label", "a")["metrics"]["recall"] == 0.5
+    assert run_score(*command, *classes).status == 2  # without the preset somebody has to say it
+    assert run_score(*command, "--preset", "caret").status == 2  # and without classes none is the first
 
 
 def test_a_metric_is_keyed_by_the_name_that_was_asked(tmp_path: Path) -> None:
     two = files(tmp_path, PLAIN, PLAIN | {"t3": "b"})
-    asked = ("threat_score_macro", "jaccard_macro", "threat_score_micro:label_set=gold")
-    found = scored(*two, *(word for key in asked for word in ("--metric", key)))["metrics"]
-    assert list(found) == list(asked)
+    metrics = ("threat_score_macro", "jaccard_macro", "threat_score_micro:label_set=gold")
+    found = score(*two, *(word for key in metrics for word in ("--metric", key)))["metrics"]
+    assert list(found) == list(metrics)
     assert found["threat_score_macro"] == found["jaccard_macro"] == 0.5
 
 
@@ -118,7 +118,7 @@ def test_rows_that_are_a_thousandth_off_are_probabilities_and_the_refusal_says_h
     classes = [f"c{at}" for at in range(len(row))]
     gold = {f"t{at}": label for at, label in enumerate(classes)}
     mine = records(**{key: {"scores": dict(zip(classes, row, strict=True))} for key in gold})
-    ran = tried(*files(tmp_path, gold, mine), "--metric", "brier_multiclass_sum", "--task", "multiclass")
+    ran = run_score(*files(tmp_path, gold, mine), "--metric", "brier_multiclass_sum", "--task", "multiclass")
     assert ran.status == (0 if fits else 1), ran.err + ran.out
     if not fits:
         assert ran.value()["problems"][0]["expected"] == "a sum of 1, give or take 0.001"
@@ -135,17 +135,17 @@ def test_rows_that_are_a_thousandth_off_are_probabilities_and_the_refusal_says_h
     ],
 )
 def test_a_class_outside_the_hierarchy_is_mended_as_the_remedy_says(tmp_path: Path, given: Any, mended: Any) -> None:
-    asked = (*files(tmp_path, PLAIN, PLAIN), "--metric", "hierarchical_f1", "--hierarchy")
-    refused = tried(*asked, write_file(tmp_path / "tree.json", given))
+    command = (*files(tmp_path, PLAIN, PLAIN), "--metric", "hierarchical_f1", "--hierarchy")
+    refused = run_score(*command, write_file(tmp_path / "tree.json", given))
     assert refused.status == 1
     assert '"b": [], "r": []' in json.dumps(refused.value(), ensure_ascii=False).replace("\\", "")
     assert refused.value()["code"] == "invalid_accessory"
-    assert scored(*asked, write_file(tmp_path / "mended.json", mended))["metrics"]["hierarchical_f1"] == 1.0
+    assert score(*command, write_file(tmp_path / "mended.json", mended))["metrics"]["hierarchical_f1"] == 1.0
 
 
 def test_a_hierarchy_in_both_forms_is_refused(tmp_path: Path) -> None:
     tree = write_file(tmp_path / "tree.json", {"parents": {"a": ["r"]}, "parent": {"a": "r"}})
-    ran = tried(*files(tmp_path, PLAIN, PLAIN), "--metric", "hierarchical_f1", "--hierarchy", tree)
+    ran = run_score(*files(tmp_path, PLAIN, PLAIN), "--metric", "hierarchical_f1", "--hierarchy", tree)
     assert ran.status == 1
     assert "both" in ran.value()["detail"]
 
@@ -160,7 +160,7 @@ def test_a_report_of_label_sets_holds_notes_options_and_version(tmp_path: Path) 
     )
     path = tmp_path / "report.json"
     words = ("--preset", "sklearn", "--option", "label_set=gold", "--report", path)
-    shown = scored(*files(tmp_path, gold, mine), "--metric", "f1_macro", *words)
+    shown = score(*files(tmp_path, gold, mine), "--metric", "f1_macro", *words)
     report = json.loads(path.read_text())
     assert report["scorer_version"] == SCORER_VERSION
     assert report["options"] == {"preset": "sklearn", "label_set": "gold"}
@@ -171,14 +171,14 @@ def test_a_report_of_label_sets_holds_notes_options_and_version(tmp_path: Path) 
 
 def test_a_report_may_be_the_table_of_classes(tmp_path: Path) -> None:
     path = tmp_path / "report.CSV"
-    scored(*files(tmp_path, PLAIN, PLAIN), "--metric", "accuracy", "--report", path)
+    score(*files(tmp_path, PLAIN, PLAIN), "--metric", "accuracy", "--report", path)
     with path.open() as table:
         assert [row["label"] for row in csv.DictReader(table)] == ["a", "b"]
 
 
 @pytest.mark.parametrize("name", ["report.xlsx", "report", "report.json.gz"])
 def test_a_report_of_another_ending_is_refused_before_anything_is_scored(tmp_path: Path, name: str) -> None:
-    ran = tried(*files(tmp_path, PLAIN, PLAIN), "--report", tmp_path / name)
+    ran = run_score(*files(tmp_path, PLAIN, PLAIN), "--report", tmp_path / name)
     assert ran.status == 2
     assert ".json or .csv" in ran.out + ran.err
     assert not (tmp_path / name).exists()

@@ -1,4 +1,4 @@
-"""Commands that talk to a service: what they send, what they print, how they end."""
+"""Commands that use a service: their requests, output and exit status."""
 
 import json
 from pathlib import Path
@@ -75,7 +75,7 @@ def test_without_wait_being_queued_is_done(service: ScriptedServer, predictions:
     ran = run_assay("submit", "irony", "-f", predictions, "-m", "SVM", "--url", service.url)
     assert ran.status == 0
     assert "s1" in ran.out
-    assert service.asked[0].query["method"] == ["SVM"]
+    assert service.requests[0].query["method"] == ["SVM"]
 
 
 def test_problems_of_a_rejected_file_are_shown_with_place_and_remedy(
@@ -102,7 +102,7 @@ def test_a_dry_run_reports_valid_files_and_invalid_ones(service: ScriptedServer,
     assert "line 2, column 7" in second.err
     third = run_assay("validate", "irony", "-f", predictions, "--url", service.url, "--json")
     assert (third.status, third.value()) == (1, bad)
-    assert all(request.query["dry_run"] == ["true"] for request in service.asked)
+    assert all(request.query["dry_run"] == ["true"] for request in service.requests)
 
 
 def test_the_board_shows_ranks_names_and_values_and_no_control_characters(service: ScriptedServer) -> None:
@@ -121,7 +121,7 @@ def test_the_board_as_csv_is_what_the_service_sends(service: ScriptedServer) -> 
     service.on("GET /api/v1/challenges/irony/phases/main/leaderboard", ScriptedAnswer(200, "rank,team\n1,Alpha\n"))
     ran = run_assay("leaderboard", "irony", "--phase", "main", "--csv", "--metric", "f1", "--url", service.url)
     assert ran.out == "rank,team\n1,Alpha\n"
-    assert service.asked[0].query == {"format": ["csv"], "metric": ["f1"]}
+    assert service.requests[0].query == {"format": ["csv"], "metric": ["f1"]}
 
 
 def test_challenges_are_listed_and_shown(service: ScriptedServer) -> None:
@@ -139,7 +139,7 @@ def test_a_challenge_is_created_from_yaml(service: ScriptedServer, tmp_path: Pat
     path.write_text("slug: irony\nclasses: [yes, no, 010, 2026-01-01]\nphases: [{name: main, opens_at: 2026-01-01}]\n")
     service.on("POST /api/v1/challenges", ScriptedAnswer(201, CHALLENGE))
     assert run_assay("challenge", "create", "-f", path, "--url", service.url, "--json").value() == CHALLENGE
-    assert json.loads(service.asked[0].body) == {
+    assert json.loads(service.requests[0].body) == {
         "slug": "irony",
         "classes": ["yes", "no", "010", "2026-01-01"],
         "phases": [{"name": "main", "opens_at": "2026-01-01"}],
@@ -153,7 +153,7 @@ def test_a_bad_description_is_refused_before_anything_is_sent(
     path = tmp_path / "challenge.yaml"
     path.write_text(text)
     ran = run_assay("challenge", "create", "-f", path, "--url", service.url, "--json")
-    assert (ran.status, service.asked) == (1, [])
+    assert (ran.status, service.requests) == (1, [])
     assert str(path) in ran.value()["detail"]
 
 
@@ -164,7 +164,7 @@ def test_gold_goes_up_and_is_activated_at_once_unless_a_draft_is_wanted(
     service.on(route, ScriptedAnswer(201, {"version": 1, "status": "active"}))
     assert run_assay("gold", "upload", "irony", "-f", predictions, "--phase", "main", "--url", service.url).status == 0
     run_assay("gold", "upload", "irony", "-f", predictions, "--phase", "main", "--draft", "--url", service.url)
-    assert [request.query["activate"] for request in service.asked] == [["true"], ["false"]]
+    assert [request.query["activate"] for request in service.requests] == [["true"], ["false"]]
 
 
 def test_tables_go_to_the_draft_before_it_is_activated(
@@ -178,9 +178,9 @@ def test_tables_go_to_the_draft_before_it_is_activated(
     service.on(f"POST {base}/7/activate", ScriptedAnswer(201, {"version": 7, "status": "active"}))
     words = ("gold", "upload", "irony", "-f", predictions, "--phase", "main", "--train-frequencies", counts)
     assert run_assay(*words, "--url", service.url, "--json").value() == {"version": 7, "status": "active"}
-    assert [request.method for request in service.asked] == ["POST", "PUT", "POST"]
-    assert service.asked[0].query["activate"] == ["false"]
-    assert json.loads(service.asked[1].body) == {"a": 3}
+    assert [request.method for request in service.requests] == ["POST", "PUT", "POST"]
+    assert service.requests[0].query["activate"] == ["false"]
+    assert json.loads(service.requests[1].body) == {"a": 3}
 
 
 def test_a_refused_table_leaves_a_draft_and_that_is_said(
@@ -197,7 +197,7 @@ def test_a_refused_table_leaves_a_draft_and_that_is_said(
     ran = run_assay(*words, "--url", service.url)
     assert ran.status == 1
     assert "Version 7 is stored as a draft" in ran.err
-    assert [request.method for request in service.asked] == ["POST", "PUT"]  # and is not activated
+    assert [request.method for request in service.requests] == ["POST", "PUT"]  # and is not activated
 
 
 def test_registering_founds_a_team(service: ScriptedServer) -> None:
@@ -206,7 +206,7 @@ def test_registering_founds_a_team(service: ScriptedServer) -> None:
         ScriptedAnswer(201, {"status": "approved", "team": {"name": "Alpha"}}),
     )
     assert "Alpha" in run_assay("register", "irony", "--team", "Alpha", "--url", service.url).out
-    assert [json.loads(request.body) for request in service.asked] == [{"team": "Alpha"}]
+    assert [json.loads(request.body) for request in service.requests] == [{"team": "Alpha"}]
 
 
 def test_choosing_and_taking_it_back_are_posts(service: ScriptedServer) -> None:
@@ -216,12 +216,12 @@ def test_choosing_and_taking_it_back_are_posts(service: ScriptedServer) -> None:
     assert run_assay("unselect", "s1", "--url", service.url, "--json").value() == {"id": "s1", "selected": False}
 
 
-@pytest.mark.parametrize(("rule", "told"), [("best", True), ("latest", True), ("selected", False)])
-def test_a_choice_that_changes_nothing_is_said_to(service: ScriptedServer, rule: str, told: bool) -> None:
+@pytest.mark.parametrize(("rule", "has_warning"), [("best", True), ("latest", True), ("selected", False)])
+def test_a_choice_that_changes_nothing_is_said_to(service: ScriptedServer, rule: str, has_warning: bool) -> None:
     service.on("POST /api/v1/submissions/s1/select", ScriptedAnswer(200, {"id": "s1", "challenge": "irony"}))
     service.on("GET /api/v1/challenges/irony", ScriptedAnswer(200, {"recipe": {"selection": rule}}))
     ran = run_assay("select", "s1", "--url", service.url)
-    assert (ran.status, "no effect" in ran.err) == (0, told)
+    assert (ran.status, "no effect" in ran.err) == (0, has_warning)
 
 
 def test_the_template_is_written_or_printed(service: ScriptedServer, tmp_path: Path) -> None:
@@ -231,7 +231,7 @@ def test_the_template_is_written_or_printed(service: ScriptedServer, tmp_path: P
     target = tmp_path / "mine.csv"
     assert run_assay(*words, "-o", target, "--json").value() == {"file": str(target), "format": "csv", "bytes": 13}
     assert target.read_text() == "id,label\nt1,\n"
-    assert service.asked[0].query == {"format": ["csv"]}
+    assert service.requests[0].query == {"format": ["csv"]}
 
 
 def test_the_quota_is_shown_in_words(service: ScriptedServer) -> None:
@@ -254,14 +254,14 @@ def test_the_quota_is_shown_in_words(service: ScriptedServer) -> None:
 def test_link_and_description_go_with_a_submission(service: ScriptedServer, predictions: Path) -> None:
     service.on(SUBMISSIONS, ScriptedAnswer(202, finished("queued")))
     run_assay("submit", "irony", "-f", predictions, "--link", "https://example.org/p", "--url", service.url)
-    assert service.asked[0].query["link"] == ["https://example.org/p"]
+    assert service.requests[0].query["link"] == ["https://example.org/p"]
 
 
 def test_predictions_come_through_a_pipe_too(service: ScriptedServer) -> None:
     service.on(SUBMISSIONS, ScriptedAnswer(202, finished("queued")))
     assert run_assay("submit", "irony", "-f", "-", "--url", service.url, stdin='{"t1": "a"}').status == 0
-    assert service.asked[0].body == b'{"t1": "a"}'
-    assert service.asked[0].query["filename"] == ["stdin.json"]
+    assert service.requests[0].body == b'{"t1": "a"}'
+    assert service.requests[0].query["filename"] == ["stdin.json"]
 
 
 def test_a_challenge_is_edited_and_published(service: ScriptedServer, tmp_path: Path) -> None:
@@ -272,9 +272,9 @@ def test_a_challenge_is_edited_and_published(service: ScriptedServer, tmp_path: 
     assert run_assay("challenge", "edit", "irony", "-f", changes, "--url", service.url).status == 0
     assert run_assay("challenge", "publish", "irony", "--url", service.url, "--json").value() == CHALLENGE
     assert [json.loads(each.body) for each in service.sent("PATCH")] == [{"title": "Irony, again"}, {"draft": False}]
-    asked = len(service.asked)
+    request_count = len(service.requests)
     other = run_assay("challenge", "edit", "other", "-f", changes, "--url", service.url, "--json")
-    assert (other.status, other.value()["code"], len(service.asked)) == (1, "other_slug", asked)
+    assert (other.status, other.value()["code"], len(service.requests)) == (1, "other_slug", request_count)
 
 
 def test_gold_is_listed_and_a_draft_activated(service: ScriptedServer, predictions: Path) -> None:

@@ -1,4 +1,4 @@
-"""Tables: numbers, keys and ids stay whole however narrow the terminal is."""
+"""Tables: numbers, keys and ids are never broken, even on a narrow terminal."""
 
 import io
 from typing import Any

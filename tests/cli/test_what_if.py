@@ -1,4 +1,4 @@
-"""what-if: costs, steps, doubtful predictions and other shares, on small real files."""
+"""assay what-if: costs, steps, doubtful predictions and other prevalences, on small files."""
 
 import json
 from pathlib import Path
@@ -21,7 +21,7 @@ def files(tmp_path: Path) -> tuple[object, ...]:
 
 
 @pytest.fixture
-def scored(tmp_path: Path) -> tuple[object, ...]:
+def scored_files(tmp_path: Path) -> tuple[object, ...]:
     gold = write_file(tmp_path / "gold.csv", "id,label\nt1,a\nt2,b\nt3,c\nt4,c\n")
     rows = "id,label,a,b,c\nt1,a,0.9,0.1,0.0\nt2,a,0.4,0.3,0.3\nt3,b,0.1,0.5,0.4\nt4,c,0.2,0.2,0.6\n"
     classes = write_file(tmp_path / "classes.json", ["a", "b", "c"])
@@ -85,15 +85,15 @@ def test_labels_may_hold_commas(tmp_path: Path) -> None:
     assert found["change"]["recall"]["micro"]["fraction"] == "1/3"
 
 
-def test_the_least_sure_predictions_are_changed(scored: tuple[object, ...]) -> None:
-    ran = run_assay(*scored, "--share", "0.5", "--target-label", "c")
+def test_the_least_sure_predictions_are_changed(scored_files: tuple[object, ...]) -> None:
+    ran = run_assay(*scored_files, "--share", "0.5", "--target-label", "c")
     assert ran.status == 0
     assert "2 doubtful predictions, 2 of them changed to 'c': 0 right before, 1 after the change" in ran.out
     line = next(line for line in ran.out.splitlines() if line.startswith("accuracy"))
     assert line.split() == ["accuracy", "0.500000", "0.750000", "0.750000"]
-    found = run_assay(*scored, "--threshold", "0.45", "--target-label", "c", "--metric", "accuracy", "--json").value()[
-        "changed"
-    ]
+    found = run_assay(
+        *scored_files, "--threshold", "0.45", "--target-label", "c", "--metric", "accuracy", "--json"
+    ).value()["changed"]
     assert (found["doubtful"], found["right_after"]) == (1, 0)
     assert found["metrics"] == {
         "accuracy": {"now": 0.5, "changed": 0.5, "changed_difference": 0.0, "upper": 0.75, "upper_difference": 0.25}
@@ -101,7 +101,7 @@ def test_the_least_sure_predictions_are_changed(scored: tuple[object, ...]) -> N
 
 
 def test_a_share_of_weighted_predictions_is_one_of_their_weight(tmp_path: Path) -> None:
-    """As with the heavy instance written five times, of which half of all predictions cannot be told apart."""
+    """The same result as with the heavy instance repeated five times: it is more than half of all predictions."""
     gold = write_file(tmp_path / "gold.csv", "id,label,weight\n1,a,2.5\n2,a,0.5\n3,b,0.5\n4,b,0.5\n5,b,0\n")
     mine = write_file(tmp_path / "mine.csv", "id,label,a,b\n1,b,.4,.6\n2,b,.3,.7\n3,b,.2,.8\n4,b,.1,.9\n5,b,.5,.5\n")
     words = (
@@ -139,7 +139,7 @@ def test_scores_at_another_share_of_positives(files: tuple[object, ...], tmp_pat
     assert (refused.status, "Only a binary task" in refused.value()["detail"]) == (1, True)
 
 
-def test_what_is_undefined_has_a_note(scored: tuple[object, ...], tmp_path: Path) -> None:
+def test_what_is_undefined_has_a_note(scored_files: tuple[object, ...], tmp_path: Path) -> None:
     only = write_file(tmp_path / "only.json", {"1": "a", "2": "a"})
     ran = run_assay(
         "what-if", "--gold", only, "--predictions", only, "--target-label", "a", "--metric", "cohen_kappa", "--json"

@@ -1,4 +1,4 @@
-"""Wrong settings of whoever runs the service: a sentence that names the setting and what mends it, never a secret."""
+"""Wrong settings: the error names the setting and the remedy, and never a secret."""
 
 import os
 import subprocess
@@ -57,9 +57,9 @@ def test_a_database_that_refuses_is_told_in_its_own_words(
     monkeypatch.setenv("ASSAY_FILES_SHARED", "true")
     ran = run_assay(*words)
     assert ran.status == 1
-    told = ran.value()["detail"] + ran.value()["remedy"] if "--json" in words else ran.err
-    assert "does not exist" in told
-    assert "Check ASSAY_DATABASE_URL" in told
+    text = ran.value()["detail"] + ran.value()["remedy"] if "--json" in words else ran.err
+    assert "does not exist" in text
+    assert "Check ASSAY_DATABASE_URL" in text
 
 
 def test_what_nobody_reads_is_no_failure(tmp_path: Path) -> None:

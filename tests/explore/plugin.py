@@ -1,4 +1,4 @@
-"""What turns a run of pytest into an exploration: property tests alone, each with many new examples."""
+"""A plugin that turns a run of pytest into an exploration: property tests alone, each with many new examples."""
 
 import random
 import time

@@ -1,4 +1,4 @@
-"""One neutral table of answers, and what it is to write it in a format, knowing the place of everything."""
+"""A table of answers independent of the format, and the interface of writers, which know the location of each value."""
 
 import unicodedata
 from collections.abc import Callable, Sequence
@@ -8,9 +8,9 @@ from typing import Any
 NO_SCORE = object()
 """In a row of scores: no score for this class."""
 EXTRA_CLASS = "one/too~many"
-"""The class of a score that nobody asked for."""
+"""The class of a superfluous score."""
 
-Place = dict[str, Any]
+Location = dict[str, Any]
 Text = str | int
 
 
@@ -39,7 +39,7 @@ class AnswerTable:
         return len(self.ids)
 
     @property
-    def due(self) -> str:
+    def label_field(self) -> str:
         return "labels" if self.several else "label"
 
     @property
@@ -80,17 +80,17 @@ def pointer_token(text: object) -> str:
 class FormatWriter:
     """A way to write data: the format and layout to read it with, the bytes, and the places of what they hold.
 
-    `place` takes the data, a row, a field (id, label, score, or the name of a further column) and an item: the position
+    `location` takes the data, a row, a field (id, label, score, or the name of a further column) and an item: the position
     of a label in its set, or of a class in the vocabulary.
     """
 
     kind: str
     write: Callable[[AnswerTable], bytes]
-    place: Callable[[AnswerTable, int, str, int | None], Place]
+    location: Callable[[AnswerTable, int, str, int | None], Location]
     fits: Callable[[AnswerTable], bool]
     layout: str = ""
 
 
-def named(data: AnswerTable, part: str, *, id_name: str = "id", lists: bool = False) -> str:
+def field_name(data: AnswerTable, part: str, *, id_name: str = "id", lists: bool = False) -> str:
     score = "score" if data.single is not None and not lists else "scores"
-    return {"id": id_name, "label": data.due, "score": score}.get(part, part)
+    return {"id": id_name, "label": data.label_field, "score": score}.get(part, part)

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from app.formats.reading_rules import ReadingRules
 from app.scoring.declaration.task import TaskKind
-from app.scoring.evaluation_input import PredictionArrays
 from tests.formats.answer_table import AnswerTable, FormatWriter
 from tests.formats.reading import code_sets, read_answers
 from tests.formats.table_writers import HEADER_WORDS
@@ -34,7 +33,7 @@ def as_nfc(text: object) -> str:
 
 @dataclass(frozen=True)
 class DrawnAnswers:
-    """Data and what they mean: ids and labels in the order of the gold, and the matrix of scores."""
+    """Data and the expected result: ids and labels in the order of the gold, and the matrix of scores."""
 
     task: TaskKind
     data: AnswerTable
@@ -65,8 +64,10 @@ class DrawnAnswers:
     def positive(self) -> str:
         return as_nfc(self.data.positive)
 
-    def check(self, found: PredictionArrays | None) -> None:
-        """Whether just this was read."""
+    def assert_read(self, raw: bytes, writer: FormatWriter, encoding: str = "") -> None:
+        """Assert that a file is read without problems, and as these arrays to the bit."""
+        found, problems = self.read(raw, writer, encoding)
+        assert problems.to_dict()["problems"] == [], writer
         assert found is not None
         if self.codes is None:
             assert found.labels is None

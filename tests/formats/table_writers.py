@@ -11,14 +11,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tests.formats.answer_table import NO_SCORE, AnswerTable, FormatWriter, Place, named, pointer_token
+from tests.formats.answer_table import NO_SCORE, AnswerTable, FormatWriter, Location, field_name, pointer_token
 
 HEADER_WORDS = frozenset({"id", "label", "labels", "score", "scores"})
 
 
 @dataclass(frozen=True)
 class CellGrid:
-    """A table of cells: its columns by field, its rows, and which of them holds what of the data."""
+    """A table of cells: its header, its rows, and the row of each answer."""
 
     header: list[str]
     rows: list[list[Any]]
@@ -69,7 +69,7 @@ def _table(data: AnswerTable, *, sign: str, long: bool = False, end: str = "\n")
 
 def _in_table(
     data: AnswerTable, at: int, part: str, item: int | None, *, sign: str, long: bool = False, end: str = "\n"
-) -> Place:
+) -> Location:
     found = grid(data, long=long)
     row = found.own.get((at, item), found.of_row[at]) if part == "label" and item is not None else found.of_row[at]
     line = 1 + "".join(_texts(data, sign=sign, long=long, end=end)[: row + 1]).count("\n")
@@ -134,7 +134,7 @@ def arrow_table(data: AnswerTable, *, lists: bool, long: bool, dictionary: bool,
         columns = {"id": list(data.ids)}
         if data.scores is not None:
             columns["scores"] = [[value for _, value in data.row(at, named=False)] for at in range(data.n)]
-        columns |= {} if data.labels is None else {data.due: list(data.labels)}
+        columns |= {} if data.labels is None else {data.label_field: list(data.labels)}
         columns |= {} if data.single is None else {"score": list(data.single)}
         columns |= {name: list(column) for name, column in data.more.items()}
     made = {}
@@ -178,9 +178,9 @@ def write_columns(
 
 def _in_columnar(
     data: AnswerTable, at: int, part: str, item: int | None, *, lists: bool = False, long: bool = False
-) -> Place:
+) -> Location:
     if lists:
-        name = named(data, part)
+        name = field_name(data, part)
         within = "" if item is None or data.single is not None else f"/{item}"
         return {"pointer": f"/{name}/{at}{within}"}
     found = grid(data, long=long)

@@ -35,14 +35,12 @@ def test_any_answers_are_the_same_arrays_in_every_format_and_encoding(
 ) -> None:
     one = data.draw(drawn_answers(task, scored=scored))
     read = 0
-    for name, writer in WRITERS.items():
+    for writer in WRITERS.values():
         if not writer.fits(one.data):
             continue
         raw = writer.write(one.data)
         for encoding in ENCODINGS:
-            found, problems = one.read(compress(raw, encoding), writer, encoding)
-            assert problems.to_dict()["problems"] == [], name
-            one.check(found)
+            one.assert_read(compress(raw, encoding), writer, encoding)
             read += 1
     assert read >= 3 * 20
 
@@ -59,11 +57,9 @@ def test_the_slow_ways_read_what_the_quick_ones_read(task: TaskKind, scored: boo
         patch.setattr(tidy_module, "_normalize_clean_columns", lambda *_: None)
         patch.setattr(check_module, "_join_clean_table", lambda *_: None)
         patch.setattr(scores_module._ScoreMatrixBuilder, "_clean_matrix", lambda *_, **__: None)
-        for name, writer in WRITERS.items():
+        for writer in WRITERS.values():
             if writer.fits(one.data):
-                found, problems = one.read(writer.write(one.data), writer)
-                assert problems.to_dict()["problems"] == [], name
-                one.check(found)
+                one.assert_read(writer.write(one.data), writer)
 
 
 # ---- float32, integers and spelling ----------------------------------------------------------------
@@ -85,19 +81,15 @@ def test_float32_is_widened_exactly(task: TaskKind, data: st.DataObject) -> None
     }
     for name, write in ways.items():
         if WRITERS[name].fits(one.data):
-            found, problems = one.read(write(one.data), WRITERS[name])
-            assert problems.to_dict()["problems"] == [], name
-            one.check(found)
+            one.assert_read(write(one.data), WRITERS[name])
 
 
 def test_a_score_that_is_a_whole_number_is_a_number() -> None:
     data = AnswerTable(["t1"], ["a", "b"], scores=[[1, 0]])
     one = DrawnAnswers("multiclass", data, ["t1"], None, np.array([[1.0, 0.0]]))
-    for name, writer in WRITERS.items():
+    for writer in WRITERS.values():
         if writer.kind in {"json", "jsonl", "csv", "tsv"} and writer.fits(data):
-            found, problems = one.read(writer.write(data), writer)
-            assert not problems, name
-            one.check(found)
+            one.assert_read(writer.write(data), writer)
 
 
 # ---- classes that are called like columns ----------------------------------------------------------
@@ -160,6 +152,4 @@ def test_scores_of_a_class_called_id_have_no_place_in_a_table() -> None:
 def test_columns_of_floats_are_scores_whatever_the_classes_are_called(name: str, odd: str) -> None:
     data = AnswerTable(["t1", "t2"], [odd, "x"], scores=[[0.25, 0.75], [0.5, 0.5]], order=[1, 0])
     one = DrawnAnswers("multiclass", data, ["t1", "t2"], None, np.array(data.scores))
-    found, problems = one.read(WRITERS[name].write(data), WRITERS[name])
-    assert problems.to_dict()["problems"] == []
-    one.check(found)
+    one.assert_read(WRITERS[name].write(data), WRITERS[name])

@@ -1,4 +1,4 @@
-"""Files that are easily taken for something else than they say, and gold that is easily taken for less."""
+"""Files and gold that a reader could easily misinterpret."""
 
 import io
 import tracemalloc

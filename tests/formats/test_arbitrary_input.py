@@ -1,4 +1,4 @@
-"""Whatever is sent is answered: no bytes raise, and every answer can be written."""
+"""Arbitrary input: no bytes raise an exception, and every answer can be encoded."""
 
 import json
 import unicodedata
@@ -87,7 +87,7 @@ def test_ids_equal_after_nfc_are_one_id(names: list[str]) -> None:
 def test_every_answer_can_be_written_as_utf_8(
     template: str, texts: tuple[str, str], kind: str, several: bool, escaped: bool
 ) -> None:
-    """Halves of surrogate pairs come in as escapes and as bytes; none goes out, into the database or to anybody."""
+    """Lone surrogates arrive as escapes and as bytes; no answer contains one."""
     shown = [json.dumps(text)[1:-1] if escaped else text for text in texts]
     table, problems = read(template.format(*shown), kind, multilabel=several)
     validate_table(table, IdIndex(IDS), TaskSpec("multiclass", CLASSES), rules=ReadingRules(), problems=problems)

@@ -1,4 +1,4 @@
-"""What is not listed costs next to nothing, however many faults a file has."""
+"""Problems that are not listed cost next to nothing, even if a file has very many."""
 
 import json
 import random
@@ -64,14 +64,14 @@ def test_piles_of_marks_are_found_wherever_they_are_and_elsewhere_none() -> None
 
 def test_marks_are_looked_for_at_few_places_of_a_text(monkeypatch: pytest.MonkeyPatch) -> None:
     """A regular expression that tries every character took milliseconds for each label of a thousand."""
-    looked, told = 0, unicodedata.combining
+    calls, combining = 0, unicodedata.combining
 
     def counted(sign: str) -> int:
-        nonlocal looked
-        looked += 1
-        return told(sign)
+        nonlocal calls
+        calls += 1
+        return combining(sign)
 
     monkeypatch.setattr(unicodedata, "combining", counted)
     for text in ("é" * 998, "e\u0301" * 499, "\u1112\u1161" * 499):
         assert not has_excess_combining_marks(text)
-    assert 0 < looked < 400
+    assert 0 < calls < 400

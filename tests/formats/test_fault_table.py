@@ -36,9 +36,9 @@ Services = Callable[[Cell], tuple[Caller, str]]
 
 @pytest.fixture(scope="module")
 def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
-    """Who sends a cell and to which challenge: one service as it comes, one with small limits, made when needed."""
+    """The organizer and challenge for a cell; a service with default or with small limits starts when needed."""
     running: dict[bool, Live] = {}
-    made: dict[tuple[bool, str], Caller] = {}
+    organizers: dict[tuple[bool, str], Caller] = {}
 
     def service(cell: Cell) -> tuple[Caller, str]:
         if cell.small not in running:
@@ -47,13 +47,17 @@ def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
             folder = tmp_path_factory.mktemp("cells") / "data"
             running[cell.small] = Live(folder, **limits if cell.small else {}).start()
         key = (cell.small, cell.challenge)
-        if key not in made:
-            told = CHALLENGES[cell.challenge]
-            made[key] = running[cell.small].admin()
-            fields: dict[str, Any] = {"task": told.task, "recipe": told.recipe, "classes": list(told.classes)}
-            fields |= {"positive_label": told.positive} if told.positive else {}
-            open_challenge(made[key], cell.challenge, list(told.gold), **fields)
-        return made[key], cell.challenge
+        if key not in organizers:
+            challenge = CHALLENGES[cell.challenge]
+            organizers[key] = running[cell.small].admin()
+            fields: dict[str, Any] = {
+                "task": challenge.task,
+                "recipe": challenge.recipe,
+                "classes": list(challenge.classes),
+            }
+            fields |= {"positive_label": challenge.positive} if challenge.positive else {}
+            open_challenge(organizers[key], cell.challenge, list(challenge.gold), **fields)
+        return organizers[key], cell.challenge
 
     yield service
     for live in running.values():
@@ -62,12 +66,12 @@ def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
 
 def dry_run(services: Services, cell: Cell, **query: str) -> httpx.Response:
     """Send a cell as it says."""
-    who, slug = services(cell)
+    caller, slug = services(cell)
     headers = {"Content-Type": cell.media, "Content-Encoding": cell.encoding}
-    asked = {"dry_run": "true", "team": "T", "layout": cell.layout, "filename": cell.filename} | query
-    return who.post(
+    parameters = {"dry_run": "true", "team": "T", "layout": cell.layout, "filename": cell.filename} | query
+    return caller.post(
         f"/challenges/{slug}/phases/main/submissions",
-        params={name: value for name, value in asked.items() if value},
+        params={name: value for name, value in parameters.items() if value},
         headers={name: value for name, value in headers.items() if value},
         content=cell.body,
     )
@@ -131,19 +135,19 @@ SAMPLE = [
 
 @pytest.mark.parametrize("name", SAMPLE)
 def test_the_command_itself_prints_what_the_service_answers(services: Services, tmp_path: Path, name: str) -> None:
-    cell, told = CELLS[name], CHALLENGES[CELLS[name].challenge]
+    cell, challenge = CELLS[name], CHALLENGES[CELLS[name].challenge]
     ending = detect_file_kind(None, cell.media, cell.encoding).ending
     files = {
         f"mine{ending}": cell.body,
         "ids.json": json.dumps(IDS).encode(),
         "classes.json": json.dumps(CLASSES).encode(),
-        "recipe.json": json.dumps(told.recipe).encode(),
+        "recipe.json": json.dumps(challenge.recipe).encode(),
     }
     mine, ids, classes, recipe = (tmp_path / file for file in files)
     for file, body in files.items():
         (tmp_path / file).write_bytes(body)
     layout = ("--layout", cell.layout) if cell.layout else ()
-    known = ("--ids", ids, "--classes", classes, "--recipe", recipe, "--task", told.task)
+    known = ("--ids", ids, "--classes", classes, "--recipe", recipe, "--task", challenge.task)
     ran = run_assay("validate", "-f", mine, *known, *layout, "--json")
     online = dry_run(services, cell).json()
     assert ran.status == (0 if online["valid"] else 1)
@@ -159,7 +163,7 @@ def test_a_body_larger_than_allowed_is_refused_before_it_is_read(services: Servi
 
 @pytest.mark.parametrize("column", WIDE)
 def test_gold_of_too_many_classes_is_refused_in_every_format(services: Services, tmp_path: Path, column: str) -> None:
-    who, _ = services(Cell(b"", small=True))
+    caller, _ = services(Cell(b"", small=True))
     rows = [(f"g{number}", f"c{number}") for number in range(MAX_CLASSES + 1)]
     kind = detect_file_kind(None, MEDIA_TYPES[column], None)
     path = tmp_path / f"gold{kind.ending}"
@@ -168,7 +172,7 @@ def test_gold_of_too_many_classes_is_refused_in_every_format(services: Services,
     gold, problems = load_gold(SourceFile(path, kind), task="multiclass", limits=limits)
     assert gold is None
     assert problems.total == {"too_large": 1}
-    answer = who.post(
+    answer = caller.post(
         "/challenges/label/phases/main/gold", content=path.read_bytes(), headers={"Content-Type": MEDIA_TYPES[column]}
     )
     assert answer.status_code == 422, answer.text

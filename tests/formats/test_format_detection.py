@@ -67,8 +67,8 @@ def test_what_nobody_reads_is_refused_and_the_accepted_types_are_named(
 SHAPES = [(key, at) for key, known in FORMATS.items() for at in range(len(known.shapes))]
 
 
-def written(key: str, example: str, folder: Path) -> bytes:
-    """The file that an example means: its text, or what its Python writes."""
+def example_bytes(key: str, example: str, folder: Path) -> bytes:
+    """The bytes of an example: its text, or the file that its Python code writes."""
     if not FORMATS[key].is_binary:
         return example.encode()
     with contextlib.chdir(folder):
@@ -86,7 +86,7 @@ def test_every_declared_example_is_read_as_declared(key: str, at: int, form: str
     ids = ("101", "102") if shape.name == "documents" else IDS[:2]
     task: TaskKind = "multilabel" if form == "multilabel" else "binary" if form == "score" else "multiclass"
     positive = "cat" if task == "binary" else None
-    raw = written(key, example, tmp_path)
+    raw = example_bytes(key, example, tmp_path)
     found, problems = read_answers(
         raw, key, ids=ids, classes=CLASSES[:2], task=task, positive_label=positive, layout=shape.layout
     )

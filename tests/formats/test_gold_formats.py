@@ -36,8 +36,15 @@ def load(path: Path, one: DrawnAnswers, writer: FormatWriter, encoding: str = ""
     return load_gold(source, task=one.task, classes=one.classes, positive_label=one.positive or None)
 
 
-def ways(data: AnswerTable) -> list[tuple[str, FormatWriter]]:
+def writers_for(data: AnswerTable) -> list[tuple[str, FormatWriter]]:
     return [(name, writer) for name, writer in WRITERS.items() if writer.fits(data)]
+
+
+def load_valid(path: Path, one: DrawnAnswers, writer: FormatWriter, encoding: str = "") -> Gold:
+    gold, problems = load(path, one, writer, encoding)
+    assert problems.to_dict()["problems"] == [], writer
+    assert gold is not None
+    return gold
 
 
 def in_file_order(one: DrawnAnswers) -> list[list[int]]:
@@ -46,7 +53,7 @@ def in_file_order(one: DrawnAnswers) -> list[list[int]]:
     return [[one.data.classes.index(name) for name in labels] for labels in listed]
 
 
-def spread(data: st.DataObject, n: int, values: list[Any]) -> list[Any]:
+def draw_column(data: st.DataObject, n: int, values: list[Any]) -> list[Any]:
     return data.draw(st.lists(st.sampled_from(values), min_size=n, max_size=n))
 
 
@@ -57,15 +64,13 @@ def test_splits_and_weights_are_the_same_in_every_format(path: Path, task: TaskK
     one = data.draw(drawn_answers(task, scored=False))
     n = one.data.n
     named = data.draw(st.sampled_from(["split", "Usage"]))
-    splits = spread(data, n, list(USAGE if named == "Usage" else USAGE.values()))
+    splits = draw_column(data, n, list(USAGE if named == "Usage" else USAGE.values()))
     numbers: list[Any] = data.draw(st.sampled_from([[0, 1, 2, 3], [0.5, 0.25, 1.0, 0.1]]))
-    weights = [*spread(data, n, numbers)[:-1], numbers[1]]
+    weights = [*draw_column(data, n, numbers)[:-1], numbers[1]]
     one.data.more.update({named: splits, "weight": weights} if data.draw(st.booleans()) else {named: splits})
     total = sum(Fraction(str(weight)) for weight in weights)
-    for number, (name, writer) in enumerate(ways(one.data)):
-        gold, problems = load(path, one, writer, ("", "gzip", "zstd")[number % 3])
-        assert problems.to_dict()["problems"] == [], name
-        assert gold is not None
+    for number, (name, writer) in enumerate(writers_for(one.data)):
+        gold = load_valid(path, one, writer, ("", "gzip", "zstd")[number % 3])
         order = by_id(one)
         assert gold.ids == list(map(nfc_of(one), order))
         assert code_sets(gold.labels) == [in_file_order(one)[at] for at in order], name
@@ -84,7 +89,7 @@ def nfc_of(one: DrawnAnswers) -> Any:
 
 
 def by_id(one: DrawnAnswers) -> list[int]:
-    """The rows of the file in the order of the gold that is made of it."""
+    """The rows of the file in the order of the gold."""
     return sorted(range(one.data.n), key=nfc_of(one))
 
 
@@ -95,7 +100,7 @@ def test_acceptable_sets_are_the_same_in_every_format(path: Path, data: st.DataO
     one = data.draw(drawn_answers("multilabel", scored=False))
     rows = in_file_order(one)
     one = DrawnAnswers("multiclass", one.data, one.ids, one.codes, None)
-    for name, writer in ways(one.data):
+    for name, writer in writers_for(one.data):
         joined = writer.kind in {"parquet", "arrow"} and not name.endswith("lists")  # in a column called label
         if writer.kind == "npz" or writer.layout == "long" or joined:
             continue
@@ -119,20 +124,18 @@ def as_labels(writer: FormatWriter) -> FormatWriter:
 
     assert writer.layout == ""
 
-    return FormatWriter(writer.kind, write, writer.place, writer.fits, writer.layout)
+    return FormatWriter(writer.kind, write, writer.location, writer.fits, writer.layout)
 
 
 @given(data=st.data())
 @SOME
 def test_ignored_rows_are_void_in_every_format(path: Path, data: st.DataObject) -> None:
     one = data.draw(drawn_answers("multiclass", scored=False))
-    usage = [*spread(data, one.data.n, ["Public", "Ignored"])[:-1], "Private"]
+    usage = [*draw_column(data, one.data.n, ["Public", "Ignored"])[:-1], "Private"]
     one.data.more["Usage"] = usage
     kept = [at for at in by_id(one) if usage[at] != "Ignored"]
-    for name, writer in ways(one.data):
-        gold, problems = load(path, one, writer)
-        assert problems.to_dict()["problems"] == [], name
-        assert gold is not None
+    for _, writer in writers_for(one.data):
+        gold = load_valid(path, one, writer)
         assert gold.ids == [nfc_of(one)(at) for at in kept]
         assert gold.splits is not None
         assert gold.splits.tolist() == [int(usage[at] == "Private") for at in kept]
@@ -156,14 +159,14 @@ def test_one_wrong_split_or_weight_is_told_at_its_place(
     row = data.draw(st.integers(0, one.data.n - 1))
     sound: Any = {"split": "public", "Usage": "Public"}.get(named, 0.5)
     one.data.more[named] = [value if at == row else sound for at in range(one.data.n)]
-    for name, writer in ways(one.data):
+    for name, writer in writers_for(one.data):
         if (value == "" and writer.kind in {"csv", "tsv"} and one.data.n == 1) or writer.layout == "long":
             continue  # a column with nothing in it is none; of a long table see the next test
         gold, problems = load(path, one, writer)
         assert gold is None
         nan = named == "weight" and value != value  # noqa: PLR0124
         code = "not_a_number" if nan and writer.kind in RECORDS else "wrong_shape"
-        expected = {"code": code, **writer.place(one.data, row, named, None), "instance_id": nfc_of(one)(row)}
+        expected = {"code": code, **writer.location(one.data, row, named, None), "instance_id": nfc_of(one)(row)}
         assert located_problems(problems) == [expected], name
 
 
@@ -180,11 +183,11 @@ def test_rows_of_one_id_that_disagree_are_told_where_they_do(path: Path, named: 
     values = ("public", "private") if named == "split" else (1, 2)
     one.data.more[named] = [values[0]] * one.data.n
     text = WRITERS["long csv quoted, crlf"]
-    place = text.place(one.data, row, "label", item)
+    place = text.location(one.data, row, "label", item)
     lines = text.write(one.data).decode()
     start = sum(len(line) for line in lines.split("\n")[: place["line"] - 1]) + place["line"] - 1
     spoilt = lines[:start] + lines[start:].replace(f'"{values[0]}"', f'"{values[1]}"', 1)
-    changed = FormatWriter("csv", lambda _: spoilt.encode(), text.place, text.fits, "long")
+    changed = FormatWriter("csv", lambda _: spoilt.encode(), text.location, text.fits, "long")
     gold, problems = load(path, one, changed)
     assert gold is None
     expected = {"code": "wrong_shape", "line": place["line"], "column": 1, "instance_id": nfc_of(one)(row)}
@@ -194,7 +197,7 @@ def test_rows_of_one_id_that_disagree_are_told_where_they_do(path: Path, named: 
 @pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64])
 @pytest.mark.parametrize("name", ["npz", "parquet", "arrow"])
 def test_weights_in_short_floats_are_the_decimals_that_mean_them(path: Path, name: str, kind: type) -> None:
-    """0.1 as float32 is not 0.1 as float64; what counts is the number that stands in the file, of whatever format."""
+    """0.1 as float32 is not 0.1 as float64: the decimal counts that the stored number stands for, in every format."""
     weights: NDArray[Any] = np.array([0.1, 0.2, 0.7], kind)
     ids, labels = ["a", "b", "c"], ["x", "y", "x"]
     table = pa.table({"id": ids, "label": labels, "weight": weights})

@@ -1,4 +1,4 @@
-"""Faults of binary files that fuzzing brought up: each is a problem that says what it is, not a crash."""
+"""Faults of binary files that fuzzing discovered: each is reported as a problem and crashes nothing."""
 
 import io
 import struct
@@ -83,14 +83,14 @@ def test_a_header_that_is_none_is_told_the_same_each_time_and_in_short(header: s
 
 
 def test_what_takes_too_much_memory_is_not_called_damaged(monkeypatch: pytest.MonkeyPatch) -> None:
-    """More than a file may have is its own fault; of less, who runs the reader knows whether other things took it."""
-    asked = 2_048_000_000
+    """Beyond the limits of a file the file is at fault; below them a MemoryError reaches the caller."""
+    size = 2_048_000_000
 
     def refuse(*_: object, **__: object) -> None:
-        raise pa.ArrowMemoryError(f"realloc of size {asked} failed")
+        raise pa.ArrowMemoryError(f"realloc of size {size} failed")
 
     monkeypatch.setattr(pyarrow.parquet, "ParquetFile", refuse)
     assert read(b"PAR1", "parquet")[1].total == {"too_large": 1}
-    asked = 2_048_000
+    size = 2_048_000
     with pytest.raises(MemoryError):
         read(b"PAR1", "parquet")

@@ -293,7 +293,7 @@ def test_every_problem_of_a_large_file_is_counted_and_a_hundred_are_listed() -> 
 
 
 def test_missing_ids_are_named_beside_rows_whose_ids_could_not_be_read() -> None:
-    """Who mends every problem listed has a whole file: none comes to light only the second time."""
+    """Mending every listed problem gives a complete file: no problem appears only at the second attempt."""
     ids = ["t0", "t1", "t2", "t3"]
     rows = '{"id":"t0","label":"q"},{"label":"cat"},{"id":"zz","label":""},{"id":1.0,"label":"cat"},{"id":"t1"}'
     _, problems = read_answer_labels(f"[{rows}]", ids=ids)

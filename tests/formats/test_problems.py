@@ -14,14 +14,14 @@ from app.formats.problems import (
 )
 
 
-def numbered(row: int, code: str = "unknown_id") -> Problem:
+def problem_in_row(row: int, code: str = "unknown_id") -> Problem:
     return build_problem(code, f"row {row}", Location(f"/{row}"))
 
 
 def test_all_are_counted_and_the_first_hundred_of_the_file_are_listed_in_file_order() -> None:
     problems = Problems()
     for row in reversed(range(250)):
-        problems.add(numbered(row), row)
+        problems.add(problem_in_row(row), row)
     assert problems.total == {"unknown_id": 250}
     assert [found.pointer for found in problems.first] == [f"/{row}" for row in range(MAX_LISTED_PROBLEMS)]
 
@@ -38,7 +38,7 @@ def test_problems_of_one_row_keep_the_order_in_which_they_were_found() -> None:
 def test_a_problem_that_is_not_listed_is_not_built() -> None:
     problems = Problems()
     for row in range(MAX_LISTED_PROBLEMS):
-        problems.add(numbered(row), row)
+        problems.add(problem_in_row(row), row)
 
     def build() -> Problem:
         raise AssertionError
@@ -50,7 +50,7 @@ def test_a_problem_that_is_not_listed_is_not_built() -> None:
 def test_the_answer_leaves_out_what_is_not_known_and_orders_totals() -> None:
     problems = Problems()
     assert problems.to_dict() == {"valid": True, "total": {}, "problems": []}
-    problems.add(numbered(0), 0)
+    problems.add(problem_in_row(0), 0)
     problems.add(build_problem("syntax", "cut off", Location(None, 2, 1)), 1)
     answer = problems.to_dict()
     assert list(answer["total"]) == ["syntax", "unknown_id"]
@@ -60,7 +60,7 @@ def test_the_answer_leaves_out_what_is_not_known_and_orders_totals() -> None:
 
 def test_an_undeclared_code_is_a_mistake_of_ours() -> None:
     with pytest.raises(KeyError):
-        Problems().add(numbered(0, "oops"))
+        Problems().add(problem_in_row(0, "oops"))
 
 
 def test_pointer_tokens_are_escaped_and_writable() -> None:
@@ -71,15 +71,10 @@ def test_pointer_tokens_are_escaped_and_writable() -> None:
 @pytest.mark.parametrize(
     ("value", "shown"),
     [
-        ("a", '"a"'),
-        ("\ud800", '"\\ud800"'),
-        (None, "null"),
-        (True, "true"),
-        (1.0, "1.0"),
-        ([1, 2], "a list of 2"),
-        ((("a", 1),), "an object"),
+        ("a", '"a"'), ("\ud800", '"\\ud800"'), (None, "null"), (True, "true"), (1.0, "1.0"),
+        ([1, 2], "a list of 2"), ((("a", 1),), "an object"),
     ],
-)
+)  # fmt: skip
 def test_values_are_shown_as_json_shows_them(value: object, shown: str) -> None:
     assert describe_value(value) == shown
 

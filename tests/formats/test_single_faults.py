@@ -1,4 +1,4 @@
-"""A sound file of any format with exactly one thing damaged: one problem, with its code, where the damage is."""
+"""A valid file of any format with exactly one fault: one problem, with its code and location."""
 
 import json
 import math
@@ -17,7 +17,7 @@ from app.offline import score_offline
 from app.pipeline import SourceFile, validate_predictions
 from app.scoring.declaration.metric_parser import parse_metric
 from app.scoring.declaration.task import TaskKind, TaskSpec
-from tests.formats.answer_table import EXTRA_CLASS, NO_SCORE, AnswerTable, FormatWriter, Place, pointer_token
+from tests.formats.answer_table import EXTRA_CLASS, NO_SCORE, AnswerTable, FormatWriter, Location, pointer_token
 from tests.formats.reading import located_problems, read_answers
 from tests.formats.strategies import DrawnAnswers, as_nfc, drawn_answers, nfc_texts
 from tests.formats.writers import WRITERS
@@ -57,23 +57,23 @@ def with_row(data: AnswerTable, name: Any) -> AnswerTable:
     return replace(data, ids=[*data.ids, name], **more)
 
 
-def expect(
-    one: DrawnAnswers, name: str, spoilt: AnswerTable, fault: Fault, *, rules: ReadingRules | None = None
+def assert_one_problem(
+    one: DrawnAnswers, name: str, faulty: AnswerTable, fault: Fault, *, rules: ReadingRules | None = None
 ) -> None:
-    """Just this problem, beside those of ids that are missed because nothing is known of the row that meant them."""
+    """Assert that this is the only problem, apart from missing ids of rows that could not be read."""
     writer = WRITERS[name]
     how: dict[str, Any] = {} if rules is None else {"rules": rules}
-    found, problems = one.read(writer.write(spoilt), writer, **how)
+    found, problems = one.read(writer.write(faulty), writer, **how)
     assert found is None
     assert located_problems(problems) == [fault], name
     assert set(problems.total) <= {fault["code"], "missing_instances"}
 
 
-def fitting(data: AnswerTable) -> list[tuple[str, FormatWriter]]:
+def writers_for(data: AnswerTable) -> list[tuple[str, FormatWriter]]:
     return [(name, writer) for name, writer in WRITERS.items() if writer.fits(data)]
 
 
-def at(code: str, place: Place, owner: object = None) -> Fault:
+def expected_problem(code: str, place: Location, owner: object = None) -> Fault:
     return {"code": code, **place, **({} if owner is None else {"instance_id": str(owner)})}
 
 
@@ -94,14 +94,16 @@ def test_one_wrong_label(task: TaskKind, data: st.DataObject, wrong: str) -> Non
     if wrong == "unknown":
         value = data.draw(nfc_texts.filter(lambda text: text not in one.classes))
     item = len(labels) if several else None
-    spoilt = with_label(one.data, row, item, value)
+    faulty = with_label(one.data, row, item, value)
     code = {"unknown": "unknown_label", "empty": "empty_label", "again": "duplicate_label"}[wrong]
-    for name, writer in fitting(spoilt):
-        owner = one_id(spoilt, row)
-        expect(one, name, spoilt, at(code, writer.place(spoilt, row, "label", item), owner))
+    for name, writer in writers_for(faulty):
+        owner = id_of_row(faulty, row)
+        assert_one_problem(
+            one, name, faulty, expected_problem(code, writer.location(faulty, row, "label", item), owner)
+        )
 
 
-def one_id(data: AnswerTable, row: int) -> str:
+def id_of_row(data: AnswerTable, row: int) -> str:
     """The id of a row as answers name it."""
     return as_nfc(data.ids[row])
 
@@ -114,12 +116,14 @@ def test_one_row_too_many(data: st.DataObject, wrong: str, task: TaskKind) -> No
     extra: Any = one.data.ids[0]
     if wrong == "unknown":
         extra = data.draw(nfc_texts.filter(lambda text: text not in one.ids))
-    spoilt = with_row(one.data, extra)
-    for name, writer in fitting(spoilt):
+    faulty = with_row(one.data, extra)
+    for name, writer in writers_for(faulty):
         code = "unknown_id" if wrong == "unknown" else "duplicate_key" if name == "map" else "duplicate_id"
         if wrong == "again" and writer.layout == "long":
             continue  # there an id has as many rows as labels
-        expect(one, name, spoilt, at(code, writer.place(spoilt, row, "id", None), one_id(spoilt, row)))
+        assert_one_problem(
+            one, name, faulty, expected_problem(code, writer.location(faulty, row, "id", None), id_of_row(faulty, row))
+        )
 
 
 @given(data=st.data())
@@ -127,11 +131,11 @@ def test_one_row_too_many(data: st.DataObject, wrong: str, task: TaskKind) -> No
 def test_one_label_that_is_null(data: st.DataObject) -> None:
     one = data.draw(drawn_answers("multiclass", scored=False))
     row = data.draw(st.integers(0, one.data.n - 1))
-    spoilt = with_label(one.data, row, None, None)
-    for name, writer in fitting(spoilt):
+    faulty = with_label(one.data, row, None, None)
+    for name, writer in writers_for(faulty):
         if writer.kind not in {"csv", "tsv"}:
-            fault = at("wrong_shape", writer.place(spoilt, row, "label", None), one_id(spoilt, row))
-            expect(one, name, spoilt, fault)
+            fault = expected_problem("wrong_shape", writer.location(faulty, row, "label", None), id_of_row(faulty, row))
+            assert_one_problem(one, name, faulty, fault)
 
 
 @given(data=st.data(), value=st.sampled_from([None, "", True, 1.5, ["a"]]))
@@ -140,13 +144,13 @@ def test_one_id_that_is_none(data: st.DataObject, value: Any) -> None:
     one = data.draw(drawn_answers("multiclass", scored=data.draw(st.booleans())))
     row = data.draw(st.integers(0, one.data.n - 1))
     names = [value if number == row else name for number, name in enumerate(one.data.ids)]
-    spoilt = replace(one.data, ids=names)
+    faulty = replace(one.data, ids=names)
     code = "missing_id" if value is None or value == "" else "wrong_shape"
-    for name, writer in fitting(spoilt):
+    for name, writer in writers_for(faulty):
         text = writer.kind not in {"json", "jsonl"}
         if name == "map" or (text and value != "" and (value is not None or writer.kind not in COLUMNS)):
             continue
-        expect(one, name, spoilt, at(code, writer.place(spoilt, row, "id", None)))
+        assert_one_problem(one, name, faulty, expected_problem(code, writer.location(faulty, row, "id", None)))
 
 
 # ---- scores -------------------------------------------------------------------------------------
@@ -159,40 +163,51 @@ def test_one_score_that_is_no_number(task: TaskKind, data: st.DataObject, value:
     one = data.draw(drawn_answers(task, scored=True))
     row = data.draw(st.integers(0, one.data.n - 1))
     item = data.draw(st.integers(0, len(one.classes) - 1))
-    spoilt = with_score(one.data, row, item, value)
-    for name, writer in fitting(spoilt):
+    faulty = with_score(one.data, row, item, value)
+    for name, writer in writers_for(faulty):
         if writer.kind in {"csv", "tsv"} and value == "0.5":
             continue  # there all is text
         if name == "columns" and value is None and one.data.n == 1:
             continue  # a null alone does not tell that it should be one number
-        expect(one, name, spoilt, at("not_a_number", writer.place(spoilt, row, "score", item), one_id(spoilt, row)))
+        assert_one_problem(
+            one,
+            name,
+            faulty,
+            expected_problem("not_a_number", writer.location(faulty, row, "score", item), id_of_row(faulty, row)),
+        )
 
 
-def _short(name: str, writer: FormatWriter, spoilt: AnswerTable, row: int, item: int) -> tuple[str, Place]:
+def _missing_score_problem(
+    name: str, writer: FormatWriter, faulty: AnswerTable, row: int, item: int
+) -> tuple[str, Location]:
     """What a file says that lacks one score: a cell of a table is empty, a list or object is too short."""
     if writer.kind in {"csv", "tsv"} or (writer.kind in COLUMNS and not name.endswith("lists")):
-        return "not_a_number", writer.place(spoilt, row, "score", item)
-    return "wrong_class_count", writer.place(spoilt, row, "score", None)
+        return "not_a_number", writer.location(faulty, row, "score", item)
+    return "wrong_class_count", writer.location(faulty, row, "score", None)
 
 
-def _long(name: str, writer: FormatWriter, spoilt: AnswerTable, row: int, item: int) -> tuple[str, Place]:
+def _extra_score_problem(
+    name: str, writer: FormatWriter, faulty: AnswerTable, row: int, item: int
+) -> tuple[str, Location]:
     """What a file says that has one score too many."""
-    place = writer.place(spoilt, row, "score", None)
+    place = writer.location(faulty, row, "score", None)
     if writer.kind in {"csv", "tsv"}:
-        labelled = spoilt.labels is not None
-        return "wrong_shape", {"line": place["line"], "column": 2 + labelled + len(spoilt.classes)}
+        labelled = faulty.labels is not None
+        return "wrong_shape", {"line": place["line"], "column": 2 + labelled + len(faulty.classes)}
     by_class = name in {"records", "predictions", "mixed records", "map", "lines"}
     if by_class:
         return "unknown_label", place | {"pointer": place["pointer"] + pointer_token(EXTRA_CLASS)}
     return "wrong_class_count", place
 
 
-@pytest.mark.parametrize(("damage", "told"), [("missing", _short), ("extra", _long)])
+@pytest.mark.parametrize(
+    ("damage", "problem_of"), [("missing", _missing_score_problem), ("extra", _extra_score_problem)]
+)
 @pytest.mark.parametrize("task", ["binary", "multiclass", "multilabel"])
 @given(data=st.data())
 @FEW
 def test_one_score_more_or_less(
-    task: TaskKind, damage: str, told: Callable[..., tuple[str, Place]], data: st.DataObject
+    task: TaskKind, damage: str, problem_of: Callable[..., tuple[str, Location]], data: st.DataObject
 ) -> None:
     one = data.draw(drawn_answers(task, scored=True).filter(lambda one: one.data.single is None))
     row = data.draw(st.integers(0, one.data.n - 1))
@@ -200,14 +215,14 @@ def test_one_score_more_or_less(
     missing = damage == "missing"
     if missing and len(one.classes) == 2 and task == "binary":
         item = one.classes.index(one.positive)  # else the row still holds the one score that may stand alone
-    spoilt = with_score(one.data, row, item, NO_SCORE) if missing else replace(one.data, extra=row)
-    for name, writer in fitting(spoilt):
-        code, place = told(name, writer, spoilt, row, item)
+    faulty = with_score(one.data, row, item, NO_SCORE) if missing else replace(one.data, extra=row)
+    for name, writer in writers_for(faulty):
+        code, place = problem_of(name, writer, faulty, row, item)
         unread = not missing and writer.kind in {"csv", "tsv"}
-        expect(one, name, spoilt, at(code, place, None if unread else one_id(spoilt, row)))
+        assert_one_problem(one, name, faulty, expected_problem(code, place, None if unread else id_of_row(faulty, row)))
 
 
-def probable(one: DrawnAnswers) -> DrawnAnswers:
+def with_probabilities(one: DrawnAnswers) -> DrawnAnswers:
     """The same with probabilities: all alike, and of exclusive classes summing to one."""
     m = len(one.classes)
     data = one.data
@@ -221,25 +236,29 @@ def probable(one: DrawnAnswers) -> DrawnAnswers:
 @given(data=st.data(), value=st.sampled_from([-0.25, -1e-300, 1.0000000000000002, 7.0]))
 @FEW
 def test_one_score_that_is_no_probability(task: TaskKind, data: st.DataObject, value: float) -> None:
-    one = probable(data.draw(drawn_answers(task, scored=True)))
+    one = with_probabilities(data.draw(drawn_answers(task, scored=True)))
     row = data.draw(st.integers(0, one.data.n - 1))
     item = data.draw(st.integers(0, len(one.classes) - 1))
-    spoilt = with_score(one.data, row, item, value)
-    for name, writer in fitting(spoilt):
-        fault = at("not_a_probability", writer.place(spoilt, row, "score", item), one_id(spoilt, row))
-        expect(one, name, spoilt, fault, rules=ReadingRules(scores="due", probabilities=True))
+    faulty = with_score(one.data, row, item, value)
+    for name, writer in writers_for(faulty):
+        fault = expected_problem(
+            "not_a_probability", writer.location(faulty, row, "score", item), id_of_row(faulty, row)
+        )
+        assert_one_problem(one, name, faulty, fault, rules=ReadingRules(scores="due", probabilities=True))
 
 
 @pytest.mark.parametrize("task", ["binary", "multiclass"])
 @given(data=st.data(), value=st.sampled_from([0.5, 0.002]))
 @FEW
 def test_one_row_of_probabilities_that_does_not_sum_to_one(task: TaskKind, data: st.DataObject, value: float) -> None:
-    one = probable(data.draw(drawn_answers(task, scored=True).filter(lambda one: one.data.single is None)))
+    one = with_probabilities(data.draw(drawn_answers(task, scored=True).filter(lambda one: one.data.single is None)))
     row = data.draw(st.integers(0, one.data.n - 1))
-    spoilt = with_score(one.data, row, 0, value)
-    for name, writer in fitting(spoilt):
-        fault = at("not_a_probability", writer.place(spoilt, row, "score", None), one_id(spoilt, row))
-        expect(one, name, spoilt, fault, rules=ReadingRules(scores="due", probabilities=True))
+    faulty = with_score(one.data, row, 0, value)
+    for name, writer in writers_for(faulty):
+        fault = expected_problem(
+            "not_a_probability", writer.location(faulty, row, "score", None), id_of_row(faulty, row)
+        )
+        assert_one_problem(one, name, faulty, fault, rules=ReadingRules(scores="due", probabilities=True))
 
 
 PLAIN: dict[str, Any] = {
@@ -279,17 +298,17 @@ def test_dry_run_and_offline_scoring_give_the_same_answer(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, value: float, again: bool
 ) -> None:
     folder: Path = tmp_path_factory.mktemp("files")
-    one = probable(data.draw(drawn_answers("multiclass", scored=True)))
+    one = with_probabilities(data.draw(drawn_answers("multiclass", scored=True)))
     row = data.draw(st.integers(0, one.data.n - 1))
-    spoilt = with_score(one.data, row, 0, value)
-    spoilt = with_row(spoilt, spoilt.ids[0]) if again else spoilt
+    faulty = with_score(one.data, row, 0, value)
+    faulty = with_row(faulty, faulty.ids[0]) if again else faulty
     truth = SourceFile(folder / "gold", FileKind("json"))
     truth.path.write_bytes(WRITERS["columns"].write(AnswerTable(one.ids, labels=[one.classes[0]] * len(one.ids))))
     call = parse_metric("log_loss", task="multiclass")
     spec = TaskSpec("multiclass", tuple(one.classes))
-    for _, writer in fitting(spoilt):
+    for _, writer in writers_for(faulty):
         source = SourceFile(folder / "file", FileKind(writer.kind, "", writer.layout))
-        source.path.write_bytes(writer.write(spoilt))
+        source.path.write_bytes(writer.write(faulty))
         _, dry, _ = validate_predictions(one.ids, spec, source, rules=ReadingRules.strictest([call], call.text))
         offline = score_offline(truth, source, lambda *_: [call], task="multiclass", classes=one.classes)
         assert not offline.gold_problems

@@ -1,4 +1,4 @@
-"""Files that say much more than is asked, as people send them, fit the limits of their phase."""
+"""Files with much more content than the answers, as people send them, stay within the limits of their phase."""
 
 import csv
 import io
@@ -18,7 +18,7 @@ from app.pipeline import SourceFile, validate_predictions
 from app.scoring.declaration.task import TaskKind, TaskSpec
 from tests.formats.fault_table.write import columnar, npz
 
-Written = tuple[bytes, FileKind]
+FileContent = tuple[bytes, FileKind]
 
 
 class _Phase:
@@ -30,13 +30,13 @@ class _Phase:
         self.scores = np.random.default_rng(1).random((instances, classes))
 
 
-def texts(phase: _Phase, form: str) -> Written:
+def texts(phase: _Phase, form: str) -> FileContent:
     text = ('Œuvre "no." 7, ' * 300)[:4000]
     note = {"text": text, "note": 'good, "but" short', "label": phase.classes[0]}
-    return _written([{"": row, "id": name} | note for row, name in enumerate(phase.ids)], form), FileKind(form)
+    return _serialize([{"": row, "id": name} | note for row, name in enumerate(phase.ids)], form), FileKind(form)
 
 
-def _written(rows: list[dict[str, Any]], form: str) -> bytes:
+def _serialize(rows: list[dict[str, Any]], form: str) -> bytes:
     """A table with its index, as frames of data are written."""
     if form == "json":
         return json.dumps(rows, indent=4).encode()
@@ -49,13 +49,13 @@ def _written(rows: list[dict[str, Any]], form: str) -> bytes:
     return text.getvalue().encode()
 
 
-def many_fields(phase: _Phase) -> Written:
+def many_fields(phase: _Phase) -> FileContent:
     more = {f"feature number {number}": round(number / 7, 17) for number in range(30)}
     rows = [{"id": name, "label": phase.classes[0], **more} for name in phase.ids]
     return json.dumps(rows, indent=8).encode(), FileKind("json")
 
 
-def scores_in_full(phase: _Phase) -> Written:
+def scores_in_full(phase: _Phase) -> FileContent:
     rows = [
         {"id": name, "scores": dict(zip(phase.classes, map(float, row), strict=True)), "label": phase.classes[0]}
         for name, row in zip(phase.ids, phase.scores, strict=True)
@@ -63,11 +63,11 @@ def scores_in_full(phase: _Phase) -> Written:
     return json.dumps(rows, indent=8).encode(), FileKind("json")
 
 
-def arrays(phase: _Phase) -> Written:
+def arrays(phase: _Phase) -> FileContent:
     return npz(ids=phase.ids, scores=phase.scores, classes=phase.classes), FileKind("npz")
 
 
-def melted(phase: _Phase, form: str) -> Written:
+def long_table(phase: _Phase, form: str) -> FileContent:
     """All pairs with their scores, an index and two more columns."""
     more = {"fold": 3, "model": "a model, of some size"}
     pairs = enumerate((at, name) for at in range(len(phase.classes)) for name in range(len(phase.ids)))
@@ -75,19 +75,19 @@ def melted(phase: _Phase, form: str) -> Written:
         {"": row, "id": phase.ids[name], "label": phase.classes[at], "score": float(phase.scores[name, at])} | more
         for row, (at, name) in pairs
     ]
-    return _written(rows, form), FileKind(form, layout="long")
+    return _serialize(rows, form), FileKind(form, layout="long")
 
 
-FILES: dict[str, tuple[_Phase, TaskKind, Callable[[_Phase], Written]]] = {
+FILES: dict[str, tuple[_Phase, TaskKind, Callable[[_Phase], FileContent]]] = {
     "texts in JSON": (_Phase(4000, 2), "multiclass", lambda phase: texts(phase, "json")),
     "texts in CSV": (_Phase(4000, 2), "multiclass", lambda phase: texts(phase, "csv")),
     "texts in Parquet": (_Phase(4000, 2), "multiclass", lambda phase: texts(phase, "parquet")),
     "many fields": (_Phase(2000, 2), "multiclass", many_fields),
     "scores in full": (_Phase(100, 400), "multiclass", scores_in_full),
     "scores as binary64": (_Phase(2000, 400), "multiclass", arrays),
-    "pairs with long ids": (_Phase(60, 900, id_size=300), "multilabel", lambda phase: melted(phase, "csv")),
-    "all pairs in CSV": (_Phase(60, 900), "multilabel", lambda phase: melted(phase, "csv")),
-    "all pairs in Parquet": (_Phase(60, 900), "multilabel", lambda phase: melted(phase, "parquet")),
+    "pairs with long ids": (_Phase(60, 900, id_size=300), "multilabel", lambda phase: long_table(phase, "csv")),
+    "all pairs in CSV": (_Phase(60, 900), "multilabel", lambda phase: long_table(phase, "csv")),
+    "all pairs in Parquet": (_Phase(60, 900), "multilabel", lambda phase: long_table(phase, "parquet")),
 }
 
 

@@ -61,19 +61,19 @@ def test_a_template_for_scores_that_is_not_filled_in_is_refused(name: str, task:
     assert problems
 
 
-def filled(raw: bytes, name: str, rows: Sequence[Any], names: Sequence[str]) -> bytes:
+def fill_in(raw: bytes, name: str, rows: Sequence[Any], names: Sequence[str]) -> bytes:
     """A template as somebody fills it in: with labels, sets of labels, or rows of scores for these names."""
     if name in {"csv", "tsv"}:
-        return _filled_table(raw, "," if name == "csv" else "\t", rows, names)
+        return _fill_in_table(raw, "," if name == "csv" else "\t", rows, names)
     if name == "npz":
         arrays = dict(np.load(io.BytesIO(raw)))
         arrays["scores"][:] = rows
         return npz(**arrays)
     if name in {"parquet", "arrow"}:
-        return _filled_columns(raw, name, rows, names)
+        return _fill_in_columns(raw, name, rows, names)
     text = raw.decode()
     if name == "jsonl":
-        lines = [_filled_record(json.loads(line), row) for line, row in zip(text.splitlines(), rows, strict=True)]
+        lines = [_fill_in_record(json.loads(line), row) for line, row in zip(text.splitlines(), rows, strict=True)]
         return "\n".join(json.dumps(line) for line in lines).encode()
     document = json.loads(text)
     if name == "columns":
@@ -83,16 +83,16 @@ def filled(raw: bytes, name: str, rows: Sequence[Any], names: Sequence[str]) -> 
             document[key] = dict(zip(names, row, strict=True)) if isinstance(document[key], dict) else row
     else:
         key = "documents" if name == "documents" else "predictions"
-        document[key] = [_filled_record(one, row) for one, row in zip(document[key], rows, strict=True)]
+        document[key] = [_fill_in_record(one, row) for one, row in zip(document[key], rows, strict=True)]
     return json.dumps(document).encode()
 
 
-def _filled_record(record: dict[str, Any], row: Any) -> dict[str, Any]:
+def _fill_in_record(record: dict[str, Any], row: Any) -> dict[str, Any]:
     place = next(name for name in record if name != "id")
     return record | {place: row[0] if place == "score" else row}
 
 
-def _filled_table(raw: bytes, separator: str, rows: Sequence[Any], names: Sequence[str]) -> bytes:
+def _fill_in_table(raw: bytes, separator: str, rows: Sequence[Any], names: Sequence[str]) -> bytes:
     header, *empty = csv.reader(io.StringIO(raw.decode(), newline=""), delimiter=separator)
     out = io.StringIO(newline="")
     writer = csv.writer(out, delimiter=separator)
@@ -103,7 +103,7 @@ def _filled_table(raw: bytes, separator: str, rows: Sequence[Any], names: Sequen
     return out.getvalue().encode()
 
 
-def _filled_columns(raw: bytes, name: str, rows: Sequence[Any], names: Sequence[str]) -> bytes:
+def _fill_in_columns(raw: bytes, name: str, rows: Sequence[Any], names: Sequence[str]) -> bytes:
     table = pq.read_table(io.BytesIO(raw)) if name == "parquet" else pa.ipc.open_file(raw).read_all()
     columns: dict[str, Any] = {"id": table.column("id")}
     for at, column in enumerate(table.column_names[1:]):
@@ -115,7 +115,7 @@ def _filled_columns(raw: bytes, name: str, rows: Sequence[Any], names: Sequence[
 @pytest.mark.parametrize("name", LABELLED)
 def test_a_template_filled_in_with_labels_is_accepted(name: str, task: TaskKind) -> None:
     rows: list[Any] = ["dog" for _ in ODD_IDS] if task == "multiclass" else [["dog", "cat"] for _ in ODD_IDS]
-    found, problems = read(filled(build_template(ODD_IDS, spec(task), name), name, rows, ()), name, task)
+    found, problems = read(fill_in(build_template(ODD_IDS, spec(task), name), name, rows, ()), name, task)
     assert problems.to_dict()["problems"] == []
     assert code_sets(found.labels) == [[1] if task == "multiclass" else [1, 0] for _ in ODD_IDS]
 
@@ -127,7 +127,7 @@ def test_a_template_filled_in_with_scores_is_accepted(name: str, task: TaskKind)
     rows = [[0.125 * at for _ in names] for at in range(len(ODD_IDS))]
     if task == "binary" and name == "map":
         names = ["cat"]
-    raw = filled(build_template(ODD_IDS, spec(task), name, scores=True), name, rows, names)
+    raw = fill_in(build_template(ODD_IDS, spec(task), name, scores=True), name, rows, names)
     found, problems = read(raw, name, task, rules=ReadingRules(scores="due"))
     assert problems.to_dict()["problems"] == []
     assert found.labels is None

@@ -1,4 +1,4 @@
-"""The fast tier takes every plain file, and whatever it takes the strict reader reads to the same labels."""
+"""The vectorized reader of labels: it reads every plain file, and always the same labels as the strict reader."""
 
 import io
 import json
@@ -74,8 +74,10 @@ def _pairs(answers: Answers, sign: str, end: str, *, turned: bool = False) -> by
     return end.join(sign.join(reversed(row) if turned else row) for row in rows).encode()
 
 
-def _both(data: bytes, kind: FileKind, ids: Sequence[str], task: TaskKind, limits: Limits = DEFAULT_LIMITS) -> int:
-    """Read a file in both tiers; gives for how many sizes of windows the fast one read it."""
+def _count_vectorized_windows(
+    data: bytes, kind: FileKind, ids: Sequence[str], task: TaskKind, limits: Limits = DEFAULT_LIMITS
+) -> int:
+    """Read a file with both readers; with how many window sizes the vectorized one did."""
     spec = TaskSpec(task, CLASSES)
     problems = Problems()
     table = read_table(io.BytesIO(data), kind, task=task, gold=False, problems=problems, classes=CLASSES, limits=limits)
@@ -107,10 +109,15 @@ def test_a_plain_file_is_read_by_the_fast_tier(shape: str, several: bool, style:
     answers = _answers(count, several=several)
     data = write(answers, "labels" if several else "label", STYLES[style])
     ids = sorted(answers)
-    assert _both(data, FileKind(form), ids, "multilabel" if several else "multiclass") >= 1
+    assert _count_vectorized_windows(data, FileKind(form), ids, "multilabel" if several else "multiclass") >= 1
     for encoding in ("gzip", "zstd"):
         kind = FileKind(form, encoding)
-        assert _both(compress(data, encoding), kind, list(answers), "multilabel" if several else "multiclass") >= 1
+        assert (
+            _count_vectorized_windows(
+                compress(data, encoding), kind, list(answers), "multilabel" if several else "multiclass"
+            )
+            >= 1
+        )
 
 
 def _at(data: bytes, chance: random.Random, change: Callable[[bytes], bytes], length: int) -> bytes:
@@ -164,7 +171,7 @@ def test_a_damaged_file_is_never_read_otherwise_than_strictly(shape: str, severa
         data = write(answers, "labels" if several else "label", STYLES[chance.choice(list(STYLES))])
         for _ in range(chance.choice((1, 1, 2))):
             data = DAMAGES[damage](data, chance) if data else data
-        _both(data, FileKind(form), sorted(answers), "multilabel" if several else "multiclass")
+        _count_vectorized_windows(data, FileKind(form), sorted(answers), "multilabel" if several else "multiclass")
 
 
 TEXTS = st.text(
@@ -233,7 +240,12 @@ def test_whatever_ids_and_labels_are_called(
     ],
 )
 def test_what_is_repeated_or_misplaced_is_left_to_the_strict_reader(data: str, form: str, several: bool) -> None:
-    assert _both(data.encode(), FileKind(form), ["t1", "t2"], "multilabel" if several else "multiclass") == 0
+    assert (
+        _count_vectorized_windows(
+            data.encode(), FileKind(form), ["t1", "t2"], "multilabel" if several else "multiclass"
+        )
+        == 0
+    )
 
 
 @pytest.mark.parametrize("several", [False, True])
@@ -241,9 +253,9 @@ def test_what_follows_much_space_behind_the_last_column_is_seen(several: bool) -
     label = '["cat"]' if several else '"cat"'
     for first, second in (('"ids": ["t1"]', f'"labels": [{label}]'), (f'"labels": [{label}]', '"ids": ["t1"]')):
         data, task = f"{{{first}, {second}}}".encode(), task_of(multilabel=several)
-        assert _both(data + b" " * 20_000, FileKind("json"), ["t1"], task) > 0
+        assert _count_vectorized_windows(data + b" " * 20_000, FileKind("json"), ["t1"], task) > 0
         for space in (*range(40), *range(60, 100), HEAD_BYTES - 3, HEAD_BYTES - 2, HEAD_BYTES - 1, HEAD_BYTES, 20_000):
-            assert _both(data + b" " * space + b"x", FileKind("json"), ["t1"], task) == 0
+            assert _count_vectorized_windows(data + b" " * space + b"x", FileKind("json"), ["t1"], task) == 0
 
 
 def test_a_class_that_no_file_may_name_is_left_to_the_strict_reader(tmp_path: Path) -> None:
@@ -261,13 +273,13 @@ def test_a_class_that_no_file_may_name_is_left_to_the_strict_reader(tmp_path: Pa
 def test_stricter_limits_hold_in_both_tiers(limits: Limits) -> None:
     answers = _answers(10, several=False)
     data = WRITERS["records"][1](answers, "label", {})
-    assert _both(data, FileKind("json"), sorted(answers), "multiclass", limits) == 0
+    assert _count_vectorized_windows(data, FileKind("json"), sorted(answers), "multiclass", limits) == 0
 
 
 def test_a_table_has_two_columns_at_least() -> None:
     data = b"id,label\nt1,cat\nt2,dog\n"
-    assert _both(data, FileKind("csv"), ["t1", "t2"], "multiclass", Limits(columns=2)) > 0
-    assert _both(data, FileKind("csv"), ["t1", "t2"], "multiclass", Limits(columns=1)) == 0
+    assert _count_vectorized_windows(data, FileKind("csv"), ["t1", "t2"], "multiclass", Limits(columns=2)) > 0
+    assert _count_vectorized_windows(data, FileKind("csv"), ["t1", "t2"], "multiclass", Limits(columns=1)) == 0
 
 
 def test_much_space_is_read_in_a_time_that_grows_with_it_alone() -> None:

@@ -1,4 +1,4 @@
-"""Scores in .npz files that are read fast: the same matrix as the strict reader gives, or nothing."""
+"""The vectorized reader of scores in .npz files: the same matrix as the strict reader, or None."""
 
 import io
 from collections.abc import Callable, Sequence
@@ -11,7 +11,7 @@ from app.formats.reading_rules import ReadingRules
 from app.scoring.declaration.task import TaskSpec
 from app.scoring.numeric.exact import Floats
 from tests.formats.reading import read_answers
-from tests.formats.test_vectorized_scores import fast, made
+from tests.formats.test_vectorized_scores import read_vectorized, scored_rows
 
 
 def archive(pack: Callable[..., None] = np.savez, **arrays: Any) -> bytes:
@@ -21,12 +21,12 @@ def archive(pack: Callable[..., None] = np.savez, **arrays: Any) -> bytes:
     return stream.getvalue()
 
 
-def both(raw: bytes, ids: Sequence[str], spec: TaskSpec, rules: ReadingRules) -> Floats | None:
-    """The scores of an .npz file as they are read fast, having been compared with those of the strict reader."""
+def read_by_both(raw: bytes, ids: Sequence[str], spec: TaskSpec, rules: ReadingRules) -> Floats | None:
+    """The scores of an .npz file from the vectorized reader, after a comparison with the strict reader."""
     read_answers(
         raw, "npz", ids=ids, classes=spec.classes, rules=rules, task=spec.task, positive_label=spec.positive_label
     )
-    return fast(raw, "npz", ids, spec, rules)
+    return read_vectorized(raw, "npz", ids, spec, rules)
 
 
 @pytest.mark.parametrize("pack", [np.savez, np.savez_compressed])
@@ -34,12 +34,14 @@ def both(raw: bytes, ids: Sequence[str], spec: TaskSpec, rules: ReadingRules) ->
 @pytest.mark.parametrize("kind", ["<f8", ">f8", "<f4"])
 @pytest.mark.parametrize("layout", ["C", "F"])
 def test_arrays_of_any_kind_are_put_in_order(pack: Callable[..., None], text: str, kind: str, layout: Any) -> None:
-    ids, _, classes, scores = made(300, 7)
+    ids, _, classes, scores = scored_rows(300, 7)
     order, own = np.random.default_rng(4).permutation(300), np.random.default_rng(5).permutation(7)
     given = np.array(scores[order][:, own], dtype=kind, order=layout)
     names = np.array(classes)[own]
     raw = archive(pack, ids=np.array(ids, dtype=text)[order], scores=given, classes=names)
-    found = both(raw, ids, TaskSpec("multiclass", tuple(classes)), ReadingRules(scores="due", probabilities=True))
+    found = read_by_both(
+        raw, ids, TaskSpec("multiclass", tuple(classes)), ReadingRules(scores="due", probabilities=True)
+    )
     assert found is not None
     assert np.array_equal(found, scores.astype(kind))
 
@@ -48,7 +50,7 @@ def test_arrays_of_any_kind_are_put_in_order(pack: Callable[..., None], text: st
 def test_ids_of_different_lengths_are_read_fast(text: str) -> None:
     ids = ["b", "a3", "c"]
     raw = archive(ids=np.array(ids, dtype=text), scores=np.array([[1.0, 2], [3, 4], [5, 6]]))
-    found = both(raw, ["a3", "b", "c"], TaskSpec("multiclass", ("x", "y")), ReadingRules())
+    found = read_by_both(raw, ["a3", "b", "c"], TaskSpec("multiclass", ("x", "y")), ReadingRules())
     assert found is not None
     assert found.tolist() == [[3, 4], [1, 2], [5, 6]]
 
@@ -76,8 +78,8 @@ def test_ids_of_different_lengths_are_read_fast(text: str) -> None:
 def test_arrays_about_which_there_is_a_doubt_are_left_to_the_strict_reader(change: dict[str, Any]) -> None:
     sound: dict[str, Any] = {"ids": np.array(["a", "b"]), "scores": np.array([[1.0, 2], [3, 4]])}
     spec = TaskSpec("multiclass", ("x", "y"))
-    assert both(archive(**sound), ["a", "b"], spec, ReadingRules()) is not None
-    assert both(archive(**{**sound, **change}), ["a", "b"], spec, ReadingRules()) is None
+    assert read_by_both(archive(**sound), ["a", "b"], spec, ReadingRules()) is not None
+    assert read_by_both(archive(**{**sound, **change}), ["a", "b"], spec, ReadingRules()) is None
 
 
 def test_a_changed_byte_of_an_array_is_seen_in_both_tiers() -> None:
@@ -85,5 +87,5 @@ def test_a_changed_byte_of_an_array_is_seen_in_both_tiers() -> None:
     spec, unseen = TaskSpec("multiclass", ("x", "y")), 0
     for at in range(len(raw)):
         changed = raw[:at] + bytes([raw[at] ^ 1]) + raw[at + 1 :]
-        unseen += both(changed, ["a", "b"], spec, ReadingRules()) is not None
+        unseen += read_by_both(changed, ["a", "b"], spec, ReadingRules()) is not None
     assert unseen < len(raw) // 3  # dates, versions and the like

@@ -1,4 +1,4 @@
-"""Scores that are read fast: whatever the bytes, the strict readers give the same matrix and find nothing wrong."""
+"""The vectorized reader of scores: whenever it accepts a file, the strict reader finds no problem and the same matrix."""
 
 import io
 import json
@@ -22,7 +22,7 @@ from app.scoring.numeric.exact import Floats
 from app.scoring.string_table import PADDING_BYTES
 from tests.formats.reading import read_answers
 
-SETTLED = settings(max_examples=150, deadline=None)
+MANY = settings(max_examples=150, deadline=None)
 NAMES = ("ä", "b c", "dog", "e-5", "naïve", "zu,viel", "0.5")
 
 
@@ -44,7 +44,7 @@ def is_number(text: str) -> bool:
 
 
 DIGITS = st.text("0123456789", min_size=1, max_size=25)
-WRITTEN = st.one_of(
+NUMBER_TEXTS = st.one_of(
     st.floats(0, 1).map(repr),
     st.floats(allow_nan=False, allow_infinity=False).map(repr),
     st.floats(0, 1, width=32).map(repr),
@@ -59,8 +59,8 @@ WRITTEN = st.one_of(
 )
 
 
-@given(st.lists(WRITTEN, min_size=1, max_size=20))
-@SETTLED
+@given(st.lists(NUMBER_TEXTS, min_size=1, max_size=20))
+@MANY
 def test_numbers_are_to_the_bit_what_python_makes_of_them(texts: list[str]) -> None:
     found = numbers(texts)
     if found is None:
@@ -69,14 +69,14 @@ def test_numbers_are_to_the_bit_what_python_makes_of_them(texts: list[str]) -> N
         assert found.tobytes() == np.array([float(text) for text in texts]).tobytes()
 
 
-@given(st.lists(WRITTEN, max_size=3), st.text('0123456789+-.eE/:;x _é"\0', max_size=12))
+@given(st.lists(NUMBER_TEXTS, max_size=3), st.text('0123456789+-.eE/:;x _é"\0', max_size=12))
 @example(["0.5"], "")
 @example([], "-")
 @example([], "1.")
 @example([], "01.5")
 @example([], "0.5e")
 @example(["1e-7"], "-0")
-@SETTLED
+@MANY
 def test_what_is_no_number_is_never_read(others: list[str], text: str) -> None:
     texts = [*(other for other in others if is_number(other)), text]
     assert (numbers(texts) is not None) == is_number(text)
@@ -167,7 +167,7 @@ OWN_ORDER = {"objects", "columns", "table", "tabs"}
 """Writers whose files may have the classes in any order."""
 
 
-def fast(
+def read_vectorized(
     raw: bytes,
     kind: str,
     ids: Sequence[str],
@@ -178,16 +178,16 @@ def fast(
     limits: Limits = DEFAULT_LIMITS,
     encoding: str = "",
 ) -> Floats | None:
-    """The scores as they are read fast."""
+    """The scores of the vectorized reader; None if it leaves the file to the strict reader."""
     known = IdIndex(ids).table
     assert known is not None
     return read_scores(io.BytesIO(raw), FileKind(kind, encoding), known, spec, rules=rules, limits=limits, window=size)
 
 
-def strict(
+def read_strictly(
     raw: bytes, kind: str, ids: Sequence[str], spec: TaskSpec, rules: ReadingRules
 ) -> tuple[Floats | None, list[str]]:
-    """The scores as the strict readers have them, and what they find wrong."""
+    """The scores of the strict reader, and the codes of its problems."""
     found, problems = read_answers(
         raw, kind, ids=ids, classes=spec.classes, rules=rules, task=spec.task, positive_label=spec.positive_label
     )
@@ -195,14 +195,14 @@ def strict(
 
 
 @st.composite
-def files(draw: st.DrawFn) -> tuple[bytes, str, list[str], TaskSpec]:
+def valid_files(draw: st.DrawFn) -> tuple[bytes, str, list[str], TaskSpec]:
     """A sound file of some writer: its bytes and kind, the known ids and the task."""
     name = draw(st.sampled_from(sorted(WRITERS)))
     writer, kind = WRITERS[name]
     names = st.sampled_from([text for text in NAMES if "," not in text or kind in {"json", "jsonl"}])
     ids = draw(st.lists(names, min_size=2, max_size=6, unique=True))
     classes = draw(st.lists(names, min_size=2, max_size=4, unique=True))
-    texts = WRITTEN.filter(is_number)
+    texts = NUMBER_TEXTS.filter(is_number)
     rows = [[draw(texts) for _ in classes] for _ in ids]
     order = draw(st.permutations(range(len(ids))))
     own = draw(st.permutations(range(len(classes)))) if name in OWN_ORDER else range(len(classes))
@@ -210,14 +210,14 @@ def files(draw: st.DrawFn) -> tuple[bytes, str, list[str], TaskSpec]:
     return raw.encode(), kind, ids, TaskSpec(draw(st.sampled_from(["multiclass", "multilabel"])), tuple(classes))
 
 
-@given(files(), st.booleans())
-@SETTLED
+@given(valid_files(), st.booleans())
+@MANY
 def test_sound_files_are_read_fast_and_are_what_the_strict_readers_give(
     drawn: tuple[bytes, str, list[str], TaskSpec], probabilities: bool
 ) -> None:
     raw, kind, ids, spec = drawn
     rules = ReadingRules(scores="due", probabilities=probabilities)
-    found, (due, _) = fast(raw, kind, ids, spec, rules), strict(raw, kind, ids, spec, rules)
+    found, (due, _) = read_vectorized(raw, kind, ids, spec, rules), read_strictly(raw, kind, ids, spec, rules)
     if due is None:
         assert found is None
     elif not any("," in text for text in ids):
@@ -227,7 +227,7 @@ def test_sound_files_are_read_fast_and_are_what_the_strict_readers_give(
         assert found.tobytes() == np.ascontiguousarray(due).tobytes()
 
 
-@given(files(), st.data())
+@given(valid_files(), st.data())
 @settings(max_examples=300, deadline=None)
 def test_damaged_files_are_read_fast_only_where_the_strict_readers_agree(
     drawn: tuple[bytes, str, list[str], TaskSpec], data: st.DataObject
@@ -242,14 +242,14 @@ def test_damaged_files_are_read_fast_only_where_the_strict_readers_agree(
     )
     raw = raw[:at] + put + raw[at + cut :]
     rules = ReadingRules(scores="due")
-    found = fast(raw, kind, ids, spec, rules)
+    found = read_vectorized(raw, kind, ids, spec, rules)
     if found is not None:
-        due, wrong = strict(raw, kind, ids, spec, rules)
+        due, wrong = read_strictly(raw, kind, ids, spec, rules)
         assert due is not None, (raw, ids, spec, wrong)
         assert found.tobytes() == np.ascontiguousarray(due).tobytes()
 
 
-def made(n: int, m: int) -> tuple[list[str], list[list[str]], list[str], Floats]:
+def scored_rows(n: int, m: int) -> tuple[list[str], list[list[str]], list[str], Floats]:
     """Ids, texts of scores, classes, and the scores."""
     scores = np.random.default_rng(3).dirichlet(np.ones(m) / 4, size=n)
     rows = [[repr(value) for value in row] for row in scores.tolist()]
@@ -259,11 +259,11 @@ def made(n: int, m: int) -> tuple[list[str], list[list[str]], list[str], Floats]
 @pytest.mark.parametrize("name", WRITERS)
 @pytest.mark.parametrize("at_once", [64, 1000, 1 << 18])
 def test_files_larger_than_what_is_looked_at_together(name: str, at_once: int) -> None:
-    ids, rows, classes, scores = made(300, 7)
+    ids, rows, classes, scores = scored_rows(300, 7)
     order = np.random.default_rng(4).permutation(300)
     writer, kind = WRITERS[name]
     raw = writer([ids[at] for at in order], [rows[at] for at in order], classes).encode()
-    found = fast(
+    found = read_vectorized(
         raw,
         kind,
         ids,
@@ -286,13 +286,16 @@ def test_files_larger_than_what_is_looked_at_together(name: str, at_once: int) -
 )
 def test_the_score_of_the_positive_label_may_stand_alone(text: str, kind: str) -> None:
     spec = TaskSpec("binary", ("yes", "no"), "yes")
-    found = fast(text.encode(), kind, ["t1", "t2"], spec, ReadingRules())
+    found = read_vectorized(text.encode(), kind, ["t1", "t2"], spec, ReadingRules())
     assert found is not None
     assert found.tolist() == [[0.25], [1.0]]
-    assert fast(text.encode(), kind, ["t1", "t2"], TaskSpec("multiclass", ("yes", "no")), ReadingRules()) is None
+    assert (
+        read_vectorized(text.encode(), kind, ["t1", "t2"], TaskSpec("multiclass", ("yes", "no")), ReadingRules())
+        is None
+    )
 
 
-ODD: dict[str, Any] = {
+AMBIGUOUS_FILES: dict[str, Any] = {
     "another key": '{"predictions": [{"id":"a","scores":[1,2]},{"id":"b","scores":[1,2]}], "x": 1}',
     "a key twice": '{"predictions": [{"id":"a","scores":[1,2]},{"id":"b","scores":[1,2]}], "predictions": []}',
     "classes twice": '{"classes":["x","y"],"ids":["a","b"],"classes":["x","y"],"scores":[[1,2],[1,2]]}',
@@ -312,24 +315,29 @@ ODD: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("name", ODD)
+@pytest.mark.parametrize("name", AMBIGUOUS_FILES)
 def test_at_the_first_doubt_nothing_is_read(name: str) -> None:
-    assert fast(ODD[name].encode(), "json", ["a", "b"], TaskSpec("multiclass", ("x", "y")), ReadingRules()) is None
+    assert (
+        read_vectorized(
+            AMBIGUOUS_FILES[name].encode(), "json", ["a", "b"], TaskSpec("multiclass", ("x", "y")), ReadingRules()
+        )
+        is None
+    )
 
 
 def test_a_line_end_in_the_last_row_is_not_taken_for_a_separator() -> None:
     spec = TaskSpec("multiclass", ("x", "y"))
-    assert fast(b"id,x,y\na,1,2\nb,1,2", "csv", ["a", "b"], spec, ReadingRules()) is not None
-    assert fast(b"id,x,y\na,1,2\nb,1\n2", "csv", ["a", "b"], spec, ReadingRules()) is None
+    assert read_vectorized(b"id,x,y\na,1,2\nb,1,2", "csv", ["a", "b"], spec, ReadingRules()) is not None
+    assert read_vectorized(b"id,x,y\na,1,2\nb,1\n2", "csv", ["a", "b"], spec, ReadingRules()) is None
 
 
 def test_a_known_id_with_a_quotation_mark_does_not_make_bad_json_good() -> None:
     raw = b'[{"id":"a"b","scores":[1,2]},{"id":"c","scores":[1,2]}]'
-    assert fast(raw, "json", ['a"b', "c"], TaskSpec("multiclass", ("x", "y")), ReadingRules()) is None
+    assert read_vectorized(raw, "json", ['a"b', "c"], TaskSpec("multiclass", ("x", "y")), ReadingRules()) is None
 
 
 def test_validation_takes_the_fast_way(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    ids, rows, classes, scores = made(50, 3)
+    ids, rows, classes, scores = scored_rows(50, 3)
     path = tmp_path / "scores.json"
     path.write_text(records(ids, rows, classes))
     monkeypatch.setattr("app.pipeline.read_source", None)
@@ -356,14 +364,14 @@ def test_much_that_is_no_row_is_read_in_a_time_that_grows_with_it_alone() -> Non
         b'{"ids": ["' + b"a" * 1_000_000,
         b'[{"id":"a","label":"x"},' + space,
     ):
-        assert fast(raw, "json", ["a", "b"], spec, ReadingRules()) is None
+        assert read_vectorized(raw, "json", ["a", "b"], spec, ReadingRules()) is None
 
 
 @pytest.mark.parametrize(
     "limits", [Limits(records=9), Limits(text_length=100), Limits(nesting=2), Limits(expanded_bytes=200)]
 )
 def test_stricter_limits_hold_in_both_tiers(limits: Limits) -> None:
-    ids, rows, classes, _ = made(10, 3)
+    ids, rows, classes, _ = scored_rows(10, 3)
     raw, spec = records(ids, rows, classes).encode(), TaskSpec("multiclass", tuple(classes))
-    assert fast(raw, "json", ids, spec, ReadingRules()) is not None
-    assert fast(raw, "json", ids, spec, ReadingRules(), limits=limits) is None
+    assert read_vectorized(raw, "json", ids, spec, ReadingRules()) is not None
+    assert read_vectorized(raw, "json", ids, spec, ReadingRules(), limits=limits) is None

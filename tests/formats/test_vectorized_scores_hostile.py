@@ -1,4 +1,4 @@
-"""Files of scores that are made to be misread fast, or to cost more than reading them strictly."""
+"""Files of scores that the vectorized reader might misread, or that might cost it more than the strict reader."""
 
 import gzip
 import subprocess
@@ -13,7 +13,7 @@ from app.formats.vectorized.scores.file_window import ByteWindow
 from app.formats.vectorized.scores.template_rows import skip_whitespace
 from app.scoring.declaration.task import TaskSpec
 from tests.formats.reading import read_answers
-from tests.formats.test_vectorized_scores import fast
+from tests.formats.test_vectorized_scores import read_vectorized
 from tests.live_service import MAX_WAIT_SECONDS
 
 
@@ -28,14 +28,14 @@ def test_an_empty_member_of_compressed_data_is_not_its_end() -> None:
     ):
         found, _ = read_answers(raw, "jsonl", ids=["a", "b"], classes=spec.classes, encoding="gzip")
         assert (found is not None) is sound
-        quick = fast(raw, "jsonl", ["a", "b"], spec, rules, encoding="gzip")
+        quick = read_vectorized(raw, "jsonl", ["a", "b"], spec, rules, encoding="gzip")
         assert (quick is not None) is sound
 
 
 def test_a_class_with_a_line_end_is_no_column() -> None:
     raw, spec = b"id,x\r,y\na,1,2\nb,3,4\n", TaskSpec("multiclass", ("x\r", "y"))
     assert read_answers(raw, "csv", ids=["a", "b"], classes=spec.classes)[0] is None
-    assert fast(raw, "csv", ["a", "b"], spec, ReadingRules()) is None
+    assert read_vectorized(raw, "csv", ["a", "b"], spec, ReadingRules()) is None
 
 
 def test_what_a_file_repeats_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -47,7 +47,7 @@ def test_what_a_file_repeats_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(score_reader, "skip_whitespace", counted)
     raw = b"{" + b",".join([b'"classes":["x","y"]'] * 1000) + b"}"
-    assert fast(raw, "json", ["a", "b"], TaskSpec("multiclass", ("x", "y")), ReadingRules()) is None
+    assert read_vectorized(raw, "json", ["a", "b"], TaskSpec("multiclass", ("x", "y")), ReadingRules()) is None
     assert len(looked) < 20
 
 
@@ -55,7 +55,7 @@ def test_many_names_of_classes_take_little_memory() -> None:
     raw, spec = b'{"classes":[' + b'"",' * 300_000 + b'""]}', TaskSpec("multiclass", ("x", "y"))
     tracemalloc.start()
     try:
-        assert fast(raw, "json", ["a", "b"], spec, ReadingRules()) is None
+        assert read_vectorized(raw, "json", ["a", "b"], spec, ReadingRules()) is None
         assert tracemalloc.get_traced_memory()[1] < 12 * len(raw)
     finally:
         tracemalloc.stop()

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.formats.answer_table import AnswerTable, FormatWriter, Place, named, pointer_token
+from tests.formats.answer_table import AnswerTable, FormatWriter, Location, field_name, pointer_token
 from tests.formats.table_writers import fits_npz, table_writers, write_npz
 
 SHAPED_LIKE_OTHERS = frozenset({"predictions", "documents", "ids", "labels"})
@@ -15,7 +15,7 @@ SHAPED_LIKE_OTHERS = frozenset({"predictions", "documents", "ids", "labels"})
 def _record(data: AnswerTable, at: int, *, id_name: str = "id", lists: bool = False) -> dict[str, Any]:
     found: dict[str, Any] = {id_name: data.ids[at]}
     if data.labels is not None:
-        found[data.due] = data.labels[at]
+        found[data.label_field] = data.labels[at]
     if data.scores is not None:
         found["scores"] = [value for _, value in data.row(at, named=False)] if lists else dict(data.row(at, named=True))
     if data.single is not None:
@@ -45,9 +45,9 @@ def _in_records(
     prefix: str = "",
     id_name: str = "id",
     lists: bool = False,
-) -> Place:
+) -> Location:
     within = _item(data, part, item, lists=lists)
-    return {"pointer": f"{prefix}/{at}/{named(data, part, id_name=id_name, lists=lists)}{within}"}
+    return {"pointer": f"{prefix}/{at}/{field_name(data, part, id_name=id_name, lists=lists)}{within}"}
 
 
 def _predictions(data: AnswerTable) -> bytes:
@@ -65,7 +65,7 @@ def _ordered(data: AnswerTable) -> bytes:
     return json.dumps({"classes": data.names, "predictions": records}).encode()
 
 
-def _in_ordered(data: AnswerTable, at: int, part: str, item: int | None) -> Place:
+def _in_ordered(data: AnswerTable, at: int, part: str, item: int | None) -> Location:
     if part == "score" and item is not None and data.scores is not None:
         item = list(data.order or range(len(data.classes))).index(item)
     return _in_records(data, at, part, item, prefix="/predictions", lists=True)
@@ -92,7 +92,7 @@ def _columns(data: AnswerTable) -> bytes:
     return json.dumps(found | {name: list(column) for name, column in data.more.items()}).encode()
 
 
-def _in_columns(data: AnswerTable, at: int, part: str, item: int | None) -> Place:
+def _in_columns(data: AnswerTable, at: int, part: str, item: int | None) -> Location:
     name = {"id": "ids", "label": "labels", "score": "scores"}.get(part, part)
     if item is None or (part == "score" and data.single is not None):
         return {"pointer": f"/{name}/{at}"}
@@ -101,7 +101,7 @@ def _in_columns(data: AnswerTable, at: int, part: str, item: int | None) -> Plac
     return {"pointer": f"/{name}/{at}/{item}"}
 
 
-def _in_arrays(data: AnswerTable, at: int, part: str, item: int | None) -> Place:
+def _in_arrays(data: AnswerTable, at: int, part: str, item: int | None) -> Location:
     return _in_columns(data, at, part, None if part == "label" else item)  # the labels of a set are one text
 
 
@@ -116,7 +116,7 @@ def _map(data: AnswerTable) -> bytes:
     return ("{" + ",\n".join(f"{json.dumps(str(key))}: {json.dumps(value)}" for key, value in pairs) + "}").encode()
 
 
-def _in_map(data: AnswerTable, at: int, part: str, item: int | None) -> Place:
+def _in_map(data: AnswerTable, at: int, part: str, item: int | None) -> Location:
     within = _item(data, part, item, lists=data.single is not None or part != "score")
     return {"pointer": pointer_token(data.ids[at]) + ("" if part == "id" else within)}
 
@@ -131,8 +131,8 @@ def _lines(data: AnswerTable, *, end: str = "\n", lists: bool = False) -> bytes:
     return "".join(json.dumps(_record(data, at, lists=lists)) + end for at in range(data.n)).encode()
 
 
-def _in_lines(data: AnswerTable, at: int, part: str, item: int | None, *, lists: bool = False) -> Place:
-    return {"line": at + 1, "pointer": f"/{named(data, part, lists=lists)}{_item(data, part, item, lists=lists)}"}
+def _in_lines(data: AnswerTable, at: int, part: str, item: int | None, *, lists: bool = False) -> Location:
+    return {"line": at + 1, "pointer": f"/{field_name(data, part, lists=lists)}{_item(data, part, item, lists=lists)}"}
 
 
 def _fits_json(_: AnswerTable) -> bool:

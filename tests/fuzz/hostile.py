@@ -1,4 +1,4 @@
-"""Files that cost more to read than they look: at most 4 MB as sent, made anew, of every format and for gold of any size."""
+"""Files that cost more to read than their size suggests, of every format: at most 4 MB as sent, for gold of any size."""
 
 import gzip
 import io
@@ -46,7 +46,7 @@ def _records(phase: TargetGold, extra: str = "", count: int | None = None) -> st
 
 
 def _beside(unit: str, head: str = "[", tail: str = "1]") -> Callable[[TargetGold], bytes]:
-    """Sound records, the last of which has a field that nobody asks for, as large as there is room for."""
+    """Valid records, the last of which has an ignored field that fills the allowed size."""
 
     def make(phase: TargetGold) -> bytes:
         before = _records(phase).removesuffix("}")

@@ -113,14 +113,14 @@ def score_table(phase: TargetGold) -> pa.Table:
 
 
 def _empty_batches(phase: TargetGold) -> bytes:
-    """What is asked for, and as many batches without a row as there is room for."""
+    """The scores, and as many empty batches as fit."""
     table = score_table(phase)
     nothing = pa.RecordBatch.from_arrays([pa.array([], kind) for kind in table.schema.types], schema=table.schema)
     return zstd_frame(arrow_bytes([*table.to_batches(), *[nothing] * 30_000]))
 
 
 def _columns_beside_scores(phase: TargetGold) -> bytes:
-    """A few rows of what is asked for, behind as many columns that nobody asks for as there may be."""
+    """A few rows of scores behind as many ignored columns as there may be."""
     table = score_table(phase).slice(0, 2)
     nothing = {f"x{number}": pa.nulls(2) for number in range(60_000)}
     return zstd_frame(
@@ -129,13 +129,13 @@ def _columns_beside_scores(phase: TargetGold) -> bytes:
 
 
 def pages(phase: TargetGold) -> bytes:
-    """What is asked for, each score in a page of its own."""
+    """The scores, each in a page of its own."""
     how = {"use_dictionary": False, "write_statistics": False, "data_page_size": 1, "write_batch_size": 1}
     return parquet_bytes(score_table(phase), compression="zstd", **how)
 
 
 def _row_groups(phase: TargetGold) -> bytes:
-    """What is asked for, with a row group for each row."""
+    """The scores, with a row group for each row."""
     how = {"use_dictionary": False, "write_statistics": False, "compression": "none", "store_schema": False}
     return zstd_frame(parquet_bytes(score_table(phase), row_group_size=max(1, len(phase.ids) // 10_000), **how))
 

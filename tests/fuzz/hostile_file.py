@@ -1,4 +1,4 @@
-"""What a hostile file is, and the gold that it is sent for."""
+"""Hostile files, and the gold that they are sent for."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -62,7 +62,7 @@ class TargetGold:
 
 @dataclass(frozen=True, slots=True)
 class HostileFile:
-    """A kind of file that costs more than it looks: how it is read, and its bytes for a phase."""
+    """A kind of file that costs more than its size suggests: how it is read, and its bytes for a phase."""
 
     name: str
     kind: FileKind
@@ -72,7 +72,7 @@ class HostileFile:
     """Whether it is read for its scores."""
 
     def __str__(self) -> str:
-        """The format, what is said of it, and the name."""
+        """Format, encoding, layout and name."""
         return f"{' '.join(filter(None, (self.kind.format, self.kind.encoding, self.kind.layout)))}: {self.name}"
 
 
@@ -82,5 +82,5 @@ def zstd_frame(data: bytes) -> bytes:
 
 
 def constant_body(data: bytes) -> Callable[[TargetGold], bytes]:
-    """The same bytes, whatever the phase."""
+    """The same bytes for every phase."""
     return lambda _: data

@@ -25,7 +25,7 @@ _GZIP, _ZSTD = 2, 6
 
 
 def _footer(data: bytes) -> tuple[bytes, bytearray]:
-    """An Arrow file in two: what comes before the footer, and the footer."""
+    """The part of an Arrow file before the footer, and the footer."""
     (size,) = struct.unpack("<i", data[-10:-6])
     return data[: -10 - size], bytearray(data[-10 - size : -10])
 
@@ -85,8 +85,8 @@ def _one_chunk(phase: TargetGold, extra: int) -> bytes:
         column[2] = column[3][9] = len(data)
         column[3] |= {4: _GZIP if extra else _ZSTD, 6: 100, 7: len(chunk)}
     footer[4][0][2] = 1
-    told = thrift.encode(footer)
-    return zstd_frame(data + chunk + told + struct.pack("<I", len(told)) + b"PAR1")
+    metadata = thrift.encode(footer)
+    return zstd_frame(data + chunk + metadata + struct.pack("<I", len(metadata)) + b"PAR1")
 
 
 def shared_files() -> Iterator[HostileFile]:

@@ -1,4 +1,4 @@
-"""Hostile files of sets of labels: as many labels as a file may have, or as values, none of them in its place."""
+"""Hostile files of label sets: as many labels, or values, as a file may have, all of them faulty."""
 
 import io
 import json

@@ -32,7 +32,7 @@ _DICTIONARY = (
 
 @dataclass(frozen=True, slots=True)
 class FuzzResult:
-    """What became of one target: how many inputs were tried, and those that failed, with what was printed."""
+    """The result of one target: the number of inputs, the failing inputs, and the output."""
 
     target: str
     inputs: int
@@ -41,7 +41,7 @@ class FuzzResult:
 
 
 def fuzz(target: str, seconds: int, seed: int = 0) -> FuzzResult:
-    """Fuzz one target for so long, or until something is found; a seed of 0 is another one each time."""
+    """Fuzz one target for some seconds, or until an input fails; a seed of 0 differs each time."""
     with tempfile.TemporaryDirectory(prefix="assay-fuzz-") as name:
         folder = Path(name)
         artifacts = folder / "artifacts"
@@ -98,7 +98,7 @@ def _keep_failing_input(target: str, kind: str, data: bytes) -> Path:
 
 
 def replay(path: Path) -> None:
-    """Read a file of tests/fuzz/found or of the corpus in every way; raises what fails first."""
+    """Read a file of tests/fuzz/found or of the corpus in every way; raises the first failure."""
     for case in cases(path.resolve().parent.name):
         print(case, flush=True)  # a crash would leave no other trace
         check_input(path.read_bytes(), case.kind, case.task, case.gold)
@@ -113,25 +113,29 @@ def _show(run: FuzzResult) -> None:
 
 
 def main() -> int:
-    """The program; 1 when anything was found."""
+    """The program; its status is 1 if an input failed."""
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz.run", description="Fuzz the readers of files.")
     parser.add_argument("--seconds", type=int, default=60, help="how long to try each format (60)")
     parser.add_argument("--seed", type=int, default=0, help="of all chances; 0 is another one each time (0)")
     parser.add_argument("--format", choices=list(TARGETS), action="append", help="these alone; without it, all")
     parser.add_argument("--record", action="store_true", help=f"write the totals to {RECORD.relative_to(ROOT)}")
     parser.add_argument("--replay", type=Path, metavar="FILE", help="read a failing input in every way, and end")
-    asked = parser.parse_args()
-    if asked.replay:
-        replay(asked.replay)
+    arguments = parser.parse_args()
+    if arguments.replay:
+        replay(arguments.replay)
         return 0
     print(f"{'format':10}{'inputs':>12}{'findings':>10}", flush=True)
     runs = []
-    for target in asked.format or TARGETS:
-        runs.append(fuzz(target, asked.seconds, asked.seed))
+    for target in arguments.format or TARGETS:
+        runs.append(fuzz(target, arguments.seconds, arguments.seed))
         _show(runs[-1])
     findings = sum(len(run.found) for run in runs)
-    if asked.record:
-        totals = {"seconds": asked.seconds, "inputs": {run.target: run.inputs for run in runs}, "findings": findings}
+    if arguments.record:
+        totals = {
+            "seconds": arguments.seconds,
+            "inputs": {run.target: run.inputs for run in runs},
+            "findings": findings,
+        }
         RECORD.write_text(json.dumps(totals, indent=2) + "\n", encoding="utf-8")
     return 1 if findings else 0
 

@@ -207,7 +207,7 @@ def seeds() -> Iterator[tuple[str, str, bytes]]:
 
 
 _SLOW = {"names twice", "a long list"}
-"""What costs most of a second in each of a hundred readings is left to the benchmark."""
+"""Files that take most of a second in each of a hundred readings are left to the benchmark."""
 
 
 def _hostile() -> Iterator[tuple[str, str, bytes]]:

@@ -103,7 +103,7 @@ def _mutator(target: str) -> Callable[[bytes, int, int], bytes] | None:
 
 
 def main() -> None:
-    """`python -m tests.fuzz.target_process TARGET` and what libFuzzer takes."""
+    """`python -m tests.fuzz.target_process TARGET` with the options of libFuzzer."""
     target = sys.argv.pop(1)
     ways = cases(target)
 

@@ -1,4 +1,4 @@
-"""What must hold whatever bytes a file has: one function, for the fuzzer and for the tests."""
+"""Invariants of reading that hold for all bytes: one function, for the fuzzer and for the tests."""
 
 import io
 import json
@@ -67,7 +67,7 @@ def cases(target: str) -> list[ReadingCase]:
 
 
 def check_input(data: bytes, kind: FileKind, task: TaskKind, gold: bool) -> bool:
-    """Read a file in every way that concerns it, assert what must hold, and tell whether it is valid."""
+    """Read a file in every applicable way and assert the invariants; whether it is valid."""
     if gold:
         return _gold(data, kind, task)
     valid = [_prediction(data, kind, TASKS[task], rules) for rules in RULES]

@@ -1,4 +1,4 @@
-"""Hostile files cost a bounded number of rows, values, bytes and sentences, whatever they hold."""
+"""The cost of hostile files is bounded: rows, values, bytes and messages."""
 
 import io
 import json
@@ -36,7 +36,7 @@ _EVERY = (*json_lines(), *json_files(), *tables(), *islice(arrow_files(), 3), *s
 FILES = {str(file): file for file in _EVERY if file.name not in _LONG}
 
 
-def answered(
+def read_predictions(
     data: bytes,
     kind: FileKind,
     file: HostileFile | None = None,
@@ -76,7 +76,7 @@ def test_a_hostile_file_is_answered_with_bounded_work(name: str, monkeypatch: py
 
     monkeypatch.setattr(Problem, "__init__", count)
     file = FILES[name]
-    problems, _ = answered(file.body(PHASE), file.kind, file)
+    problems, _ = read_predictions(file.body(PHASE), file.kind, file)
     assert built <= 4 * MAX_LISTED_PROBLEMS  # some give way to earlier ones; the others are only counted
     assert problems.count <= 2 * MAX_COUNTED_PROBLEMS
     if {"too_many_rows"} & problems.total.keys():
@@ -87,15 +87,15 @@ def test_a_hostile_file_is_answered_with_bounded_work(name: str, monkeypatch: py
 @pytest.mark.parametrize("form", ["json", "jsonl", "csv", "npz", "parquet", "arrow"])
 def test_the_first_row_too_many_ends_the_reading_in_every_format(form: str) -> None:
     many = TargetGold.of(LIMITS.records)
-    problems, _ = answered(valid_file(many, form), FileKind(form))
+    problems, _ = read_predictions(valid_file(many, form), FileKind(form))
     assert problems.total == {"unknown_id": LIMITS.records - len(PHASE.ids)}
     assert "total_at_least" not in problems.to_dict()
-    problems, _ = answered(valid_file(TargetGold.of(LIMITS.records + 1), form), FileKind(form))
+    problems, _ = read_predictions(valid_file(TargetGold.of(LIMITS.records + 1), form), FileKind(form))
     assert problems.total == {"too_many_rows": 1}
-    told = problems.to_dict()
-    assert told["total_at_least"] is True
-    assert f"at least {LIMITS.records + 1} rows" in told["problems"][0]["message"]
-    assert "3 instances" in told["problems"][0]["message"]
+    answer = problems.to_dict()
+    assert answer["total_at_least"] is True
+    assert f"at least {LIMITS.records + 1} rows" in answer["problems"][0]["message"]
+    assert "3 instances" in answer["problems"][0]["message"]
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "zstd"])
@@ -114,7 +114,7 @@ def test_commas_within_texts_are_no_values() -> None:
     for extra in (text, text + '\\"' + text, "\\\\"):
         rows = ",".join(f'{{"id":"{name}","label":"c0","x":"{extra}"}}' for name in PHASE.ids[:1])
         rest = ",".join(f'{{"id":"{name}","label":"c0"}}' for name in PHASE.ids[1:])
-        problems, found = answered(f"[{rows},{rest}]".encode(), FileKind("json"))
+        problems, found = read_predictions(f"[{rows},{rest}]".encode(), FileKind("json"))
         assert not problems
         assert found is not None
 
@@ -155,22 +155,22 @@ PAIRS = {
     "no id": (_pairs(repeat("", 11_000), repeat("y")), "ids or rows without an id"),
     "many ids": (_pairs((f"x{number}" for number in range(11_000)), repeat("c0")), "ids or rows without an id"),
 }
-"""Fewer rows than there are pairs of instances and classes, and a thousand: none is too many for a table of pairs."""
+"""Each has fewer rows than a table of all pairs may have."""
 
 
 @pytest.mark.parametrize("name", PAIRS)
 @pytest.mark.parametrize("form", ["csv", "parquet"])
 def test_rows_of_pairs_are_bounded_for_each_id_and_by_the_ids(name: str, form: str) -> None:
-    data, told = PAIRS[name]
+    data, words = PAIRS[name]
     if form == "parquet":
         cells = [line.split(",") for line in data.decode().splitlines()[1:]]
         columns = {field: [row[at] for row in cells] for at, field in enumerate(("id", "label"))}
         body = io.BytesIO()
         pq.write_table(pa.table(columns), body)
         data = body.getvalue()
-    problems, _ = answered(data, FileKind(form, layout="long"), phase=MANY)
+    problems, _ = read_predictions(data, FileKind(form, layout="long"), phase=MANY)
     assert problems.total == {"too_many_rows": 1}
-    assert told in problems.first[0].message
+    assert words in problems.first[0].message
 
 
 def test_a_text_that_many_rows_share_is_composed_a_few_times(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -188,7 +188,7 @@ def test_a_text_that_many_rows_share_is_composed_a_few_times(monkeypatch: pytest
         body = io.BytesIO()
         table = pa.table({"id": [row[0] for row in rows + extra], "label": [row[1] for row in rows + extra]})
         pq.write_table(table, body)
-        problems, _ = answered(body.getvalue(), FileKind("parquet", layout="long"), phase=MANY)
+        problems, _ = read_predictions(body.getvalue(), FileKind("parquet", layout="long"), phase=MANY)
         assert problems.total["unknown_id"] == len(MANY.ids)
     assert composed < len(rows) / 2
 
@@ -203,7 +203,7 @@ def test_faults_of_pairs_are_built_for_those_that_are_listed_alone(monkeypatch: 
 
     monkeypatch.setattr("app.formats.readers.long_table.to_nfc", lambda text, _: shown(text))
     rows = [(name, label) for name in MANY.ids for label in ("c0", *[""] * 200)]
-    problems, _ = answered(_pairs(*zip(*rows, strict=True)), FileKind("csv", layout="long"), phase=MANY)
+    problems, _ = read_predictions(_pairs(*zip(*rows, strict=True)), FileKind("csv", layout="long"), phase=MANY)
     assert problems.total["empty_label"] == 200 * len(MANY.ids)
     assert built <= 4 * MAX_LISTED_PROBLEMS
 
@@ -219,7 +219,7 @@ def test_pieces_count_once_for_each_column(form: str, monkeypatch: pytest.Monkey
         else:
             data = arrow_bytes(table.to_batches(max_chunksize=rows))
         file = HostileFile(form, FileKind(form), constant_body(data), scores=True)
-        problems, found = answered(data, file.kind, file, phase=phase)
+        problems, found = read_predictions(data, file.kind, file, phase=phase)
         assert (found is None) == refused
         assert problems.total == ({"too_large": 1} if refused else {})
         if refused:
@@ -254,20 +254,22 @@ def test_labels_in_sets_are_counted_before_they_are_looked_at(form: str) -> None
     file = HostileFile(form, kind, constant_body(b""), "multilabel")
     most = phase.labels_of_each
     labels = [*phase.classes, *(f"x{number}" for number in range(most - len(phase.classes)))]
-    problems, _ = answered(_of_sets(form, phase, labels), kind, file, phase=phase)
+    problems, _ = read_predictions(_of_sets(form, phase, labels), kind, file, phase=phase)
     assert set(problems.total) == {"unknown_label"}
-    problems, _ = answered(_of_sets(form, phase, [*labels, "y"]), kind, file, phase=phase)
+    problems, _ = read_predictions(_of_sets(form, phase, [*labels, "y"]), kind, file, phase=phase)
     assert problems.total == {"too_many_rows": 1}
-    told = problems.to_dict()["problems"][0]
-    assert told["got"] == f"at least {20 * (most + 1)} labels"
-    assert "20 instances" in told["message"]
+    answer = problems.to_dict()["problems"][0]
+    assert answer["got"] == f"at least {20 * (most + 1)} labels"
+    assert "20 instances" in answer["message"]
 
 
 @pytest.mark.parametrize("form", SHAPES)
 def test_every_class_may_be_predicted_for_every_instance(form: str) -> None:
     phase, kind = TargetGold.of(20, 400), FileKind({"map": "json", "columns": "json"}.get(form, form))
     data = _of_sets(form, phase, list(phase.classes))
-    problems, found = answered(data, kind, HostileFile(form, kind, constant_body(data), "multilabel"), phase=phase)
+    problems, found = read_predictions(
+        data, kind, HostileFile(form, kind, constant_body(data), "multilabel"), phase=phase
+    )
     assert not problems
     assert found is not None
     assert found.labels is not None
@@ -280,7 +282,7 @@ def test_labels_and_scores_of_all_classes_are_not_too_many_values() -> None:
     records = ",".join(f'{{"id":"{name}",{record}' for name in phase.ids)
     data = f"[{records}]".encode()
     file = HostileFile("both", FileKind("json"), constant_body(data), "multilabel", scores=True)
-    problems, found = answered(data, file.kind, file, phase=phase)
+    problems, found = read_predictions(data, file.kind, file, phase=phase)
     assert not problems
     assert found is not None
     assert found.scores is not None

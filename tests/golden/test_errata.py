@@ -1,4 +1,4 @@
-"""The page of errata says what the golden vectors say of the published figures."""
+"""The page of errata agrees with the golden vectors on the published figures."""
 
 import sys
 from fractions import Fraction

@@ -14,6 +14,7 @@ from app.analysis.convert.measures import RATIO_MEASURES
 from app.analysis.convert.printed_figures import parse_count, parse_figure
 from tests.golden.reference_data import load_vector
 from tests.reference_material import needs_shared, shared
+from tests.scoring.convert.test_contradictions import nearest_values
 
 # GermEval 2018, task 1, results.pdf: percentages with a decimal comma, zeros at the end left out
 KEYS = (
@@ -37,7 +38,7 @@ def germeval(line: str, positives: int | None = OFFENSE) -> CountsProblem:
     return CountsProblem(n, None if positives is None else (positives, n - positives), tuple(claims))
 
 
-def printed(slip: ContradictedFigure) -> str:
+def corrected_figure(slip: ContradictedFigure) -> str:
     """What the figure of a slip would be if all others are right."""
     value = measure_value(slip.claim, slip.without.first[0])
     assert value is not None
@@ -51,7 +52,7 @@ def test_the_one_slip_of_a_published_line_is_proved_and_mended() -> None:
     assert [(one.claim.key, one.claim.row, one.claim.figure.text) for one in slips] == [("precision", 0, "53,39")]
     (slip,) = slips
     assert slip.without.first == (((807, 699, 395, 1631), (1631, 395, 699, 807)),)
-    assert printed(slip) == "53.59%"
+    assert corrected_figure(slip) == "53.59%"
     assert solve(germeval(RUG_2.replace("53,39", "53,59"))).count == 1
 
 
@@ -69,14 +70,14 @@ def test_of_the_whole_published_table_three_lines_are_slips_and_all_others_fit_o
     inria = germeval(rest["InriaFBK coarse_2"])  # its average F is that of the line above it
     (slip,) = [one for one in explain_contradiction(ProblemVariants(inria)).figures if one.without.fits]
     assert (slip.claim.key, slip.claim.figure.text) == ("f1_of_averages_macro", "74,25")
-    assert printed(slip) == "74.75%"
+    assert corrected_figure(slip) == "74.75%"
 
     fosil = rest["FoSIL coarse_3"]  # 3523 for 3532
     assert solve(germeval(fosil, None)).fits is False
     assert solve(germeval(fosil.replace("3523", "3532"))).count == 1
 
 
-def stated(data: Mapping[str, Any]) -> Iterator[tuple[FigureClaim, bool]]:
+def published_claims(data: Mapping[str, Any]) -> Iterator[tuple[FigureClaim, bool]]:
     """Every published figure that is a decimal or a fraction, and whether it is said to be wrong."""
     labels = list(data["counts"])
     for one in data["published"]:
@@ -102,7 +103,7 @@ def test_each_printed_figure_of_the_sources_fits_the_printed_counts_unless_it_is
         FigureClaim(key, parse_count(str(each[key])), row) for row, each in enumerate(counts) for key in ("tp", "fp")
     ]
     checked = 0
-    for claim, wrong in stated(data):
+    for claim, wrong in published_claims(data):
         answer = solve(CountsProblem(sum(sizes), sizes, (*rows, claim)))
         assert answer.fits is not wrong, (name, claim)
         checked += 1
@@ -117,13 +118,13 @@ def test_slips_of_the_sources_are_impossible_without_their_counts_too() -> None:
     problem = CountsProblem(30, (10, 10, 10), (accuracy,))
     assert solve(problem).fits is False
     (one,) = explain_contradiction(ProblemVariants(problem)).figures
-    assert one.below is not None
-    assert one.above is not None
-    assert (one.below.value, one.above.value) == (Fraction(31, 45), Fraction(32, 45))
+    assert nearest_values(one) == (Fraction(31, 45), Fraction(32, 45))
 
     data = load_vector("doering_example")  # a micro F of 0.88 beside an accuracy of 0.78
     rows = [
-        claim for claim, wrong in stated(data) if claim.row is not None and claim.key in RATIO_MEASURES and not wrong
+        claim
+        for claim, wrong in published_claims(data)
+        if claim.row is not None and claim.key in RATIO_MEASURES and not wrong
     ]
     sizes = tuple(each["tp"] + each["fn"] for each in data["counts"].values())
     printed = CountsProblem(100, sizes, (*rows, FigureClaim("accuracy", parse_figure("0.78"))))

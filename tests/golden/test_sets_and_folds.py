@@ -50,7 +50,7 @@ def test_alpha_and_hamming_scores(name: str) -> None:
 
 
 def test_the_alpha_score_of_an_empty_prediction_is_that_of_its_equation() -> None:
-    """Sefidian's last instance: one missed label of one, so 1 - 0.25; one_empty would have made it 0."""
+    """The last instance of Sefidian's example misses its only label: 1 - 0.25, whereas one_empty would give 0."""
     of = vector_input(load_vector("sefidian_example"))
     text = "alpha_score:alpha=1,beta=0.25,gamma=1"
     assert value(of, text) == 11 / 16

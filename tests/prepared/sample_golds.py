@@ -24,7 +24,7 @@ def gold_rows(n: int = 60, **fields: Any) -> list[dict[str, Any]]:
 
 
 def label_set_of_row(row: int) -> list[str]:
-    """Labels of a row of a multi-label task: none for some."""
+    """The label set of a row of a multi-label task; some are empty."""
     return [label for at, label in enumerate(LABELS) if (row >> at) & 1]
 
 

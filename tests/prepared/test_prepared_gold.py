@@ -1,4 +1,4 @@
-"""Prepared gold is the gold it was made of, and whatever is wrong with its file, it is not used."""
+"""Prepared gold equals the gold it was prepared from, and a damaged file is never used."""
 
 import os
 import time
@@ -29,22 +29,22 @@ NAME = "0" * 64
 
 
 @pytest.fixture
-def said() -> list[str]:
-    """What is told to the operator."""
+def messages() -> list[str]:
+    """The messages to the operator."""
     return []
 
 
 @pytest.fixture
-def prepared(tmp_path: Path, said: list[str]) -> PreparedGoldFolder:
+def prepared(tmp_path: Path, messages: list[str]) -> PreparedGoldFolder:
     """A folder with room."""
-    return PreparedGoldFolder(tmp_path / "prepared", 1 << 30, 0, said.append)
+    return PreparedGoldFolder(tmp_path / "prepared", 1 << 30, 0, messages.append)
 
 
 def file_of(prepared: PreparedGoldFolder, name: str = NAME) -> Path:
     return prepared.folder / f"{name}.gold"
 
 
-def kept(prepared: PreparedGoldFolder, folder: Path, kind: str = "beside", name: str = NAME) -> tuple[Gold, Gold]:
+def prepare(prepared: PreparedGoldFolder, folder: Path, kind: str = "beside", name: str = NAME) -> tuple[Gold, Gold]:
     """Gold as it was read, and as it comes back prepared."""
     gold = load_kind(folder, kind)
     prepared.store(name, gold)
@@ -53,20 +53,20 @@ def kept(prepared: PreparedGoldFolder, folder: Path, kind: str = "beside", name:
     return gold, back
 
 
-def plain(value: Any) -> Any:
-    """What a part of gold says, however it is held."""
+def comparable(value: Any) -> Any:
+    """A part of gold in a form that can be compared."""
     if isinstance(value, np.ndarray):
         return value.dtype, value.tolist()
     if isinstance(value, Labels):
-        return plain(value.codes), plain(value.offsets)
+        return comparable(value.codes), comparable(value.offsets)
     if isinstance(value, Grouping):
-        return list(value.names), plain(value.codes)
+        return list(value.names), comparable(value.codes)
     return value
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_it_says_what_the_gold_said(prepared: PreparedGoldFolder, tmp_path: Path, kind: str) -> None:
-    gold, back = kept(prepared, tmp_path, kind)
+    gold, back = prepare(prepared, tmp_path, kind)
     assert back.ids == gold.ids
     assert set(back.void) == set(gold.void)
     assert list(back.template_ids) == list(gold.template_ids)
@@ -77,11 +77,11 @@ def test_it_says_what_the_gold_said(prepared: PreparedGoldFolder, tmp_path: Path
         assert (back.tables.ids.texts(), tuple(back.tables.classes.texts())) == (gold.ids, gold.spec.classes)
     own = {"index", "void", "template_ids", "tables"}
     for name in (each.name for each in fields(Gold) if each.name not in own):
-        assert plain(getattr(back, name)) == plain(getattr(gold, name)), name
+        assert comparable(getattr(back, name)) == comparable(getattr(gold, name)), name
 
 
-def understood(task: TaskKind) -> Iterator[MetricCall]:
-    """Every metric that can be asked for in a task without thinking about its parameters."""
+def metric_calls(task: TaskKind) -> Iterator[MetricCall]:
+    """Every metric of a task that its example parameters suffice for."""
     for metric in CATALOGUE.values():
         params = dict(metric.example.params) | (
             {"label": "dog"} if "label" in {each.name for each in metric.params} else {}
@@ -94,9 +94,9 @@ def understood(task: TaskKind) -> Iterator[MetricCall]:
 def test_every_metric_gives_the_same_on_arrays_that_nobody_may_write(
     prepared: PreparedGoldFolder, tmp_path: Path, kind: str
 ) -> None:
-    gold, back = kept(prepared, tmp_path, kind)
+    gold, back = prepare(prepared, tmp_path, kind)
     assert not back.labels.codes.flags.writeable
-    calls = list(understood(gold.spec.task))
+    calls = list(metric_calls(gold.spec.task))
     assert len(calls) > 100
     rng = np.random.default_rng(3)
     rows = rng.permutation(gold.labels.n)
@@ -110,7 +110,7 @@ def test_every_metric_gives_the_same_on_arrays_that_nobody_may_write(
 
 
 def test_no_id_is_a_string_until_one_is_asked_for(prepared: PreparedGoldFolder, tmp_path: Path) -> None:
-    _, back = kept(prepared, tmp_path, "plain")
+    _, back = prepare(prepared, tmp_path, "plain")
     assert len(back.index) == len(back.template_ids) == 60
     assert "ids" not in vars(back.index)
     assert back.template_ids[0] == "doc-000"
@@ -121,14 +121,14 @@ def test_the_key_of_its_hash_is_another_each_time_and_stands_in_the_file(
     prepared: PreparedGoldFolder, tmp_path: Path
 ) -> None:
     """Whoever could foresee it could send a million ids that all collide."""
-    tables = [kept(prepared, tmp_path, "plain")[1].index.table for _ in range(2)]
+    tables = [prepare(prepared, tmp_path, "plain")[1].index.table for _ in range(2)]
     assert tables[0] is not None
     assert tables[1] is not None
     assert tables[0].key.tolist() != tables[1].key.tolist()
 
 
 def test_only_its_own_account_may_read_it(prepared: PreparedGoldFolder, tmp_path: Path) -> None:
-    kept(prepared, tmp_path)
+    prepare(prepared, tmp_path)
     assert prepared.folder.stat().st_mode & 0o777 == 0o700
     assert file_of(prepared).stat().st_mode & 0o777 == 0o600
 
@@ -136,46 +136,50 @@ def test_only_its_own_account_may_read_it(prepared: PreparedGoldFolder, tmp_path
 # ---- files that are not what was written
 
 
-def unsound(prepared: PreparedGoldFolder, data: bytes, said: list[str]) -> None:
-    """A file of these bytes is not used, is removed and is spoken of; made again it is sound."""
+def assert_rejected(prepared: PreparedGoldFolder, data: bytes, messages: list[str]) -> None:
+    """A file of these bytes is not used, is removed, and is reported."""
     path = file_of(prepared)
     path.write_bytes(data)
-    said.clear()
+    messages.clear()
     assert prepared.load(NAME) is None
     assert not path.exists()
-    assert len(said) == 1
+    assert len(messages) == 1
 
 
-def test_a_file_cut_short_anywhere_is_made_again(prepared: PreparedGoldFolder, tmp_path: Path, said: list[str]) -> None:
-    gold, _ = kept(prepared, tmp_path)
+def test_a_file_cut_short_anywhere_is_made_again(
+    prepared: PreparedGoldFolder, tmp_path: Path, messages: list[str]
+) -> None:
+    gold, _ = prepare(prepared, tmp_path)
     whole = file_of(prepared).read_bytes()
     for length in {*range(130), *range(130, len(whole), 97), len(whole) - 1}:
-        unsound(prepared, whole[:length], said)
-    unsound(prepared, whole + b"\0", said)
+        assert_rejected(prepared, whole[:length], messages)
+    assert_rejected(prepared, whole + b"\0", messages)
     prepared.store(NAME, gold)
     assert prepared.load(NAME) is not None
 
 
-def test_a_flipped_bit_anywhere_is_noticed(prepared: PreparedGoldFolder, tmp_path: Path, said: list[str]) -> None:
-    gold, _ = kept(prepared, tmp_path)
+def test_a_flipped_bit_anywhere_is_noticed(prepared: PreparedGoldFolder, tmp_path: Path, messages: list[str]) -> None:
+    gold, _ = prepare(prepared, tmp_path)
     whole = file_of(prepared).read_bytes()
     ends = 48  # of the head, after which zeros stand up to the header
     for at in [*range(ends), *range(64, len(whole), 61), len(whole) - 1]:
         changed = bytearray(whole)
         changed[at] ^= 1 << at % 8
-        unsound(prepared, bytes(changed), said)
+        assert_rejected(prepared, bytes(changed), messages)
     prepared.store(NAME, gold)
     assert prepared.load(NAME) is not None
 
 
 @pytest.mark.parametrize("data", [b"", b"\0" * 4096, b"{}", os.urandom(10_000)])
-def test_what_never_was_prepared_gold_is_removed(prepared: PreparedGoldFolder, data: bytes, said: list[str]) -> None:
+def test_what_never_was_prepared_gold_is_removed(
+    prepared: PreparedGoldFolder, data: bytes, messages: list[str]
+) -> None:
     prepared.folder.mkdir()
-    unsound(prepared, data, said)
+    assert_rejected(prepared, data, messages)
 
 
 def test_another_layout_and_another_version_of_the_program_are_made_again(
-    prepared: PreparedGoldFolder, tmp_path: Path, said: list[str], monkeypatch: pytest.MonkeyPatch
+    prepared: PreparedGoldFolder, tmp_path: Path, messages: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module, name, value in (
         ("app.prepared.array_file", "MAGIC", b"AssayG99"),
@@ -184,20 +188,20 @@ def test_another_layout_and_another_version_of_the_program_are_made_again(
     ):
         with monkeypatch.context() as other:
             other.setattr(f"{module}.{name}", value)
-            gold, _ = kept(prepared, tmp_path)
-        unsound(prepared, file_of(prepared).read_bytes(), said)
+            gold, _ = prepare(prepared, tmp_path)
+        assert_rejected(prepared, file_of(prepared).read_bytes(), messages)
         prepared.store(NAME, gold)
         assert prepared.load(NAME) is not None
 
 
 def test_where_it_cannot_be_written_gold_is_scored_with_as_it_is(
-    prepared: PreparedGoldFolder, tmp_path: Path, said: list[str]
+    prepared: PreparedGoldFolder, tmp_path: Path, messages: list[str]
 ) -> None:
     prepared.folder.write_text("no folder")
     prepared.evict_unused()
     assert prepared.load(NAME) is None
     prepared.store(NAME, load_kind(tmp_path, "plain"))
-    assert len(said) >= 1
+    assert len(messages) >= 1
     prepared.folder.unlink()
     file_of(prepared).mkdir(parents=True)  # a folder of its name
     prepared.store(NAME, load_kind(tmp_path, "plain"))
@@ -208,7 +212,7 @@ def test_where_it_cannot_be_written_gold_is_scored_with_as_it_is(
 # ---- what is kept
 
 
-def aged(prepared: PreparedGoldFolder, name: str, seconds: float) -> None:
+def set_last_used(prepared: PreparedGoldFolder, name: str, seconds: float) -> None:
     """As if it had been used so long ago."""
     moment = time.time() - seconds
     os.utime(file_of(prepared, name), (moment, moment))
@@ -223,10 +227,10 @@ def test_the_least_recently_used_goes_first_and_a_map_of_it_stays_readable(tmp_p
     prepared = PreparedGoldFolder(tmp_path / "prepared", 3 * size)
     maps = {}
     for at, name in enumerate("abc"):
-        maps[name] = kept(prepared, tmp_path, "plain", name)[1]
-        aged(prepared, name, 100 - at)
+        maps[name] = prepare(prepared, tmp_path, "plain", name)[1]
+        set_last_used(prepared, name, 100 - at)
     prepared.touch("a")
-    kept(prepared, tmp_path, "plain", "d")
+    prepare(prepared, tmp_path, "plain", "d")
     assert names(prepared) == {"a", "c", "d"}
     assert maps["b"].ids == maps["a"].ids
     assert maps["b"].labels.codes.tolist() == maps["a"].labels.codes.tolist()
@@ -234,7 +238,7 @@ def test_the_least_recently_used_goes_first_and_a_map_of_it_stays_readable(tmp_p
 
 def test_gold_beyond_the_limit_or_the_free_space_is_not_prepared_and_drops_nothing(tmp_path: Path) -> None:
     folder = tmp_path / "prepared"
-    kept(PreparedGoldFolder(folder, 1 << 30), tmp_path, "plain", "small")
+    prepare(PreparedGoldFolder(folder, 1 << 30), tmp_path, "plain", "small")
     for limit, free in ((0, 0), (100, 0), (1 << 30, 1 << 62)):
         PreparedGoldFolder(folder, limit, free).store("more", load_kind(tmp_path, "plain"))
         assert not (folder / "more.gold").exists()
@@ -243,9 +247,9 @@ def test_gold_beyond_the_limit_or_the_free_space_is_not_prepared_and_drops_nothi
 def test_what_nobody_used_for_long_is_dropped(prepared: PreparedGoldFolder, tmp_path: Path) -> None:
     """It may be of a challenge that was deleted."""
     for name in "ab":
-        kept(prepared, tmp_path, "plain", name)
-    aged(prepared, "a", MAX_UNUSED_SECONDS + 60)
-    aged(prepared, "b", MAX_UNUSED_SECONDS - 600)
+        prepare(prepared, tmp_path, "plain", name)
+    set_last_used(prepared, "a", MAX_UNUSED_SECONDS + 60)
+    set_last_used(prepared, "b", MAX_UNUSED_SECONDS - 600)
     prepared.evict_unused()
     assert names(prepared) == {"b"}
 
@@ -275,7 +279,7 @@ def test_the_gold_that_is_needed_stays_when_others_are_evicted(tmp_path: Path) -
 def test_gold_just_written_stays_even_if_another_was_used_by_a_later_clock(tmp_path: Path) -> None:
     size = sum(map(len, array_file.serialize(*encode_gold(load_kind(tmp_path, "plain")))))
     prepared = PreparedGoldFolder(tmp_path / "prepared", size + size // 2)
-    kept(prepared, tmp_path, "plain", "a")
-    aged(prepared, "a", -100)
-    kept(prepared, tmp_path, "plain", "b")
+    prepare(prepared, tmp_path, "plain", "a")
+    set_last_used(prepared, "a", -100)
+    prepare(prepared, tmp_path, "plain", "b")
     assert names(prepared) == {"b"}

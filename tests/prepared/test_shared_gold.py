@@ -1,4 +1,4 @@
-"""Scoring children share prepared gold: made once, by whoever is asked first, whatever becomes of the others."""
+"""Scoring processes share prepared gold: the first one asked prepares it, whatever happens to the others."""
 
 import json
 import os
@@ -35,10 +35,12 @@ NAME = "a" * 64
 @contextmanager
 def pool(folder: Path | None, count: int = 1, limit: int = 64 * MIB) -> Iterator[ScoringProcessPool]:
     """Real children that share a folder."""
-    told = {"folder": str(folder), "limit": limit, "free": 0}
+    settings = {"folder": str(folder), "limit": limit, "free": 0}
     arguments = ["--cpu", "30", "--memory", str(512 * MIB), "--limits", json.dumps({"records": 1_000_000})]
     made = ScoringProcessPool(
-        count, arguments=[*arguments, *(["--prepared", json.dumps(told)] if folder else [])], seconds=MAX_WAIT_SECONDS
+        count,
+        arguments=[*arguments, *(["--prepared", json.dumps(settings)] if folder else [])],
+        seconds=MAX_WAIT_SECONDS,
     )
     try:
         yield made
@@ -57,16 +59,16 @@ class Files:
         self._sent = SourceFile(sent, KIND)
 
     def whole(self, **more: Any) -> GoldFile:
-        """All that is to be known about the gold."""
+        """The file of the gold with its task and classes."""
         return GoldFile(SourceFile(self.gold, KIND), **FIELDS, **more)
 
     def by_name(self, name: str = NAME) -> ScorePredictions:
-        """A score of gold that is asked for by its name."""
+        """A request to score with the gold of this name."""
         recipe = {"primary": "accuracy", "metrics": ["accuracy", "f1_macro"]}
         return ScorePredictions(GoldSource(name), self._sent, recipe)
 
     def in_full(self) -> ScorePredictions:
-        """A score of gold that is given with its file."""
+        """The same request with the file of the gold."""
         return replace(self.by_name(), gold=GoldSource(NAME, self.whole()))
 
 
@@ -107,11 +109,11 @@ def test_without_a_folder_each_child_keeps_gold_in_its_own_memory(files: Files) 
 def test_inspected_gold_is_ready_under_the_name_of_its_content(files: Files, tmp_path: Path) -> None:
     folder = tmp_path / "prepared"
     with pool(folder) as children:
-        asked = files.whole(sha256="0" * 64)
-        assert isinstance(children.call(CheckGold(GoldSource(file=asked))), GoldSummary)
+        gold_file = files.whole(sha256="0" * 64)
+        assert isinstance(children.call(CheckGold(GoldSource(file=gold_file))), GoldSummary)
         (made,) = folder.iterdir()
         # What is not to be stored is not prepared either.
-        other = replace(asked, sha256="", classes=["eel", "dog", "cat"])
+        other = replace(gold_file, sha256="", classes=["eel", "dog", "cat"])
         assert isinstance(children.call(CheckGold(GoldSource(file=other))), GoldSummary)
         assert list(folder.iterdir()) == [made]
         assert accuracy(children.call(files.by_name(made.stem))) == 1

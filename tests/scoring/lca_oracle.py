@@ -49,7 +49,7 @@ class LcaOracle:
         return [pair for pair in pairs if len(pair[0]) + len(pair[1]) == least]
 
     def choices(self, gold: frozenset[str], predicted: frozenset[str]) -> list[list[tuple[NodePath, NodePath]]]:
-        """For each label that the other set lacks its links, each as what it adds to gold and to predictions."""
+        """For each label that the other set lacks its links, each as the nodes that it adds to gold and to predictions."""
         found = [self.links(label, predicted) for label in gold - predicted]
         found += [[(theirs, mine) for mine, theirs in self.links(label, gold)] for label in predicted - gold]
         return [links for links in found if links]

@@ -84,7 +84,7 @@ def weighed_precision(k: int, weights: Sequence[float]) -> Measure:
 
 
 def weighted_mean(values: Iterable[Any], weights: Sequence[int]) -> Any:
-    """The mean of those values that are not None, by their weights; None where none is left."""
+    """The weighted mean of the values that are not None, if any."""
     pairs = [(value, weight) for value, weight in zip(values, weights, strict=True) if value is not None]
     divisor = sum(weight for _, weight in pairs)
     return sum(value * weight for value, weight in pairs) / divisor if divisor else None

@@ -28,7 +28,7 @@ def indicator(of: EvaluationInput, *, gold: bool) -> NDArray[np.int64]:
     return table
 
 
-def averaged(gold: Any, predicted: Any, average: str, rule: float, **more: Any) -> dict[str, float]:
+def sklearn_averages(gold: Any, predicted: Any, average: str, rule: float, **more: Any) -> dict[str, float]:
     """Precision, recall, F and Jaccard of scikit-learn under one average and zero-division value."""
     found: dict[str, float] = {}
     for key, beta in BETAS.items():
@@ -58,14 +58,14 @@ def compare(of: EvaluationInput, expected: dict[str, float], options: dict[str, 
 @MANY
 def test_averages_of_single_label_data(of: EvaluationInput, rule: str, average: str) -> None:
     more = {"labels": list(range(len(of.spec.classes)))}
-    expected = averaged(of.gold.codes, of.predicted.codes, average, float(rule), **more)
+    expected = sklearn_averages(of.gold.codes, of.predicted.codes, average, float(rule), **more)
     compare(of, expected, {"zero_division": rule})
 
 
 @given(of=cases("multiclass"))
 @MANY
 def test_scikit_learns_own_label_set_is_gold_or_predicted(of: EvaluationInput) -> None:
-    expected = averaged(of.gold.codes, of.predicted.codes, "macro", 0.0)
+    expected = sklearn_averages(of.gold.codes, of.predicted.codes, "macro", 0.0)
     compare(of, expected, {"zero_division": "0", "label_set": "gold_or_predicted"})
 
 
@@ -73,7 +73,7 @@ def test_scikit_learns_own_label_set_is_gold_or_predicted(of: EvaluationInput) -
 @MANY
 def test_skipping_undefined_classes_is_scikit_learns_nan(of: EvaluationInput) -> None:
     more = {"labels": list(range(len(of.spec.classes)))}
-    expected = averaged(of.gold.codes, of.predicted.codes, "macro", math.nan, **more)
+    expected = sklearn_averages(of.gold.codes, of.predicted.codes, "macro", math.nan, **more)
     compare(of, expected, {"zero_division": "skip"})
 
 
@@ -82,7 +82,8 @@ def test_skipping_undefined_classes_is_scikit_learns_nan(of: EvaluationInput) ->
 def test_binary_values_are_those_of_the_positive_label(of: EvaluationInput, rule: str) -> None:
     gold, predicted = of.gold.codes == 0, of.predicted.codes == 0
     expected = {
-        key.removesuffix("_binary"): number for key, number in averaged(gold, predicted, "binary", float(rule)).items()
+        key.removesuffix("_binary"): number
+        for key, number in sklearn_averages(gold, predicted, "binary", float(rule)).items()
     }
     compare(of, expected, {"zero_division": rule})
 
@@ -142,7 +143,7 @@ def test_averages_of_label_sets(of: EvaluationInput, average: str) -> None:
     columns = len(of.spec.classes)
     if columns == 1 and average != "samples":
         return  # scikit-learn takes one column for a binary problem
-    expected = averaged(gold, predicted, average, 0.0) if columns > 1 else {}
+    expected = sklearn_averages(gold, predicted, average, 0.0) if columns > 1 else {}
     compare(of, expected, {"zero_division": "0", "both_empty": "0"})
 
 
@@ -151,7 +152,7 @@ def test_averages_of_label_sets(of: EvaluationInput, average: str) -> None:
 def test_two_empty_sets_as_right_are_scikit_learns_zero_division_1(of: EvaluationInput) -> None:
     if len(of.spec.classes) == 1:
         return
-    expected = averaged(indicator(of, gold=True), indicator(of, gold=False), "samples", 1.0)
+    expected = sklearn_averages(indicator(of, gold=True), indicator(of, gold=False), "samples", 1.0)
     compare(of, {key: expected[key] for key in ("f1_samples", "f2_samples", "jaccard_samples")}, {"both_empty": "1"})
 
 

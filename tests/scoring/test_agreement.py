@@ -1,4 +1,4 @@
-"""Agreement beyond chance and means of recalls: what is undefined, and what labels that are no class do."""
+"""Agreement beyond chance and means of recalls: undefined values, and labels outside the vocabulary."""
 
 from tests.scoring.case_builder import case, evaluate_metric, value
 

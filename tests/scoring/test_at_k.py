@@ -25,15 +25,15 @@ WITH_K: dict[str, Callable[[int], oracle.Measure]] = {
     "mrr": lambda _: oracle.reciprocal_rank,
 }
 SKIPS = {"recall_at_k", "map_at_k", "ndcg_at_k", "r_precision", "mrr"}
-Drawn = tuple[int, list[list[str]], list[list[float]], list[int], list[str]]
+Rankings = tuple[int, list[list[str]], list[list[float]], list[int], list[str]]
 
 
-def asked(key: str, k: int, **settings: str) -> str:
+def metric_text(key: str, k: int, **settings: str) -> str:
     given = {**({} if key in {"r_precision", "mrr"} else {"k": str(k)}), **settings}
     return ":".join([key, ",".join(f"{name}={text}" for name, text in given.items())]).removesuffix(":")
 
 
-def near(found: float | None, expected: object) -> None:
+def assert_close(found: float | None, expected: object) -> None:
     if expected is None:
         assert found is None
     elif isinstance(expected, Fraction):
@@ -46,7 +46,7 @@ def near(found: float | None, expected: object) -> None:
 @pytest.mark.parametrize("rule", oracle.TIE_RULES)
 @given(drawn=oracle.rankings(), data=st.data())
 @MANY
-def test_every_rule_for_ties(key: str, rule: str, drawn: Drawn, data: st.DataObject) -> None:
+def test_every_rule_for_ties(key: str, rule: str, drawn: Rankings, data: st.DataObject) -> None:
     m, gold, scores, weights, names = drawn
     lower, kept = data.draw(st.booleans()), data.draw(st.booleans())
     if key == "ndcg_at_k" and rule not in {"average", "declared"}:
@@ -55,14 +55,14 @@ def test_every_rule_for_ties(key: str, rule: str, drawn: Drawn, data: st.DataObj
     given_scores = [[-score for score in row] for row in scores] if lower else scores
     of = case("multilabel", names, gold, [[]] * len(gold), given_scores, weights=weights)
     setting = {"degenerate_instance": "best_value" if kept else "skip"} if key in SKIPS else {}
-    found = value(of, asked(key, k, ties=rule, **setting), score_direction="lower" if lower else "higher")
+    found = value(of, metric_text(key, k, ties=rule, **setting), score_direction="lower" if lower else "higher")
     measure = WITH_K[key](k)
     otherwise = 0 if kept or key not in SKIPS else None
     each = [
         oracle.measure_with_ties(rule, row, labels, measure) if labels or key not in SKIPS else otherwise
         for row, labels in zip(scores, oracle.gold_sets(gold), strict=True)
     ]
-    near(found, oracle.weighted_mean(each, weights))
+    assert_close(found, oracle.weighted_mean(each, weights))
 
 
 @pytest.mark.parametrize("key", WITH_K)
@@ -74,13 +74,13 @@ def test_lists_of_labels_rank_in_the_order_sent(key: str, data: st.DataObject, m
     gold = data.draw(st.lists(several, min_size=n, max_size=n))
     sent = data.draw(st.lists(several, min_size=n, max_size=n))
     rule = data.draw(st.sampled_from(["average", "declared"]))
-    found = value(case("multilabel", names, gold, sent), asked(key, k, ties=rule))
+    found = value(case("multilabel", names, gold, sent), metric_text(key, k, ties=rule))
     measure = WITH_K[key](k)
     each = [
         measure([int(name[1:]) for name in order], labels) if labels or key not in SKIPS else None
         for order, labels in zip(sent, oracle.gold_sets(gold), strict=True)
     ]
-    near(found, oracle.weighted_mean(each, [1] * n))
+    assert_close(found, oracle.weighted_mean(each, [1] * n))
 
 
 def test_fewer_labels_than_k_are_divided_by_k() -> None:
@@ -149,7 +149,7 @@ def test_an_instance_without_scores_leaves_no_value() -> None:
 def test_where_no_instance_has_a_relevant_label() -> None:
     of = case("multilabel", ["a", "b"], [[], []], [["a"], []], [[0.9, 0.1], [0.3, 0.2]])
     for key in SKIPS:
-        found = results(of, [asked(key, 1), asked(key, 1, degenerate_instance="best_value")])
+        found = results(of, [metric_text(key, 1), metric_text(key, 1, degenerate_instance="best_value")])
         none, zero = found.values()
         assert (none.value, none.reason) == (None, "no instance is left to average over")
         assert (zero.value, zero.notes) == (0.0, ("2 instances counted as 0 (degenerate_instance=best_value)",))
@@ -184,8 +184,8 @@ def test_gains_are_those_of_scikit_learn(seed: int, levels: int, weighed: bool) 
     of = case("multilabel", names, gold, [[]] * n, scores.tolist(), weights=weights if weighed else None)
     by = weights if weighed else None
     expected = sk.ndcg_score(truth, scores, k=k, sample_weight=by)
-    near(value(of, f"ndcg_at_k:k={k},degenerate_instance=best_value"), expected)
-    near(value(of, f"dcg_at_k:k={k}"), sk.dcg_score(truth, scores, k=k, sample_weight=by))
+    assert_close(value(of, f"ndcg_at_k:k={k},degenerate_instance=best_value"), expected)
+    assert_close(value(of, f"dcg_at_k:k={k}"), sk.dcg_score(truth, scores, k=k, sample_weight=by))
 
 
 def test_a_tie_over_many_labels_is_shared_to_twelve_digits() -> None:

@@ -40,9 +40,9 @@ def test_every_metric_takes_one_score_like_two(data: st.DataObject) -> None:
     scores = np.array(data.draw(forecasts(of.gold.n)))
     positive = of.spec.classes.index(of.spec.positive_label or "")
     both, one = replace(of, scores=scores), replace(of, scores=scores[:, [positive]])
-    asked = calls(of, options)
-    here, there = evaluate(both, asked), evaluate(one, asked)
-    moved = {call.text: (here[call.text].value, there[call.text].value) for call in asked}
+    metrics = calls(of, options)
+    here, there = evaluate(both, metrics), evaluate(one, metrics)
+    moved = {call.text: (here[call.text].value, there[call.text].value) for call in metrics}
     assert {text: values for text, values in moved.items() if values[0] != values[1]} == {}
 
 
@@ -87,8 +87,8 @@ def test_the_other_class_of_a_decimal_lies_in_the_bin_of_its_decimal() -> None:
     found: list[Mapping[str, Any]] = []
     for sent in ([[0.7], [0.75]], [[0.7, 0.3], [0.75, 0.25]]):
         of = case("binary", "ab", "ab", "ab", sent)
-        asked = ["ece:bins=10,label=b", "mce:bins=10,label=b", "calibration_bins:bins=10,label=b"]
-        found.append({text: (one.value, one.data) for text, one in results(of, asked).items()})
+        metrics = ["ece:bins=10,label=b", "mce:bins=10,label=b", "calibration_bins:bins=10,label=b"]
+        found.append({text: (one.value, one.data) for text, one in results(of, metrics).items()})
     assert found[0] == found[1]
     assert found[0]["ece:bins=10,label=b"][0] == 0.225
 

@@ -187,7 +187,7 @@ def test_the_skill_is_one_less_a_quotient_of_two_scores(data: st.DataObject, m: 
 
 
 def meka(gold: Sequence[Sequence[str]], rows: Sequence[Sequence[float]], most: float) -> float:
-    """MEKA's sum over instances and labels, divided by both: what is exact costs nothing, nothing more than the cap."""
+    """MEKA's mean over instances and labels: an exact probability costs nothing, and no cost exceeds the cap."""
     costs = []
     for labels, row in zip(gold, rows, strict=True):
         for name, p in zip(CLASSES, row, strict=False):

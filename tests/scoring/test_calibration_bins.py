@@ -32,7 +32,7 @@ def rows(draw: st.DrawFn, count: int) -> Rows:
     return draw(st.lists(one, min_size=1, max_size=15))
 
 
-def filled(of: Rows, count: int, *, weighed: bool) -> tuple[CalibrationBin, ...]:
+def bins_of(of: Rows, count: int, *, weighed: bool) -> tuple[CalibrationBin, ...]:
     probabilities, truths, weights = (np.array(column) for column in zip(*of, strict=True))
     return fill_bins(probabilities.astype(np.float64), truths, weights.astype(np.int64) if weighed else None, count)
 
@@ -45,7 +45,7 @@ def within(p: float, k: int, count: int) -> bool:
 @MANY
 def test_bins_hold_what_lies_in_them_exactly(data: st.DataObject, count: int, weighed: bool) -> None:
     of = data.draw(rows(count))
-    found = filled(of, count, weighed=weighed)
+    found = bins_of(of, count, weighed=weighed)
     assert len(found) == count
     for k, one in enumerate(found, start=1):
         own = [(Fraction(p), came, weight if weighed else 1) for p, came, weight in of if within(p, k, count)]
@@ -63,14 +63,14 @@ def test_a_weight_is_as_many_repetitions_to_the_bit(data: st.DataObject, count: 
     of = data.draw(rows(count))
     copies = [row for row in of for _ in range(row[2])]
     if copies:
-        assert filled(of, count, weighed=True) == filled(copies, count, weighed=False)
+        assert bins_of(of, count, weighed=True) == bins_of(copies, count, weighed=False)
 
 
 @given(data=st.data(), count=COUNTS)
 @MANY
 def test_gaps_are_exact_in_any_order(data: st.DataObject, count: int) -> None:
     of = data.draw(rows(count))
-    found = filled(of, count, weighed=False)
+    found = bins_of(of, count, weighed=False)
     gaps = {}
     for k in range(1, count + 1):
         own = [Fraction(p) - came for p, came, _ in of if within(p, k, count)]
@@ -80,7 +80,7 @@ def test_gaps_are_exact_in_any_order(data: st.DataObject, count: int) -> None:
     widest = max(gap / size for gap, size in gaps.values())
     assert expected_calibration_error(found, len(of)) == expected
     assert maximum_calibration_error(found) == widest
-    assert filled(data.draw(st.permutations(of)), count, weighed=False) == found
+    assert bins_of(data.draw(st.permutations(of)), count, weighed=False) == found
 
 
 def test_edges_are_quotients_and_belong_to_the_bin_below() -> None:

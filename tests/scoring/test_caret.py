@@ -1,4 +1,4 @@
-"""The lists of caret's confusionMatrix, against values that R computed (tests/oracles/r/caret.R made them)."""
+"""The statistics of caret's confusionMatrix, against values that R computed (tests/oracles/r/caret.R)."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The catalogue says everything, and a call says what it really computes."""
+"""The catalogue is complete, and the description of a call matches its computation."""
 
 import json
 import subprocess

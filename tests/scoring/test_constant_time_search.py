@@ -1,4 +1,4 @@
-"""Where keys are among others, and that the memory that scoring takes does not tell which labels are right."""
+"""Search in sorted keys, and memory use of scoring that does not depend on which labels are right."""
 
 import tracemalloc
 
@@ -36,7 +36,7 @@ def peak(metric: str, last: int) -> int:
 
 @pytest.mark.parametrize("metric", ["f1_micro", "f1_samples", "hamming_loss", "precision_at_k:k=5"])
 def test_the_memory_that_a_file_takes_does_not_tell_a_label(metric: str) -> None:
-    """Whoever sees at which size a file can no longer be scored may not learn from that what is right."""
+    """Otherwise the size at which files can no longer be scored would reveal a gold label."""
     peak(metric, 0)  # what is made once
     low, high = (peak(metric, last) for last in (0, CLASSES - 1))
     assert abs(low - high) < 2 * CLASSES  # less than a byte for each class that the label has before it, and back

@@ -1,4 +1,4 @@
-"""Each convention option does what its declaration says, on counts made by hand."""
+"""Each convention option does what its declaration says, on counts computed by hand."""
 
 from typing import Any
 
@@ -97,8 +97,8 @@ def test_the_best_attainable_value_is_that_of_a_perfect_prediction_whatever_was_
 def test_a_beta_of_many_digits_is_exact_where_nothing_was_hit() -> None:
     """The coefficients of β outgrow 64 bits; all counts they multiply are 0."""
     for beta in ("0.3333333333333333", "3.1415926535", "1e-10", "1e-17"):
-        asked = [f"{key}:beta={beta}" for key in ("f_beta_macro", "f_beta_weighted", "f_beta_micro")]
-        found = results(case("multiclass", ["a", "b"], ["a", "b"], ["b", "a"]), asked)
+        metrics = [f"{key}:beta={beta}" for key in ("f_beta_macro", "f_beta_weighted", "f_beta_micro")]
+        found = results(case("multiclass", ["a", "b"], ["a", "b"], ["b", "a"]), metrics)
         assert {result.value for result in found.values()} == {0.0}
 
 

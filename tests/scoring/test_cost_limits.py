@@ -1,4 +1,4 @@
-"""What a file may cost in scoring goes by its gold: many more predicted labels have no value, in each split by its own."""
+"""The cost limit depends on the gold: with many more predicted labels there is no value, in each split by itself."""
 
 from collections.abc import Sequence
 from random import Random
@@ -50,7 +50,7 @@ def test_as_many_labels_as_gold_has_are_always_enough(key: str, monkeypatch: pyt
 
 @pytest.mark.parametrize("key", LINKED)
 def test_nor_is_one_instance_with_very_many_labels(key: str) -> None:
-    """Else the time that a file takes would tell a label of an instance that may be private."""
+    """Otherwise the time that a file takes would reveal the label of a private instance."""
     classes = [f"c{at}" for at in range(4000)]
     tree = {name: [classes[(at - 1) // 3]] for at, name in enumerate(classes) if at}
     gold, predicted = sets(300, 2, 1, classes), sets(300, 2, 2, classes)
@@ -98,7 +98,7 @@ def test_what_is_counted_for_splits_serves_all_instances(monkeypatch: pytest.Mon
 
 
 def test_whether_a_public_value_exists_is_decided_by_public_rows_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else a file at the edge of what is too much would tell private labels one by one."""
+    """Otherwise a file just below the limit would reveal private labels one by one."""
     monkeypatch.setattr("app.scoring.hierarchy.cost_limit.FREE_SECONDS", 0.01)
     gold, keys = sets(200, 2, 4), [*LINKED, "hierarchical_f1"]
     predicted = sets(200, 80, 6)

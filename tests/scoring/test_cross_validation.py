@@ -1,4 +1,4 @@
-"""Cross-validation: F of each fold recomputed with fractions and by scikit-learn, and what is made of them."""
+"""Cross-validation: F of each fold recomputed with fractions and scikit-learn, and means, pools and tables of folds."""
 
 import statistics
 from fractions import Fraction
@@ -24,19 +24,19 @@ NAMES = ("one", "two", "three", "four")
 MEANS = ("f1_cv_mean_macro", "f1_cv_mean_micro")
 
 
-def divided(of: EvaluationInput, codes: list[int], weights: list[int] | None = None) -> EvaluationInput:
+def with_folds(of: EvaluationInput, codes: list[int], weights: list[int] | None = None) -> EvaluationInput:
     folds = Grouping(NAMES, np.array(codes, dtype=np.int32))
     heavy = None if weights is None else np.array(weights, dtype=np.int64)
     return EvaluationInput(of.spec, of.gold, of.predicted, None, heavy, folds)
 
 
 @st.composite
-def folded(draw: st.DrawFn, task: TaskKind) -> EvaluationInput:
+def cases_with_folds(draw: st.DrawFn, task: TaskKind) -> EvaluationInput:
     of = draw(cases(task))
-    return divided(of, draw(st.lists(st.integers(0, 3), min_size=of.gold.n, max_size=of.gold.n)))
+    return with_folds(of, draw(st.lists(st.integers(0, 3), min_size=of.gold.n, max_size=of.gold.n)))
 
 
-def parts(of: EvaluationInput) -> list[EvaluationInput]:
+def fold_inputs(of: EvaluationInput) -> list[EvaluationInput]:
     """The folds that have instances, each as a case of its own."""
     assert of.folds is not None
     rows = [np.flatnonzero(of.folds.codes == code) for code in range(len(NAMES))]
@@ -54,10 +54,10 @@ def f1_of_first(of: EvaluationInput) -> Fraction | None:
     return Fraction(2 * int((gold & predicted).sum()), int(gold.sum() + predicted.sum()))
 
 
-@given(of=folded("binary"))
+@given(of=cases_with_folds("binary"))
 @MANY
 def test_the_mean_is_over_the_folds_that_have_positives_or_over_all(of: EvaluationInput) -> None:
-    exact = [f1_of_first(part) for part in parts(of)]
+    exact = [f1_of_first(part) for part in fold_inputs(of)]
     kept = [each for each in exact if each is not None]
     skipping, zero = value(of, "f1_cv_mean"), value(of, "f1_cv_mean:undefined=zero")
     assert (skipping is None) == (not kept)
@@ -69,7 +69,7 @@ def test_the_mean_is_over_the_folds_that_have_positives_or_over_all(of: Evaluati
         f1_score(part.gold.codes == 0, part.predicted.codes == 0, zero_division=0)
         if label == of.spec.classes[0]
         else f1_score(part.gold.codes == 1, part.predicted.codes == 1, zero_division=0)
-        for part in parts(of)
+        for part in fold_inputs(of)
     ]
     assert zero == pytest.approx(float(np.mean(per_fold)), abs=1e-14)  # as cross_val_score
 
@@ -80,10 +80,10 @@ def test_the_mean_is_over_the_folds_that_have_positives_or_over_all(of: Evaluati
 def test_means_of_averages_are_those_of_the_folds_alone(
     task: TaskKind, data: st.DataObject, rule: str, labels: str
 ) -> None:
-    of = data.draw(folded(task))
+    of = data.draw(cases_with_folds(task))
     for key in MEANS:
         base, options = key.replace("_cv_mean", ""), {"zero_division": rule, "label_set": labels}
-        inner = [value(part, base, **options) if len(part.gold.as_sets().codes) else None for part in parts(of)]
+        inner = [value(part, base, **options) if len(part.gold.as_sets().codes) else None for part in fold_inputs(of)]
         defined = [each for each in inner if each is not None]
         found = results(of, [key, f"{key}:undefined=zero"], options)
         assert found[key].value == (pytest.approx(float(np.mean(defined)), abs=1e-14) if defined else None)
@@ -91,7 +91,7 @@ def test_means_of_averages_are_those_of_the_folds_alone(
         assert found[f"{key}:undefined=zero"].value == pytest.approx(expected, abs=1e-14)
 
 
-@given(of=folded("multiclass"))
+@given(of=cases_with_folds("multiclass"))
 @MANY
 def test_pooled_over_folds_is_over_all_instances(of: EvaluationInput) -> None:
     label = of.spec.classes[-1].replace("|", "%7C")
@@ -125,13 +125,13 @@ def test_without_folds_there_is_a_reason() -> None:
     assert evaluate_metric(of, "f1_cv_mean").reason == "no folds of the instances were given"
 
 
-@given(of=folded("binary"), undefined=st.sampled_from(["skip", "zero"]))
+@given(of=cases_with_folds("binary"), undefined=st.sampled_from(["skip", "zero"]))
 @MANY
 def test_the_table_holds_what_the_metrics_say(of: EvaluationInput, undefined: str) -> None:
-    asked = [f"{key}:undefined={undefined}" for key in ("f1_cv_mean", *MEANS, "cv_table")]
-    of_label, of_macro, of_micro, table = results(of, asked).values()
+    metrics = [f"{key}:undefined={undefined}" for key in ("f1_cv_mean", *MEANS, "cv_table")]
+    of_label, of_macro, of_micro, table = results(of, metrics).values()
     data = table.data
-    assert [row["n"] for row in data["folds"]] == [part.gold.n for part in parts(of)]
+    assert [row["n"] for row in data["folds"]] == [part.gold.n for part in fold_inputs(of)]
     for key, result in (("f1", of_label), ("f1_macro", of_macro), ("f1_micro", of_micro)):
         summary = data[key]
         rows = [row[key] for row in data["folds"] if row[key] is not None]

@@ -1,4 +1,4 @@
-"""The conventions of areas, curves and pairs of classes: which labels count, ties, directions, weights, what is undefined."""
+"""Conventions of areas, curves and pairs of classes: labels that count, ties, directions, undefined values."""
 
 import json
 import tracemalloc
@@ -51,36 +51,32 @@ THREE = case(
     ["low", "low", "middle", "middle", "high", "high"],
     ["low"] * 6,
     [
-        [0.6, 0.2, 0.2, 0.0],
-        [0.5, 0.3, 0.2, 0.0],
-        [0.5, 0.4, 0.1, 0.0],
-        [0.2, 0.5, 0.3, 0.0],
-        [0.1, 0.2, 0.7, 0.0],
-        [0.3, 0.1, 0.6, 0.0],
+        [0.6, 0.2, 0.2, 0.0], [0.5, 0.3, 0.2, 0.0], [0.5, 0.4, 0.1, 0.0], [0.2, 0.5, 0.3, 0.0],
+        [0.1, 0.2, 0.7, 0.0], [0.3, 0.1, 0.6, 0.0],
     ],
-)
+)  # fmt: skip
 
 
 def notes(of: EvaluationInput, text: str) -> tuple[str, ...]:
     return evaluate_metric(of, text).notes
 
 
-def exactly(of: EvaluationInput, text: str, **options: str) -> Fraction:
+def exact_value(of: EvaluationInput, text: str, **options: str) -> Fraction:
     found = value(of, text, **options)
     assert found is not None, reason(of, text, **options)
     return Fraction(found).limit_denominator(10_000)
 
 
 def test_labels_without_both_kinds_leave_the_mean_and_are_counted() -> None:
-    assert exactly(LABELS, "auc_macro") == (Fraction(3, 4) + Fraction(7, 8)) / 2
+    assert exact_value(LABELS, "auc_macro") == (Fraction(3, 4) + Fraction(7, 8)) / 2
     assert notes(LABELS, "auc_macro") == (
         "1 of 4 labels left out (never right in gold): war",
         "1 of 4 labels left out (always right in gold): all",
     )
     # average precision of a label that is always right is 1 by definition, whatever the scores
-    assert exactly(LABELS, "average_precision_macro") == (Fraction(5, 6) + Fraction(5, 6) + 1) / 3
+    assert exact_value(LABELS, "average_precision_macro") == (Fraction(5, 6) + Fraction(5, 6) + 1) / 3
     assert notes(LABELS, "average_precision_macro") == ("1 of 4 labels left out (never right in gold): war",)
-    assert exactly(LABELS, "auc_weighted") == (2 * Fraction(3, 4) + 2 * Fraction(7, 8)) / 4
+    assert exact_value(LABELS, "auc_weighted") == (2 * Fraction(3, 4) + 2 * Fraction(7, 8)) / 4
     assert value(LABELS, "auc:label=war") is None
     assert reason(LABELS, "auc:label=war") == "'war' is never right in gold"
     assert reason(LABELS, "roc_curve:label=all") == (
@@ -89,8 +85,8 @@ def test_labels_without_both_kinds_leave_the_mean_and_are_counted() -> None:
 
 
 def test_excluded_labels_leave_means_and_pools() -> None:
-    assert exactly(LABELS, "auc_macro:exclude_labels=art") == Fraction(7, 8)
-    assert exactly(LABELS, "auc_micro:exclude_labels=art|war|all") == Fraction(7, 8)
+    assert exact_value(LABELS, "auc_macro:exclude_labels=art") == Fraction(7, 8)
+    assert exact_value(LABELS, "auc_micro:exclude_labels=art|war|all") == Fraction(7, 8)
     assert notes(LABELS, "auc_micro:exclude_labels=art|war|all") == ("left out by exclude_labels: art, war, all",)
     assert reason(LABELS, "auc_macro:exclude_labels=art|law") == (
         "no label is left to average over: 1 of 2 labels left out (never right in gold): war; "
@@ -100,20 +96,20 @@ def test_excluded_labels_leave_means_and_pools() -> None:
     assert "not declared: peace" in str(reason(LABELS, "auc_macro", exclude_labels="peace"))
     curves = evaluate_metric(LABELS, "pr_curve:exclude_labels=art").data["curves"]
     assert [curve["label"] for curve in curves] == ["law", "all"]
-    assert exactly(THREE, "auc_ovo_macro:exclude_labels=middle") == 1
+    assert exact_value(THREE, "auc_ovo_macro:exclude_labels=middle") == 1
 
 
 def test_ties_count_half_a_whole_or_nothing() -> None:
-    assert [exactly(SINGLE, f"auc:ties={ties}") for ties in ("half", "full", "zero")] == [
+    assert [exact_value(SINGLE, f"auc:ties={ties}") for ties in ("half", "full", "zero")] == [
         Fraction(7, 8),
         1,
         Fraction(3, 4),
     ]
     assert parse_metric("auc:ties=half", task="binary").text == "auc"
-    assert exactly(SINGLE, "auc", ties="full") == 1
+    assert exact_value(SINGLE, "auc", ties="full") == 1
     low, middle = Fraction(7, 8), 1  # of low against middle by either's scores: one tie of four on low's
-    assert exactly(THREE, "auc_ovo_macro:ties=half,exclude_labels=high") == (low + middle) / 2
-    assert exactly(THREE, "auc_ovo_macro:ties=zero,exclude_labels=high") == (Fraction(3, 4) + middle) / 2
+    assert exact_value(THREE, "auc_ovo_macro:ties=half,exclude_labels=high") == (low + middle) / 2
+    assert exact_value(THREE, "auc_ovo_macro:ties=zero,exclude_labels=high") == (Fraction(3, 4) + middle) / 2
 
 
 def test_one_score_ranks_both_classes() -> None:
@@ -122,21 +118,21 @@ def test_one_score_ranks_both_classes() -> None:
     said = "'ham' is ranked by the scores of the positive label, lowest first"
     assert notes(SINGLE, "auc_macro") == (said,)
     assert notes(PAIR, "auc_macro") == notes(SINGLE, "auc") == ()
-    assert exactly(PAIR, "auc_micro") == Fraction(7, 8)
+    assert exact_value(PAIR, "auc_micro") == Fraction(7, 8)
     for text in ("auc_micro", "average_precision_micro", "auprc_trapezoid_micro"):
         assert value(SINGLE, text) == value(PAIR, text), text
         for turned in (False, True):
-            assert value(distances(SINGLE, turned), text, score_direction="lower") == value(SINGLE, text)
+            assert value(as_distances(SINGLE, turned), text, score_direction="lower") == value(SINGLE, text)
             beyond = replace(SINGLE, scores=np.array([[0.9], [0.2], [0.4], [-0.1 if turned else 1.1]]))
             assert "pooling needs both classes" in str(reason(beyond, text))
     assert notes(SINGLE, "auc_micro") == ("the score of 'ham' is 1 minus that of the positive label",)
-    assert exactly(SINGLE, "auc_micro:exclude_labels=ham") == exactly(SINGLE, "auc")
+    assert exact_value(SINGLE, "auc_micro:exclude_labels=ham") == exact_value(SINGLE, "auc")
     assert value(replace(SINGLE, spec=replace(SINGLE.spec, positive_label="ham")), "auc_micro") == pytest.approx(1 / 8)
     curve = evaluate_metric(SINGLE, "roc_curve:label=ham").data["curves"][0]
     assert curve["threshold"] == [None, 0.2, 0.4, 0.9]
 
 
-def distances(of: EvaluationInput, turned: bool) -> EvaluationInput:
+def as_distances(of: EvaluationInput, turned: bool) -> EvaluationInput:
     """The same ranks by scores of which lower ones are surer: one column, or both."""
     assert of.scores is not None
     return replace(of, scores=np.hstack([1 - of.scores, of.scores]) if turned else 1 - of.scores)
@@ -144,22 +140,22 @@ def distances(of: EvaluationInput, turned: bool) -> EvaluationInput:
 
 def test_where_lower_scores_are_surer_ranks_turn_and_thresholds_stay_as_sent() -> None:
     for text in ("auc", "auc:label=ham"):
-        assert exactly(SINGLE, text, score_direction="lower") == 1 - exactly(SINGLE, text)
-    assert exactly(SINGLE, "average_precision", score_direction="lower") == exactly(
+        assert exact_value(SINGLE, text, score_direction="lower") == 1 - exact_value(SINGLE, text)
+    assert exact_value(SINGLE, "average_precision", score_direction="lower") == exact_value(
         case("binary", ["spam", "ham"], ["spam", "ham", "spam", "ham"], ["spam"] * 4, [[-0.9], [-0.2], [-0.4], [-0.4]]),
         "average_precision",
     )
     curves = evaluate_metric(SINGLE, "roc_curve", score_direction="lower").data["curves"]
     assert curves[0]["threshold"] == [None, 0.2, 0.4, 0.9]
     both = (
-        exactly(THREE, "auc_pairwise_univariate:label=high"),
-        exactly(THREE, "auc_pairwise_univariate:label=high,direction=descending", score_direction="lower"),
+        exact_value(THREE, "auc_pairwise_univariate:label=high"),
+        exact_value(THREE, "auc_pairwise_univariate:label=high,direction=descending", score_direction="lower"),
     )
     assert both[0] == both[1]
 
 
 def test_pairs_of_classes_drop_the_absent() -> None:
-    assert exactly(THREE, "auc_ovo_macro") == ((Fraction(7, 8) + 1) / 2 + 1 + 1) / 3
+    assert exact_value(THREE, "auc_ovo_macro") == ((Fraction(7, 8) + 1) / 2 + 1 + 1) / 3
     said = ("1 of 4 labels left out (absent from gold): top",)
     assert notes(THREE, "auc_ovo_macro") == notes(THREE, "auc_pairwise_univariate:label=high") == said
     alone = case("multiclass", ["a", "b"], ["a", "a"], ["a", "a"], [[0.1, 0.2], [0.3, 0.4]])
@@ -189,9 +185,9 @@ def test_classes_that_do_not_occur_cost_nothing_however_many(monkeypatch: pytest
 
 
 def test_one_decision_value_has_a_direction_and_follows_the_order_declared() -> None:
-    ascending = exactly(THREE, "auc_pairwise_univariate:label=high")
+    ascending = exact_value(THREE, "auc_pairwise_univariate:label=high")
     assert ascending == (Fraction(1, 2) + 1 + 1) / 3  # low and middle: 0.2, 0.2 against 0.1, 0.3
-    assert exactly(THREE, "auc_pairwise_univariate:label=high,direction=descending") == 1 - ascending
+    assert exact_value(THREE, "auc_pairwise_univariate:label=high,direction=descending") == 1 - ascending
     with pytest.raises(InvalidMetric, match="the class whose score is the decision value"):
         parse_metric("auc_pairwise_univariate", task="multiclass")
 
@@ -227,16 +223,16 @@ def test_a_label_has_to_be_named_where_there_are_several() -> None:
 
 
 def test_points_and_parts_of_the_roc_curve() -> None:
-    assert exactly(SINGLE, "partial_auc:max_fpr=1") == exactly(SINGLE, "auc")
-    assert exactly(SINGLE, "partial_auc:max_fpr=0.25") == Fraction(1, 8) * (1 + Fraction(1, 2)) / 2 * 2 - Fraction(
+    assert exact_value(SINGLE, "partial_auc:max_fpr=1") == exact_value(SINGLE, "auc")
+    assert exact_value(SINGLE, "partial_auc:max_fpr=0.25") == Fraction(1, 8) * (1 + Fraction(1, 2)) / 2 * 2 - Fraction(
         1, 32
     )
     assert reason(SINGLE, "partial_auc:max_fpr=0") == "max_fpr=0 leaves no area"
-    assert exactly(SINGLE, "specificity_at_sensitivity:sensitivity=0.5") == 1
-    assert exactly(SINGLE, "specificity_at_sensitivity:sensitivity=0.51") == Fraction(1, 2)
-    assert exactly(SINGLE, "specificity_at_sensitivity:sensitivity=0") == 1
-    assert exactly(SINGLE, "equal_error_rate") == Fraction(1, 4)  # half way along the tie
-    assert exactly(SINGLE, "equal_error_rate", score_direction="lower") == Fraction(3, 4)
+    assert exact_value(SINGLE, "specificity_at_sensitivity:sensitivity=0.5") == 1
+    assert exact_value(SINGLE, "specificity_at_sensitivity:sensitivity=0.51") == Fraction(1, 2)
+    assert exact_value(SINGLE, "specificity_at_sensitivity:sensitivity=0") == 1
+    assert exact_value(SINGLE, "equal_error_rate") == Fraction(1, 4)  # half way along the tie
+    assert exact_value(SINGLE, "equal_error_rate", score_direction="lower") == Fraction(3, 4)
 
 
 def test_the_variance_needs_two_of_each_and_no_weights() -> None:
@@ -244,7 +240,7 @@ def test_the_variance_needs_two_of_each_and_no_weights() -> None:
     assert reason(few, "delong_variance") == "it needs at least two positives and two negatives"
     heavy = EvaluationInput(SINGLE.spec, SINGLE.gold, SINGLE.predicted, SINGLE.scores, np.full(4, 2))
     assert "depends on the number of instances" in str(reason(heavy, "delong_variance"))
-    assert exactly(SINGLE, "delong_variance") == Fraction(1, 64) + Fraction(1, 64)
+    assert exact_value(SINGLE, "delong_variance") == Fraction(1, 64) + Fraction(1, 64)
 
 
 def test_what_lacks_scores_or_has_sets_of_answers_has_no_value() -> None:
@@ -259,7 +255,7 @@ def test_what_lacks_scores_or_has_sets_of_answers_has_no_value() -> None:
 
 def test_zeros_of_either_sign_are_one_score() -> None:
     of = case("binary", ["a", "b"], ["a", "b", "a"], ["a"] * 3, [[-0.0], [0.0], [0.5]])
-    assert exactly(of, "auc") == Fraction(3, 4)
+    assert exact_value(of, "auc") == Fraction(3, 4)
     found = evaluate_metric(of, "roc_curve").data
     assert json.dumps(found["curves"][0]["threshold"]) == "[null, 0.5, 0.0]"
 

@@ -17,7 +17,7 @@ CLOSE = 1e-12
 CLASSES = ("a", "b", "c", "d")
 
 
-def drawn(seed: int, instances: int, labels: int, *, levels: int = 8) -> tuple[np.ndarray, np.ndarray]:
+def draw_scores(seed: int, instances: int, labels: int, *, levels: int = 8) -> tuple[np.ndarray, np.ndarray]:
     """Scores of few levels and a class per row, each class at least twice."""
     chance = np.random.default_rng(seed)
     truth = np.concatenate([np.repeat(np.arange(labels), 2), chance.integers(0, labels, instances)])
@@ -27,8 +27,8 @@ def drawn(seed: int, instances: int, labels: int, *, levels: int = 8) -> tuple[n
 
 
 def binary(seed: int, *, columns: int = 1) -> tuple[EvaluationInput, np.ndarray, np.ndarray, np.ndarray]:
-    """A case with weights, and what scikit-learn takes: truth, scores, weights."""
-    truth, both = drawn(seed, 60, 2)
+    """An input with weights, and the same data for scikit-learn: truth, scores, weights."""
+    truth, both = draw_scores(seed, 60, 2)
     scores = np.round(both * 12) / 12
     weights = np.random.default_rng(seed).integers(1, 5, len(truth))
     gold = ["yes" if code else "no" for code in truth]
@@ -38,7 +38,7 @@ def binary(seed: int, *, columns: int = 1) -> tuple[EvaluationInput, np.ndarray,
 
 
 def multiclass(seed: int) -> tuple[EvaluationInput, np.ndarray, np.ndarray]:
-    truth, scores = drawn(seed, 80, 4)
+    truth, scores = draw_scores(seed, 80, 4)
     gold = [CLASSES[code] for code in truth]
     return case("multiclass", CLASSES, gold, gold, scores.tolist()), truth, scores
 

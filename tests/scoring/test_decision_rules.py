@@ -37,7 +37,7 @@ def rows(draw: st.DrawFn, m: int, *, gaps: bool = True) -> list[ROW]:
     return draw(st.lists(one | nothing if gaps else one, min_size=1, max_size=8))
 
 
-def decided(
+def decide(
     rule: dict[str, Any], about: TaskSpec, given_rows: Sequence[ROW], *, lower: bool, positives: int = 0
 ) -> Labels:
     matrix = np.array(given_rows, dtype=np.float64)
@@ -46,7 +46,7 @@ def decided(
     return decide_labels(made, about, matrix, positives)
 
 
-def turned(row: ROW, *, lower: bool) -> list[float]:
+def higher_is_surer(row: ROW, *, lower: bool) -> list[float]:
     """So that higher is surer."""
     return [-score if lower else score for score in row]
 
@@ -60,9 +60,9 @@ def is_nothing(row: ROW) -> bool:
 def test_argmax_is_the_first_of_the_best(data: st.DataObject, m: int, lower: bool, task: TaskKind) -> None:
     m = 2 if task == "binary" else m
     given_rows = data.draw(rows(m))
-    found = decided({"rule": "argmax"}, spec(task, m), given_rows, lower=lower)
+    found = decide({"rule": "argmax"}, spec(task, m), given_rows, lower=lower)
     expected = [
-        MISSING_CODE if is_nothing(row) else max(range(m), key=lambda k: (turned(row, lower=lower)[k], -k))
+        MISSING_CODE if is_nothing(row) else max(range(m), key=lambda k: (higher_is_surer(row, lower=lower)[k], -k))
         for row in given_rows
     ]
     assert found.codes.tolist() == expected
@@ -76,9 +76,9 @@ def test_argmax_is_the_first_of_the_best(data: st.DataObject, m: int, lower: boo
 def test_argmax_of_a_single_score_holds_it_against_one_less_it(
     given_rows: list[ROW], positive: int, lower: bool
 ) -> None:
-    found = decided({"rule": "argmax"}, spec("binary", 2, positive), given_rows, lower=lower)
+    found = decide({"rule": "argmax"}, spec("binary", 2, positive), given_rows, lower=lower)
     pairs = [(row[0], 1 - row[0]) if positive == 0 else (1 - row[0], row[0]) for row in given_rows]
-    assert found.codes.tolist() == decided({"rule": "argmax"}, spec("binary", 2), pairs, lower=lower).codes.tolist()
+    assert found.codes.tolist() == decide({"rule": "argmax"}, spec("binary", 2), pairs, lower=lower).codes.tolist()
 
 
 @given(data=st.data(), threshold=SCORES, strict=st.booleans(), lower=st.booleans(), task=st.sampled_from(TASK_KINDS))
@@ -91,7 +91,7 @@ def test_threshold_is_reached_at_it_or_passed(
     positive = data.draw(st.integers(0, 1)) if task == "binary" else 0
     given_rows = data.draw(rows(width))
     rule = {"rule": "threshold", "threshold": threshold, "strict": strict}
-    found = decided(rule, spec(task, m, positive), given_rows, lower=lower)
+    found = decide(rule, spec(task, m, positive), given_rows, lower=lower)
 
     def reaches(score: float) -> bool:
         if lower:
@@ -99,7 +99,7 @@ def test_threshold_is_reached_at_it_or_passed(
         return score > threshold if strict else score >= threshold
 
     for row, got in zip(given_rows, code_sets(found), strict=True):
-        order = sorted(range(width), key=lambda k: (-turned(row, lower=lower)[k], k))
+        order = sorted(range(width), key=lambda k: (-higher_is_surer(row, lower=lower)[k], k))
         if is_nothing(row):
             assert got == ([] if task == "multilabel" else [MISSING_CODE])
         elif task == "multilabel":
@@ -115,9 +115,9 @@ def test_threshold_is_reached_at_it_or_passed(
 @MANY
 def test_top_k_are_the_k_best_those_declared_first_on_ties(data: st.DataObject, m: int, k: int, lower: bool) -> None:
     given_rows = data.draw(rows(m))
-    found = decided({"rule": "top_k", "k": k}, spec("multilabel", m), given_rows, lower=lower)
+    found = decide({"rule": "top_k", "k": k}, spec("multilabel", m), given_rows, lower=lower)
     for row, got in zip(given_rows, code_sets(found), strict=True):
-        order = sorted(range(m), key=lambda c: (-turned(row, lower=lower)[c], c))
+        order = sorted(range(m), key=lambda c: (-higher_is_surer(row, lower=lower)[c], c))
         assert got == ([] if is_nothing(row) else order[:k])
 
 
@@ -130,8 +130,8 @@ def test_top_n_positive_takes_as_many_as_gold_has_and_no_part_of_a_tie(
     n = len(given_rows)
     count = data.draw(st.integers(0, n))
     about = spec("binary", 2, positive)
-    found = decided({"rule": "top_n_positive"}, about, given_rows, lower=lower, positives=count).codes
-    own = [turned(row, lower=lower)[0 if width == 1 else positive] for row in given_rows]
+    found = decide({"rule": "top_n_positive"}, about, given_rows, lower=lower, positives=count).codes
+    own = [higher_is_surer(row, lower=lower)[0 if width == 1 else positive] for row in given_rows]
     sound = [at for at in range(n) if not is_nothing(given_rows[at])]
     for at in range(n):
         if at not in sound:
@@ -140,7 +140,7 @@ def test_top_n_positive_takes_as_many_as_gold_has_and_no_part_of_a_tie(
         as_good = sum(own[other] >= own[at] for other in sound)  # itself too
         assert found[at] == (positive if as_good <= count else 1 - positive)
     order = data.draw(st.permutations(range(n)))
-    again = decided({"rule": "top_n_positive"}, about, [given_rows[at] for at in order], lower=lower, positives=count)
+    again = decide({"rule": "top_n_positive"}, about, [given_rows[at] for at in order], lower=lower, positives=count)
     assert again.codes.tolist() == found[list(order)].tolist()
 
 
@@ -206,7 +206,7 @@ def test_lower_is_as_higher_of_negated_scores(rule: dict[str, Any], data: st.Dat
     if rule["rule"] == "threshold":
         rule = rule | {"threshold": 0.25}
     about = spec("binary", 2)
-    there = decided(
+    there = decide(
         rule | ({"threshold": -0.25} if "threshold" in rule else {}), about, negated, lower=False, positives=2
     )
-    assert decided(rule, about, given_rows, lower=True, positives=2).codes.tolist() == there.codes.tolist()
+    assert decide(rule, about, given_rows, lower=True, positives=2).codes.tolist() == there.codes.tolist()

@@ -52,17 +52,10 @@ LARGEST = 1.7976931348623157e308
 @pytest.mark.parametrize(
     "scores",
     [
-        [0.0, 0.0],
-        [0.3, -0.3],
-        [2.0, 3.0],
-        [0.9, 0.5],
-        [1e308, 1e308],
-        [LARGEST, -LARGEST],
-        [5e-324, 0.0],
-        [-1.0],
-        [2.0],
+        [0.0, 0.0], [0.3, -0.3], [2.0, 3.0], [0.9, 0.5], [1e308, 1e308], [LARGEST, -LARGEST], [5e-324, 0.0],
+        [-1.0], [2.0],
     ],
-)
+)  # fmt: skip
 def test_scores_that_are_no_probabilities_have_all_but_the_calibration(scores: list[float]) -> None:
     of = case("binary", ["a", "b"], ["a", "b"], ["a", "a"], [scores, scores[::-1]])
     for digits in (None, 1, 6):

@@ -44,14 +44,14 @@ def test_sizes_of_predicted_sets_can_tell_every_labelling_apart(way: str) -> Non
 
 
 def test_true_negatives_that_unknown_labels_displace_are_counted_too() -> None:
-    sizes, asked = GoldSize(6, 2, multilabel=True), ["specificity_micro", "accuracy_ovr_micro"]
+    sizes, metrics = GoldSize(6, 2, multilabel=True), ["specificity_micro", "accuracy_ovr_micro"]
     sent = [["z"], ["z", "z"], ["a", "z"], ["b", "z", "z"], [], ["a", "b", "z"]]
     seen = defaultdict[str, set[float | None]](set)
     for gold in itertools.product([(), ("a",), ("b",), ("a", "b")], repeat=6):
-        for text, result in results(case("multilabel", ("a", "b"), gold, sent), asked, UNKNOWN).items():
+        for text, result in results(case("multilabel", ("a", "b"), gold, sent), metrics, UNKNOWN).items():
             seen[text].add(result.value)
     larger = GoldSize(1000, 20, multilabel=True)
-    for text in asked:
+    for text in metrics:
         call, plain = (parse_metric(text, options=options, task="multilabel") for options in (UNKNOWN, {}))
         assert len(seen[text]) <= 2 ** call.metric.granularity.bits(sizes, call) + 1
         more = call.metric.granularity.bits(larger, call) - plain.metric.granularity.bits(larger, plain)

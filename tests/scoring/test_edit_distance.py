@@ -69,20 +69,20 @@ def test_a_few_labels_of_very_many_are_compared_quickly() -> None:
 
 @pytest.mark.parametrize(("m", "many"), [(3000, 1000), (3000, 200)])
 def test_the_work_does_not_tell_whether_a_label_is_right(m: int, many: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[tuple[str, int]] = []
+    calls: list[tuple[str, int]] = []
     for name in ("_bit_parallel_distances", "_furthest_point_distances"):
         compute = getattr(edit_distance, name)
 
-        def noted(*given: Any, name: str = name, compute: Any = compute) -> Any:
-            asked.append((name, len(given[1])))
+        def record(*given: Any, name: str = name, compute: Any = compute) -> Any:
+            calls.append((name, len(given[1])))
             return compute(*given)
 
-        monkeypatch.setattr(edit_distance, name, noted)
+        monkeypatch.setattr(edit_distance, name, record)
     chosen = np.arange(0, 2 * many, 2, dtype=np.int64)  # of the second of two instances
     for label in (chosen[0], chosen[0] + 1):
         edit_distances(np.array([7, m + label]), m + chosen, 2, m)
-    assert len(asked) == 2
-    assert asked[0] == asked[1]
+    assert len(calls) == 2
+    assert calls[0] == calls[1]
 
 
 @pytest.mark.parametrize("guess", [0, 1])
@@ -90,11 +90,11 @@ def test_a_wide_row_makes_no_tables_of_narrow_ones_wide(guess: int, monkeypatch:
     cells: list[int] = []
     compute = edit_distance._furthest_point_distances
 
-    def noted(gold: Int, predicted: Int, most: Int, m: int) -> Int:
+    def record(gold: Int, predicted: Int, most: Int, m: int) -> Int:
         cells.append(len(most) * (2 * (int(most.max()) // 2) + 3))
         return compute(gold, predicted, most, m)
 
-    monkeypatch.setattr(edit_distance, "_furthest_point_distances", noted)
+    monkeypatch.setattr(edit_distance, "_furthest_point_distances", record)
     narrow, m = 20_000, 5_000
     rows = [([1, 9], [2, 7])] * narrow  # 4 labels differ
     rows += [(list(range(0, 600, 2)), list(range(1, 600, 2))), ([0], [guess, 20])]  # 600, and 1 or 3

@@ -190,7 +190,7 @@ def test_own_words_come_before_the_usual_ones() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "part"),
+    ("metric", "part"),
     [
         ("f1_macro:zero_division=skip", r"\frac{1}{|L|}\sum_{j\in L}"),
         ("f1_weighted:zero_division=skip", r"\frac{1}{\sum_{j\in L} n_{j}}\sum_{j\in L} n_{j}"),
@@ -200,8 +200,8 @@ def test_own_words_come_before_the_usual_ones() -> None:
         ("f_beta:beta=1e-5", r"\tfrac{10000000001}{10000000000}"),
     ],
 )
-def test_what_leaves_an_average_leaves_its_divisor(asked: str, part: str) -> None:
-    assert part in explain_call(parse_metric(asked))["equation"]["latex"]
+def test_what_leaves_an_average_leaves_its_divisor(metric: str, part: str) -> None:
+    assert part in explain_call(parse_metric(metric))["equation"]["latex"]
 
 
 def test_a_pooled_sum_keeps_classes_that_are_0_over_0() -> None:
@@ -209,7 +209,7 @@ def test_a_pooled_sum_keeps_classes_that_are_0_over_0() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "said"),
+    ("metric", "said"),
     [
         ("f1_samples", "1"),
         ("f1_samples:both_empty=0", "0"),
@@ -223,8 +223,8 @@ def test_a_pooled_sum_keeps_classes_that_are_0_over_0() -> None:
         ("f1_macro:zero_division=1", "1"),
     ],
 )
-def test_what_stands_for_0_over_0_is_the_rule_that_decides_it(asked: str, said: str | None) -> None:
-    latex = explain_call(parse_metric(asked))["equation"]["latex"]
+def test_what_stands_for_0_over_0_is_the_rule_that_decides_it(metric: str, said: str | None) -> None:
+    latex = explain_call(parse_metric(metric))["equation"]["latex"]
     assert re.findall(r"\\tfrac\{0\}\{0\}:=(.*)$", latex) == ([] if said is None else [said])
 
 
@@ -237,7 +237,7 @@ def test_a_fold_that_counts_as_0_is_in_the_equation(key: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "parts"),
+    ("metric", "parts"),
     [
         ("f1_of_averages_macro", [r"\tfrac{0}{0}:=0\text{ in }P_{j},R_{j}", r"0\text{ for }\bar{P}=\bar{R}=0"]),
         ("f1_of_averages_macro:zero_division=1", [r"\tfrac{0}{0}:=1\text{ in }P_{j},R_{j}", r"0\text{ for }\bar{P}"]),
@@ -250,9 +250,9 @@ def test_a_fold_that_counts_as_0_is_in_the_equation(key: str) -> None:
     ],
 )
 def test_an_f_of_averages_says_what_0_over_0_counts_as_in_its_averages_and_in_itself(
-    asked: str, parts: list[str]
+    metric: str, parts: list[str]
 ) -> None:
-    call = parse_metric(asked)
+    call = parse_metric(metric)
     latex = equation_of(call)
     assert all(part in latex for part in parts), latex
     assert not re.search(r"\\tfrac\{0\}\{0\}:=\d$", latex)
@@ -261,9 +261,9 @@ def test_an_f_of_averages_says_what_0_over_0_counts_as_in_its_averages_and_in_it
 
 def test_the_letters_of_an_equation_count_the_empty_set_where_it_is_a_class() -> None:
     of = case("multilabel", ["a", "b"], [["a"], []], [["a"], []])
-    for asked, numerator in (("recall_macro", 2), ("label_density_gold", 1), ("label_density_predicted", 1)):
-        plain, as_class = (parse_metric(f"{asked}:empty_label={how}") for how in ("not_a_label", "as_class"))
-        assert value(of, asked, empty_label="as_class") == numerator / 3  # m is 3, and no set is empty
+    for metric, numerator in (("recall_macro", 2), ("label_density_gold", 1), ("label_density_predicted", 1)):
+        plain, as_class = (parse_metric(f"{metric}:empty_label={how}") for how in ("not_a_label", "as_class"))
+        assert value(of, metric, empty_label="as_class") == numerator / 3  # m is 3, and no set is empty
         assert "'no label'" not in str(symbols_of_call(plain))
         changed = {sign for sign, meaning in symbols_of_call(as_class).items() if "'no label'" in meaning}
         assert changed == symbols_of_call(as_class).keys() & {"m", "Y_i", "P_i"}

@@ -13,9 +13,9 @@ from tests.scoring.strategies import cases
 
 
 @given(st.lists(st.text(max_size=3), unique=True), st.lists(st.text(max_size=3)))
-def test_ids_find_their_rows_exactly(ids: list[str], asked: list[str]) -> None:
+def test_ids_find_their_rows_exactly(ids: list[str], names: list[str]) -> None:
     index = IdIndex(ids)
-    assert index.rows(asked).tolist() == [ids.index(name) if name in ids else -1 for name in asked]
+    assert index.rows(names).tolist() == [ids.index(name) if name in ids else -1 for name in names]
     assert index.rows(ids).tolist() == list(range(len(ids)))
     assert len(index) == len(ids)
     assert all(name in index for name in ids)

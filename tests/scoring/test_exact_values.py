@@ -117,7 +117,7 @@ def tables(rows: list[tuple[set[str], set[str], int]]) -> dict[str, Table]:
     }
 
 
-def averaged(
+def exact_average(
     measure: Measure, rows: list[tuple[set[str], set[str], int]], average: str, *, sizes: bool
 ) -> Fraction | None:
     """An average of a measure; `sizes`: an instance without gold or without predicted labels counts 0."""
@@ -154,9 +154,9 @@ def test_every_average_of_every_measure_is_its_fraction(
         for key, measure in MEASURES.items():
             metric = CATALOGUE.get(f"{key}_{average}")
             if metric is not None and of.spec.task in metric.tasks:
-                expected[metric.key] = averaged(measure, rows, average, sizes=key in SET_LIKE)
+                expected[metric.key] = exact_average(measure, rows, average, sizes=key in SET_LIKE)
         if average != "weighted_by_predicted" and (average != "samples" or of.spec.task == "multilabel"):
-            p, r = (averaged(MEASURES[key], rows, average, sizes=True) for key in ("precision", "recall"))
+            p, r = (exact_average(MEASURES[key], rows, average, sizes=True) for key in ("precision", "recall"))
             for name, square in (("f1", Fraction(1)), ("f0_5", Fraction(1, 4)), ("f2", Fraction(4))):
                 both = None if p is None or r is None else part((1 + square) * p * r, square * p + r)
                 expected[f"{name}_of_averages_{average}"] = both
@@ -169,7 +169,7 @@ def test_every_average_of_every_measure_is_its_fraction(
 
 
 @st.composite
-def scored(draw: st.DrawFn) -> tuple[EvaluationInput, list[str], list[list[float]], list[int]]:
+def scored_cases(draw: st.DrawFn) -> tuple[EvaluationInput, list[str], list[list[float]], list[int]]:
     n = draw(st.integers(3, 12))
     gold = [*"abc", *draw(st.lists(st.sampled_from("abc"), min_size=n - 3, max_size=n - 3))]
     scores = draw(
@@ -189,7 +189,7 @@ def precision_at(rows: list[tuple[float, bool, int]], least: float) -> Fraction:
     return Fraction(hits, sum(w for score, _, w in rows if score >= least))
 
 
-@given(drawn=scored())
+@given(drawn=scored_cases())
 @FEW
 def test_areas_averaged_over_classes_are_their_fractions(
     drawn: tuple[EvaluationInput, list[str], list[list[float]], list[int]],
@@ -239,7 +239,7 @@ def test_areas_averaged_over_classes_are_their_fractions(
 # ---- equal values, equal ranks ---------------------------------------------------------------------
 
 
-def ranked(positions: Sequence[int], n: int) -> float:
+def average_precision_at(positions: Sequence[int], n: int) -> float:
     """The average precision where the positives stand at these positions of n."""
     gold = ["yes" if at in positions else "no" for at in range(1, n + 1)]
     found = value(case("binary", ["yes", "no"], gold, gold, [[1 - at / 100] for at in range(n)]), "average_precision")
@@ -254,7 +254,7 @@ def board(text: str, values: Sequence[float]) -> list[int | None]:
 
 
 def test_average_precisions_of_41_88_share_a_rank() -> None:
-    values = [ranked((2, 3, 9, 11), 11), ranked((2, 4, 6, 11), 11)]
+    values = [average_precision_at((2, 3, 9, 11), 11), average_precision_at((2, 4, 6, 11), 11)]
     assert values == [41 / 88, 41 / 88]
     assert board("average_precision", values) == [1, 1]
 
@@ -265,7 +265,7 @@ def test_all_rankings_with_the_same_average_precision_share_a_rank_and_no_others
         exact[positions] = sum((Fraction(k, at) for k, at in enumerate(positions, 1)), Fraction(0)) / 4
     shared = [positions for positions, one in exact.items() if list(exact.values()).count(one) > 1]
     assert len(shared) > 20
-    values = {positions: ranked(positions, 11) for positions in shared}
+    values = {positions: average_precision_at(positions, 11) for positions in shared}
     assert values == {positions: float(exact[positions]) for positions in shared}
     ranks = board("average_precision", list(values.values()))
     assert len(set(ranks)) == len({exact[positions] for positions in shared})
@@ -295,7 +295,7 @@ def test_metrics_say_whether_their_values_have_12_digits() -> None:
 def test_the_geometric_mean_takes_as_many_logarithms_where_a_class_is_never_found(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Else the time would tell whether the one instance of a class is right, which may be private."""
+    """Otherwise the time would reveal whether the only instance of a class is right, which may be private."""
     classes = [f"c{at}" for at in range(200)]
     gold = [name for name in classes for _ in range(5)]
     taken: list[int] = []

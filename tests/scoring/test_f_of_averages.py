@@ -1,4 +1,4 @@
-"""An answer that is wholly wrong has F 0 whatever stands for 0/0 elsewhere."""
+"""F of two averages that are both 0 is 0 under every zero_division rule."""
 
 import pytest
 

@@ -54,12 +54,12 @@ def test_every_setting_is_listed_with_the_metrics_that_have_it() -> None:
 def test_a_preset_tells_every_option_for_the_keys_that_it_concerns(name: str) -> None:
     shown = describe_preset(PRESETS[name])
     for metric in CATALOGUE.values():
-        told = {one["name"]: one["value"] for one in shown["options"]}
+        values = {one["name"]: one["value"] for one in shown["options"]}
         for some in shown["by_key"]:
             if metric.key in some["keys"]:
-                told |= {one["name"]: one["value"] for one in some["options"]}
+                values |= {one["name"]: one["value"] for one in some["options"]}
         known = {*metric.options, *(param.name for param in metric.params)}
-        meant = {option: value for option, value in told.items() if option in known}
+        meant = {option: value for option, value in values.items() if option in known}
         assert {
             option: value for option, value in PRESETS[name].for_key(metric.key).items() if option in known
         } == meant

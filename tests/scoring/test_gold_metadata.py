@@ -15,7 +15,7 @@ from app.scoring.declaration.gold_metadata import (
 )
 
 
-def parsed(name: str, value: Any) -> Any:
+def parse(name: str, value: Any) -> Any:
     return GOLD_METADATA_KINDS[name].parse(value)
 
 
@@ -33,9 +33,9 @@ def parsed(name: str, value: Any) -> Any:
     ],
 )
 def test_an_accessory_is_kept_in_canonical_form(name: str, value: Any, canonical: Any) -> None:
-    assert parsed(name, value) == canonical
+    assert parse(name, value) == canonical
     shape = {"parents": canonical} if name == "hierarchy" else canonical
-    assert parsed(name, shape) == canonical
+    assert parse(name, shape) == canonical
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_an_accessory_is_kept_in_canonical_form(name: str, value: Any, canonical
 )
 def test_a_fault_is_pointed_to(name: str, value: Any, pointer: str) -> None:
     with pytest.raises(InvalidRequest) as refused:
-        parsed(name, value)
+        parse(name, value)
     assert refused.value.extra["errors"][0]["pointer"] == pointer
     assert pointer in refused.value.detail
 
@@ -64,23 +64,23 @@ def test_a_fault_is_pointed_to(name: str, value: Any, pointer: str) -> None:
 @pytest.mark.parametrize("value", [{}, [], None, "x", 3])
 def test_what_is_no_table_is_refused_with_an_example(name: str, value: Any) -> None:
     with pytest.raises(InvalidContent) as refused:
-        parsed(name, value)
+        parse(name, value)
     assert GOLD_METADATA_KINDS[name].shape in refused.value.advice
 
 
 def test_class_weights_that_are_all_0_are_refused() -> None:
     with pytest.raises(InvalidRequest, match="All class weights are 0"):
-        parsed("class-weights", {"a": 0, "b": 0.0})
+        parse("class-weights", {"a": 0, "b": 0.0})
 
 
 def test_a_cycle_is_refused_with_its_path() -> None:
     with pytest.raises(InvalidContent, match="a -> b -> a"):
-        parsed("hierarchy", {"parents": {"a": ["b"], "b": ["a"]}})
+        parse("hierarchy", {"parents": {"a": ["b"], "b": ["a"]}})
 
 
 def test_two_spellings_of_one_key_are_refused() -> None:
     with pytest.raises(InvalidRequest, match="NFC"):
-        parsed("folds", {"cafe\u0301": "1", "caf\u00e9": "2"})
+        parse("folds", {"cafe\u0301": "1", "caf\u00e9": "2"})
 
 
 @pytest.mark.parametrize(
@@ -103,14 +103,14 @@ def test_a_class_that_is_no_node_is_refused_with_the_way_to_mend_it() -> None:
 
 def test_there_are_at_most_so_many_folds_and_any_number_of_groups() -> None:
     names = {f"t{at}": at for at in range(MAX_FOLDS)}
-    assert len(parsed("folds", names | {"more": 0})) == MAX_FOLDS + 1
-    assert len(parsed("groups", names | {"more": -1})) == MAX_FOLDS + 1
+    assert len(parse("folds", names | {"more": 0})) == MAX_FOLDS + 1
+    assert len(parse("groups", names | {"more": -1})) == MAX_FOLDS + 1
     with pytest.raises(InvalidRequest, match="1001 different names; at most 1000") as refused:
-        parsed("folds", names | {"more": -1})
+        parse("folds", names | {"more": -1})
     assert "the name of its part" in str(refused.value.advice)
 
 
-def remedied(form: str, given: dict[str, Any], advice: str) -> dict[str, Any]:
+def follow_advice(form: str, given: dict[str, Any], advice: str) -> dict[str, Any]:
     """The hierarchy with the roots that the advice lists, added as it says."""
     roots = json.loads("{" + advice.partition("other nodes: ")[2].partition(" (null")[0] + "}")
     return {form: given | {name: None if form == "parent" else [] for name in roots}}
@@ -127,14 +127,14 @@ def test_the_remedy_for_a_missing_node_works_when_followed_literally(
     hierarchy, classes = GOLD_METADATA_KINDS["hierarchy"], ["abuse", "insult", strange]
     with pytest.raises(InvalidRequest) as refused:
         check_metadata_labels(hierarchy, hierarchy.parse({form: given}), classes)
-    mended = hierarchy.parse(remedied(form, given, refused.value.advice))
+    mended = hierarchy.parse(follow_advice(form, given, refused.value.advice))
     check_metadata_labels(hierarchy, mended, classes)
     assert set(mended) == {*given, "offense", strange}
 
 
 def test_both_forms_of_a_hierarchy_at_once_are_refused() -> None:
     with pytest.raises(InvalidRequest, match="both"):
-        parsed("hierarchy", {"parents": {"a": ["r"]}, "parent": {"a": "r"}})
+        parse("hierarchy", {"parents": {"a": ["r"]}, "parent": {"a": "r"}})
 
 
 def test_ids_of_folds_are_no_labels() -> None:

@@ -14,19 +14,19 @@ from app.scoring.hierarchy.distances import HierarchyDistances
 from app.scoring.hierarchy.hierarchy import Hierarchy
 from tests.scoring.case_builder import case, evaluate_metric, results, value
 from tests.scoring.hierarchy_oracle import HierarchyOracle, Labels, drawn_hierarchy, label_sets
-from tests.scoring.test_hierarchy_distances import searched
+from tests.scoring.test_hierarchy_distances import breadth_first_distances
 
 MANY = settings(max_examples=150, deadline=None)
 TREE = {"poodle": ["dog"], "beagle": ["dog"], "dog": ["animal"], "cat": ["animal"]}
 CLASSES = ["poodle", "beagle", "cat"]
 
 
-def one(gold: Any, predicted: Any, **more: Any) -> Any:
+def tree_case(gold: Any, predicted: Any, **more: Any) -> Any:
     return case("multilabel", CLASSES, gold, predicted, hierarchy=TREE, **more)
 
 
-def by_hand(part: str, pairs: Sequence[tuple[Labels, Labels]], *, pooled: bool) -> Fraction:
-    """The measure of extended sets of gold and prediction, of which none is empty."""
+def exact_measure(part: str, pairs: Sequence[tuple[Labels, Labels]], *, pooled: bool) -> Fraction:
+    """The measure of augmented sets of gold and predictions that are not empty."""
     shared = [Fraction(len(gold & predicted)) for gold, predicted in pairs]
     sizes = {
         "precision": [Fraction(len(predicted)) for _, predicted in pairs],
@@ -50,7 +50,7 @@ def test_values_are_those_of_sets_written_out(part: str, data: st.DataObject) ->
         data.draw(st.sampled_from([None, 0, 1, 2])),
     )
     slow = HierarchyOracle(parents, classes, joined=joins)
-    wanted = by_hand(
+    wanted = exact_measure(
         part, [(slow.with_ancestors(g, depth), slow.with_ancestors(p, depth)) for g, p in rows], pooled=pooled
     )
     of = case("multilabel", classes, [sorted(g) for g, _ in rows], [sorted(p) for _, p in rows], hierarchy=parents)
@@ -91,11 +91,11 @@ def test_distances_are_those_of_a_search_in_all_directions(data: st.DataObject) 
     ancestry = Ancestry(Hierarchy.from_parents(parents), classes, joined=False)
     others = np.arange(1, len(classes) + 1)
     lengths = HierarchyDistances(ancestry).between(np.full_like(others, classes.index(start) + 1), others, 1)
-    assert lengths.tolist() == searched(parents, classes, start)
+    assert lengths.tolist() == breadth_first_distances(parents, classes, start)
 
 
 def test_the_root_may_be_left_out_or_one_added() -> None:
-    of = one([["poodle"]], [["beagle"]])
+    of = tree_case([["poodle"]], [["beagle"]])
     assert value(of, "hierarchical_f1") == 2 / 3
     assert value(of, "hierarchical_f1:count_root=true") == 3 / 4
     found = evaluate_metric(of, "hierarchical_f1:exclude_root=true")
@@ -119,21 +119,21 @@ def test_the_virtual_root_is_within_the_depth_or_not() -> None:
 
 
 def test_empty_sets_are_left_to_their_options() -> None:
-    of = one([["poodle"], [], ["cat"]], [["poodle"], [], []])
+    of = tree_case([["poodle"], [], ["cat"]], [["poodle"], [], []])
     for key in ("hierarchical_recall", "lca_recall", "mgia"):
         assert value(of, key) == 2 / 3
         assert value(of, key, both_empty="0") == 1 / 3
         assert value(of, key, one_empty="skip") == 1
         assert value(of, key, both_empty="skip") == 1 / 2
     assert value(of, "hierarchical_recall:pooled=true") == 3 / 5
-    nothing = one([[], []], [[], ["cat"]])
+    nothing = tree_case([[], []], [[], ["cat"]])
     found = results(nothing, ["hierarchical_recall:pooled=true,zero_division=skip"])
     assert "0/0" in (next(iter(found.values())).reason or "")
     assert value(nothing, "hierarchical_f1", both_empty="skip", one_empty="skip") is None
 
 
 def test_labels_outside_the_vocabulary_stand_for_themselves() -> None:
-    of = one([["poodle"]], [["poodle", "unicorn"]])
+    of = tree_case([["poodle"]], [["poodle", "unicorn"]])
     for family, shared in (("hierarchical", 3), ("lca", 1)):
         assert value(of, f"{family}_precision", unknown_label="count_as_fp") == shared / (shared + 1)
         assert value(of, f"{family}_precision", unknown_label="drop") == 1
@@ -145,10 +145,10 @@ def test_labels_outside_the_vocabulary_stand_for_themselves() -> None:
 
 def test_a_repeated_label_counts_once_and_the_empty_set_may_be_a_class() -> None:
     assert (
-        value(one([["poodle"]], [["poodle", "poodle", "cat"]]), "hierarchical_precision", duplicates="multiset")
+        value(tree_case([["poodle"]], [["poodle", "poodle", "cat"]]), "hierarchical_precision", duplicates="multiset")
         == 3 / 4
     )
-    of = one([[], ["cat"]], [[], []])
+    of = tree_case([[], ["cat"]], [[], []])
     assert value(of, "hierarchical_recall", empty_label="as_class") == 1 / 2
     assert value(of, "hierarchical_recall:count_root=true", empty_label="as_class") == (1 + 1 / 3) / 2
     assert value(of, "lca_recall:count_root=true", empty_label="as_class") == (1 + 1 / 3) / 2
@@ -179,10 +179,10 @@ def test_every_class_has_to_be_a_node(text: str) -> None:
 
 def test_extended_sets_are_counted_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     gold, predicted = [["poodle"], ["cat", "beagle"], [], ["beagle"]] * 5, [["beagle"], [], ["cat"], ["beagle"]] * 5
-    of = one(gold, predicted)
+    of = tree_case(gold, predicted)
     whole = value(of, "hierarchical_f1")
     monkeypatch.setattr("app.scoring.hierarchy.augmented_sets._BLOCK_NODES", 4)
-    assert value(one(gold, predicted), "hierarchical_f1") == whole
+    assert value(tree_case(gold, predicted), "hierarchical_f1") == whole
 
 
 @pytest.mark.parametrize("build", [lambda at: [str(at + 1)], lambda at: [str(at + 1), str(at + 2)]])

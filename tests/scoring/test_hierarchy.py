@@ -1,4 +1,4 @@
-"""Hierarchies as they are declared: what is read, what is refused and how the refusal reads."""
+"""Declared hierarchies: valid ones, invalid ones and their error messages."""
 
 import time
 import unicodedata
@@ -15,7 +15,7 @@ from app.scoring.hierarchy.hierarchy import Hierarchy
 DIAMOND = {"d": ["b", "c"], "b": ["a"], "c": ["a"]}
 
 
-def refused(parents: Any) -> InvalidContent:
+def refusal_of(parents: Any) -> InvalidContent:
     with pytest.raises(InvalidContent) as caught:
         Hierarchy.from_parents(parents)
     assert caught.value.status == 422
@@ -49,24 +49,26 @@ def test_names_are_compared_after_nfc() -> None:
     composed, decomposed = (unicodedata.normalize(form, "é") for form in ("NFC", "NFD"))
     hierarchy = Hierarchy.from_parents({decomposed: ["top"], "x": [composed]})
     assert hierarchy.nodes == (composed, "top", "x")
-    assert "listed twice" in refused({composed: ["top"], decomposed: ["top"]}).detail
-    assert "twice" in refused({"x": [composed, decomposed]}).detail
+    assert "listed twice" in refusal_of({composed: ["top"], decomposed: ["top"]}).detail
+    assert "twice" in refusal_of({"x": [composed, decomposed]}).detail
 
 
 def test_a_cycle_is_told_with_its_path() -> None:
-    problem = refused({"x": ["a"], "a": ["b"], "b": ["a"]})
+    problem = refusal_of({"x": ["a"], "a": ["b"], "b": ["a"]})
     assert "a -> b -> a" in problem.detail
     assert problem.extra["errors"] == [{"pointer": "/parents/a", "detail": "a cycle: a -> b -> a"}]
-    assert "a -> a" in refused({"a": ["a"]}).detail
-    assert "c -> b -> a -> c" in refused({"c": ["b"], "a": ["c", "top"], "b": ["top", "a"]}).detail
+    assert "a -> a" in refusal_of({"a": ["a"]}).detail
+    assert "c -> b -> a -> c" in refusal_of({"c": ["b"], "a": ["c", "top"], "b": ["top", "a"]}).detail
 
 
 def test_nodes_below_a_cycle_are_not_part_of_its_path() -> None:
-    assert refused({"low": ["mid"], "mid": ["r", "s"], "s": ["t"], "t": ["s"]}).detail.endswith("a cycle: s -> t -> s.")
+    assert refusal_of({"low": ["mid"], "mid": ["r", "s"], "s": ["t"], "t": ["s"]}).detail.endswith(
+        "a cycle: s -> t -> s."
+    )
 
 
 def test_where_roots_are_listed_every_parent_has_to_be() -> None:
-    problem = refused({"A": [], "B": ["A", "Q"], "C": ["A"]})
+    problem = refusal_of({"A": [], "B": ["A", "Q"], "C": ["A"]})
     assert "B -> Q, and Q is not listed" in problem.detail
     assert problem.extra["errors"] == [{"pointer": "/parents/B/1", "detail": "B -> Q, and Q is not listed"}]
     assert "list every node" in problem.advice
@@ -88,13 +90,13 @@ def test_where_roots_are_listed_every_parent_has_to_be() -> None:
     ],
 )
 def test_faults_are_pointed_to(declared: Any, pointer: str, says: str) -> None:
-    (error,) = refused(declared).extra["errors"]
+    (error,) = refusal_of(declared).extra["errors"]
     assert error["pointer"] == pointer
     assert says in error["detail"]
 
 
 def test_all_faults_come_at_once_but_not_without_end() -> None:
-    problem = refused({str(number): [""] for number in range(500)})
+    problem = refusal_of({str(number): [""] for number in range(500)})
     assert "and 499 more problems" in problem.detail
     assert len(problem.extra["errors"]) == 100
 
@@ -105,7 +107,7 @@ def test_a_deep_chain_is_read_in_linear_time() -> None:
     chain = Hierarchy.from_parents({str(number): [str(number + 1)] for number in range(n)})
     assert len(chain.topological_order) == n + 1
     assert time.process_time() - began < 10
-    ring = refused({str(number): [str((number + 1) % n)] for number in range(n)})
+    ring = refusal_of({str(number): [str((number + 1) % n)] for number in range(n)})
     assert ring.detail.endswith("8 -> … (99990 more) … -> 99999 -> 0.")
 
 

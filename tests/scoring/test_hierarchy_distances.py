@@ -47,11 +47,11 @@ def nodes(size: int) -> list[str]:
     return [f"n{at}" for at in range(size)]
 
 
-def made(parents: Parents, classes: list[str]) -> HierarchyDistances:
+def distances_in(parents: Parents, classes: list[str]) -> HierarchyDistances:
     return HierarchyDistances(Ancestry(Hierarchy.from_parents(parents), classes, joined=False))
 
 
-def searched(parents: Parents, classes: list[str], start: str) -> list[int]:
+def breadth_first_distances(parents: Parents, classes: list[str], start: str) -> list[int]:
     """The steps to all classes by a search in all directions."""
     near: dict[str, list[str]] = {name: [] for name in classes}
     for child, above in parents.items():
@@ -76,11 +76,11 @@ def test_either_search_finds_the_shortest_ways(parents: Parents, cost: str, monk
     classes = nodes(150)
     parents = {name: [] for name in classes} | parents
     starts, ends = (grid.ravel() for grid in np.meshgrid(np.arange(150), np.arange(150), indexing="ij"))
-    found = made(parents, classes).between(starts + 1, ends + 1, len(starts))
-    assert found.reshape(150, 150).tolist() == [searched(parents, classes, start) for start in classes]
+    found = distances_in(parents, classes).between(starts + 1, ends + 1, len(starts))
+    assert found.reshape(150, 150).tolist() == [breadth_first_distances(parents, classes, start) for start in classes]
 
 
-def lines(work: Callable[[], object]) -> int:
+def count_lines_run(work: Callable[[], object]) -> int:
     """How many lines of the search and of the walks up are run."""
     count = 0
 
@@ -108,7 +108,7 @@ def test_what_an_instance_costs_tells_nothing_of_its_gold_label(parents: Parents
 
     def cost(label: str) -> int:
         of = case("multiclass", classes, [label, *fixed[1:]], ["n299", *fixed[1:]], hierarchy=parents)
-        return lines(lambda: results(of, ["tree_induced_error"]))
+        return count_lines_run(lambda: results(of, ["tree_induced_error"]))
 
     assert len({cost(label) for label in ("n0", "n3", "n150", "n298", "n299")}) == 1
 
@@ -136,16 +136,16 @@ def test_no_order_of_declaration_decides_whether_there_is_a_value() -> None:
         keys, own = list(parents), classes.copy()
         random.shuffle(keys)
         random.shuffle(own)
-        again = made({key: random.sample(parents[key], len(parents[key])) for key in keys}, own)
+        again = distances_in({key: random.sample(parents[key], len(parents[key])) for key in keys}, own)
         seen.add(tuple(again.seconds(n) for n in (1, 10, 100, 1000, 100_000)))
     assert len(seen) == 1
 
 
 def test_large_flat_hierarchies_have_values() -> None:
-    of = made(bushy(60_000, 4), nodes(60_000))
+    of = distances_in(bushy(60_000, 4), nodes(60_000))
     assert of.between(np.array([60_000]), np.array([60_000]), 10_000).tolist() == [0]
-    deep = made(ladder(60_000), nodes(60_000))
+    deep = distances_in(ladder(60_000), nodes(60_000))
     with pytest.raises(HierarchyCostLimitError):
         deep.between(np.array([1]), np.array([1]), 10_000)
-    forest = made(chain(60_000), nodes(60_000))
+    forest = distances_in(chain(60_000), nodes(60_000))
     assert forest.between(np.array([1, 60_000]), np.array([60_000, 30_000]), 10_000_000).tolist() == [59_999, 30_000]

@@ -1,4 +1,4 @@
-"""The bound of what shown numbers can tell about gold, held against small cases in which every labelling is tried."""
+"""The inference bound of published numbers, against small cases in which every labelling is tried."""
 
 import itertools
 import json
@@ -28,7 +28,7 @@ def recipe(primary: str, *metrics: str, digits: int | str = 6, task: Any = "mult
     return parse_recipe(body, task, positive_label="a" if task == "binary" else None)
 
 
-def of(
+def bound_of(
     submissions: int | None, primary: str, *metrics: str, sizes: GoldSize | None = None, **more: Any
 ) -> InferenceBound:
     """The bound where scores are shown and no board."""
@@ -62,7 +62,7 @@ def test_no_two_answers_tell_more_labellings_apart_than_the_bound_says(metrics: 
             for file in scores
         ]
         seen.add(tuple(round_significant(value(file, metric), 3) for file in files for metric in metrics))
-    found = of(2, *metrics, sizes=GoldSize(4, 2), digits=3, task="binary")
+    found = bound_of(2, *metrics, sizes=GoldSize(4, 2), digits=3, task="binary")
     assert math.log2(len(seen)) <= found.total <= 4
     assert found.labels is not None
     assert found.labels >= math.log2(len(seen))
@@ -87,32 +87,32 @@ def test_reports_of_missing_and_unknown_predictions_tell_no_more_than_the_bound(
 
 
 def test_known_labels_are_at_most_submissions_times_bits_by_bits_of_a_label() -> None:
-    found = of(3, "accuracy", sizes=GoldSize(1000, 4))
+    found = bound_of(3, "accuracy", sizes=GoldSize(1000, 4))
     assert found.per_submission == pytest.approx(math.log2(1002))
     assert found.total == pytest.approx(3 * math.log2(1002))
     assert found.labels == math.ceil(3 * math.log2(1002) / 2)
-    assert of(10_000, "accuracy", sizes=GoldSize(1000, 4)).labels == 1000
-    many = of(3, "hamming_loss", sizes=GoldSize(1000, 4, multilabel=True), task="multilabel")
+    assert bound_of(10_000, "accuracy", sizes=GoldSize(1000, 4)).labels == 1000
+    many = bound_of(3, "hamming_loss", sizes=GoldSize(1000, 4, multilabel=True), task="multilabel")
     assert many.labels == math.ceil(many.total)
-    assert of(None, "accuracy", sizes=GoldSize(30, 2)).labels == 30
-    assert of(0, "accuracy", sizes=GoldSize(30, 2)).labels == 0
+    assert bound_of(None, "accuracy", sizes=GoldSize(30, 2)).labels == 30
+    assert bound_of(0, "accuracy", sizes=GoldSize(30, 2)).labels == 0
 
 
 def test_metrics_add_up_and_digits_bound_those_whose_value_may_differ_for_every_labelling() -> None:
     sizes = GoldSize(1000, 2)
-    one, two = of(1, "log_loss", sizes=sizes), of(1, "log_loss", "brier_multiclass_sum", sizes=sizes)
+    one, two = bound_of(1, "log_loss", sizes=sizes), bound_of(1, "log_loss", "brier_multiclass_sum", sizes=sizes)
     assert one.per_submission == pytest.approx(digit_bits(6, (0.0, 37.0)))
     assert two.per_submission > 1.9 * one.per_submission
-    assert of(1, "log_loss", sizes=sizes, digits=2).per_submission < one.per_submission - 13
-    assert of(1, "log_loss", sizes=sizes, digits="full").per_submission == BINARY64_BITS
+    assert bound_of(1, "log_loss", sizes=sizes, digits=2).per_submission < one.per_submission - 13
+    assert bound_of(1, "log_loss", sizes=sizes, digits="full").per_submission == BINARY64_BITS
     assert [each.call.text for each in two.separating] == ["log_loss", "brier_multiclass_sum"]
-    assert not of(1, "accuracy", sizes=sizes).separating
+    assert not bound_of(1, "accuracy", sizes=sizes).separating
 
 
 def test_weights_of_instances_can_tell_every_labelling_apart() -> None:
     sizes = GoldSize(20, 2)
-    assert of(1, "accuracy", sizes=sizes).per_submission < 5
-    weighted = of(1, "accuracy", sizes=sizes, weighted=True)
+    assert bound_of(1, "accuracy", sizes=sizes).per_submission < 5
+    weighted = bound_of(1, "accuracy", sizes=sizes, weighted=True)
     assert weighted.per_submission == 20
     assert weighted.separating
     of_weights = {
@@ -125,27 +125,27 @@ def test_weights_of_instances_can_tell_every_labelling_apart() -> None:
 def test_a_public_board_tells_values_at_full_precision_and_one_after_the_close_one_place_beside_others() -> None:
     """A second account, whose values are known, sets row after row beside another one and so reads it to the last digit."""
     sizes = GoldSize(1000, 2)
-    own = of(2, "log_loss", sizes=sizes)
+    own = bound_of(2, "log_loss", sizes=sizes)
     for digits in (1, 6, "full"):
-        public = of(2, "log_loss", sizes=sizes, board="public", rivals=7, digits=digits)
+        public = bound_of(2, "log_loss", sizes=sizes, board="public", rivals=7, digits=digits)
         assert public.per_submission == BINARY64_BITS
         assert "digits" not in " ".join(suggest_reductions(public))
-    assert of(30, "log_loss", sizes=GoldSize(27, 2), board="public", digits=1).per_submission == 27
-    closed = of(2, "log_loss", sizes=sizes, board="after_close", rivals=7)
+    assert bound_of(30, "log_loss", sizes=GoldSize(27, 2), board="public", digits=1).per_submission == 27
+    closed = bound_of(2, "log_loss", sizes=sizes, board="after_close", rivals=7)
     assert closed.per_submission == own.per_submission
     assert closed.total == pytest.approx(own.total + math.log2(15))
     assert "fewer digits" in suggest_reductions(closed)
-    count = of(2, "accuracy", sizes=sizes, board="public", rivals=7)
-    assert count.per_submission == of(2, "accuracy", sizes=sizes).per_submission
+    count = bound_of(2, "accuracy", sizes=sizes, board="public", rivals=7)
+    assert count.per_submission == bound_of(2, "accuracy", sizes=sizes).per_submission
     assert "full precision, because the board ranks" in describe_inference_bound(count)
 
 
 def test_nothing_shown_tells_nothing_and_a_board_after_the_close_tells_once() -> None:
     sizes = GoldSize(1000, 2)
-    assert of(None, "log_loss", sizes=sizes, reports=[]).labels == 0
-    once = of(1, "log_loss", sizes=sizes, reports=[], board="after_close", rivals=0)
+    assert bound_of(None, "log_loss", sizes=sizes, reports=[]).labels == 0
+    once = bound_of(1, "log_loss", sizes=sizes, reports=[], board="after_close", rivals=0)
     assert once.total == once.once == pytest.approx(digit_bits(6, (0.0, 37.0)))
-    shown = of(1000, "log_loss", sizes=sizes, board="after_close", rivals=0)
+    shown = bound_of(1000, "log_loss", sizes=sizes, board="after_close", rivals=0)
     assert shown.once == 0
 
 
@@ -158,58 +158,58 @@ def test_a_board_after_the_close_names_one_of_the_files_of_a_team_that_was_shown
             (shown.index(max(one for one in shown if one is not None)), max(one for one in shown if one is not None))
         )
     assert len(best) == 32
-    found = of(32, "accuracy", sizes=GoldSize(5, 2), reports=[], board="after_close", digits=1, task="binary")
+    found = bound_of(32, "accuracy", sizes=GoldSize(5, 2), reports=[], board="after_close", digits=1, task="binary")
     assert (found.total, found.labels) == (5, 5)
-    few = of(4, "accuracy", sizes=GoldSize(1000, 2), reports=[], board="after_close", rivals=0)
+    few = bound_of(4, "accuracy", sizes=GoldSize(1000, 2), reports=[], board="after_close", rivals=0)
     assert few.total == pytest.approx(math.log2(1002) + 2)
     assert "which of the team's files" in describe_inference_bound(few)
     for sizes in (None, GoldSize(1000, 2)):
-        endless = of(None, "accuracy", sizes=sizes, reports=[], board="after_close")
+        endless = bound_of(None, "accuracy", sizes=sizes, reports=[], board="after_close")
         assert endless.is_unbounded
         assert "number of submissions is unlimited" in describe_inference_bound(endless)
-    assert inference_warning(of(None, "log_loss", reports=[], board="after_close")) is not None
-    assert inference_warning(of(2, "log_loss", reports=[], board="after_close")) is None
+    assert inference_warning(bound_of(None, "log_loss", reports=[], board="after_close")) is not None
+    assert inference_warning(bound_of(2, "log_loss", reports=[], board="after_close")) is None
 
 
 def test_reports_count_too() -> None:
     sizes = GoldSize(1000, 2)
     bits = {
-        report: of(1, "accuracy", sizes=sizes, reports=["scores", report]).per_submission
+        report: bound_of(1, "accuracy", sizes=sizes, reports=["scores", report]).per_submission
         for report in ("scores", "per_class", "confusion", "curves")
     }
     assert bits["scores"] < bits["per_class"] < 60
     assert bits["scores"] < bits["confusion"] < 60
     assert bits["curves"] == 1000
-    assert of(1, "accuracy", sizes=sizes, reports=["per_class"], has_partitions=True).per_submission == 1000
+    assert bound_of(1, "accuracy", sizes=sizes, reports=["per_class"], has_partitions=True).per_submission == 1000
 
 
 def test_without_gold_the_digits_alone_bound_a_submission() -> None:
-    found = of(5, "f1_macro", "accuracy")
+    found = bound_of(5, "f1_macro", "accuracy")
     assert found.labels is None
     assert found.total == pytest.approx(10 * digit_bits(6, (0.0, 1.0)))
     assert not found.is_unbounded
-    assert of(None, "accuracy").is_unbounded
-    assert of(5, "accuracy", reports=["curves"]).is_unbounded
+    assert bound_of(None, "accuracy").is_unbounded
+    assert bound_of(5, "accuracy", reports=["curves"]).is_unbounded
 
 
 def test_hierarchical_metrics_of_label_sets_may_tell_every_labelling_apart() -> None:
     sizes = GoldSize(50, 4, multilabel=True)
-    assert of(1, "hierarchical_f1", sizes=sizes, task="multilabel", sets=True).separating
-    assert not of(1, "hierarchical_f1", sizes=GoldSize(50, 4)).separating
+    assert bound_of(1, "hierarchical_f1", sizes=sizes, task="multilabel", sets=True).separating
+    assert not bound_of(1, "hierarchical_f1", sizes=GoldSize(50, 4)).separating
 
 
 @pytest.mark.parametrize("option", ["unknown_label=count_as_fp", "duplicates=multiset"])
 def test_reports_per_class_of_sets_of_any_size_may_tell_every_labelling_apart(option: str) -> None:
     sizes = GoldSize(1000, 20, multilabel=True)
     for metric, most in (("subset_accuracy", sizes.bits / 2), (f"subset_accuracy:{option}", sizes.bits)):
-        found = of(1, metric, sizes=sizes, task="multilabel", reports=["per_class"], sets=True)
+        found = bound_of(1, metric, sizes=sizes, task="multilabel", reports=["per_class"], sets=True)
         assert (found.per_submission == sizes.bits) == (most == sizes.bits)
 
 
 def test_small_values_of_sets_of_any_size_are_not_taken_for_none() -> None:
     sizes = GoldSize(40, 1, multilabel=True)
     few = {
-        option: of(1, f"precision_samples{option}", sizes=sizes, task="multilabel", digits=1, sets=True)
+        option: bound_of(1, f"precision_samples{option}", sizes=sizes, task="multilabel", digits=1, sets=True)
         for option in ("", ":unknown_label=count_as_fp")
     }
     assert few[""].per_submission < few[":unknown_label=count_as_fp"].per_submission

@@ -1,4 +1,4 @@
-"""Ranks of relevant labels: counted one by one, whatever the size of the blocks in which scores are sorted."""
+"""Ranks of relevant labels against counts one by one, for every size of the blocks in which scores are sorted."""
 
 import numpy as np
 import pytest
@@ -19,22 +19,18 @@ def labels(rows: list[list[int]]) -> Labels:
 
 
 def as_rows(ranks: LabelRanks) -> list[dict[int, tuple[int, ...]]]:
-    """For each instance what is known of each relevant label."""
+    """For each instance the ranks of each relevant label."""
     found: list[dict[int, tuple[int, ...]]] = [{} for _ in ranks.sizes]
     columns = (
-        ranks.above,
-        ranks.tied,
-        ranks.relevant_above,
-        ranks.relevant_tied,
-        ranks.order_in_tie,
+        ranks.above, ranks.tied, ranks.relevant_above, ranks.relevant_tied, ranks.order_in_tie,
         ranks.tied_declared_earlier,
-    )
+    )  # fmt: skip
     for row, code, *numbers in zip(ranks.rows.tolist(), ranks.codes.tolist(), *columns, strict=True):
         found[row][code] = tuple(int(number) for number in numbers)
     return found
 
 
-def counted(scores: list[float], gold: set[int]) -> dict[int, tuple[int, ...]]:
+def count_ranks(scores: list[float], gold: set[int]) -> dict[int, tuple[int, ...]]:
     found: dict[int, tuple[int, ...]] = {}
     for label in gold:
         above = [other for other, score in enumerate(scores) if score > scores[label]]
@@ -60,7 +56,7 @@ def test_every_number_is_that_of_a_count(block: int, data: st.DataObject, m: int
             np.array(scores, dtype=np.float64).reshape(n, m), RelevantLabels.from_gold(labels(gold), m)
         )
         found = as_rows(ranks)
-    assert found == [counted(row, set(own)) for row, own in zip(scores, gold, strict=True)]
+    assert found == [count_ranks(row, set(own)) for row, own in zip(scores, gold, strict=True)]
     assert ranks.sizes.tolist() == [len(set(own)) for own in gold]
     assert ranks.rows.tolist() == sorted(ranks.rows.tolist())
 

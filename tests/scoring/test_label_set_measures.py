@@ -112,12 +112,12 @@ def test_the_pooled_form_sums_counts_first(of: EvaluationInput, epsilon: str) ->
 
 
 @pytest.mark.parametrize(
-    ("asked", "fault"),
+    ("params", "fault"),
     [("beta=0.5,gamma=0.5", "beta or gamma must be 1"), ("beta=1,gamma=1,epsilon=1e-5", "add pooled=true")],
 )
-def test_parameters_of_the_alpha_score_that_make_no_sense_are_refused(asked: str, fault: str) -> None:
+def test_parameters_of_the_alpha_score_that_make_no_sense_are_refused(params: str, fault: str) -> None:
     with pytest.raises(InvalidMetric, match=fault):
-        parse_metric(f"alpha_score:alpha=1,{asked}")
+        parse_metric(f"alpha_score:alpha=1,{params}")
     assert parse_metric("alpha_score:alpha=1,beta=1,gamma=0.5,epsilon=1e-5,pooled=true")
 
 

@@ -24,14 +24,16 @@ Labels = frozenset[str]
 FAULT = {"n1": ["n0"], "n2": ["n1"], "n3": ["n0"], "n4": ["n1"], "n5": ["n1"]}
 
 
-def found(parents: Parents, classes: Sequence[str], gold: Labels, predicted: Labels, *, joins: bool) -> GraphSizes:
+def graph_sizes(
+    parents: Parents, classes: Sequence[str], gold: Labels, predicted: Labels, *, joins: bool
+) -> GraphSizes:
     sets = (frozenset(classes.index(label) + 1 for label in side) for side in (gold, predicted))
     return MinimalGraphFinder(Ancestry(Hierarchy.from_parents(parents), classes, joined=joins)).sizes(
         (next(sets), next(sets))
     )
 
 
-def same(sizes: GraphSizes, graphs: SmallestGraphs) -> bool:
+def agrees(sizes: GraphSizes, graphs: SmallestGraphs) -> bool:
     """Whether both say the same; precision and recall take the graph that is worst for them."""
     worst = max(gold for gold, _ in graphs.sizes), max(predicted for _, predicted in graphs.sizes)
     return (sizes.nodes, sizes.shared, (sizes.gold, sizes.predicted)) == (graphs.nodes, graphs.shared, worst)
@@ -47,7 +49,7 @@ def test_it_is_the_best_of_all_choices(most_parents: int, joins: bool, data: st.
     definition = LcaOracle(parents, joined=joins)
     assume(definition.count_graphs(gold, predicted) <= MOST_TRIALS)
     graphs = definition.graphs(gold, predicted)
-    assert same(found(parents, classes, gold, predicted, joins=joins), graphs)
+    assert agrees(graph_sizes(parents, classes, gold, predicted, joins=joins), graphs)
 
 
 @pytest.mark.parametrize("most_parents", [1, 2])
@@ -64,7 +66,7 @@ def test_it_is_the_best_of_all_choices_where_they_depend_on_each_other(most_pare
         definition = LcaOracle(parents, joined=False)
         if 8 <= definition.count_graphs(gold, predicted) <= MOST_TRIALS:
             graphs = definition.graphs(gold, predicted)
-            assert same(found(parents, names, gold, predicted, joins=False), graphs), (parents, gold, predicted)
+            assert agrees(graph_sizes(parents, names, gold, predicted, joins=False), graphs), (parents, gold, predicted)
             tried += 1
             several += len(graphs.sizes) > 1
     assert tried >= 25
@@ -91,7 +93,7 @@ def test_the_nearest_counterpart_may_be_over_a_higher_ancestor() -> None:
     classes = ["y", "p", "q", "s", "r", "a", "b", "c"]
     gold, predicted = frozenset("y"), frozenset("pq")
     # y - s - r - p is linked, and q - c - b - a - s - y: gold y s r, predicted p r q c b a s
-    assert found(tree, classes, gold, predicted, joins=False) == GraphSizes(3, 7, 2, 10)
+    assert graph_sizes(tree, classes, gold, predicted, joins=False) == GraphSizes(3, 7, 2, 10)
 
 
 def test_precision_and_recall_each_take_the_worst_of_equally_good_graphs() -> None:
@@ -127,8 +129,7 @@ def test_too_many_choices_are_refused_in_every_order() -> None:
     for declared, order in ((parents, classes), (turned, classes[::-1])):
         of = case("multilabel", order, [["bottom"]], [["other"]], hierarchy=declared)
         result = evaluate_metric(of, "lca_f1")
-        assert result.value is None
-        assert result.reason == TOO_LARGE_REASON
+        assert (result.value, result.reason) == (None, TOO_LARGE_REASON)
     few, names = ladder(6)
     assert value(case("multilabel", names, [["bottom"]], [["other"]], hierarchy=few), "lca_f1") == 2 / 10
 
@@ -139,7 +140,7 @@ def test_the_bound_is_met_in_all_orders_or_in_none(monkeypatch: pytest.MonkeyPat
     parents = {name: random.sample(names[max(0, at - 12) : at], min(at, 2)) for at, name in enumerate(names)}
     sets = [[random.sample(names[10:], 6) for _ in range(6)] for _ in range(2)]
 
-    def answered(bound: int, seed: int) -> bool:
+    def has_value(bound: int, seed: int) -> bool:
         monkeypatch.setattr("app.scoring.hierarchy.ancestry._MAX_VISITED_NODES", bound)
         shuffle = Random(seed)
         order = shuffle.sample(names, len(names))
@@ -149,9 +150,9 @@ def test_the_bound_is_met_in_all_orders_or_in_none(monkeypatch: pytest.MonkeyPat
         return value(case("multilabel", order, gold, predicted, hierarchy=declared), "lca_f1") is not None
 
     low, high = 1, 100_000
-    assert answered(high, 0)
+    assert has_value(high, 0)
     while high - low > 1:  # the least bound under which there is a value in one order
         middle = (low + high) // 2
-        low, high = (low, middle) if answered(middle, 0) else (middle, high)
+        low, high = (low, middle) if has_value(middle, 0) else (middle, high)
     for seed in range(1, 6):
-        assert (answered(high - 1, seed), answered(high, seed)) == (False, True)
+        assert (has_value(high - 1, seed), has_value(high, seed)) == (False, True)

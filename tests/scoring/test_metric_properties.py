@@ -45,17 +45,17 @@ def metrics_for(task: TaskKind) -> list[Metric]:
     return [metric for metric in CATALOGUE.values() if task in metric.tasks]
 
 
-def everything(of: EvaluationInput, options: dict[str, str] | None = None) -> dict[str, Result]:
+def results_by_key(of: EvaluationInput, options: dict[str, str] | None = None) -> dict[str, Result]:
     wanted = calls(of, options)
     by_text = evaluate(of, wanted)
     return {call.metric.key: by_text[call.text] for call in wanted}
 
 
-def swapped(of: EvaluationInput) -> EvaluationInput:
+def swap_gold_and_predictions(of: EvaluationInput) -> EvaluationInput:
     return replace(of, gold=of.predicted, predicted=of.gold)
 
 
-def taken(of: EvaluationInput, rows: Sequence[int]) -> EvaluationInput:
+def select_rows(of: EvaluationInput, rows: Sequence[int]) -> EvaluationInput:
     at = np.array(rows, dtype=np.int64)
     return of.take(at)
 
@@ -64,7 +64,7 @@ def scalar(key: str) -> bool:
     return CATALOGUE[key].scalar
 
 
-def ranked(key: str) -> bool:
+def has_best_value(key: str) -> bool:
     """Whether it has a best value."""
     return scalar(key) and CATALOGUE[key].direction != "none" and key not in ONE_VALUE
 
@@ -91,7 +91,7 @@ def example_case(metric: Metric) -> EvaluationInput:
 @given(data=st.data())
 @FEW
 def test_values_lie_within_the_declared_range_or_have_a_reason(task: TaskKind, data: st.DataObject) -> None:
-    for key, result in everything(data.draw(cases(task)), data.draw(OPTION_VALUES)).items():
+    for key, result in results_by_key(data.draw(cases(task)), data.draw(OPTION_VALUES)).items():
         low, high = CATALOGUE[key].range
         assert ((result.value is None) and (result.data is None)) == (result.reason is not None), key
         assert result.value is None or low <= result.value <= high, key
@@ -103,7 +103,7 @@ def test_values_lie_within_the_declared_range_or_have_a_reason(task: TaskKind, d
 def test_no_prediction_however_odd_leaves_the_range(task: TaskKind, data: st.DataObject) -> None:
     of, options = data.draw(cases_with_odd_predictions(task)), data.draw(OPTION_VALUES)
     of = of if data.draw(st.booleans()) else replace(of, scores=None)
-    for key, result in everything(of, options).items():
+    for key, result in results_by_key(of, options).items():
         low, high = CATALOGUE[key].range
         assert result.value is None or low <= result.value <= high, key
     counts = [row[cell] for row in per_class_report(of, options).values() for cell in ("tp", "fp", "fn", "tn")]
@@ -116,10 +116,10 @@ def test_no_prediction_however_odd_leaves_the_range(task: TaskKind, data: st.Dat
 def test_the_order_of_instances_does_not_change_a_bit(task: TaskKind, data: st.DataObject) -> None:
     of = data.draw(cases(task))
     order = data.draw(st.permutations(range(of.gold.n)))
-    assert everything(of) == everything(taken(of, order))
+    assert results_by_key(of) == results_by_key(select_rows(of, order))
 
 
-def reordered(of: EvaluationInput, order: Sequence[int]) -> EvaluationInput:
+def reorder_classes(of: EvaluationInput, order: Sequence[int]) -> EvaluationInput:
     """The same labels under classes that are declared in another order."""
     code = np.empty(len(order) + 3, dtype=np.int32)
     code[list(order)] = np.arange(len(order))
@@ -139,7 +139,7 @@ def reordered(of: EvaluationInput, order: Sequence[int]) -> EvaluationInput:
 @FEW
 def test_symmetric_metrics_do_not_tell_gold_from_prediction(task: TaskKind, data: st.DataObject) -> None:
     of = data.draw(cases(task))
-    there, back = everything(of), everything(swapped(of))
+    there, back = results_by_key(of), results_by_key(swap_gold_and_predictions(of))
     for key, metric in ((metric.key, metric) for metric in metrics_for(task)):
         if metric.properties.symmetric:
             assert there[key].value == back[key].value, key
@@ -162,7 +162,7 @@ def test_a_metric_declared_asymmetric_is_so(key: str) -> None:
 
     def moves(of: EvaluationInput) -> bool:
         text = parse_metric(metric_object(metric, of), task=of.spec.task).text
-        return value(of, text) != value(swapped(of), text)
+        return value(of, text) != value(swap_gold_and_predictions(of), text)
 
     assert any(moves(of) for of in shown)
 
@@ -186,11 +186,11 @@ def perfect(task: TaskKind, *, pairs: bool = False) -> dict[str, Result]:
         folds=["1"] * len(gold),
         cost_matrix={a: {b: float(a != b) for b in classes} for a in classes},
     )
-    return everything(of)
+    return results_by_key(of)
 
 
 @pytest.mark.parametrize(
-    ("key", "task"), [(key, task) for key, task in METRIC_TASK_PAIRS if ranked(key) and key not in BY_SIZE]
+    ("key", "task"), [(key, task) for key, task in METRIC_TASK_PAIRS if has_best_value(key) and key not in BY_SIZE]
 )
 def test_a_perfect_prediction_has_the_best_value(key: str, task: TaskKind) -> None:
     metric = CATALOGUE[key]
@@ -215,13 +215,13 @@ def test_the_worked_example_is_true(key: str) -> None:
         assert found == exact
 
 
-def replicated(of: EvaluationInput, label: str) -> EvaluationInput:
+def repeat_class(of: EvaluationInput, label: str) -> EvaluationInput:
     """The instances of one class twice."""
     code = of.spec.classes.index(label)
     sets = of.gold.as_sets()
     assert sets.offsets is not None
     own = [row for row in range(of.gold.n) if code in sets.codes[sets.offsets[row] : sets.offsets[row + 1]]]
-    return taken(of, [*range(of.gold.n), *own])
+    return select_rows(of, [*range(of.gold.n), *own])
 
 
 @pytest.mark.parametrize("key", [key for key in CATALOGUE if scalar(key)])
@@ -230,14 +230,14 @@ def test_prevalence_moves_exactly_the_metrics_that_say_so(key: str) -> None:
     of = example_case(metric)
     text = parse_metric(metric_object(metric, of), task=of.spec.task).text
     here = value(of, text)
-    moved = [value(replicated(of, label), text) != here for label in of.spec.classes]
+    moved = [value(repeat_class(of, label), text) != here for label in of.spec.classes]
     assert any(moved) == metric.properties.prevalence_sensitive
 
 
 @given(of=cases("multiclass"))
 @FEW
 def test_recalls_averaged_over_classes_never_feel_prevalence(of: EvaluationInput) -> None:
-    before, after = everything(of), everything(replicated(of, of.spec.classes[0]))
+    before, after = results_by_key(of), results_by_key(repeat_class(of, of.spec.classes[0]))
     for key in ("recall", "recall_macro", "recall_lfb_train", "balanced_accuracy", "weighted_accuracy"):
         assert before[key].value == after[key].value, key
 
@@ -278,7 +278,7 @@ def test_all_fitting_metrics_compute_without_further_choices(task: TaskKind) -> 
 @FEW
 @given(data=st.data())
 def test_no_value_beats_the_one_that_is_called_the_best_attainable(task: TaskKind, data: st.DataObject) -> None:
-    found = everything(data.draw(cases(task)), data.draw(OPTION_VALUES))
+    found = results_by_key(data.draw(cases(task)), data.draw(OPTION_VALUES))
     for key, result in found.items():
         said = [note for note in result.notes if note.startswith("the best attainable value")]
         if said and result.value is not None:

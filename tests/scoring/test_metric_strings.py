@@ -1,4 +1,4 @@
-"""Metric strings: one canonical form, every fault refused with what was probably meant."""
+"""Metric strings: one canonical form, and errors that suggest the probable intention."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from tests.scoring.strategies import METRIC_TASK_PAIRS
 
 
 @pytest.mark.parametrize(
-    ("asked", "canonical"),
+    ("metric", "canonical"),
     [
         ("f1_macro", "f1_macro"),
         ("f_beta_macro:beta=0.50", "f_beta_macro:beta=0.5"),
@@ -43,8 +43,8 @@ from tests.scoring.strategies import METRIC_TASK_PAIRS
         ({"key": "f1", "params": {"label": "50%"}, "name": "half"}, "f1:label=50%25"),
     ],
 )
-def test_the_canonical_form(asked: Any, canonical: str) -> None:
-    call = parse_metric(asked)
+def test_the_canonical_form(metric: Any, canonical: str) -> None:
+    call = parse_metric(metric)
     assert call.text == canonical
     assert parse_metric(call.text).text == canonical
 
@@ -83,7 +83,7 @@ def test_options_of_the_recipe_are_left_out_and_hold() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "task", "hint"),
+    ("metric", "task", "hint"),
     [
         ("f1_makro", None, "f1_macro"),
         ("macro_f1", None, "f1_macro"),
@@ -121,12 +121,12 @@ def test_options_of_the_recipe_are_left_out_and_hold() -> None:
         ({"key": "f1_macro", "name": 3}, None, "name"),
     ],
 )
-def test_faults_are_refused_with_a_hint(asked: Any, task: Any, hint: str | None) -> None:
+def test_faults_are_refused_with_a_hint(metric: Any, task: Any, hint: str | None) -> None:
     if hint is None:
-        assert parse_metric(asked).text == "f1_macro"
+        assert parse_metric(metric).text == "f1_macro"
         return
     with pytest.raises(InvalidMetric) as refused:
-        parse_metric(asked, task=task)
+        parse_metric(metric, task=task)
     assert hint in refused.value.detail
 
 
@@ -170,13 +170,13 @@ def test_canonical_strings_are_fixed_points(data: st.DataObject, pair: tuple[str
     key, task = pair
     options = {name: data.draw(st.sampled_from(OPTIONS[name].values or ["x|y", ""])) for name in CATALOGUE[key].options}
     options.pop("score_direction", None)  # measures of probabilities take one of its values only
-    asked = {
+    metric = {
         "key": key,
         "params": {param.name: data.draw(values_of(param)) for param in CATALOGUE[key].params},
         "options": options,
     }
     try:
-        call = parse_metric(asked, task=task)
+        call = parse_metric(metric, task=task)
     except InvalidMetric:
         assert CATALOGUE[key].check is not None  # its numbers are each within their bounds, and do not go together
         reject()

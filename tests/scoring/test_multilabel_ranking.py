@@ -17,7 +17,7 @@ from tests.scoring import ranking_oracle as oracle
 from tests.scoring.case_builder import case, results, value
 
 MANY = settings(max_examples=100, deadline=None)
-Drawn = tuple[int, list[list[str]], list[list[float]], list[int], list[str]]
+Rankings = tuple[int, list[list[str]], list[list[float]], list[int], list[str]]
 Row = Sequence[float]
 
 
@@ -66,7 +66,7 @@ MEASURES = {
 @pytest.mark.parametrize("text", MEASURES)
 @given(drawn=oracle.rankings(), lower=st.booleans(), kept=st.booleans())
 @MANY
-def test_the_definition(text: str, drawn: Drawn, lower: bool, kept: bool) -> None:
+def test_the_definition(text: str, drawn: Rankings, lower: bool, kept: bool) -> None:
     m, gold, scores, weights, names = drawn
     measure, best, full = MEASURES[text]
     sent = [[-score for score in row] for row in scores] if lower else scores

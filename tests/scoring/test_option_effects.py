@@ -1,4 +1,4 @@
-"""A metric lists exactly the options that concern it: others move nothing, its own can be given and move something."""
+"""A metric lists exactly the options that concern it: they change some value, and other options change none."""
 
 import random
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ from tests.scoring.case_builder import case, labels
 from tests.scoring.strategies import CONVENTIONS, OPTION_VALUES, SETTINGS, calls, cases, metric_object, parsed_call
 
 OF_READING = {"missing", "unknown_label", "duplicates"}
-"""Options that decide first of all what a file may hold; of what scoring then meets, some leave nothing to move."""
+"""Options that mainly decide which files are valid; they need not change a value of every metric."""
 
 
 NEVER = {
@@ -29,16 +29,8 @@ NEVER = {
     "zero_division": ("*_weighted*", "*_lfb_test*", "*_micro*", "*_macro_top_k", "hierarchical_*"),
     # of label sets as a whole, of exclusive classes, and of k labels that are always left
     "empty_label": (
-        "balanced_accuracy_ovr_*",
-        "subset_accuracy*",
-        "zero_one_loss",
-        "empty_predictions",
-        "instance_status*",
-        "*_micro_top_k",
-        "f1_cv_mean",
-        "f1_cv_pooled",
-        "chi_squared",
-        "cramers_v",
+        "balanced_accuracy_ovr_*", "subset_accuracy*", "zero_one_loss", "empty_predictions", "instance_status*",
+        "*_micro_top_k", "f1_cv_mean", "f1_cv_pooled", "chi_squared", "cramers_v",
     ),
     "both_empty": ("*_top_k",),
     "pad": ("*_at_k",),  # the cases have at least k classes
@@ -49,11 +41,11 @@ NEVER = {
     "count_root": ("mgia",),
     # the variance is that of the area under the turned curve; so many labels seldom make a whole set
     "score_direction": ("delong_variance", "subset_accuracy_top_k"),
-}
-"""What is said of a whole family of metrics and cannot happen to these."""
+}  # fmt: skip
+"""Options that a family declares and that cannot change the values of these metrics."""
 
 
-def own(metric: Metric) -> set[str]:
+def option_names(metric: Metric) -> set[str]:
     """The names of its options and settings."""
     return {*metric.options, *(param.name for param in metric.params)}
 
@@ -64,22 +56,22 @@ def own(metric: Metric) -> set[str]:
 def test_an_option_that_a_metric_does_not_list_moves_nothing(
     task: TaskKind, data: st.DataObject, options: dict[str, str]
 ) -> None:
-    of = odd(data.draw(cases(task)), data.draw(st.randoms(use_true_random=False)))
+    of = with_odd_predictions(data.draw(cases(task)), data.draw(st.randoms(use_true_random=False)))
     wanted = calls(of, options)
-    mine = [limited(call, options, of) for call in wanted]
+    mine = [restrict_options(call, options, of) for call in wanted]
     found, expected = evaluate(of, wanted), evaluate(of, mine)
     for call, other in zip(wanted, mine, strict=True):
         one, two = found[call.text], expected[other.text]
         assert (one.value, one.reason, one.data) == (two.value, two.reason, two.data), call.metric.key
 
 
-def limited(call: MetricCall, options: Mapping[str, str], of: EvaluationInput) -> MetricCall:
+def restrict_options(call: MetricCall, options: Mapping[str, str], of: EvaluationInput) -> MetricCall:
     """The same call under those of the options alone that its metric lists."""
-    listed = {name: value for name, value in options.items() if name in own(call.metric)}
+    listed = {name: value for name, value in options.items() if name in option_names(call.metric)}
     return parsed_call(call.metric, of, listed)
 
 
-def odd(of: EvaluationInput, chance: random.Random) -> EvaluationInput:
+def with_odd_predictions(of: EvaluationInput, chance: random.Random) -> EvaluationInput:
     """The case with predictions outside the vocabulary, repeated, and empty."""
     several = of.spec.task == "multilabel"
     names: list[Any] = [*of.spec.classes, "beyond"]
@@ -93,9 +85,9 @@ def odd(of: EvaluationInput, chance: random.Random) -> EvaluationInput:
 @pytest.mark.parametrize("key", CATALOGUE)
 def test_every_value_of_every_option_can_be_given(key: str) -> None:
     metric = CATALOGUE[key]
-    of = pool(metric.tasks[0])[0]
+    of = sample_inputs(metric.tasks[0])[0]
     base, wanted = metric_object(metric, of), list[MetricCall]()
-    for name in own(metric):
+    for name in option_names(metric):
         for value in {**CONVENTIONS, **SETTINGS}.get(name, ()):
             if (name, value) == ("score_direction", "lower") and PROBABILITIES in metric.needs:
                 continue
@@ -110,10 +102,10 @@ def test_every_value_of_every_option_can_be_given(key: str) -> None:
 
 
 @cache
-def pool(task: TaskKind) -> list[EvaluationInput]:
+def sample_inputs(task: TaskKind) -> list[EvaluationInput]:
     """Cases in which much happens: ties, absent classes, empty sets, labels outside the vocabulary."""
     chance = random.Random(f"pool of {task}")
-    found = [made(task, chance, turn) for turn in range(6)]
+    found = [build_input(task, chance, turn) for turn in range(6)]
     last, m = found[3], len(found[3].spec.classes)
     empty: Any = [] if task == "multilabel" else None
     name: Any = ["c0"] if task == "multilabel" else "c0"
@@ -130,7 +122,7 @@ def pool(task: TaskKind) -> list[EvaluationInput]:
     return [*found, replace(found[-1], predicted=wrong)]
 
 
-def made(task: TaskKind, chance: random.Random, turn: int) -> EvaluationInput:
+def build_input(task: TaskKind, chance: random.Random, turn: int) -> EvaluationInput:
     m = 2 if task == "binary" else 4
     classes, n = [f"c{at}" for at in range(m)], 3 + 2 * turn
     used = classes[: m - turn % 2]
@@ -162,31 +154,41 @@ def made(task: TaskKind, chance: random.Random, turn: int) -> EvaluationInput:
     )
     rows = [row() if chance.random() < 0.6 else right for right in gold]
     plain = replace(of, predicted=labels(rows, classes, multilabel=task == "multilabel"))
-    return odd(plain, chance) if turn % 3 == 2 else plain
+    return with_odd_predictions(plain, chance) if turn % 3 == 2 else plain
 
 
 @cache
-def moved(task: TaskKind) -> set[tuple[str, str]]:
+def due_options(key: str) -> set[str]:
+    """The options and settings of a metric of which one value has to give something else than another."""
+    metric = CATALOGUE[key]
+    due = {name for name in metric.options if name in OPTIONS} - OF_READING
+    due |= {param.name for param in metric.params if param.default is not None and param.kind == "choice"}
+    due -= {name for name, patterns in NEVER.items() if any(fnmatchcase(key, pattern) for pattern in patterns)}
+    return due - {"score_direction"} if PROBABILITIES in metric.needs else due  # lower scores refuse such a metric
+
+
+@cache
+def effective_options(task: TaskKind) -> set[tuple[str, str]]:
     """Keys and options of which one value gives something else than another, on one of the cases."""
-    found = set()
+    effective = set()
     values = {**CONVENTIONS, **SETTINGS, "exclude_labels": ("", "c0")}
-    for of in pool(task):
+    for of in sample_inputs(task):
         for name, known in values.items():
-            concerned = [
+            metrics = [
                 metric
                 for metric in CATALOGUE.values()
-                if task in metric.tasks and name in own(metric) and (metric.key, name) not in found
+                if task in metric.tasks and name in due_options(metric.key) and (metric.key, name) not in effective
             ]
-            results = [results_of(of, concerned, name, value) for value in known]
-            for metric in concerned:
-                if len({shown(each[metric.key]) for each in results if metric.key in each}) > 1:
-                    found.add((metric.key, name))
-    return found
+            results = [results_of(of, metrics, name, value) for value in known]
+            for metric in metrics:
+                if len({result_text(each[metric.key]) for each in results if metric.key in each}) > 1:
+                    effective.add((metric.key, name))
+    return effective
 
 
 def results_of(of: EvaluationInput, metrics: list[Metric], name: str, value: str) -> dict[str, Result]:
     wanted = [
-        parse_metric(metric_object(metric, of), options={name: value}, task=of.spec.task)
+        parsed_call(metric, of, {name: value})
         for metric in metrics
         if not ((name, value) == ("score_direction", "lower") and PROBABILITIES in metric.needs)
     ]
@@ -194,20 +196,14 @@ def results_of(of: EvaluationInput, metrics: list[Metric], name: str, value: str
     return {call.metric.key: by_text[call.text] for call in wanted}
 
 
-def shown(result: Result) -> str:
+def result_text(result: Result) -> str:
     return f"{result.value} {result.reason} {result.notes} {result.data}"
 
 
 @pytest.mark.parametrize("key", CATALOGUE)
 def test_every_option_that_a_metric_lists_can_move_it(key: str) -> None:
     metric = CATALOGUE[key]
-    listed = {
-        *(name for name in metric.options if name in OPTIONS),
-        *(param.name for param in metric.params if param.default is not None and param.kind == "choice"),
+    effective = {
+        name for task in metric.tasks for effective_key, name in effective_options(task) if effective_key == key
     }
-    seen = {name for task in metric.tasks for moved_key, name in moved(task) if moved_key == key}
-    lost = listed - seen - OF_READING
-    lost -= {name for name, patterns in NEVER.items() if any(fnmatchcase(key, pattern) for pattern in patterns)}
-    if PROBABILITIES in metric.needs:
-        lost.discard("score_direction")  # it refuses the metric
-    assert not lost
+    assert not due_options(key) - effective

@@ -1,4 +1,4 @@
-"""No order in which a challenge is declared or sent can change a bit, but where a metric says that it does."""
+"""No order of declarations or rows changes a bit of a value, except where a metric depends on the order."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,61 +16,61 @@ from app.scoring.evaluate import evaluate
 from app.scoring.evaluation_input import EvaluationInput, Grouping, Labels
 from app.scoring.hierarchy.hierarchy import Hierarchy
 from tests.scoring.strategies import OPTION_VALUES, calls, cases
-from tests.scoring.test_metric_properties import reordered
+from tests.scoring.test_metric_properties import reorder_classes
 
 FEW = settings(max_examples=12, deadline=None)
 BY_ORDER = {"ties": {"declared", "last"}, "links": {"hemkit"}}
 """Values of settings that name an order, or go by one."""
 
 
-def shuffled(items: Sequence[Any], random: Random) -> list[Any]:
+def shuffle(items: Sequence[Any], random: Random) -> list[Any]:
     return random.sample(items, len(items))
 
 
-def within(labels: Labels, random: Random) -> Labels:
+def shuffle_sets(labels: Labels, random: Random) -> Labels:
     """The labels of each set in another order."""
     if labels.offsets is None:
         return labels
     parts = np.split(labels.codes, labels.offsets[1:-1])
     return Labels(
-        np.array([code for part in parts for code in shuffled(part.tolist(), random)], np.int32), labels.offsets
+        np.array([code for part in parts for code in shuffle(part.tolist(), random)], np.int32), labels.offsets
     )
 
 
-def regrouped(parts: Grouping | None, random: Random) -> Grouping | None:
+def reorder_groups(parts: Grouping | None, random: Random) -> Grouping | None:
     """The same parts, named in another order."""
     if parts is None:
         return None
-    order = shuffled(range(len(parts.names)), random)
+    order = shuffle(range(len(parts.names)), random)
     return Grouping(tuple(parts.names[at] for at in order), np.argsort(order).astype(np.int32)[parts.codes])
 
 
-def rearranged(of: EvaluationInput, random: Random) -> EvaluationInput:
-    """The same case with its rows, classes, labels, parents, and what stands beside gold in other orders."""
-    rows = np.array(shuffled(range(of.gold.n), random), dtype=np.int64)
-    found = reordered(of.take(rows), shuffled(range(len(of.spec.classes)), random))
+def rearrange(of: EvaluationInput, random: Random) -> EvaluationInput:
+    """The same input with rows, classes, labels, parents and gold metadata in another order."""
+    rows = np.array(shuffle(range(of.gold.n), random), dtype=np.int64)
+    found = reorder_classes(of.take(rows), shuffle(range(len(of.spec.classes)), random))
     spec = found.spec
     assert spec.hierarchy is not None
     assert spec.train_frequencies is not None
     assert spec.cost_matrix is not None
-    nodes = shuffled(list(spec.hierarchy.to_json().items()), random)
-    costs = shuffled(list(spec.cost_matrix.items()), random)
+    nodes = shuffle(list(spec.hierarchy.to_json().items()), random)
+    costs = shuffle(list(spec.cost_matrix.items()), random)
     return replace(
         found,
         spec=replace(
             spec,
-            hierarchy=Hierarchy.from_parents({node: shuffled(above, random) for node, above in nodes}),
-            train_frequencies=dict(shuffled(list(spec.train_frequencies.items()), random)),
-            cost_matrix={gold: dict(shuffled(list(row.items()), random)) for gold, row in costs},
+            hierarchy=Hierarchy.from_parents({node: shuffle(above, random) for node, above in nodes}),
+            train_frequencies=dict(shuffle(list(spec.train_frequencies.items()), random)),
+            cost_matrix={gold: dict(shuffle(list(row.items()), random)) for gold, row in costs},
         ),
-        gold=within(found.gold, random),
-        predicted=within(found.predicted, random),
-        folds=regrouped(found.folds, random),
-        groups=regrouped(found.groups, random),
+        gold=shuffle_sets(found.gold, random),
+        predicted=shuffle_sets(found.predicted, random),
+        folds=reorder_groups(found.folds, random),
+        groups=reorder_groups(found.groups, random),
     )
 
 
-def wanted(of: EvaluationInput, options: dict[str, str]) -> list[MetricCall]:
+def order_free_calls(of: EvaluationInput, options: dict[str, str]) -> list[MetricCall]:
     """The metrics that claim to know no order."""
     free = {name: value for name, value in options.items() if value not in BY_ORDER.get(name, set())}
     return [call for call in calls(of, free) if call.metric.scalar and not call.metric.properties.ordinal]
@@ -83,7 +83,7 @@ def test_no_order_changes_a_bit(task: TaskKind, data: st.DataObject) -> None:
     of, options, random = data.draw(cases(task)), data.draw(OPTION_VALUES), Random(data.draw(st.integers(0, 2**32)))
     if data.draw(st.booleans()):
         of = replace(of, weights=np.array([random.randint(0, 4) for _ in range(of.gold.n)], dtype=np.int64))
-    asked = wanted(of, options)
-    here, there = evaluate(of, asked), evaluate(rearranged(of, random), asked)
-    moved = {call.text: (here[call.text].value, there[call.text].value) for call in asked}
+    metrics = order_free_calls(of, options)
+    here, there = evaluate(of, metrics), evaluate(rearrange(of, random), metrics)
+    moved = {call.text: (here[call.text].value, there[call.text].value) for call in metrics}
     assert {text: values for text, values in moved.items() if values[0] != values[1]} == {}

@@ -144,7 +144,7 @@ def test_moves_in_a_chain_are_counted_by_what_each_label_is_left_with() -> None:
     assert counts.combined_change(chain).precision.macro == sum(parts) / 4
 
 
-def recounted(before: EvaluationInput, after: EvaluationInput) -> dict[str, float]:
+def recount(before: EvaluationInput, after: EvaluationInput) -> dict[str, float]:
     keys = [f"{measure}_{kind}" for measure in ("precision", "recall") for kind in ("macro", "micro", "lfb_train")]
     found = {}
     for key in keys:
@@ -181,7 +181,7 @@ def test_steps_of_single_labels_are_what_a_recount_finds(of: EvaluationInput, da
         codes[row] = new
     require_enough_instances(of, steps)
     after = replace(of, predicted=Labels(codes))
-    require_same(WhatIfCounts.of(of).combined_change(steps), recounted(of, after))
+    require_same(WhatIfCounts.of(of).combined_change(steps), recount(of, after))
 
 
 @settings(deadline=None)
@@ -205,7 +205,7 @@ def test_steps_of_label_sets_are_what_a_recount_finds(of: EvaluationInput, data:
             chosen[row] = chosen[row] - {extra[0]} | {absent[0]}
     require_enough_instances(of, steps)
     after = replace(of, predicted=labels([[names[c] for c in sorted(row)] for row in chosen], names, multilabel=True))
-    require_same(WhatIfCounts.of(of).combined_change(steps), recounted(of, after))
+    require_same(WhatIfCounts.of(of).combined_change(steps), recount(of, after))
 
 
 @settings(deadline=None)
@@ -230,7 +230,7 @@ def test_misses_without_a_prediction_that_become_right_are_what_a_recount_finds(
     after = case(
         "multiclass", names, gold, [label if row in rows else one for row, one in enumerate(chosen)], weights=weights
     )
-    found = recounted(of, after)
+    found = recount(of, after)
     if any(bare) != all(bare) and 0 < len(rows) < len(missed):
         assert change.precision == AveragedValues(None, None, None)
         del found["precision_micro"], found["precision_macro"]

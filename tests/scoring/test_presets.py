@@ -1,4 +1,4 @@
-"""Presets and settings: what holds for all metrics, for some keys, and what a metric says itself."""
+"""Presets and settings: for all metrics, for some keys, and overridden by a metric string."""
 
 import pytest
 

@@ -90,15 +90,10 @@ def test_what_is_surely_wrong_costs_52_bits_and_no_more() -> None:
 @pytest.mark.parametrize(
     ("row", "fits"),
     [
-        ([0.499, 0.5], True),
-        ([0.111] * 9, True),
-        ([0.9, 0.101], True),
-        ([0.333, 0.333, 0.333], True),
-        ([0.501, 0.5], True),
-        ([0.4989, 0.5], False),
-        ([0.9, 0.1011], False),
+        ([0.499, 0.5], True), ([0.111] * 9, True), ([0.9, 0.101], True), ([0.333, 0.333, 0.333], True),
+        ([0.501, 0.5], True), ([0.4989, 0.5], False), ([0.9, 0.1011], False),
     ],
-)
+)  # fmt: skip
 def test_decimals_that_are_a_thousandth_off_are_let_pass_and_no_more(row: list[float], fits: bool) -> None:
     assert sums_to_one(np.array([row, [1.0] + [0.0] * (len(row) - 1)])).tolist() == [fits, True]
     assert sums_to_one(np.array([row[::-1]])).tolist() == [fits]  # in any order
@@ -123,14 +118,9 @@ def test_sums_of_many_probabilities_are_correctly_rounded(m: int) -> None:
 @pytest.mark.parametrize(
     "row",
     [
-        [1.0, 2.0**-53],
-        [1.0, 2.0**-53, 2.0**-120],
-        [1.0, 2.0**-54, 2.0**-54],
-        [0.0, 0.0],
-        [5e-324, 5e-324],
-        [-1.0, 2.0],
-        [1e300, 1.0],
+        [1.0, 2.0**-53], [1.0, 2.0**-53, 2.0**-120], [1.0, 2.0**-54, 2.0**-54], [0.0, 0.0], [5e-324, 5e-324],
+        [-1.0, 2.0], [1e300, 1.0],
     ],
-)
+)  # fmt: skip
 def test_sums_at_the_edge_of_rounding(row: list[float]) -> None:
     assert row_sums(np.array([row, row[::-1]])).tolist() == [math.fsum(row)] * 2

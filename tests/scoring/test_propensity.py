@@ -13,7 +13,7 @@ from tests.scoring import ranking_oracle as oracle
 from tests.scoring.case_builder import case, evaluate_metric, results, value
 
 MANY = settings(max_examples=80, deadline=None)
-Drawn = tuple[int, list[list[str]], list[list[float]], list[int], list[str]]
+Rankings = tuple[int, list[list[str]], list[list[float]], list[int], list[str]]
 
 
 def inverses(counts: list[int], n: int, a: float = 0.55, b: float = 1.5) -> list[float]:
@@ -42,7 +42,7 @@ def best(weights: list[float], gold: set[int], k: int, *, gain: bool) -> float:
 @pytest.mark.parametrize("rule", oracle.TIE_RULES)
 @given(drawn=oracle.rankings(), data=st.data(), normalized=st.booleans())
 @MANY
-def test_every_rule_for_ties(key: str, rule: str, drawn: Drawn, data: st.DataObject, normalized: bool) -> None:
+def test_every_rule_for_ties(key: str, rule: str, drawn: Rankings, data: st.DataObject, normalized: bool) -> None:
     m, gold, scores, weights, names = drawn
     k, a, b = (
         data.draw(st.integers(1, m)),

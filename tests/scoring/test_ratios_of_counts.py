@@ -1,4 +1,4 @@
-"""Measures of one table of counts beyond the first ten: where they are undefined, how they round, what they are equal to."""
+"""Ratios of the counts of one class: where they are undefined, exact values, and identities."""
 
 import math
 from decimal import Decimal, localcontext
@@ -46,16 +46,11 @@ def test_the_worst_error_rate_is_one(key: str) -> None:
 @pytest.mark.parametrize(
     ("key", "table", "quotient"),
     [
-        ("lr_plus", (3, 0, 1, 4), "x/0"),
-        ("lr_plus", (0, 0, 1, 4), "0/0"),
-        ("lr_plus", (0, 2, 0, 4), "0/0"),
-        ("lr_plus", (3, 0, 1, 0), "0/0"),
-        ("lr_minus", (3, 4, 1, 0), "x/0"),
-        ("lr_minus", (0, 4, 0, 3), "0/0"),
-        ("dor", (3, 0, 1, 4), "x/0"),
-        ("dor", (0, 0, 1, 4), "0/0"),
+        ("lr_plus", (3, 0, 1, 4), "x/0"), ("lr_plus", (0, 0, 1, 4), "0/0"), ("lr_plus", (0, 2, 0, 4), "0/0"),
+        ("lr_plus", (3, 0, 1, 0), "0/0"), ("lr_minus", (3, 4, 1, 0), "x/0"), ("lr_minus", (0, 4, 0, 3), "0/0"),
+        ("dor", (3, 0, 1, 4), "x/0"), ("dor", (0, 0, 1, 4), "0/0"),
     ],
-)
+)  # fmt: skip
 def test_ratios_without_a_worst_value_are_null(key: str, table: tuple[int, ...], quotient: str) -> None:
     for rule in RULES:
         found = evaluate_metric(case_of_counts(*table), key, zero_division=rule)

@@ -10,8 +10,8 @@ from app.scoring.declaration.task import TaskKind
 
 
 def test_only_f_beta_has_names_of_its_own_for_a_beta() -> None:
-    asked = [f"alpha_score:alpha=1,beta={beta},gamma=1" for beta in ("0.5", "1", "2e-1")]
-    recipe = parse_recipe({"primary": asked[0], "metrics": asked}, "multilabel")
+    metrics = [f"alpha_score:alpha=1,beta={beta},gamma=1" for beta in ("0.5", "1", "2e-1")]
+    recipe = parse_recipe({"primary": metrics[0], "metrics": metrics}, "multilabel")
     assert [call.params["beta"] for call in recipe.metrics] == ["0.5", "1", "0.2"]
 
 
@@ -74,21 +74,10 @@ def test_every_fault_is_told_at_once_with_its_pointer() -> None:
         }
     )
     assert set(found) == {
-        "/primary",
-        "/metrics/1",
-        "/metrics/2",
-        "/metrics/3",
-        "/metrics/4",
-        "/tie_breakers",
-        "/options/zero_devision",
-        "/options/label_set",
-        "/options/a~1b",
-        "/selection",
-        "/decision",
-        "/disclosure/digits",
-        "/disclosure/digit",
-        "/metric",
-    }
+        "/primary", "/metrics/1", "/metrics/2", "/metrics/3", "/metrics/4", "/tie_breakers",
+        "/options/zero_devision", "/options/label_set", "/options/a~1b", "/selection", "/decision",
+        "/disclosure/digits", "/disclosure/digit", "/metric",
+    }  # fmt: skip
     assert "already listed" in found["/metrics/3"]
     assert "did you mean zero_division" in found["/options/zero_devision"]
     assert "did you mean metrics" in found["/metric"]

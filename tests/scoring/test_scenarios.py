@@ -82,12 +82,12 @@ def test_a_report_of_weighted_instances_counts_their_weights() -> None:
     # one instance weighs 5, three weigh 1 each, in units of 1/2; one weighs nothing
     scores = [[0.4, 0.6], [0.3, 0.7], [0.2, 0.8], [0.9, 0.1], [0.0, 1.0]]
     of = case("binary", "ab", "abbaa", "bbbab", scores, weights=[5, 1, 1, 1, 0])
-    of, asked = replace(of, weight_unit=Fraction(1, 2)), calls(of, "accuracy")
-    before = evaluate(of, asked)
+    of, metrics = replace(of, weight_unit=Fraction(1, 2)), calls(of, "accuracy")
+    before = evaluate(of, metrics)
     keys = ("doubtful", "moved", "right_before", "right_after")
-    found = changed_report(of, asked, before, RelabelRule(0, threshold=0.75))
+    found = changed_report(of, metrics, before, RelabelRule(0, threshold=0.75))
     assert [found[key] for key in keys] == [3, 3, 0.5, 2.5]
-    found = changed_report(of, asked, before, RelabelRule(0, share=Fraction(1, 2)))
+    found = changed_report(of, metrics, before, RelabelRule(0, share=Fraction(1, 2)))
     assert [found[key] for key in keys] == [0, 0, 0, 0]  # the least sure one is more than half of all
     assert found["metrics"]["accuracy"]["changed"] == found["metrics"]["accuracy"]["now"] == 0.375
 
@@ -104,8 +104,8 @@ def calls(of: EvaluationInput, *keys: str) -> Any:
 
 
 def test_a_report_compares_each_metric_before_and_after() -> None:
-    asked = calls(SCORED, "accuracy", "cohen_kappa")
-    found = changed_report(SCORED, asked, evaluate(SCORED, asked), RelabelRule(2, share=Fraction(1, 2)))
+    metrics = calls(SCORED, "accuracy", "cohen_kappa")
+    found = changed_report(SCORED, metrics, evaluate(SCORED, metrics), RelabelRule(2, share=Fraction(1, 2)))
     assert {key: found[key] for key in ("target_label", "doubtful", "moved", "right_before", "right_after")} == {
         "target_label": "c",
         "doubtful": 2,
@@ -120,9 +120,9 @@ def test_a_report_compares_each_metric_before_and_after() -> None:
         "upper": 0.75,
         "upper_difference": 0.25,
     }
-    lower = changed_report(SCORED, asked, evaluate(SCORED, asked), RelabelRule(2, threshold=0.6, lower=True))
+    lower = changed_report(SCORED, metrics, evaluate(SCORED, metrics), RelabelRule(2, threshold=0.6, lower=True))
     assert lower["doubtful"] == 1  # the one whose score lies above 0.6
-    assert "doubtful" not in changed_report(SCORED, asked, evaluate(SCORED, asked), RelabelRule(0))
+    assert "doubtful" not in changed_report(SCORED, metrics, evaluate(SCORED, metrics), RelabelRule(0))
     with pytest.raises(InvalidContent, match="several labels"):
         changed_report(case("multilabel", ["a"], [["a"]], [["a"]]), [], {}, RelabelRule(0))
 
@@ -175,8 +175,8 @@ def test_a_share_is_as_if_the_instances_of_a_class_were_repeated(of: EvaluationI
 
 
 def test_a_share_keeps_recalls_and_reports_the_others() -> None:
-    asked = calls(RECALLS, "recall", "specificity", "precision")
-    found = prevalence_report(RECALLS, asked, evaluate(RECALLS, asked), Fraction(1, 20))
+    metrics = calls(RECALLS, "recall", "specificity", "precision")
+    found = prevalence_report(RECALLS, metrics, evaluate(RECALLS, metrics), Fraction(1, 20))
     assert found["share_now"] == 5 / 1005
     for key in ("recall", "specificity"):
         assert found["metrics"][key]["at_prevalence_difference"] == 0
@@ -194,8 +194,8 @@ def test_a_share_that_cannot_be_weighed_is_refused(share: str) -> None:
 def test_at_the_share_that_gold_has_nothing_weighs() -> None:
     of = case("binary", "ab", "aaaaaabb", "aabababb", [[0.9], [0.8], [0.2], [0.7], [0.1], [0.6], [0.3], [0.4]])
     for given_case in (of, replace(of, weights=np.array([1] * 6 + [9, 9]))):
-        asked = calls(of, "accuracy_lower", "delong_variance")
-        found = prevalence_report(given_case, asked, evaluate(of, asked), Fraction(3, 4))
+        metrics = calls(of, "accuracy_lower", "delong_variance")
+        found = prevalence_report(given_case, metrics, evaluate(of, metrics), Fraction(3, 4))
         for row in found["metrics"].values():
             assert row["at_prevalence"] == row["now"] is not None
 

@@ -43,7 +43,7 @@ def arrays(rows: Rows, scale: int = 1) -> tuple[np.ndarray, np.ndarray, np.ndarr
     return np.array(values), np.array(own), scale * np.array(weights, dtype=np.int64)
 
 
-def repeated(rows: Rows) -> ScoreRanks:
+def ranks_of_repetitions(rows: Rows) -> ScoreRanks:
     """The ranks of the rows, each as often as it weighs."""
     values, own, weights = arrays(rows)
     return rank_positives(np.repeat(values, weights), np.repeat(own, weights))
@@ -63,7 +63,7 @@ def auc(rows: Rows, tie: Fraction) -> Fraction:
 
 
 def points(rows: Rows) -> list[tuple[int, int]]:
-    """(false, true) positives of every threshold, from that which none reaches."""
+    """(false, true) positives at every threshold, beginning with one that no score reaches."""
     found = [(0, 0)]
     for least in sorted({score for score, _, _ in rows}, reverse=True):
         reached = [(own, weight) for score, own, weight in rows if score >= least]
@@ -76,7 +76,7 @@ def points(rows: Rows) -> list[tuple[int, int]]:
 def test_wins_are_those_of_all_pairs(rows: Rows) -> None:
     for ties, halves in TIE_CREDIT_IN_HALVES.items():
         expected = auc(rows, Fraction(halves, 2))
-        for found in (repeated(rows), ranks(rows), ranks(rows, HUGE)):
+        for found in (ranks_of_repetitions(rows), ranks(rows), ranks(rows, HUGE)):
             assert Fraction(doubled_wins(found, ties), 2 * found.positives * found.negatives) == expected
 
 
@@ -86,7 +86,7 @@ def test_areas_of_precision_and_recall_are_those_of_all_thresholds(rows: Rows) -
     curve = [(tp, Fraction(tp, fp + tp) if fp + tp else Fraction(1)) for fp, tp in points(rows)]
     steps = sum(((after[0] - before[0]) * after[1] for before, after in pairwise(curve)), Fraction())
     lines = sum(((b[0] - a[0]) * (a[1] + b[1]) for a, b in pairwise(curve)), Fraction())
-    for of in (ranks(rows), repeated(rows)):
+    for of in (ranks(rows), ranks_of_repetitions(rows)):
         assert average_precision_sum(of).nearest() == float(steps)  # to the bit
         assert trapezoid_sum(of).nearest() == float(lines)
     assert average_precision_sum(ranks(rows, HUGE)).nearest() == float(steps * HUGE)

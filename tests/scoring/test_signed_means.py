@@ -1,4 +1,4 @@
-"""Means of terms that may cancel each other: what is 0 comes out as 0, the rest correctly rounded."""
+"""Means of terms of both signs: they are 0 where terms cancel, and correctly rounded elsewhere."""
 
 import math
 from fractions import Fraction

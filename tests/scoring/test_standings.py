@@ -120,18 +120,11 @@ def test_another_metric_ranks_the_same_rows() -> None:
 @pytest.mark.parametrize(
     ("value", "digits", "expected"),
     [
-        (0.6125, 3, 0.612),
-        (0.6135, 3, 0.614),
-        (0.68290932, 6, 0.682909),
-        (1.0, 6, 1.0),
-        (-0.00012345, 3, -0.000123),
-        (0.1 + 0.2, 14, 0.3),
-        (0.1 + 0.2, None, 0.1 + 0.2),
-        (None, 3, None),
-        (1.7976931348623157e308, 2, 1.7e308),
-        (-1.7e308, 1, -1e308),
+        (0.6125, 3, 0.612), (0.6135, 3, 0.614), (0.68290932, 6, 0.682909), (1.0, 6, 1.0),
+        (-0.00012345, 3, -0.000123), (0.1 + 0.2, 14, 0.3), (0.1 + 0.2, None, 0.1 + 0.2), (None, 3, None),
+        (1.7976931348623157e308, 2, 1.7e308), (-1.7e308, 1, -1e308),
     ],
-)
+)  # fmt: skip
 def test_rounding_is_half_even_on_decimals(value: float | None, digits: int | None, expected: float | None) -> None:
     assert round_significant(value, digits) == expected
 

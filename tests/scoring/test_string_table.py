@@ -1,4 +1,4 @@
-"""Tables of texts: the right row for each known text, nothing for any other, whatever the hash does."""
+"""String tables: the right row for each known text and none for any other, even if hashes collide."""
 
 from collections.abc import Sequence
 
@@ -15,9 +15,9 @@ TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=
 KEY = b"of these tests, of 32 bytes, yes"
 
 
-def spans(asked: Sequence[str]) -> Spans:
+def spans(texts: Sequence[str]) -> Spans:
     """Texts laid one after the other into a buffer."""
-    parts = [text.encode() for text in asked]
+    parts = [text.encode() for text in texts]
     lengths = np.array([len(part) for part in parts], dtype=np.int64)
     buffer = np.frombuffer(b"".join(parts) + b"\xff" * PADDING_BYTES, dtype=np.uint8)
     return Spans(words_of(buffer), np.concatenate([[0], np.cumsum(lengths)])[: len(parts)], lengths)
@@ -30,18 +30,18 @@ def test_known_texts_have_their_rows_and_an_unknown_one_makes_all_unknown(
     table = StringTable.build(known, KEY)
     assert table is not None
     assert table.texts() == known
-    asked = data.draw(st.lists(st.sampled_from(known), max_size=60))
+    texts = data.draw(st.lists(st.sampled_from(known), max_size=60))
     likely = data.draw(st.integers(0, len(known)))
-    found = table.rows(spans(asked), likely)
+    found = table.rows(spans(texts), likely)
     assert found is not None
-    assert found.tolist() == [known.index(text) for text in asked]
+    assert found.tolist() == [known.index(text) for text in texts]
     in_order = table.rows(spans(known[likely:]), likely)
     assert in_order is not None
     assert in_order.tolist() == list(range(likely, len(known)))
-    strange = data.draw(st.just("") | TEXTS)
-    if strange not in known:
-        place = data.draw(st.integers(0, len(asked)))
-        assert table.rows(spans([*asked[:place], strange, *asked[place:]])) is None
+    unknown = data.draw(st.just("") | TEXTS)
+    if unknown not in known:
+        place = data.draw(st.integers(0, len(texts)))
+        assert table.rows(spans([*texts[:place], unknown, *texts[place:]])) is None
 
 
 def test_equal_hashes_are_told_apart_by_the_texts(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,7 +25,7 @@ KEYS = [key for key in CATALOGUE if key.endswith("_top_k")]
 CLASSES = ("a", "b", "c")
 
 
-def best(scores: list[list[float]], k: int, *, lower: bool = False) -> list[list[int]]:
+def best_labels(scores: list[list[float]], k: int, *, lower: bool = False) -> list[list[int]]:
     """The k best places of each row, by a sort of Python's own."""
 
     def place(row: list[float], at: int) -> tuple[float, int]:
@@ -34,7 +34,7 @@ def best(scores: list[list[float]], k: int, *, lower: bool = False) -> list[list
     return [sorted(range(len(row)), key=partial(place, row))[:k] for row in scores]
 
 
-def replaced(of: EvaluationInput, chosen: list[list[int]]) -> EvaluationInput:
+def with_predictions(of: EvaluationInput, chosen: list[list[int]]) -> EvaluationInput:
     """The case with these predictions in place of its own, and without scores."""
     names = of.spec.classes
     codes = of.gold.codes.tolist()
@@ -56,7 +56,7 @@ def test_every_form_that_is_due_is_there() -> None:
 @MANY
 def test_each_is_the_measure_of_the_labels_that_are_left(of: EvaluationInput, k: int, lower: bool) -> None:
     assert of.scores is not None
-    kept = replaced(of, best(of.scores.tolist(), k, lower=lower))
+    kept = with_predictions(of, best_labels(of.scores.tolist(), k, lower=lower))
     for key in KEYS:
         base = key.removesuffix("_top_k")
         beta = "beta=0.5" if "f_beta" in key else ""
@@ -73,7 +73,7 @@ def test_scikit_learn_finds_the_same_on_such_labels(of: EvaluationInput, k: int)
     gold, predicted = np.zeros(shape, dtype=int), np.zeros(shape, dtype=int)
     assert of.gold.offsets is not None
     gold[np.repeat(np.arange(shape[0]), np.diff(of.gold.offsets)), of.gold.codes] = 1
-    for row, places in enumerate(best(of.scores.tolist(), k)):
+    for row, places in enumerate(best_labels(of.scores.tolist(), k)):
         predicted[row, places] = 1
     peers: dict[str, Any] = {"f1": f1_score, "precision": precision_score, "recall": recall_score}
     if shape[1] > 1:  # else it takes the one column for a binary task

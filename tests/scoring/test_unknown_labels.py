@@ -20,14 +20,9 @@ SOME = settings(max_examples=8, deadline=None)
 OPTIONS = {"unknown_label": "count_as_fp", "missing": "empty_prediction"}
 CLASSES = ("a", "b", "c")
 WHOLE = (
-    "accuracy",
-    "error_rate",
-    "hamming_loss",
-    "hamming_score",
-    "balanced_accuracy",
-    "weighted_accuracy",
+    "accuracy", "error_rate", "hamming_loss", "hamming_score", "balanced_accuracy", "weighted_accuracy",
     "gmean_recall",
-)
+)  # fmt: skip
 SETS = ("subset_accuracy", "zero_one_loss", "hamming_loss", "hamming_score")
 POOLED = tuple(key for key, metric in CATALOGUE.items() if key.endswith("_micro") and metric.needs == ("labels",))
 SAMPLES = tuple(key for key in CATALOGUE if key.endswith("_samples") and CATALOGUE[key].needs == ("labels",))

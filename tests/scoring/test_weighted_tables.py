@@ -1,4 +1,4 @@
-"""Tables of weighted instances hold sums of the weights that gold gives, whatever whole numbers they are counted in."""
+"""Tables of weighted instances hold sums of the weights of the gold, whatever unit they are counted in."""
 
 import io
 import json
@@ -20,7 +20,7 @@ from tests.scoring.case_builder import case, evaluate_metric, results
 WEIGHTS = ("0.5", "0.25", "1.5", "0.75")
 
 
-def weighted(folds: list[str] | None = None) -> EvaluationInput:
+def weighted_case(folds: list[str] | None = None) -> EvaluationInput:
     """Weights of 2, 1, 6 and 3 quarters."""
     scores = [[0.9], [0.8], [0.7], [0.2]]
     of = case(
@@ -47,7 +47,7 @@ def test_the_weights_of_a_file_are_those_of_its_tables(tmp_path: Path) -> None:
 
 
 def test_every_table_has_the_weights_of_gold() -> None:
-    of = weighted(folds=["x", "x", "y", "y"])
+    of = weighted_case(folds=["x", "x", "y", "y"])
     keys = ["cv_table:label=a", "roc_curve", "calibration_bins:bins=1", "confusion_matrix"]
     folds, roc, bins, matrix = (result.data for result in results(of, keys).values())
     assert [(row["n"], row["tp"], row["fn"]) for row in folds["folds"]] == [(0.75, 0.5, 0.25), (2.25, 0, 0)]
@@ -79,7 +79,7 @@ def test_the_empty_sets_of_a_report_weigh_as_much_as_their_instances() -> None:
 
 
 def test_the_report_and_its_tables_have_them_too() -> None:
-    report = build_detailed_report(weighted(), parts=["per_class", "confusion", "roc_curve"])
+    report = build_detailed_report(weighted_case(), parts=["per_class", "confusion", "roc_curve"])
     assert {name: report["per_class"]["a"][name] for name in ("tp", "fp", "fn", "tn", "support")} == {
         "tp": 0.5,
         "fp": 1.5,
@@ -93,7 +93,7 @@ def test_the_report_and_its_tables_have_them_too() -> None:
 
 
 def test_values_do_not_depend_on_the_unit() -> None:
-    of = weighted()
+    of = weighted_case()
     for unit in (Fraction(1), Fraction(1, 3), Fraction(10**6)):
         assert results(replace(of, weight_unit=unit), ["f1_macro", "auc"]) == results(of, ["f1_macro", "auc"])
     assert replace(of, weight_unit=Fraction(1, 3)).take(np.array([0])).weight_unit == Fraction(1, 3)

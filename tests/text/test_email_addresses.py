@@ -1,4 +1,4 @@
-"""What may be the address and the password of a new account."""
+"""Valid addresses and passwords of new accounts."""
 
 import pytest
 

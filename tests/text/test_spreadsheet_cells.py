@@ -1,4 +1,4 @@
-"""What a spreadsheet would run is a text in the files that we write."""
+"""Cells that a spreadsheet would run as formulas are escaped."""
 
 import csv
 import io
@@ -10,19 +10,9 @@ from app.scoring.reports.detailed_report import write_csv
 from app.text.spreadsheet_cells import escape_formula
 
 FORMULAS = [
-    "=1+1",
-    "+A1",
-    "-A1",
-    "@SUM(A1)",
-    "\t=1",
-    "\r=1",
-    "\tx",
-    " =1",
-    "\u00a0=1",
-    "\u3000+A1",
-    "\ufeff=1",
+    "=1+1", "+A1", "-A1", "@SUM(A1)", "\t=1", "\r=1", "\tx", " =1", "\u00a0=1", "\u3000+A1", "\ufeff=1",
     "\u200b@A",
-]
+]  # fmt: skip
 FORMULAS += ["\uff1d1+1", "\uff0bA1", "\uff0dA1", "\uff20SUM(A1)", "\ufe66A1", " \uff1d1", "\u2028=1", "-1+1", "- 1"]
 
 

@@ -1,21 +1,12 @@
-"""The table of formats and faults: what each faulty file gets for an answer. The tests run it and docs/formats.md shows it."""
+"""The fault table: faulty files of each format and the expected answers. Tests check it, and docs/formats.md shows it."""
 
 from tests.formats.fault_table import encodings, ids, labels, limits, scores, tables, text
 from tests.formats.fault_table.model import Cell, Group
 
 GROUPS: tuple[Group, ...] = (
-    text.GROUP,
-    text.MISTAKEN,
-    ids.IDENTITY,
-    labels.ANSWERS,
-    scores.GROUP,
-    tables.TEXT,
-    tables.NPZ,
-    tables.COLUMNAR,
-    limits.GROUP,
-    encodings.ENCODED,
-    encodings.SAID,
-)
+    text.GROUP, text.MISTAKEN, ids.IDENTITY, labels.ANSWERS, scores.GROUP, tables.TEXT, tables.NPZ,
+    tables.COLUMNAR, limits.GROUP, encodings.ENCODED, encodings.SAID,
+)  # fmt: skip
 """The tables of the page, in its order."""
 
 

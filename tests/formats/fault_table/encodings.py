@@ -1,4 +1,4 @@
-"""Faults of compression, and of what is said about a file: its encoding, media type, name and layout."""
+"""Faults of compression, and of the declared encoding, media type, name and layout of a file."""
 
 import gzip
 import zlib

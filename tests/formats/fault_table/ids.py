@@ -27,6 +27,8 @@ from tests.formats.fault_table.write import (
     columnar,
     make_cell,
     npz,
+    records_text,
+    table_text,
     to_json,
     value_location,
     with_second_row,
@@ -79,10 +81,8 @@ def _key_twice(column: str) -> Cell:
         body = to_json(JsonPairs([*LABELS, ("t2", "eel")]))
         return make_cell(column, body, problem_at("duplicate_key", "/t2", "t2"))
     if column in TABLES:
-        sign = "\t" if column == "tsv" else ","
         rows = [("id", "label", "label"), *((name, label, label) for name, label in LABELS)]
-        body = "".join(sign.join(row) + "\n" for row in rows)
-        return make_cell(column, body, problem_at("duplicate_key", line=1, column=3))
+        return make_cell(column, table_text(column, rows), problem_at("duplicate_key", line=1, column=3))
     arrays = [pa.array(IDS), pa.array(CLASSES), pa.array(CLASSES)]
     table = pa.table(arrays, names=["id", "label", "label"])
     return make_cell(column, columnar(column, table), problem_at("duplicate_key", "/label"))
@@ -99,7 +99,7 @@ def _id_twice(column: str) -> Cell:
 def _no_id(column: str) -> Cell:
     if column in RECORDS:
         rows = [{"id": "t1", "label": "cat"}, {"label": "dog"}, {"id": "t3", "label": "eel"}]
-        body = "\n".join(map(to_json, rows)) if column == "lines" else to_json({"predictions": rows})
+        body = records_text(column, rows)
         return make_cell(
             column, body, {"code": "missing_id", **value_location(column, 1, "row")}, *missing_instances("t2")
         )
@@ -110,8 +110,7 @@ def _no_id(column: str) -> Cell:
             problem_at("wrong_shape", "/labels", expected="a list of ids"),
         )
     if column in TABLES:
-        sign = "\t" if column == "tsv" else ","
-        body = "".join(sign.join(line) + "\n" for line in [("name", "label"), *LABELS])
+        body = table_text(column, [("name", "label"), *LABELS])
         return make_cell(column, body, problem_at("wrong_shape", line=1))
     if column == "npz":
         return make_cell(column, npz(labels=CLASSES), problem_at("wrong_shape"))

@@ -33,6 +33,7 @@ from tests.formats.fault_table.write import (
     cell_with_label,
     make_cell,
     npz,
+    records_text,
     to_json,
     value_location,
     with_second_row,
@@ -109,7 +110,7 @@ def _empty_label(column: str) -> Cell:
 
 def _no_label(column: str) -> Cell:
     rows = [{"id": "t1", "label": "cat"}, {"id": "t2"}, {"id": "t3", "label": "eel"}]
-    body = "\n".join(map(to_json, rows)) if column == "lines" else to_json({"predictions": rows})
+    body = records_text(column, rows)
     return make_cell(column, body, {"code": "wrong_shape", **value_location(column, 1, "row"), "instance_id": "t2"})
 
 

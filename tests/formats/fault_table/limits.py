@@ -29,6 +29,7 @@ from tests.formats.fault_table.write import (
     cell_with_label,
     columnar,
     make_cell,
+    table_text,
     write_file,
 )
 
@@ -47,8 +48,7 @@ def _columns(column: str) -> Cell:
     if column in ARROWS:
         body = columnar(column, pa.table({name: ["1"] for name in names}))
         return make_cell(column, body, problem_at("too_large"), small=True)
-    sign = "\t" if column == "tsv" else ","
-    return make_cell(column, sign.join(names) + "\n", problem_at("too_large", line=1), small=True)
+    return make_cell(column, table_text(column, [names]), problem_at("too_large", line=1), small=True)
 
 
 def _long_id(column: str) -> Cell:

@@ -1,4 +1,4 @@
-"""What a cell of the table of formats and faults is, and what the reader answers to it."""
+"""The cells of the fault table, and the answers of the reader to them."""
 
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -41,7 +41,7 @@ class CellChallenge:
 
     @property
     def recipe(self) -> dict[str, Any]:
-        """The recipe as a challenge is made with it."""
+        """The recipe as the request that creates the challenge gives it."""
         return {"primary": self.primary, "metrics": [self.primary]}
 
     @cached_property
@@ -88,7 +88,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A row of the table: a fault, and by column the cell, or why there is none."""
+    """A row of the table: a fault, and for each column its cell or the reason that there is none."""
 
     name: str
     meaning: str
@@ -105,7 +105,7 @@ class Group:
 
 
 def problem_at(code: str, pointer: str | None = None, instance_id: str | None = None, **more: Any) -> ProblemFields:
-    """A problem, as far as a cell says what it is; `got` and `expected` may be among `more`."""
+    """The expected fields of a problem; `got` and `expected` may be among `more`."""
     found = {"code": code, "pointer": pointer, "instance_id": instance_id, **more}
     return {key: value for key, value in found.items() if value is not None}
 
@@ -119,10 +119,10 @@ LOCATION_FIELDS = ("code", "pointer", "line", "column", "instance_id")
 
 
 def compared_fields(found: Sequence[Mapping[str, Any]], wanted: Sequence[ProblemFields]) -> list[ProblemFields]:
-    """What an answer says, in the fields that a cell speaks of: code, place and instance always."""
-    asked = [(*LOCATION_FIELDS, *(one.keys() & {"expected", "got"})) for one in wanted]
-    asked += [LOCATION_FIELDS] * (len(found) - len(asked))
-    return [{key: one[key] for key in keys if key in one} for one, keys in zip(found, asked, strict=False)]
+    """The problems of an answer, reduced to code, location, instance and the further fields that a cell names."""
+    field_names = [(*LOCATION_FIELDS, *(one.keys() & {"expected", "got"})) for one in wanted]
+    field_names += [LOCATION_FIELDS] * (len(found) - len(field_names))
+    return [{key: one[key] for key in keys if key in one} for one, keys in zip(found, field_names, strict=False)]
 
 
 def read_offline(cell: Cell) -> tuple[Problems, list[str]]:
@@ -152,5 +152,5 @@ def actual_answer(cell: Cell) -> tuple[list[ProblemFields], tuple[int, str] | No
 def cells_of_columns(
     columns: Sequence[str], make: Callable[[str], Cell], /, **others: Cell | str
 ) -> dict[str, Cell | str]:
-    """A cell for each of these columns; `others` are cells of other columns, or why these have none."""
+    """A cell for each of these columns; `others` are cells of other columns, or the reasons that they have none."""
     return {**{name: make(name) for name in columns}, **others}

@@ -30,6 +30,8 @@ from tests.formats.fault_table.write import (
     columnar,
     make_cell,
     npz,
+    records_text,
+    table_text,
     to_json,
     value_location,
     write_file,
@@ -64,7 +66,7 @@ def _wrong_width(column: str) -> Cell:
     found = {"code": "wrong_class_count", **value_location(column, 1, "scores"), "instance_id": "t2"}
     if column in {"records", "lines"}:
         rows = [{"id": name, "scores": row if name != "t2" else row[:2]} for name, row in SCORES]
-        body = "\n".join(map(to_json, rows)) if column == "lines" else to_json({"predictions": rows})
+        body = records_text(column, rows)
         return make_cell(column, body, found)
     if column == "columns":
         body = to_json({"ids": list(IDS), "scores": [SCORES[0][1], short[1], SCORES[2][1]]})
@@ -72,9 +74,8 @@ def _wrong_width(column: str) -> Cell:
     if column == "npz":
         return make_cell(column, npz(ids=IDS, scores=short), problem_at("wrong_class_count", "/scores"))
     if column in TWO:
-        sign = "\t" if column == "tsv" else ","
-        lines = [["id", *CLASSES], *([name, *map(str, row[:2] if name == "t2" else row)] for name, row in SCORES)]
-        body = "".join(sign.join(line) + "\n" for line in lines)
+        lines = [["id", *CLASSES], *([name, *(row[:2] if name == "t2" else row)] for name, row in SCORES)]
+        body = table_text(column, lines)
         return make_cell(column, body, problem_at("wrong_shape", line=3, column=3), *missing_instances("t2"))
     lists = pa.table({"id": IDS, "scores": [SCORES[0][1], short[1], SCORES[2][1]]})
     return make_cell(column, columnar(column, lists), problem_at("wrong_class_count", "/scores/1", "t2"))
@@ -152,7 +153,7 @@ def _beside(column: str) -> Cell:
     """The record of t2 has no scores."""
     rows = [{"id": name, "scores": row} for name, row in SCORES]
     del rows[1]["scores"]
-    body = "\n".join(map(to_json, rows)) if column == "lines" else to_json({"predictions": rows})
+    body = records_text(column, rows)
     return make_cell(column, body, {"code": "wrong_shape", **value_location(column, 1, "row"), "instance_id": "t2"})
 
 
@@ -188,7 +189,7 @@ def _alone(code: str, value: Any, **more: Any) -> Callable[[str], Cell]:
         here: ProblemFields = {"pointer": "/scores/1"}
         if column in {"records", "lines"}:
             rows = [{"id": name, "score": one} for name, one in zip(IDS, values, strict=True)]
-            body: str | bytes = "\n".join(map(to_json, rows)) if column == "lines" else to_json({"predictions": rows})
+            body: str | bytes = records_text(column, rows)
             here = {"line": 2, "pointer": "/score"} if column == "lines" else {"pointer": "/predictions/1/score"}
         elif column == "columns":
             body = to_json({"ids": list(IDS), "scores": values})
@@ -198,9 +199,8 @@ def _alone(code: str, value: Any, **more: Any) -> Callable[[str], Cell]:
                 {"pointer": "/t2/dog"},
             )
         elif column in TWO:
-            sign = "\t" if column == "tsv" else ","
-            lines = [("id", "score"), *zip(IDS, map(str, values), strict=True)]
-            body, here = "".join(sign.join(line) + "\n" for line in lines), {"line": 3, "column": 2}
+            lines = [("id", "score"), *zip(IDS, values, strict=True)]
+            body, here = table_text(column, lines), {"line": 3, "column": 2}
         elif column == "npz":
             body = npz(ids=IDS, scores=np.array(values, dtype=float))
         else:
@@ -218,7 +218,7 @@ def _mixed(column: str) -> Cell:
         body = to_json({"ids": list(IDS), "scores": values})
         return make_cell(column, body, problem_at("wrong_class_count", "/scores/1", "t2"), challenge="binary")
     rows = [{"id": name, "scores": one} for name, one in zip(IDS, values, strict=True)]
-    body = "\n".join(map(to_json, rows)) if column == "lines" else to_json({"predictions": rows})
+    body = records_text(column, rows)
     found = {"code": "wrong_class_count", **value_location(column, 1, "scores"), "instance_id": "t2"}
     return make_cell(column, body, found, challenge="binary")
 

@@ -22,14 +22,13 @@ from tests.formats.fault_table.model import (
     problem_at,
 )
 from tests.formats.fault_table.text import encrypted
-from tests.formats.fault_table.write import ARROWS, LABELS, TABLES, columnar, make_cell, npz, write_file
+from tests.formats.fault_table.write import ARROWS, LABELS, TABLES, columnar, make_cell, npz, table_text, write_file
 
 HEAD = ("id", "label")
 
 
 def _lines(column: str, lines: list[tuple[str, ...]], *problems: ProblemFields, end: str = "\n") -> Cell:
-    sign = "\t" if column == "tsv" else ","
-    return make_cell(column, "".join(sign.join(line) + end for line in lines), *problems)
+    return make_cell(column, table_text(column, lines, end), *problems)
 
 
 def _with(line: tuple[str, ...], *problems: ProblemFields, at_line: int = 3) -> Any:

@@ -1,4 +1,4 @@
-"""Faults of bytes and text: what is empty, cut off, nested without end, or no clean UTF-8."""
+"""Faults of bytes and text: empty, truncated or deeply nested files, and files that are not UTF-8."""
 
 import io
 import json
@@ -189,7 +189,7 @@ def encrypted() -> bytes:
 
 
 def lines_as_json() -> bytes:
-    """JSON Lines, whatever they are called."""
+    """A file of JSON Lines."""
     return "".join(json.dumps({"id": name, "label": label}) + "\n" for name, label in LABELS).encode()
 
 

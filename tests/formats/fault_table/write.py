@@ -1,8 +1,8 @@
-"""Writers of small files in every format, and where in them a value stands: written apart from the readers."""
+"""Writers of small files in every format, and the locations of their values; independent of the readers."""
 
 import io
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -81,7 +81,7 @@ def with_second_row(rows: Sequence[tuple[Any, Any]], *, id: Any = None, value: A
 
 
 def make_cell(column: str, body: str | bytes, *problems: ProblemFields, **how: Any) -> Cell:
-    """A cell of this column, sent as what it is."""
+    """A cell of this column, sent with its media type."""
     data = body.encode("utf-8", "surrogatepass") if isinstance(body, str) else body
     own: dict[str, Any] = {"media": MEDIA_TYPES.get(column, "application/json")}
     if column == "long":
@@ -130,8 +130,18 @@ def _json(column: str, rows: Sequence[tuple[Any, Any]], field: str, names: Seque
     return to_json({"predictions": [{"id": name, field: value} for name, value in rows]})
 
 
-def _table(column: str, rows: Sequence[tuple[Any, Any]], field: str, names: Sequence[Any]) -> str:
+def table_text(column: str, lines: Iterable[Sequence[Any]], end: str = "\n") -> str:
+    """Lines of a CSV or TSV file, as they are."""
     sign = "\t" if column == "tsv" else ","
+    return "".join(sign.join(map(str, line)) + end for line in lines)
+
+
+def records_text(column: str, rows: Sequence[Any]) -> str:
+    """Records as JSON Lines, or in the list of predictions."""
+    return "\n".join(map(to_json, rows)) if column == "lines" else to_json({"predictions": rows})
+
+
+def _table(column: str, rows: Sequence[tuple[Any, Any]], field: str, names: Sequence[Any]) -> str:
     lines = [["id", *names] if field == "scores" else ["id", "label"]]
     for name, value in rows:
         many = value if isinstance(value, list) else [value]
@@ -141,7 +151,7 @@ def _table(column: str, rows: Sequence[tuple[Any, Any]], field: str, names: Sequ
             lines += [[name, label] for label in many or [""]]
         else:
             lines.append([name, "|".join(map(str, many))])
-    return "".join(sign.join(map(str, line)) + "\n" for line in lines)
+    return table_text(column, lines)
 
 
 def npz(**arrays: Any) -> bytes:

@@ -1,4 +1,4 @@
-"""Problems that hold by construction: counts are drawn, and what is printed of them follows."""
+"""Problems with a known solution: counts are drawn and figures are printed from them."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
@@ -54,10 +54,10 @@ def claim(
 
 
 def claims(
-    asked: Iterable[tuple[str, int | None]], tables: Tables, decimals: int, **how: Any
+    figures: Iterable[tuple[str, int | None]], tables: Tables, decimals: int, **how: Any
 ) -> tuple[FigureClaim, ...]:
     """What is printed of these counts, of all measures that have a value."""
-    found = (claim(key, tables, row, decimals, **how) for key, row in asked)
+    found = (claim(key, tables, row, decimals, **how) for key, row in figures)
     return tuple(one for one in found if one is not None)
 
 
@@ -112,7 +112,7 @@ def all_tables(problem: CountsProblem) -> set[Tables]:
 
 
 def satisfies_claims(problem: CountsProblem, tables: Tables) -> bool:
-    """Whether counts may be printed as is claimed: each value is computed, none solved for."""
+    """Whether these counts give every claimed figure, by computing each measure."""
     values = ((one, measure_value(one, tables, problem.undefined)) for one in problem.claims)
     return all(value is not None and compare_with_figure(one, value) == 0 for one, value in values)
 
@@ -135,7 +135,7 @@ def drawn_problems(
             for tp, fp in [(draw(st.integers(0, size)), draw(st.integers(0, n - size)))]
         )
     whole = [key for key in WHOLE_TASK_MEASURES if exclusive or key not in SINGLE_LABEL_MEASURES]
-    asked = draw(
+    figures = draw(
         st.lists(
             st.one_of(
                 st.tuples(st.sampled_from(ONE_CLASS_MEASURES), st.integers(0, classes - 1)),
@@ -146,6 +146,6 @@ def drawn_problems(
         )
     )
     undefined = draw(st.sampled_from((*ZERO_DIVISION_RULES, *RATE_RULES)))
-    stated = claims(asked, tables, draw(st.integers(0, 4)), undefined=undefined, cut=draw(st.booleans()))
+    stated = claims(figures, tables, draw(st.integers(0, 4)), undefined=undefined, cut=draw(st.booleans()))
     sizes = tuple(tp + fn for tp, _, fn, _ in tables)
     return CountsProblem(sum(tables[0]), sizes, stated, exclusive, undefined), tables

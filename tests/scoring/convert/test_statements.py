@@ -1,4 +1,4 @@
-"""Statements as people make them: what is meant, and what is refused with a way to mend it."""
+"""Statements as people write them: how they are parsed, and errors with a remedy."""
 
 from collections.abc import Mapping
 from itertools import permutations, product
@@ -72,12 +72,12 @@ def test_what_cannot_be_meant_is_refused_with_a_way_to_mend_it(
     assert remedy in caught.value.advice
 
 
-def told(whole: Mapping[str, str], **how: Any) -> dict[str, Any]:
+def report_of(whole: Mapping[str, str], **how: Any) -> dict[str, Any]:
     return report(PublishedFigures(whole=whole, n=10, positives=5), FigureFormat(**how))
 
 
 def test_a_report_lists_counts_and_between_what_they_lie() -> None:
-    found = told({"precision": "0.75"})
+    found = report_of({"precision": "0.75"})
     assert (found["fits"], found["complete"], found["count"]) == (True, True, 1)
     assert found["counts"] == [
         {"positive": {"tp": 3, "fp": 1, "fn": 2, "tn": 4}, "rest": {"tp": 4, "fp": 2, "fn": 1, "tn": 3}}
@@ -87,7 +87,7 @@ def test_a_report_lists_counts_and_between_what_they_lie() -> None:
 
 
 def test_a_report_of_a_contradiction_says_what_each_figure_could_be() -> None:
-    found = told({"recall": "0.743", "mcc": "0.99"})
+    found = report_of({"recall": "0.743", "mcc": "0.99"})
     assert (found["fits"], found["count"], found["counts"]) == (False, 0, [])
     (recall,) = found["conflict"]["figures"]
     assert recall["above"] == {
@@ -96,15 +96,15 @@ def test_a_report_of_a_contradiction_says_what_each_figure_could_be() -> None:
         "fraction": "4/5",
         "counts": {"positive": {"tp": 4, "fp": 0, "fn": 1, "tn": 5}, "rest": {"tp": 5, "fp": 1, "fn": 0, "tn": 4}},
     }
-    (root,) = told({"mcc": "0.99"})["conflict"]["figures"]
+    (root,) = report_of({"mcc": "0.99"})["conflict"]["figures"]
     assert (root["below"]["printed"], root["above"]["printed"]) == ("0.82", "1.00")
     assert root["below"]["fraction"] is None
 
 
 def test_digits_that_were_cut_off_are_tried_where_nothing_fits() -> None:
-    assert told({"recall": "0.6", "precision": "0.42"})["fits_if_cut"] is True  # 3/7
-    assert told({"recall": "0.6", "precision": "0.42"}, cut=True)["fits"] is True
-    assert told({"recall": "0.743"})["fits_if_cut"] is False
+    assert report_of({"recall": "0.6", "precision": "0.42"})["fits_if_cut"] is True  # 3/7
+    assert report_of({"recall": "0.6", "precision": "0.42"}, cut=True)["fits"] is True
+    assert report_of({"recall": "0.743"})["fits_if_cut"] is False
 
 
 def test_conventions_with_the_same_counts_are_told_together_in_every_order_of_the_classes() -> None:
