@@ -70,9 +70,7 @@ def test_a_metric_string_shows_the_equation_as_it_is_used() -> None:
 def test_a_key_that_needs_a_parameter_is_shown_without_one() -> None:
     shown = run_assay("metrics", "f_beta_macro").out
     assert "(1 + β²) TP_j" in shown
-    assert (
-        "beta=…  how many times as important recall is as precision (a number from 0 to 1,000,000; needed for" in shown
-    )
+    assert "beta=…  how many times as important recall is as precision (a number from 0 to 1,000,000; required" in shown
 
 
 def test_what_is_wrong_in_a_metric_string_is_named() -> None:

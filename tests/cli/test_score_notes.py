@@ -121,7 +121,7 @@ def test_rows_that_are_a_thousandth_off_are_probabilities_and_the_refusal_says_h
     ran = run_score(*files(tmp_path, gold, mine), "--metric", "brier_multiclass_sum", "--task", "multiclass")
     assert ran.status == (0 if fits else 1), ran.err + ran.out
     if not fits:
-        assert ran.value()["problems"][0]["expected"] == "a sum of 1, give or take 0.001"
+        assert ran.value()["problems"][0]["expected"] == "a sum of 1, within 0.001"
 
 
 # ---- a hierarchy

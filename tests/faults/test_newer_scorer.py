@@ -32,6 +32,7 @@ def own(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[RescoringSer
         yield service
 
 
+@pytest.mark.slow
 @BOTH
 def test_no_reader_sees_a_mixed_or_a_shorter_board_whatever_is_killed_meanwhile(own: RescoringService) -> None:
     ids = own.start_filled(40)

@@ -35,6 +35,7 @@ def test_the_corpus_is_small(target: str) -> None:
     assert len(BY_TARGET[target]) >= 10
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(find_spec("atheris") is None, reason="atheris runs on Linux x86_64 only")
 def test_the_fuzzer_tries_inputs_and_finds_nothing() -> None:
     program = [sys.executable, "-m", "tests.fuzz.run", "--seconds", "3", "--seed", "1", "--format", "jsonl"]

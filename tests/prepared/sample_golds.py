@@ -38,12 +38,12 @@ KINDS: dict[str, tuple[list[dict[str, Any]], dict[str, Any]]] = {
     "acceptable answers": (gold_rows(labels=lambda row: label_set_of_row(row) or ["cat"]), MULTICLASS),
     "splits and weights": (gold_rows(split=lambda row: SPLITS[row % 3], weight=lambda row: 0.5 + row), MULTICLASS),
     "void": (gold_rows(), MULTICLASS | {"void": ["doc-003", "doc-040", "elsewhere"]}),
-    "beside": (
+    "gold metadata": (
         gold_rows(),
         {
             "task": "multiclass",
             "classes": list(LABELS),
-            "beside": {
+            "metadata": {
                 "train_frequencies": {"cat": 5, "dog": 2**53, "eel": 0},
                 "class_weights": WEIGHTS,
                 "hierarchy": PARENTS | {"pet": [], "fish": []},

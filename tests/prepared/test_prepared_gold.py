@@ -44,7 +44,9 @@ def file_of(prepared: PreparedGoldFolder, name: str = NAME) -> Path:
     return prepared.folder / f"{name}.gold"
 
 
-def prepare(prepared: PreparedGoldFolder, folder: Path, kind: str = "beside", name: str = NAME) -> tuple[Gold, Gold]:
+def prepare(
+    prepared: PreparedGoldFolder, folder: Path, kind: str = "gold metadata", name: str = NAME
+) -> tuple[Gold, Gold]:
     """Gold as it was read, and as it comes back prepared."""
     gold = load_kind(folder, kind)
     prepared.store(name, gold)
@@ -90,7 +92,7 @@ def metric_calls(task: TaskKind) -> Iterator[MetricCall]:
             yield parse_metric({"key": metric.key, "params": params}, task=task)
 
 
-@pytest.mark.parametrize("kind", ["beside", "sets", "acceptable answers", "splits and weights", "binary"])
+@pytest.mark.parametrize("kind", ["gold metadata", "sets", "acceptable answers", "splits and weights", "binary"])
 def test_every_metric_gives_the_same_on_arrays_that_nobody_may_write(
     prepared: PreparedGoldFolder, tmp_path: Path, kind: str
 ) -> None:
@@ -261,7 +263,7 @@ def test_a_recipe_is_cached_for_its_content_and_its_gold(tmp_path: Path) -> None
     assert cache.recipe(NAME, dict(body), gold) is recipe
     assert cache.recipe(NAME, {"primary": "f1_macro"}, gold).primary == "f1_macro"
     with pytest.raises(InvalidRecipe):  # these classes do not include fox
-        cache.recipe("1" * 64, body, load_kind(tmp_path, "beside"))
+        cache.recipe("1" * 64, body, load_kind(tmp_path, "gold metadata"))
 
 
 def test_the_gold_that_is_needed_stays_when_others_are_evicted(tmp_path: Path) -> None:

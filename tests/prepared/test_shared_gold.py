@@ -194,7 +194,7 @@ gold = load_kind(folder.parent, "plain")
 gold.notes = ["long " * 4_000_000]
 print("ready", flush=True)
 while True:
-    PreparedGoldFolder(folder, 1 << 30).keep("b" * 64, gold)
+    PreparedGoldFolder(folder, 1 << 30).store("b" * 64, gold)
 """
 
 

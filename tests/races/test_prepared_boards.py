@@ -6,6 +6,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from app.actions.access import VISITOR
 from app.actions.accounts.issue_token import authenticate_token
 from app.actions.submissions.read_leaderboard import read_leaderboard
@@ -248,11 +250,13 @@ def on_postgresql(folder: Path, postgres: PostgresServer) -> Iterator[Walk]:
             db.close()
 
 
+@pytest.mark.slow
 def test_every_view_is_that_of_the_pure_query_on_sqlite(tmp_path: Path) -> None:
     with on_sqlite(tmp_path) as walk:
         walk.go()
 
 
+@pytest.mark.slow
 def test_every_view_is_that_of_the_pure_query_at_two_apis(tmp_path: Path, postgres: PostgresServer) -> None:
     with on_postgresql(tmp_path, postgres) as walk:
         walk.go()

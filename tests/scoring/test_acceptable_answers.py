@@ -54,7 +54,7 @@ def test_no_other_metric_has_a_value_on_them_and_each_says_why() -> None:
         result = evaluate(of, [call])[call.text]
         assert (result.value, result.reason) == (
             None,
-            f"{metric.key} is not defined for gold that gives sets of acceptable answers",
+            f"{metric.key} is not defined for gold with sets of acceptable answers",
         )
 
 

@@ -294,5 +294,5 @@ def test_no_more_true_positives_are_taken_away_than_there_are() -> None:
     counts = WhatIfCounts.of(TABLE)  # c2 has one true positive, c4 has nine false positives
     for change in (PredictionChange("gain", None, C2, -1), PredictionChange("correct", C4, C2, -1)):
         assert counts.combined_change([change]).recall.micro is not None
-        with pytest.raises(InvalidContent, match="More predictions change than exist"):
+        with pytest.raises(InvalidContent, match="larger than the number of predictions"):
             counts.combined_change([change, change])

@@ -282,11 +282,11 @@ def test_a_board_bears_the_marks_of_all_that_it_was_made_of(db: Database, row_id
     assert marks() == always
 
 
-def test_a_board_that_waits_for_the_close_is_built_again_every_second(db: Database, filled: RowIds) -> None:
+def test_a_board_that_waits_for_the_close_is_built_again_every_second(db: Database, row_ids: RowIds) -> None:
     hour = timedelta(hours=1)
     for closes_in, seconds in ((hour, CLOSE_RECHECK_SECONDS), (-hour, math.inf), (None, math.inf)):
         with db.write() as session:
-            phase = session.get_one(Phase, filled.phase)
+            phase = session.get_one(Phase, row_ids.phase)
             phase.leaderboard, phase.opens_at = "after_close", utcnow() - 2 * hour
             phase.closes_at = None if closes_in is None else utcnow() + closes_in
         with db.read() as session:

@@ -45,6 +45,7 @@ def test_a_storm_on_sqlite_does_no_harm(after: StormResult) -> None:
     assert_harmless(after)
 
 
+@pytest.mark.slow
 def test_a_storm_on_postgresql_does_no_harm(own_postgres: OwnPostgresServer, tmp_path: Path) -> None:
     with deploy_on_postgresql(tmp_path, own_postgres, SHORT_LEASES) as site:
         outcome = run_storm(site, SEED, POSTS, SHORT_SCHEDULE)

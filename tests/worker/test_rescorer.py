@@ -96,13 +96,13 @@ def test_what_was_claimed_before_the_database_went_away_is_worked_on(settings: S
     db.close()
 
 
-def test_a_group_that_cannot_be_settled_is_handed_over_for_release(given: Settings) -> None:
-    migrate_by_copy(given)
-    files, db, lost = FolderFileStore(given), Away(given), list[TaskClaim]()
+def test_a_group_that_cannot_be_settled_is_handed_over_for_release(settings: Settings) -> None:
+    migrate_by_copy(settings)
+    files, db, lost = FolderFileStore(settings), Away(settings), list[TaskClaim]()
     upload = files.begin()
     upload.write(b"[]")
     key = upload.finish().key
-    with closing(Database(given)) as beside, beside.write() as session:
+    with closing(Database(settings)) as other, other.write() as session:
         session.get_one(Submission, fill_tables(session).submission).file_key = key
         session.scalars(select(ScoreTask)).one().priority = RESCORING_PRIORITY
     context = WorkerContext(db, files, Refusing(), LocalQueue(lambda _: [], 1), RetryLimits(2, 2))
