@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from app.formats.content.cpu_budget import CpuBudget
+from app.formats.content.library_cpu_budget import CpuBudget
 from app.scoring.declaration.metric import PROBABILITIES, RANKING, SCORES, MetricCall
 
 
