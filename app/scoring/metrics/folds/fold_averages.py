@@ -1,4 +1,7 @@
-"""Cross-validation: F pooled over folds, the mean over folds, and the table of folds."""
+"""Cross-validation: F pooled over folds, the mean over folds, and the table of folds.
+
+All are declared here; `cross_validation_table` computes the table.
+"""
 
 from collections.abc import Callable
 from dataclasses import replace
