@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from app.formats.column_data import NormalizedTable
+from app.formats.phase_size_limits import PhaseSize, limits_for_phase
 from app.formats.problems import Problems, TooManyProblems
 from app.formats.reading_rules import DEFAULT_LIMITS, Limits, ReadingRules
-from app.formats.size_limits import PhaseSize, limits_for_phase
 from app.formats.strict_reader import read_table
 from app.formats.validation import gold_validation as gold_rules
 from app.formats.validation.table_validation import validate_table

@@ -18,9 +18,9 @@ from app.formats.content.format_detection import FileKind
 from app.formats.content.utf8_decoding import to_nfc
 from app.formats.label_set_detection import has_label_sets
 from app.formats.normalize import SPLITS
+from app.formats.phase_size_limits import PhaseSize, limits_for_phase
 from app.formats.problems import Problems, TooManyProblems
 from app.formats.reading_rules import DEFAULT_LIMITS, Limits, ReadingRules
-from app.formats.size_limits import PhaseSize, limits_for_phase
 from app.formats.strict_reader import read_table
 from app.formats.validation import gold_validation as gold_rules
 from app.formats.validation.table_validation import validate_table

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from markdown_parts import code, linked, safe, table
 
-from app.scoring.catalogue.settings_index import all_settings, describe_preset
+from app.scoring.catalogue.settings_description import all_settings, describe_preset
 from app.scoring.declaration.convention_presets import PRESETS
 from app.scoring.declaration.decision_rules import DECISION_RULES
 from app.scoring.declaration.metric import CATALOGUE, Param

@@ -7,7 +7,7 @@ from markdown_parts import code, metric_link, safe, sentence, table
 
 from app.scoring.catalogue import worked_examples
 from app.scoring.catalogue.description import describe_metric, task_hints
-from app.scoring.catalogue.settings_index import describe_accepted_values, describe_bounds
+from app.scoring.catalogue.settings_description import describe_accepted_values, describe_bounds
 from app.scoring.declaration.metric import CATALOGUE, Example, Metric
 from app.scoring.declaration.metric_parser import METRIC_KEY_ALIASES
 from app.scoring.declaration.requirements import NEED_MEANINGS

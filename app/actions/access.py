@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 
 from app import errors
 from app.store import locks
-from app.store.queries import challenges, phase_context, teams
-from app.store.queries.phase_context import PhaseContext
+from app.store.queries import challenges, phase_for_user, teams
+from app.store.queries.phase_for_user import PhaseContext
 from app.store.session import ReadSession
 from app.store.tables import Challenge, Phase, Registration, Submission
 
@@ -134,7 +134,7 @@ def phase_not_found(session: ReadSession, challenge: Challenge, phase_slug: str)
 def load_admission_facts(session: ReadSession, caller: Caller, slug: str, phase_slug: str) -> PhaseContext:
     """Everything that admission depends on, if the caller may see the phase; raises NotFound."""
     locks.challenge(session, slug)
-    facts = phase_context.load_context(session, slug, phase_slug, caller.user_id)
+    facts = phase_for_user.load_context(session, slug, phase_slug, caller.user_id)
     if facts is None:
         raise phase_not_found(session, load_visible_challenge(session, caller, slug), phase_slug)
     if not is_public(facts):

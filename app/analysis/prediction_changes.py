@@ -19,7 +19,7 @@ from app.errors import InvalidContent
 from app.scoring.declaration.options import DEFAULTS
 from app.scoring.evaluation_input import MISSING_CODE, EvaluationInput, Labels
 from app.scoring.numeric.exact import total
-from app.scoring.numeric.weight_unit import to_json_number
+from app.scoring.numeric.unscaled_counts import to_json_number
 from app.scoring.tally import EvaluationContext
 
 ChangeKind = Literal["move", "correct", "gain"]

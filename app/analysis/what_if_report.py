@@ -12,7 +12,7 @@ from app.scoring.declaration.metric import MetricCall, Result
 from app.scoring.evaluate import evaluate
 from app.scoring.evaluation_input import EvaluationInput
 from app.scoring.numeric.exact import total
-from app.scoring.numeric.weight_unit import to_json_number
+from app.scoring.numeric.unscaled_counts import to_json_number
 
 AVERAGE_NAMES = ("macro", "micro", "lfb_train")
 

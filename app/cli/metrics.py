@@ -90,7 +90,7 @@ def _explain_metric(out: CommandOutput, text: str, preset: str | None) -> None:
 
 
 def _list_presets(out: CommandOutput, name: str | None) -> None:
-    from app.scoring.catalogue.settings_index import describe_preset
+    from app.scoring.catalogue.settings_description import describe_preset
     from app.scoring.declaration.convention_presets import PRESET_OPTION, PRESETS
     from app.scoring.declaration.metric_parser import parse_shared_options
 

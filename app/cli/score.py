@@ -140,7 +140,7 @@ def _collect_notes(outcome: "OfflineOutcome", general: Sequence[str], calls: "Se
 def _build_report(outcome: "OfflineOutcome", options: Mapping[str, str], *, confusion: bool) -> dict[str, Any]:
     """The scores as JSON, at full precision."""
     from app.scoring.crosstab import confusion as confusion_of
-    from app.scoring.numeric.weight_unit import scale_weighted_counts
+    from app.scoring.numeric.unscaled_counts import scale_weighted_counts
     from app.scoring.reports.detailed_report import per_class_table
 
     case = outcome.case

@@ -10,7 +10,7 @@ from app.doctor.installation import Installation
 from app.errors import Unavailable
 from app.files import FileStore
 from app.runtime.data_folder import FolderNotShared
-from app.store.queries import diagnostics
+from app.store.queries import doctor_checks
 from app.store.queries.file_references import referenced_keys
 
 FILE_STORE_CHECK = "files.place"
@@ -64,7 +64,7 @@ def check_file_store_writable(installation: Installation) -> CheckResult:
 def check_files_present(installation: Installation) -> CheckResult:
     """The files of the newest rows exist with the right size; with --deep those of all rows, with the right contents."""
     with installation.session() as session:
-        references = diagnostics.referenced_files(session, None if installation.deep else MAX_ROWS_CHECKED)
+        references = doctor_checks.referenced_files(session, None if installation.deep else MAX_ROWS_CHECKED)
     if not references:
         return ok("No row refers to a file.")
     if not installation.has_file_store():
@@ -77,7 +77,7 @@ def check_files_present(installation: Installation) -> CheckResult:
     return ok(f"{len(references)} files are present{' and unchanged' if installation.deep else ''}.")
 
 
-def _file_fault(files: FileStore, reference: diagnostics.ReferencedFile, *, deep: bool) -> str | None:
+def _file_fault(files: FileStore, reference: doctor_checks.ReferencedFile, *, deep: bool) -> str | None:
     """What is wrong with a file, if anything."""
     try:
         size = files.size(reference.key)

@@ -7,7 +7,7 @@ from sqlalchemy import text
 from app.doctor.check_declaration import NEEDS_DATABASE, NEEDS_SCHEMA, CheckResult, check, ok, problem, warning
 from app.doctor.installation import Installation
 from app.store import clock
-from app.store.queries import diagnostics
+from app.store.queries import doctor_checks
 from app.store.session import ReadSession
 from app.store.types import utcnow
 
@@ -36,7 +36,7 @@ def check_connection_limit(installation: Installation) -> CheckResult:
     reserves = ("superuser_reserved_connections", "reserved_connections")
     with installation.session() as session:
         values = _server_settings(session, "max_connections", *reserves)
-        workers = len(diagnostics.live_workers(session, timedelta(seconds=settings.lease_seconds)))
+        workers = len(doctor_checks.live_workers(session, timedelta(seconds=settings.lease_seconds)))
     usable = int(values["max_connections"]) - sum(int(values.get(name, 0)) for name in reserves)
     per_process = 2 * settings.database_pool + CONNECTIONS_OUTSIDE_POOLS
     required = per_process * (workers + 1)

@@ -8,7 +8,7 @@ from app.doctor.installation import Installation
 from app.doctor.postgresql import QUEUE_ENGINE_CHECK
 from app.runtime.data_folder import find_lock_holder
 from app.scoring import SCORER_VERSION
-from app.store.queries import diagnostics, rescoring_tasks
+from app.store.queries import doctor_checks, rescoring_tasks
 from app.worker.worker import enqueue_only_queue
 
 MAX_QUEUE_WAIT = timedelta(minutes=10)  # a longer wait is a warning
@@ -19,7 +19,7 @@ FAILURE_PERIOD = timedelta(days=1)
 def check_backlog(installation: Installation) -> CheckResult:
     """No task that is ready to run has waited for more than ten minutes."""
     with installation.session() as session:
-        work = diagnostics.work_list_status(session)
+        work = doctor_checks.work_list_status(session)
     observation = f"{work.queued} queued, {work.running} running"
     if work.oldest is None:
         return ok(f"{observation}.")
@@ -32,8 +32,8 @@ def check_live_workers(installation: Installation) -> CheckResult:
     """A worker is running, or there is no work."""
     settings = installation.settings
     with installation.session() as session:
-        work = diagnostics.work_list_status(session)
-        alive = [row.name for row in diagnostics.live_workers(session, timedelta(seconds=settings.lease_seconds))]
+        work = doctor_checks.work_list_status(session)
+        alive = [row.name for row in doctor_checks.live_workers(session, timedelta(seconds=settings.lease_seconds))]
     if not settings.on_postgresql:
         process = find_lock_holder(settings.data_dir)
         alive = [] if process is None else [f"process {process}"]
@@ -52,7 +52,7 @@ def check_live_workers(installation: Installation) -> CheckResult:
 def check_scorer_version(installation: Installation) -> CheckResult:
     """Every phase shows scores of this version's scorer."""
     with installation.session() as session:
-        older, newer = diagnostics.count_other_scorer_versions(session, SCORER_VERSION)
+        older, newer = doctor_checks.count_other_scorer_versions(session, SCORER_VERSION)
         failed = upgrade_blocker_count(session) if older else 0
     if newer:
         return problem(
@@ -81,7 +81,7 @@ def check_score_differences(installation: Installation) -> CheckResult:
 def check_expired_leases(installation: Installation) -> CheckResult:
     """No task has an expired lease."""
     with installation.session() as session:
-        expired = diagnostics.work_list_status(session).expired
+        expired = doctor_checks.work_list_status(session).expired
     return warning(f"Tasks with an expired lease: {expired}.") if expired else ok("None.")
 
 
@@ -108,7 +108,7 @@ def check_queue_jobs(installation: Installation) -> CheckResult:
 def check_recent_failures(installation: Installation) -> CheckResult:
     """No submission failed within the last day through a fault of the service."""
     with installation.session() as session:
-        failures = diagnostics.recent_failures(session, FAILURE_PERIOD)
+        failures = doctor_checks.recent_failures(session, FAILURE_PERIOD)
     if not failures:
         return ok("None.")
     return warning(", ".join(f"{code}: {count}" for code, count in failures.most_common()) + ".")

@@ -1,7 +1,7 @@
 """Normalizes the values of a file: ids and labels become NFC strings; invalid values are reported with their location.
 
-The fast path checks whole columns; only if a check fails, the slow path goes cell by cell. Both give the same table for
-every valid file, and only the slow path reports problems.
+The fast path checks whole columns; if a check fails or the file has weights, the slow path goes cell by cell. Both give
+the same table for every valid file, and only the slow path reports problems.
 """
 
 import unicodedata

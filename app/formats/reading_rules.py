@@ -1,15 +1,15 @@
-"""What a reader refuses: the size limits, and the options of the recipe that concern reading."""
+"""What a reader refuses: the size limits, and the rules that follow from the options and metrics of a recipe."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from app.formats.content.cpu_budget import CpuBudget
+from app.formats.content.library_cpu_budget import CpuBudget
 from app.scoring.declaration.metric import PROBABILITIES, RANKING, SCORES, MetricCall
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The maximum size of a file: the limits of the site, or lower ones for a known phase (see size_limits)."""
+    """The maximum size of a file: the limits of the site, or lower ones for a known phase (see phase_size_limits)."""
 
     expanded_bytes: int = 1 << 30
     """Bytes after decompression."""
@@ -56,7 +56,7 @@ _STRICTNESS: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class ReadingRules:
-    """The options of the recipe that decide what is refused (docs/conventions.md)."""
+    """What the options of a recipe, and the needs of its metrics, refuse (docs/conventions.md)."""
 
     unknown_label: str = "reject"
     """reject, count_as_fp (retained as the code m), drop."""

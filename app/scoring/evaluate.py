@@ -12,7 +12,7 @@ from app.scoring.declaration.metric import RANKING, SCORES, Metric, MetricCall, 
 from app.scoring.declaration.requirements import needs_met_by, unmet_need_reason
 from app.scoring.evaluation_input import EvaluationInput, Labels
 from app.scoring.metrics.labels.undefined_rules import UndefinedError
-from app.scoring.numeric.weight_unit import scale_weighted_counts
+from app.scoring.numeric.unscaled_counts import scale_weighted_counts
 from app.scoring.tally import EvaluationContext
 
 _CallKey = tuple[str, tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]]

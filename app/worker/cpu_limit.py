@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from app.formats.content.cpu_budget import CpuBudget
+from app.formats.content.library_cpu_budget import CpuBudget
 
 _MIN_TIMER_SECONDS = 1e-4
 """Seconds; setting a timer to zero would switch it off."""

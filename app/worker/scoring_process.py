@@ -21,8 +21,8 @@ from typing import IO, Any
 
 from app.errors import BadRequest, InvalidContent
 from app.formats import Limits, Problems, ReadingRules
+from app.formats.phase_size_limits import PhaseSize
 from app.formats.problems import Problem
-from app.formats.size_limits import PhaseSize
 from app.formats.strict_reader import cpu_limit_problem, memory_limit_problem
 from app.formats.templates.build_template import build_template
 from app.pipeline import FileMemoryError, Gold, predicted_case, score_predictions, validate_predictions

@@ -5,7 +5,7 @@ import pytest
 from app.cli.terminal.plain_math import mathml_to_text
 from app.scoring.catalogue.description import render_equation
 from app.scoring.declaration.metric import CATALOGUE
-from app.scoring.metrics.equation_wording import general_equation
+from app.scoring.metrics.call_equation import general_equation
 
 
 def read(latex: str) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from app.api.limits.reader_queue import MAX_PER_CALLER
-from app.formats.size_limits import BASE_FILE_BYTES
+from app.formats.phase_size_limits import BASE_FILE_BYTES
 from tests.faults.inspection import CORRECT_PREDICTIONS, GOLD, query_rows, stored_uploads
 from tests.live_service import MAX_WAIT_SECONDS, Live, eventually, open_challenge
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from backports import zstd
 
 from app.formats.content.format_detection import FileKind
+from app.formats.phase_size_limits import PhaseSize, limits_for_phase
 from app.formats.reading_rules import DEFAULT_LIMITS
-from app.formats.size_limits import PhaseSize, limits_for_phase
 from app.scoring.declaration.task import TaskKind
 
 MAX_FILE_BYTES = 4_000_000

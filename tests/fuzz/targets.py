@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from app.formats.content.format_detection import FileKind
+from app.formats.phase_size_limits import PhaseSize, limits_for_phase
 from app.formats.problems import MAX_LISTED_PROBLEMS, PROBLEM_CODES, Problems
 from app.formats.reading_rules import Limits, ReadingRules
 from app.formats.registry import FORMATS
-from app.formats.size_limits import PhaseSize, limits_for_phase
 from app.formats.strict_reader import read_table
 from app.formats.validation.table_validation import validate_table
 from app.pipeline import SourceFile, infer_task, load_gold

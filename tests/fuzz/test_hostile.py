@@ -14,9 +14,9 @@ import pytest
 
 from app.formats.content.decompression import read_bytes
 from app.formats.content.format_detection import FileKind
+from app.formats.phase_size_limits import BASE_FILE_BYTES, PhaseSize, limits_for_phase
 from app.formats.problems import MAX_COUNTED_PROBLEMS, MAX_LISTED_PROBLEMS, Problem, Problems
 from app.formats.reading_rules import DEFAULT_LIMITS, Limits, ReadingRules
-from app.formats.size_limits import BASE_FILE_BYTES, PhaseSize, limits_for_phase
 from app.formats.strict_reader import read_table
 from app.formats.validation.table_validation import validate_table
 from app.scoring.declaration.task import TaskKind, TaskSpec

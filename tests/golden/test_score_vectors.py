@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from app.scoring.pairwise_wins import pairwise_wins
+from app.scoring.class_pair_wins import pairwise_wins
 from tests.golden.reference_data import TOLERANCE, challenge_input, load_vector, metric_string, scored_vector_input
 from tests.reference_material import needs_shared
 from tests.scoring.case_builder import evaluate_metric, results, value

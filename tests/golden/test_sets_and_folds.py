@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from app.scoring.association import association
+from app.scoring.chi_squared import association
 from app.scoring.evaluation_input import EvaluationInput
 from app.scoring.reports.per_class_report import confusion
 from tests.golden.reference_data import (

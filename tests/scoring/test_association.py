@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.scoring.association import association
+from app.scoring.chi_squared import association
 
 scipy = import_module("scipy.stats.contingency")  # which has no types
 

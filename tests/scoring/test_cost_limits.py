@@ -11,7 +11,7 @@ from app.scoring.declaration.metric import Result
 from app.scoring.declaration.metric_parser import parse_metric
 from app.scoring.evaluation_input import EvaluationInput, IdIndex
 from app.scoring.hierarchy.lca_minimal import GraphSizes, LabelSetPair, MinimalGraphFinder
-from app.scoring.metrics.hierarchies.label_overlap import TOO_DEEP_REASON, TOO_LARGE_REASON
+from app.scoring.metrics.hierarchies.hierarchy_inputs import TOO_DEEP_REASON, TOO_LARGE_REASON
 from tests.scoring.case_builder import case, evaluate_metric, results
 
 CLASSES = [f"c{at}" for at in range(500)]
@@ -123,7 +123,7 @@ def test_what_a_split_may_cost_is_what_it_may_cost_alone(spare: str, monkeypatch
     graph = {name: sorted({CLASSES[(at - 1) // 3], CLASSES[(at - 1) // 4]}) for at, name in enumerate(CLASSES) if at}
     keys = [*LINKED, "hierarchical_f1", "levenshtein"]
     monkeypatch.setattr("app.scoring.hierarchy.cost_limit.GOLD_COST_FACTOR", 0.0)
-    monkeypatch.setattr("app.scoring.edit_distance._GOLD_COST_FACTOR", 0.0)
+    monkeypatch.setattr("app.scoring.label_set_edit_distance._GOLD_COST_FACTOR", 0.0)
     seen = set()
     for at in range(1, 13, 2):
         most = {

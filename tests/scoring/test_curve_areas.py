@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.errors import InvalidMetric
-from app.scoring import pairwise_wins
+from app.scoring import class_pair_wins
 from app.scoring.catalogue.description import describe_call
 from app.scoring.declaration.metric import CATALOGUE, PROBABILITIES, SCORES
 from app.scoring.declaration.metric_parser import parse_metric
@@ -180,7 +180,7 @@ def test_classes_that_do_not_occur_cost_nothing_however_many(monkeypatch: pytest
         assert value(of, text) == value(THREE, text)
     assert tracemalloc.get_traced_memory()[1] < 32 * 2**20
     tracemalloc.stop()
-    monkeypatch.setattr(pairwise_wins, "MAX_CLASSES", 2)
+    monkeypatch.setattr(class_pair_wins, "MAX_CLASSES", 2)
     assert reason(of, "auc_ovo_macro") == "the pairs of 3 classes are too many; at most 2 may occur"
 
 

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from app.scoring import edit_distance
-from app.scoring.edit_distance import EditDistanceCostLimitError, Int, edit_distances
+from app.scoring import label_set_edit_distance
+from app.scoring.label_set_edit_distance import EditDistanceCostLimitError, Int, edit_distances
 
 Bits = NDArray[np.bool_]
 
@@ -46,10 +46,12 @@ def test_both_algorithms_give_the_distance_of_the_textbook_distance(pair: tuple[
     expected = [textbook_distance(y, p) for y, p in zip(pair[0].tolist(), pair[1].tolist(), strict=True)]
     assert edit_distances(gold, predicted, n, m).tolist() == expected
     rows, ends = np.arange(n), np.arange(n + 1) * m
-    own = [edit_distance._renumber_keys(side, np.searchsorted(side, ends), rows, m) for side in (gold, predicted)]
-    assert edit_distance._bit_parallel_distances(own[0], own[1], n, m).tolist() == expected
+    own = [
+        label_set_edit_distance._renumber_keys(side, np.searchsorted(side, ends), rows, m) for side in (gold, predicted)
+    ]
+    assert label_set_edit_distance._bit_parallel_distances(own[0], own[1], n, m).tolist() == expected
     differing = (pair[0] ^ pair[1]).sum(axis=1)
-    assert edit_distance._furthest_point_distances(own[0], own[1], differing, m).tolist() == expected
+    assert label_set_edit_distance._furthest_point_distances(own[0], own[1], differing, m).tolist() == expected
 
 
 def test_a_vector_moved_by_one_place_is_two_edits_away() -> None:
@@ -71,13 +73,13 @@ def test_a_few_labels_of_very_many_are_compared_quickly() -> None:
 def test_the_work_does_not_tell_whether_a_label_is_right(m: int, many: int, monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[tuple[str, int]] = []
     for name in ("_bit_parallel_distances", "_furthest_point_distances"):
-        compute = getattr(edit_distance, name)
+        compute = getattr(label_set_edit_distance, name)
 
         def record(*given: Any, name: str = name, compute: Any = compute) -> Any:
             calls.append((name, len(given[1])))
             return compute(*given)
 
-        monkeypatch.setattr(edit_distance, name, record)
+        monkeypatch.setattr(label_set_edit_distance, name, record)
     chosen = np.arange(0, 2 * many, 2, dtype=np.int64)  # of the second of two instances
     for label in (chosen[0], chosen[0] + 1):
         edit_distances(np.array([7, m + label]), m + chosen, 2, m)
@@ -88,13 +90,13 @@ def test_the_work_does_not_tell_whether_a_label_is_right(m: int, many: int, monk
 @pytest.mark.parametrize("guess", [0, 1])
 def test_a_wide_row_makes_no_tables_of_narrow_ones_wide(guess: int, monkeypatch: pytest.MonkeyPatch) -> None:
     cells: list[int] = []
-    compute = edit_distance._furthest_point_distances
+    compute = label_set_edit_distance._furthest_point_distances
 
     def record(gold: Int, predicted: Int, most: Int, m: int) -> Int:
         cells.append(len(most) * (2 * (int(most.max()) // 2) + 3))
         return compute(gold, predicted, most, m)
 
-    monkeypatch.setattr(edit_distance, "_furthest_point_distances", record)
+    monkeypatch.setattr(label_set_edit_distance, "_furthest_point_distances", record)
     narrow, m = 20_000, 5_000
     rows = [([1, 9], [2, 7])] * narrow  # 4 labels differ
     rows += [(list(range(0, 600, 2)), list(range(1, 600, 2))), ([0], [guess, 20])]  # 600, and 1 or 3
@@ -106,7 +108,7 @@ def test_a_wide_row_makes_no_tables_of_narrow_ones_wide(guess: int, monkeypatch:
     vectors = [[[place in one for place in range(600)] for one in rows[at]] for at in (0, -2, -1)]
     assert set(found[:narrow].tolist()) == {textbook_distance(*vectors[0])}
     assert found[narrow:].tolist() == [textbook_distance(*vectors[1]), textbook_distance(*vectors[2])]
-    assert max(cells) <= edit_distance._MAX_TABLE_CELLS
+    assert max(cells) <= label_set_edit_distance._MAX_TABLE_CELLS
     assert sum(cells) < 8 * len(rows) + 700
 
 

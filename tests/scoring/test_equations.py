@@ -12,8 +12,8 @@ from app.scoring.catalogue.description import _latex_to_mathml, describe_metric,
 from app.scoring.declaration.metric import CATALOGUE, PROBABILITIES, Metric, MetricCall, Param
 from app.scoring.declaration.metric_parser import parse_metric
 from app.scoring.declaration.options import OPTIONS
+from app.scoring.metrics.call_equation import equation_of, general_equation, symbols_of_call, symbols_of_metric
 from app.scoring.metrics.equation_symbols import find_symbols, symbols
-from app.scoring.metrics.equation_wording import equation_of, general_equation, symbols_of_call, symbols_of_metric
 from tests.scoring.case_builder import case, value
 
 EVIL = "<b>&a\\b{c}</b>"

@@ -8,7 +8,7 @@ import pytest
 
 from app.scoring import metrics
 from app.scoring.catalogue.description import describe_metric, presets_of
-from app.scoring.catalogue.settings_index import (
+from app.scoring.catalogue.settings_description import (
     all_settings,
     describe_accepted_values,
     describe_bounds,

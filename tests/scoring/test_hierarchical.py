@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.scoring.hierarchy.ancestry import VIRTUAL_ROOT, Ancestry
+from app.scoring.hierarchy.ancestor_paths import VIRTUAL_ROOT, Ancestry
 from app.scoring.hierarchy.distances import HierarchyDistances
 from app.scoring.hierarchy.hierarchy import Hierarchy
 from tests.scoring.case_builder import case, evaluate_metric, results, value

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from app.scoring.hierarchy import distances
-from app.scoring.hierarchy.ancestry import Ancestry, HierarchyCostLimitError
+from app.scoring.hierarchy.ancestor_paths import Ancestry, HierarchyCostLimitError
 from app.scoring.hierarchy.distances import HierarchyDistances
 from app.scoring.hierarchy.hierarchy import Hierarchy
-from app.scoring.metrics.hierarchies.label_overlap import TOO_FAR_REASON
+from app.scoring.metrics.hierarchies.hierarchy_inputs import TOO_FAR_REASON
 from tests.scoring.case_builder import case, evaluate_metric, results
 
 Parents = dict[str, list[str]]

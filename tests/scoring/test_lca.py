@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.scoring.hierarchy.ancestry import VIRTUAL_ROOT, Ancestry
+from app.scoring.hierarchy.ancestor_paths import VIRTUAL_ROOT, Ancestry
 from app.scoring.hierarchy.hierarchy import Hierarchy
-from app.scoring.hierarchy.lca import augment_to_lcas, graph_induced_error, remove_ancestors
-from app.scoring.metrics.hierarchies.label_overlap import TOO_LARGE_REASON
+from app.scoring.hierarchy.lca_hemkit import augment_to_lcas, graph_induced_error, remove_ancestors
+from app.scoring.metrics.hierarchies.hierarchy_inputs import TOO_LARGE_REASON
 from tests.scoring.case_builder import case, evaluate_metric, results, value
 from tests.scoring.hierarchy_oracle import HierarchyOracle, Labels, Parents, drawn_hierarchy, label_sets
 
@@ -202,5 +202,5 @@ def test_matching_is_bounded_apart_from_linking() -> None:
 def test_searches_for_nearest_labels_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     of = case("multilabel", NODES, [["1", "4"]], [["2", "5"]], hierarchy=SMALL)
     assert value(of, "mgia") is not None
-    monkeypatch.setattr("app.scoring.hierarchy.ancestry._MAX_VISITED_NODES", 3)
+    monkeypatch.setattr("app.scoring.hierarchy.ancestor_paths._MAX_VISITED_NODES", 3)
     assert value(of, "mgia") is None

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from app.scoring.hierarchy.ancestry import Ancestry
+from app.scoring.hierarchy.ancestor_paths import Ancestry
 from app.scoring.hierarchy.hierarchy import Hierarchy
 from app.scoring.hierarchy.lca_minimal import GraphSizes, MinimalGraphFinder
-from app.scoring.metrics.hierarchies.label_overlap import TOO_LARGE_REASON
+from app.scoring.metrics.hierarchies.hierarchy_inputs import TOO_LARGE_REASON
 from tests.scoring.case_builder import case, evaluate_metric, value
 from tests.scoring.hierarchy_oracle import drawn_hierarchy, label_sets
 from tests.scoring.lca_oracle import LcaOracle, SmallestGraphs
@@ -141,7 +141,7 @@ def test_the_bound_is_met_in_all_orders_or_in_none(monkeypatch: pytest.MonkeyPat
     sets = [[random.sample(names[10:], 6) for _ in range(6)] for _ in range(2)]
 
     def has_value(bound: int, seed: int) -> bool:
-        monkeypatch.setattr("app.scoring.hierarchy.ancestry._MAX_VISITED_NODES", bound)
+        monkeypatch.setattr("app.scoring.hierarchy.ancestor_paths._MAX_VISITED_NODES", bound)
         shuffle = Random(seed)
         order = shuffle.sample(names, len(names))
         declared = {name: shuffle.sample(parents[name], len(parents[name])) for name in order}

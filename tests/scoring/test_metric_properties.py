@@ -21,7 +21,7 @@ from app.scoring.declaration.requirements import needs_met
 from app.scoring.declaration.task import TASK_KINDS, TaskKind, TaskSpec
 from app.scoring.evaluate import Result, evaluate
 from app.scoring.evaluation_input import EvaluationInput, Labels
-from app.scoring.metrics.equation_wording import general_equation
+from app.scoring.metrics.call_equation import general_equation
 from app.scoring.reports.per_class_report import per_class_report
 from tests.scoring.case_builder import case, value
 from tests.scoring.strategies import (

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from app.scoring.class_pair_wins import pairwise_wins
 from app.scoring.curves import (
     corner_mask,
     delong_variance,
@@ -20,7 +21,6 @@ from app.scoring.curves import (
     standardize_partial_area,
     threshold_counts,
 )
-from app.scoring.pairwise_wins import pairwise_wins
 from app.scoring.score_ranks import (
     TIE_CREDIT_IN_HALVES,
     ScoreRanks,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from app.scoring.numeric import special_functions
 from app.scoring.numeric.exact import round_to_12_digits
-from app.scoring.numeric.exact_tests import binomial_tail, bowker_test, clopper_pearson
+from app.scoring.numeric.exact_intervals import binomial_tail, bowker_test, clopper_pearson
 
 SOME = settings(max_examples=150, deadline=None)
 PARAMETER = st.floats(0.5, 3000)

@@ -9,7 +9,7 @@ import pytest
 from app.actions.operations import sweep_files
 from app.actions.operations.sweep_files import MIN_ORPHAN_AGE_SECONDS, RECHECK_SECONDS, OrphanFileSweeper
 from app.errors import Unavailable
-from app.store import file_sweep_lock
+from app.store import sweep_backup_lock
 from app.store.session import Database
 from app.store.tables import Submission
 from tests.store.sample_rows import fill_tables
@@ -94,7 +94,7 @@ def test_a_row_stored_before_the_lock_was_taken_saves_its_file(
     @contextmanager
     def lock_after_the_row(locked: Database) -> Iterator[bool]:
         point_to(db, KEY)
-        with file_sweep_lock.try_sweep_lock(locked) as held:
+        with sweep_backup_lock.try_sweep_lock(locked) as held:
             yield held
 
     monkeypatch.setattr(sweep_files, "try_sweep_lock", lock_after_the_row)
@@ -108,16 +108,16 @@ def test_a_row_stored_before_the_lock_was_taken_saves_its_file(
 def test_files_are_removed_under_the_lock_and_not_while_a_backup_holds_it(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(file_sweep_lock, "LOCK_TIMEOUT_SECONDS", 0.0)
+    monkeypatch.setattr(sweep_backup_lock, "LOCK_TIMEOUT_SECONDS", 0.0)
     sweep, files = sweeper(db, KEY)
-    with file_sweep_lock.prevent_sweeping(db):
+    with sweep_backup_lock.prevent_sweeping(db):
         assert sweep.sweep_at_start() == 0
     assert files.stored == [KEY]
     refused = []
     remove = files.delete
 
     def delete_while_a_backup_begins(key: str) -> None:
-        with pytest.raises(Unavailable), file_sweep_lock.prevent_sweeping(db):
+        with pytest.raises(Unavailable), sweep_backup_lock.prevent_sweeping(db):
             raise AssertionError("both hold the lock")
         refused.append(key)
         remove(key)
@@ -125,5 +125,5 @@ def test_files_are_removed_under_the_lock_and_not_while_a_backup_holds_it(
     monkeypatch.setattr(files, "delete", delete_while_a_backup_begins)
     assert sweep.sweep_at_start() == 1
     assert (files.stored, refused) == ([], [KEY])
-    with file_sweep_lock.prevent_sweeping(db):
+    with sweep_backup_lock.prevent_sweeping(db):
         pass

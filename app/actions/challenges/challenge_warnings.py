@@ -10,7 +10,7 @@ from app.actions.challenges.inference_bounds import compute_inference_bounds
 from app.scoring.declaration.recipe import ScoringRecipe
 from app.store import clock
 from app.store.queries import challenges, gold, teams
-from app.store.queries.diagnostics import unclosed_phases
+from app.store.queries.doctor_checks import unclosed_phases
 from app.store.session import ReadSession
 from app.store.tables import Phase
 from app.text.confusable_names import group_confusable_names

@@ -15,9 +15,9 @@ from app.durable_files import fsync_file, fsync_folder
 from app.files import FileStore
 from app.settings import Settings
 from app.store import database_copy
-from app.store.file_sweep_lock import prevent_sweeping
 from app.store.migrate import current_revision
 from app.store.session import Database, translate_database_errors
+from app.store.sweep_backup_lock import prevent_sweeping
 from app.store.types import utcnow
 
 

@@ -7,9 +7,9 @@ from itertools import islice
 import structlog
 
 from app.files import FileStore
-from app.store.file_sweep_lock import try_sweep_lock
 from app.store.queries.file_references import referenced_keys
 from app.store.session import Database
+from app.store.sweep_backup_lock import try_sweep_lock
 
 log = structlog.get_logger()
 

@@ -29,14 +29,14 @@ from app.errors import (
 )
 from app.files import StoredFile
 from app.formats import FileKind, Limits
-from app.formats.size_limits import PhaseSize, max_upload_bytes
+from app.formats.phase_size_limits import PhaseSize, max_upload_bytes
 from app.pipeline import SourceFile, is_fully_scored
 from app.prepared.gold_source import GoldSource
 from app.queue import Queue
 from app.scoring_processes.messages import ValidatePredictions
 from app.store import clock, locks
 from app.store.queries import challenges, fair_scheduling, quota, submissions, tasks, teams
-from app.store.queries.phase_context import PhaseContext
+from app.store.queries.phase_for_user import PhaseContext
 from app.store.queries.submission_details import SubmissionDetails, TaskState
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import Challenge, GoldVersion, IdempotencyKey, Phase, Recipe, Submission, Team

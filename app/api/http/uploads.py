@@ -20,7 +20,7 @@ from app.api.openapi.examples import JSON
 from app.errors import BadRequest, CommitUncertain, TooLarge, TooSlow, Unavailable
 from app.files import FileStore, StoredFile, Upload
 from app.formats import FORMATS, FileKind, detect_file_kind
-from app.formats.size_limits import BASE_FILE_BYTES
+from app.formats.phase_size_limits import BASE_FILE_BYTES
 from app.store.tables import GoldVersion, Submission
 
 Filename = Annotated[str | None, Query(description="The file name, which gives the format if the media type does not.")]

@@ -38,7 +38,7 @@ def show_metric(console: "Console", entry: Json) -> None:
 
 
 def _facts(entry: Json) -> list[tuple[str, str]]:
-    from app.scoring.catalogue.settings_index import describe_bounds
+    from app.scoring.catalogue.settings_description import describe_bounds
 
     facts = {
         "also called": ", ".join(entry["names"]),
@@ -66,7 +66,7 @@ def _facts(entry: Json) -> list[tuple[str, str]]:
 
 
 def _show_params(console: "Console", params: Sequence[Json]) -> None:
-    from app.scoring.catalogue.settings_index import describe_accepted_values
+    from app.scoring.catalogue.settings_description import describe_accepted_values
 
     if params:
         _show_heading(console, "Parameters")

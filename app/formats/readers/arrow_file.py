@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pyarrow.types as arrow_types
 
 from app.formats.column_data import check_set_label_count, check_value_count
-from app.formats.content.cpu_budget import CpuBudget
+from app.formats.content.library_cpu_budget import CpuBudget
 from app.formats.problems import REDUCE_SIZE_REMEDY, quote
 from app.formats.reading_rules import Limits
 

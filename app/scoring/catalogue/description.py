@@ -12,7 +12,7 @@ from app.scoring.declaration.options import DEFAULTS, OPTIONS, Option
 from app.scoring.declaration.requirements import NEED_MEANINGS
 from app.scoring.declaration.task import TaskKind
 from app.scoring.metrics import FAMILY_BY_KEY
-from app.scoring.metrics.equation_wording import (
+from app.scoring.metrics.call_equation import (
     convention_sentences,
     equation_of,
     general_equation,

@@ -15,8 +15,8 @@ from app.scoring.declaration.task import TaskSpec
 from app.scoring.evaluate import Result, evaluate
 from app.scoring.evaluation_input import MISSING_CODE, EvaluationInput, Grouping, Labels
 from app.scoring.hierarchy.hierarchy import Hierarchy
+from app.scoring.metrics.call_equation import general_equation
 from app.scoring.metrics.equation_symbols import find_symbols
-from app.scoring.metrics.equation_wording import general_equation
 from app.scoring.metrics.labels.averages import AVERAGES
 from app.scoring.tally import ConfusionCounts, EvaluationContext
 

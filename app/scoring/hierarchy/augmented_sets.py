@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from app.scoring.hierarchy.ancestry import Ancestry
+from app.scoring.hierarchy.ancestor_paths import Ancestry
 from app.scoring.numeric.exact import Integers
 from app.scoring.tally import distinct_keys
 

@@ -7,7 +7,7 @@ with different labels of the same kind. So no file can make scoring cost far mor
 import numpy as np
 from numpy.typing import NDArray
 
-from app.scoring.hierarchy.ancestry import Ancestry, HierarchyCostLimitError
+from app.scoring.hierarchy.ancestor_paths import Ancestry, HierarchyCostLimitError
 from app.scoring.hierarchy.augmented_sets import LabelSets
 from app.scoring.numeric.constant_time_search import search_sorted
 

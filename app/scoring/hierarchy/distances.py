@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from app.scoring.hierarchy.ancestry import Ancestry, HierarchyCostLimitError
+from app.scoring.hierarchy.ancestor_paths import Ancestry, HierarchyCostLimitError
 
 Int = NDArray[np.int64]
 Bits = NDArray[np.uint64]

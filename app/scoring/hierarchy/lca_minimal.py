@@ -19,7 +19,7 @@ from functools import reduce
 from math import prod
 from operator import and_
 
-from app.scoring.hierarchy.ancestry import Ancestry, NearestDescendants
+from app.scoring.hierarchy.ancestor_paths import Ancestry, NearestDescendants
 
 LabelSetPair = tuple[frozenset[int], frozenset[int]]
 PathNodes = frozenset[int]

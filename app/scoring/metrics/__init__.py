@@ -9,7 +9,7 @@ from app.scoring.declaration.metric import CATALOGUE
 
 _FAMILY_MODULES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("one_class", "One class against the rest", ("labels.base_measures",)),
-    ("ratios", "More measures of one class against the rest", ("labels.ratios",)),
+    ("ratios", "More measures of one class against the rest", ("labels.more_base_measures",)),
     ("f_of_averages", "F of averaged precision and recall", ("labels.f_of_averages",)),
     ("whole", "The whole task", ("labels.whole_task",)),
     ("sets", "Label sets", ("labels.boutell_alpha", "labels.label_set_measures")),
@@ -36,7 +36,7 @@ _FAMILY_MODULES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
             "rankings.propensity",
         ),
     ),
-    ("probability", "Probabilities", ("scores.probability",)),
+    ("probability", "Probabilities", ("scores.log_losses", "scores.brier")),
     ("calibration", "Calibration", ("scores.calibration",)),
 )
 """Name and title of each family, and the modules that register its metrics, in the order of the catalogue.

@@ -5,14 +5,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, product
 from typing import Any, TextIO
 
-from app.scoring.association import association
+from app.scoring.chi_squared import association
 from app.scoring.crosstab import confusion
 from app.scoring.declaration.metric import CATALOGUE, Result
 from app.scoring.declaration.metric_parser import effective_options, parse_metric
 from app.scoring.evaluate import evaluate
 from app.scoring.evaluation_input import EvaluationInput, Labels
 from app.scoring.numeric.exact import total
-from app.scoring.numeric.weight_unit import to_json_number
+from app.scoring.numeric.unscaled_counts import to_json_number
 from app.scoring.probability_rows import are_probabilities
 from app.scoring.reports.per_class_report import PART_METRICS, per_class_report
 from app.scoring.reports.report_size import reason_too_large

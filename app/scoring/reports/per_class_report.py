@@ -10,8 +10,8 @@ from app.scoring.crosstab import confusion
 from app.scoring.declaration.options import DEFAULTS
 from app.scoring.evaluation_input import EvaluationInput
 from app.scoring.metrics.labels.base_measures import BASE_MEASURES, BaseMeasure
-from app.scoring.metrics.labels.ratios import DERIVED_MEASURES
-from app.scoring.numeric.weight_unit import scale_weighted_counts
+from app.scoring.metrics.labels.more_base_measures import DERIVED_MEASURES
+from app.scoring.numeric.unscaled_counts import scale_weighted_counts
 from app.scoring.tally import ConfusionCounts, EvaluationContext
 
 _BASE_MEASURES = tuple(base for base in (*BASE_MEASURES, *DERIVED_MEASURES) if not base.takes_beta)

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from sqlalchemy import BindParameter, Select, bindparam, func, select
 
-from app.store.queries.phase_context import PhaseContext, columns_of, join_context
+from app.store.queries.phase_for_user import PhaseContext, columns_of, join_context
 from app.store.session import ReadSession
 from app.store.tables import Challenge, Phase, Recipe, Score, ScoreTask, Submission, Team
 

@@ -1,4 +1,7 @@
-"""Cross-validation: F pooled over folds, the mean over folds, and the table of folds."""
+"""Cross-validation: F pooled over folds, the mean over folds, and the table of folds.
+
+All are declared here; `cross_validation_table` computes the table.
+"""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -8,7 +11,7 @@ from app.scoring.declaration.distinct_value_bounds import INSTANCE_PARTITION
 from app.scoring.declaration.metric import FOLDS, LABELS, MetricCall, Result
 from app.scoring.declaration.task import TASK_KINDS
 from app.scoring.metrics.example_data import BINARY_EXAMPLE, MULTILABEL_EXAMPLE
-from app.scoring.metrics.folds.cv_table import cv_table
+from app.scoring.metrics.folds.cross_validation_table import cv_table
 from app.scoring.metrics.folds.fold_values import (
     F1,
     UNDEFINED_PARAM,

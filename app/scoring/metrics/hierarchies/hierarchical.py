@@ -3,10 +3,10 @@
 import numpy as np
 
 from app.scoring.declaration.metric import Compute, Example, MetricCall, Param, Properties, Result
-from app.scoring.hierarchy.ancestry import HierarchyCostLimitError
+from app.scoring.hierarchy.ancestor_paths import HierarchyCostLimitError
 from app.scoring.hierarchy.augmented_sets import AncestorClosures, AugmentedOverlap, count_overlap
 from app.scoring.hierarchy.distances import HierarchyDistances
-from app.scoring.metrics.hierarchies.label_overlap import (
+from app.scoring.metrics.hierarchies.hierarchy_inputs import (
     COUNT_ROOT_PARAM,
     EMPTY_SET_OPTIONS,
     TOO_DEEP_REASON,

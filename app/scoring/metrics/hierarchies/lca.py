@@ -7,13 +7,13 @@ from functools import partial
 import numpy as np
 
 from app.scoring.declaration.metric import Compute, MetricCall, Param, Properties, Result
-from app.scoring.hierarchy.ancestry import Ancestry, HierarchyCostLimitError
+from app.scoring.hierarchy.ancestor_paths import Ancestry, HierarchyCostLimitError
 from app.scoring.hierarchy.augmented_sets import AugmentedOverlap, Int
 from app.scoring.hierarchy.cost_limit import max_visited_nodes
-from app.scoring.hierarchy.lca import LabelSetPair, augment_to_lcas, graph_induced_error, remove_ancestors
+from app.scoring.hierarchy.lca_hemkit import LabelSetPair, augment_to_lcas, graph_induced_error, remove_ancestors
 from app.scoring.hierarchy.lca_minimal import MinimalGraphFinder
 from app.scoring.metrics.hierarchies.hierarchical import hierarchy_example
-from app.scoring.metrics.hierarchies.label_overlap import (
+from app.scoring.metrics.hierarchies.hierarchy_inputs import (
     COUNT_ROOT_PARAM,
     TOO_LARGE_REASON,
     ancestry,

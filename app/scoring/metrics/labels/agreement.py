@@ -8,7 +8,7 @@ import numpy as np
 from app.scoring.declaration.distinct_value_bounds import CLASS_TABLES, CONFUSION
 from app.scoring.declaration.metric import MetricCall, Properties, Result
 from app.scoring.metrics.example_data import MULTICLASS_EXAMPLE
-from app.scoring.metrics.labels.class_pair_counts import confusion_cells
+from app.scoring.metrics.labels.confusion_cells import confusion_cells
 from app.scoring.metrics.labels.undefined_rules import UndefinedError
 from app.scoring.metrics.shared_declarations import (
     SIGNED_RANGE,

@@ -12,7 +12,7 @@ from app.scoring.declaration.distinct_value_bounds import CONFUSION
 from app.scoring.declaration.metric import Compute, MetricCall, Param, Properties, Result
 from app.scoring.metrics.example_data import BINARY_EXAMPLE, MULTICLASS_EXAMPLE
 from app.scoring.metrics.labels.agreement import unweighted_kappa
-from app.scoring.metrics.labels.class_pair_counts import confusion_cells
+from app.scoring.metrics.labels.confusion_cells import confusion_cells
 from app.scoring.metrics.labels.undefined_rules import UndefinedError, table_of
 from app.scoring.metrics.shared_declarations import (
     ASYMMETRIC,
@@ -21,7 +21,7 @@ from app.scoring.metrics.shared_declarations import (
     worked_example,
 )
 from app.scoring.numeric.exact import to_fraction
-from app.scoring.numeric.exact_tests import binomial_tail, bowker_test, clopper_pearson
+from app.scoring.numeric.exact_intervals import binomial_tail, bowker_test, clopper_pearson
 from app.scoring.tally import EvaluationContext, Tally
 
 BY_CLASS_NAMES = (

@@ -10,7 +10,7 @@ import numpy as np
 
 from app.scoring.declaration.distinct_value_bounds import CONFUSION
 from app.scoring.declaration.metric import COST_MATRIX, LABELS, Example, MetricCall, Properties, Result, rounded_result
-from app.scoring.metrics.labels.class_pair_counts import confusion_cells
+from app.scoring.metrics.labels.confusion_cells import confusion_cells
 from app.scoring.metrics.labels.undefined_rules import UndefinedError, join_names, occurring_labels
 from app.scoring.metrics.shared_declarations import (
     ASYMMETRIC,

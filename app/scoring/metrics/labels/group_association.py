@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from app.scoring.association import Association, association
+from app.scoring.chi_squared import Association, association
 from app.scoring.declaration.distinct_value_bounds import INSTANCE_PARTITION
 from app.scoring.declaration.metric import GROUPS, LABELS, Example, MetricCall, Result
 from app.scoring.declaration.task import TASK_KINDS

@@ -8,7 +8,7 @@ import numpy as np
 from app.scoring.declaration.distinct_value_bounds import CORRECT_DECISIONS, CORRECT_INSTANCES, INSTANCES
 from app.scoring.declaration.metric import Compute, Example, MetricCall, Properties, Result
 from app.scoring.declaration.task import TASK_KINDS
-from app.scoring.edit_distance import EditDistanceCostLimitError, edit_distances
+from app.scoring.label_set_edit_distance import EditDistanceCostLimitError, edit_distances
 from app.scoring.metrics.example_data import MULTILABEL_EXAMPLE
 from app.scoring.metrics.labels.averages import average_instances
 from app.scoring.metrics.labels.undefined_rules import UndefinedError, zero_division_value

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from app.scoring.class_pair_wins import PairwiseWins, TooManyClassesError, pairwise_wins
 from app.scoring.declaration.distinct_value_bounds import PAIRS_OF_CLASSES
 from app.scoring.declaration.metric import SCORES, Metric, MetricCall, Param, Result, register, rounded_result
 from app.scoring.metrics.labels.undefined_rules import UndefinedError, join_names
@@ -19,7 +20,6 @@ from app.scoring.metrics.shared_declarations import (
 )
 from app.scoring.numeric.correct_rounding import weighted_sum
 from app.scoring.numeric.exact import Floats, Integers, multiply, total
-from app.scoring.pairwise_wins import PairwiseWins, TooManyClassesError, pairwise_wins
 from app.scoring.tally import EvaluationContext
 
 DECISION_LABEL_PARAM = Param(

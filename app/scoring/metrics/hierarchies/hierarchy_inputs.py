@@ -10,7 +10,7 @@ from app.scoring.declaration.metric import HIERARCHY, LABELS, MetricCall, Result
 from app.scoring.declaration.metric_syntax import pluralize
 from app.scoring.declaration.task import TASK_KINDS
 from app.scoring.evaluation_input import Labels
-from app.scoring.hierarchy.ancestry import Ancestry
+from app.scoring.hierarchy.ancestor_paths import Ancestry
 from app.scoring.hierarchy.augmented_sets import AugmentedOverlap, LabelSets
 from app.scoring.hierarchy.cost_limit import HierarchyCostEstimate
 from app.scoring.metrics.labels.averages import FixedInstances, average_instances, empty_set_values

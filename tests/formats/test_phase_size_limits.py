@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 
 from app.formats.content.format_detection import FileKind
+from app.formats.phase_size_limits import PhaseSize, limits_for_phase, max_upload_bytes
 from app.formats.reading_rules import DEFAULT_LIMITS, ReadingRules
-from app.formats.size_limits import PhaseSize, limits_for_phase, max_upload_bytes
 from app.pipeline import SourceFile, validate_predictions
 from app.scoring.declaration.task import TaskKind, TaskSpec
 from tests.formats.fault_table.write import columnar, npz

@@ -15,7 +15,7 @@ from collections import Counter
 from dataclasses import dataclass
 from itertools import chain
 
-from app.scoring.hierarchy.ancestry import AncestorPaths, Ancestry, NearestDescendants, path_to_ancestor
+from app.scoring.hierarchy.ancestor_paths import AncestorPaths, Ancestry, NearestDescendants, path_to_ancestor
 
 LabelSetPair = tuple[frozenset[int], frozenset[int]]
 
