@@ -50,7 +50,6 @@ class Live:
         self.program = SERVICE_COMMAND
         self.umask = -1  # to start it with; -1 is that of the tests
         self.copy_schema = True  # instead of running all revisions on a new database
-        self.warm_up = False  # whether scoring processes start with the service instead of with their first request
         self._log = data_dir.parent / f"{data_dir.name}.log"
         self.process: subprocess.Popen[bytes] | PreloadedProcess | None = None
         self._callers: list[Caller] = []
@@ -73,9 +72,7 @@ class Live:
             create_migrated_sqlite(self.data_dir / "assay.sqlite3")
         with self._log.open("ab") as log:
             arguments = ["serve", "--port", str(self.port), "--data-dir", str(self.data_dir)]
-            self.process = start_service(
-                self.program, arguments, env=env, log=log, umask=self.umask, warm_up=self.warm_up
-            )
+            self.process = start_service(self.program, arguments, env=env, log=log, umask=self.umask)
         try:
             self.wait_ready()
         except AssertionError:
