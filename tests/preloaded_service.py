@@ -127,12 +127,10 @@ def start_service(
     log: IO[bytes],
     umask: int = -1,
     new_session: bool = False,
-    warm_up: bool = True,
 ) -> "subprocess.Popen[bytes] | PreloadedProcess":
     """Start the service with standard output and error in `log`.
 
-    A program that is neither SERVICE_COMMAND itself nor NEWER_SCORER_COMMAND and a number starts from nothing. Without
-    `warm_up`, a scoring process starts with its first request.
+    A program that is neither SERVICE_COMMAND itself nor NEWER_SCORER_COMMAND and a number starts from nothing.
     """
     newer = program[:-1] == NEWER_SCORER_COMMAND
     if not (newer or program is SERVICE_COMMAND) or sys.platform != "linux":
@@ -145,13 +143,7 @@ def start_service(
             umask=umask,
             start_new_session=new_session,
         )
-    request = {
-        "arguments": list(arguments),
-        "env": dict(env),
-        "umask": umask,
-        "new_session": new_session,
-        "warm_up": warm_up,
-    }
+    request = {"arguments": list(arguments), "env": dict(env), "umask": umask, "new_session": new_session}
     parent = loader(program[-1] if newer else "")
     return PreloadedProcess(parent, parent.ask(request, [log.fileno()]))
 
@@ -190,8 +182,6 @@ def _become_service(request: dict[str, Any]) -> None:
     """Run the command with what the request says."""
     from app.cli import main  # noqa: PLC0415 - long loaded
 
-    if not request["warm_up"]:
-        vars(importlib.import_module("app.worker.process_pool"))["ScoringProcessPool"].warm_up = lambda *_: None
     if request["umask"] >= 0:
         os.umask(request["umask"])
     os.environ.clear()
