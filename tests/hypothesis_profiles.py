@@ -1,7 +1,7 @@
 """How property tests draw their examples: the same ones everywhere, or ever new ones in `make explore`.
 
-`TEST_SCOPE=full`, which .ci/run sets, draws all examples that a test states. Otherwise each property draws a quarter of
-them, which finds most faults and leaves the tests quick enough to be run before each commit.
+`TEST_SCOPE=full`, which .ci/run sets, draws all examples that a test states. Otherwise each property draws an eighth
+of them, which finds most faults and leaves the tests quick enough to be run before each commit.
 """
 
 import os
@@ -15,8 +15,8 @@ from hypothesis.internal.conjecture import providers
 
 FIXED_PROFILE = "same"
 EXPLORE_PROFILE = "explore"
-QUICK_DIVISOR = 4  # of the examples that a property states, unless all are drawn
-MIN_EXAMPLES = 10  # that a property draws at least, if it states as many
+QUICK_DIVISOR = 8  # of the examples that a property states, unless all are drawn
+MIN_EXAMPLES = 8  # that a property draws at least, if it states as many
 ROOT = Path(__file__).resolve().parents[1]
 FAILING_EXAMPLES = Path(os.environ.get("HYPOTHESIS_STORAGE_DIRECTORY", ROOT / ".hypothesis")) / EXPLORE_PROFILE
 """Examples that failed; the next exploration begins with them."""

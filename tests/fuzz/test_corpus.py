@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 BY_TARGET = {target: sorted((CORPUS / target).iterdir()) for target in TARGETS}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", TARGETS)
 def test_the_invariants_hold_for_every_input_of_the_corpus(target: str) -> None:
     valid = 0

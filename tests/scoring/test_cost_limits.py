@@ -37,7 +37,7 @@ def test_as_many_labels_as_gold_has_are_always_enough(key: str, monkeypatch: pyt
         "hierarchy.cost_limit.FREE_SECONDS",
         "hierarchy.cost_limit.FREE_STEPS",
         "hierarchy.cost_limit.FREE_SORTED_NODES",
-        "edit_distance._FREE_SECONDS",
+        "label_set_edit_distance._FREE_SECONDS",
     ):
         monkeypatch.setattr(f"app.scoring.{spare}", 0.0)
     gold, predicted = sets(30, 5, 1, CLASSES[:250]), sets(30, 8, 2, CLASSES[250:])
@@ -116,7 +116,7 @@ def test_whether_a_public_value_exists_is_decided_by_public_rows_alone(monkeypat
         "hierarchy.cost_limit.FREE_SECONDS",
         "hierarchy.cost_limit._MAX_COUNTED_STEPS",
         "hierarchy.cost_limit.FREE_STEPS",
-        "edit_distance._FREE_SECONDS",
+        "label_set_edit_distance._FREE_SECONDS",
     ],
 )
 def test_what_a_split_may_cost_is_what_it_may_cost_alone(spare: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,6 +19,8 @@ from tests.storm.fault_injection import ACTIONS_BY_DATABASE, SHORT_SCHEDULE
 from tests.storm.stored_rows import Row, StoredRows
 from tests.storm.storm import CAPS, StormResult, report, run_storm
 
+pytestmark = pytest.mark.slow
+
 POSTS = 150
 SEED = 7
 
@@ -45,7 +47,6 @@ def test_a_storm_on_sqlite_does_no_harm(after: StormResult) -> None:
     assert_harmless(after)
 
 
-@pytest.mark.slow
 def test_a_storm_on_postgresql_does_no_harm(own_postgres: OwnPostgresServer, tmp_path: Path) -> None:
     with deploy_on_postgresql(tmp_path, own_postgres, SHORT_LEASES) as site:
         outcome = run_storm(site, SEED, POSTS, SHORT_SCHEDULE)
