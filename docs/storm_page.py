@@ -58,13 +58,13 @@ make storm OUT=docs/storm.jsonl        # also stores each run as a line; `make d
 .venv/bin/python -m tests.storm.run --database postgresql --submissions 150 --runs 1 --seed 7
 ```
 
-`make test` runs a storm of 150 submissions on each database. On PostgreSQL, {APIS} API replicas and {WORKERS} workers share
+`.ci/run` runs a storm of 150 submissions on each database. On PostgreSQL, {APIS} API replicas and {WORKERS} workers share
 a server of their own; on SQLite there is one `assay serve`. {SENDERS} senders, each a member of a team, post files of
 {INSTANCES} instances in bursts of {BURST_SIZE}. Some files are faulty; some posts are sent two or three times at once, some again
 after they were acknowledged. A sender that gets no reply, or 503, repeats the request with the same key, on PostgreSQL
 to the next replica. A killed process is restarted up to a second and a half later.
 
-Leases are short to keep storms short: heartbeat {LONG_LEASES.heartbeat:g} s and lease {LONG_LEASES.lease:g} s, in `make test` {SHORT_LEASES.heartbeat:g} s and {SHORT_LEASES.lease:g} s. There is an
+Leases are short to keep storms short: heartbeat {LONG_LEASES.heartbeat:g} s and lease {LONG_LEASES.lease:g} s, in `.ci/run` {SHORT_LEASES.heartbeat:g} s and {SHORT_LEASES.lease:g} s. There is an
 action every {LONG_SCHEDULE.pauses[0]:g} to {LONG_SCHEDULE.pauses[1]:g} s; a short storm, of up to 300 submissions, has {len(ACTIONS_BY_DATABASE["sqlite"])} actions, {SHORT_SCHEDULE.pauses[0]:g} to {SHORT_SCHEDULE.pauses[1]:g} s apart, plus
 crashes of the database. The cap of crashes is {CRASH_CAP}, because the storm kills the scoring processes, not their files.
 

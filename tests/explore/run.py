@@ -14,7 +14,7 @@ def main() -> int:
     """The program; 1 when a property failed."""
     parser = argparse.ArgumentParser(prog="python -m tests.explore.run", description="Explore the property tests.")
     parser.add_argument("--seconds", type=int, default=600, help="how long to begin tests (600)")
-    parser.add_argument("--times", type=int, default=20, help="how many times as many examples as 'make test' (20)")
+    parser.add_argument("--times", type=int, default=20, help="how many times as many examples as '.ci/run' (20)")
     parser.add_argument("--seed", type=int, help="of all chances; without it each round draws others")
     parser.add_argument("--processes", type=int, default=2, help="how many at once (2)")
     parser.add_argument("only", nargs="*", help="files or tests; without any, all")
