@@ -33,7 +33,7 @@ over equally likely labellings, a team with *s* scored submissions can therefore
 \\min\\left(n, \\frac{s\\,b}{\\log_2 K}\\right)
 ```
 
-of the *n* labels of the split that is shown. This bounds information; it describes no attack, and most rules allow far
+of the *n* labels of the split that is shown. This bounds information; it is not an attack, and most rules allow far
 less. An average does not exclude luck: a file that happens to be entirely correct learns every label from its score of
 1. What could be guessed without any score is not counted.
 

@@ -23,8 +23,8 @@ Mask = NDArray[np.bool_]
 def confidences(case: EvaluationInput, *, lower: bool = False) -> NDArray[np.float64]:
     """The confidence of each prediction: the score of the predicted label; NaN where nothing was predicted.
 
-    With a single score s of the positive label, the other label has 1 - s. `lower`: lower scores are surer, so all scores
-    are negated. Raises InvalidContent for label sets, and where the predictions have no scores.
+    With a single score s of the positive label, the other label has 1 - s. `lower`: lower scores are more confident, so all
+    scores are negated. Raises InvalidContent for label sets, and where the predictions have no scores.
     """
     if case.spec.task == "multilabel":
         raise InvalidContent(

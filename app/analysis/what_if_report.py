@@ -22,7 +22,7 @@ class RelabelRule:
     """Which predictions change to the class at position `label`: those below `threshold`, or the least confident `share`.
 
     With neither, only the upper bound is reported, for which the wrong predictions change. `lower`: lower scores are
-    surer, so predictions above the threshold change.
+    more confident, so predictions above the threshold change.
     """
 
     label: int
