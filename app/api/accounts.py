@@ -31,7 +31,7 @@ Password = Annotated[
     Field(
         min_length=passwords.MIN_PASSWORD_LENGTH,
         max_length=passwords.MAX_PASSWORD_LENGTH,
-        description="At least 10 characters besides your name; must not contain the e-mail address or be easy to guess.",
+        description="At least 10 characters besides your name and e-mail address; must not contain the address or be easy to guess.",
         examples=["correct horse battery staple"],
     ),
 ]

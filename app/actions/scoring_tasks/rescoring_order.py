@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from app.actions.access import Caller, load_organized_phase, load_visible_submission, require_organizer
-from app.actions.scoring_tasks.upgrade_scorer import required_provenance
+from app.actions.scoring_tasks.upgrade_scorer import required_scores
 from app.actions.submissions.read_submissions import SubmissionView, current_submission_view
 from app.errors import Conflict, NoGold, NotFound
 from app.queue import Queue
@@ -88,10 +88,10 @@ def order_submission_rescoring(
     if session.get(Phase, phase.id, populate_existing=True) is None:
         raise NotFound  # deleted while this transaction waited for the lock
     user_id = require_organizer(session, caller, phase.challenge)
-    provenance_and_recipe = required_provenance(session, phase)
-    if provenance_and_recipe is None:
+    required = required_scores(session, phase)
+    if required is None:
         raise NoGold
-    task = _get_or_create_task(session, submission, provenance_and_recipe[0], provenance_and_recipe[1].id)
+    task = _get_or_create_task(session, submission, required.provenance, required.recipe.id)
     session.refresh(submission, with_for_update={"of": Submission, "key_share": True})
     if submission.status not in {"finished", "failed"}:
         raise NotRescorable(f"The submission is {submission.status}.")
@@ -163,10 +163,10 @@ def order_phase_rescoring(
     newest = rescoring_tasks.newest_order(session, phase.id)
     if newest is not None and newest.finished_at is None:
         return _order_progress(session, phase, slots)
-    provenance_and_recipe = required_provenance(session, phase)
-    if provenance_and_recipe is None:
+    required = required_scores(session, phase)
+    if required is None:
         raise NoGold
-    origin = provenance_and_recipe[0]
+    origin = required.provenance
     now = clock.now(session)
     row = Rerun(phase_id=phase.id, user_id=caller.user_id, scorer_version=origin.scorer_version, started_at=now)
     row.total = row.done = row.failed = row.different = 0
@@ -215,12 +215,8 @@ def _estimate_rescoring(session: ReadSession, phase: Phase, slots: int) -> Resco
 
     `slots` is the number of files scored at once where workers are not registered in the database.
     """
-    provenance_and_recipe = required_provenance(session, phase)
-    total = (
-        0
-        if provenance_and_recipe is None
-        else rescoring_tasks.count_rescorable(session, phase.id, provenance_and_recipe[0])
-    )
+    required = required_scores(session, phase)
+    total = 0 if required is None else rescoring_tasks.count_rescorable(session, phase.id, required.provenance)
     last = rescoring_tasks.last_finished_order(session, phase.id)
     rate = None if last is None else _submissions_per_second(last, clock.now(session))
     if rate:

@@ -1,6 +1,6 @@
 """Upgrade to a newer scorer version: score everything with it, then activate it for each phase in one transaction."""
 
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import structlog
 
@@ -24,14 +24,21 @@ def target_scorer_version(active: int) -> int:
     return max(active, SCORER_VERSION)
 
 
-def required_provenance(session: ReadSession, phase: Phase) -> tuple[ScoreProvenance, Recipe] | None:
-    """The required provenance of the scores of this phase, and its active recipe; None while there is no gold."""
+class RequiredScores(NamedTuple):
+    """The provenance that the scores of a phase must have, and its active recipe."""
+
+    provenance: ScoreProvenance
+    recipe: Recipe
+
+
+def required_scores(session: ReadSession, phase: Phase) -> RequiredScores | None:
+    """The provenance that the scores of this phase must have, and its active recipe; None while there is no gold."""
     version = gold.active(session, phase.id)
     if version is None:
         return None
     recipe = challenges.active_recipe(session, phase.challenge_id)
     recipe_ids, scorer_version = equivalent_recipe_ids(session, recipe), target_scorer_version(phase.scorer_version)
-    return ScoreProvenance(version.id, recipe_ids, scorer_version), recipe
+    return RequiredScores(ScoreProvenance(version.id, recipe_ids, scorer_version), recipe)
 
 
 def outdated_phases(session: ReadSession) -> list[tuple[str, str]]:
@@ -54,13 +61,13 @@ def upgrade_state(session: ReadSession, phase_id: str) -> ScorerUpgradeState:
     phase = session.get(Phase, phase_id)
     if phase is None or phase.scorer_version >= SCORER_VERSION:
         return "waiting"  # deleted, or another worker has switched it
-    provenance_and_recipe = required_provenance(session, phase)
-    if provenance_and_recipe is None:
+    required = required_scores(session, phase)
+    if required is None:
         return "ready"
-    if scorer_upgrade.submissions_without_task(session, phase_id, provenance_and_recipe[0], 1):
+    if scorer_upgrade.submissions_without_task(session, phase_id, required.provenance, 1):
         return "tasks are missing"
     at_work = scorer_upgrade.has_older_running(session, phase_id, SCORER_VERSION)
-    return "waiting" if at_work or scorer_upgrade.has_unscored(session, phase_id, provenance_and_recipe[0]) else "ready"
+    return "waiting" if at_work or scorer_upgrade.has_unscored(session, phase_id, required.provenance) else "ready"
 
 
 def add_upgrade_tasks(session: WriteSession, queue: Queue, phase_id: str, slug: str) -> int:
@@ -70,10 +77,10 @@ def add_upgrade_tasks(session: WriteSession, queue: Queue, phase_id: str, slug: 
     rescored with low priority.
     """
     phase = _lock_phase(session, phase_id, slug)
-    provenance_and_recipe = None if phase is None else required_provenance(session, phase)
-    if provenance_and_recipe is None:
+    required = None if phase is None else required_scores(session, phase)
+    if required is None:
         return 0
-    origin, recipe = provenance_and_recipe
+    origin, recipe = required
     missing = scorer_upgrade.submissions_without_task(session, phase_id, origin, MAX_TASKS_PER_TRANSACTION)
     finished = [submission_id for submission_id, status in missing if status == "finished"]
     scorer_upgrade.add_tasks(session, finished, origin, recipe.id)
@@ -104,12 +111,8 @@ def upgrade_blocker_count(session: ReadSession) -> int:
     """Number of submissions that prevent the switch of their phases, because their scoring failed permanently."""
     count = 0
     for phase in scorer_upgrade.outdated_phases(session, SCORER_VERSION):
-        provenance_and_recipe = required_provenance(session, phase)
-        count += (
-            0
-            if provenance_and_recipe is None
-            else scorer_upgrade.count_failed(session, phase.id, provenance_and_recipe[0])
-        )
+        required = required_scores(session, phase)
+        count += 0 if required is None else scorer_upgrade.count_failed(session, phase.id, required.provenance)
     return count
 
 
