@@ -9,21 +9,19 @@ from app.formats.column_data import NormalizedTable
 from app.formats.phase_size_limits import PhaseSize, limits_for_phase
 from app.formats.problems import Problems, TooManyProblems
 from app.formats.reading_rules import DEFAULT_LIMITS, Limits, ReadingRules
+from app.formats.source_file import SourceFile, read_source
 from app.formats.strict_reader import read_table
 from app.formats.validation import gold_validation as gold_rules
 from app.formats.validation.table_validation import validate_table
-from app.pipeline import (
-    SourceFile,
+from app.gold import (
     assign_groupings,
     build_gold,
     find_void_ids,
     garbage_collection_paused,
-    hard_labels,
     normalize_distinct,
     normalized_task_spec,
-    read_source,
-    score_labels,
 )
+from app.pipeline import hard_labels, score_labels
 from app.scoring.declaration.metric import ACCEPTABLE_SETS, MetricCall, Result
 from app.scoring.declaration.requirements import needs_met
 from app.scoring.declaration.task import TaskKind, TaskSpec

@@ -1,96 +1,53 @@
 """Connects formats and scoring: two files in, scores out, in the scoring process as on the command line."""
 
-import gc
-from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
-from fractions import Fraction
-from pathlib import Path
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from app.errors import InvalidContent
-from app.formats.column_data import NormalizedTable, TooManyRows
-from app.formats.content.format_detection import FileKind
-from app.formats.content.utf8_decoding import to_nfc
+from app.formats.column_data import TooManyRows
 from app.formats.label_set_detection import has_label_sets
-from app.formats.normalize import SPLITS
 from app.formats.phase_size_limits import PhaseSize, limits_for_phase
-from app.formats.problems import Problems, TooManyProblems
+from app.formats.problems import Problems
 from app.formats.reading_rules import DEFAULT_LIMITS, Limits, ReadingRules
-from app.formats.strict_reader import read_table
-from app.formats.validation import gold_validation as gold_rules
+from app.formats.source_file import SourceFile, read_source
 from app.formats.validation.table_validation import validate_table
 from app.formats.vectorized.labels import LookupTables, read_labels
 from app.formats.vectorized.scores import read_scores
+from app.gold import (
+    Gold,
+    build_lookup_tables,
+    garbage_collection_paused,
+    is_fully_scored,
+    load_gold,
+    normalize_distinct,
+)
 from app.scoring.declaration import decision_rules
 from app.scoring.declaration.decision_rules import ConfiguredDecisionRule
-from app.scoring.declaration.gold_metadata import build_grouping, build_task_spec
 from app.scoring.declaration.metric import MetricCall, Result
-from app.scoring.declaration.metric_syntax import pluralize
 from app.scoring.declaration.task import TaskKind, TaskSpec
 from app.scoring.evaluate import BestAttainableValues, evaluate
-from app.scoring.evaluation_input import EvaluationInput, Grouping, IdIndex, Labels, PredictionArrays
-from app.scoring.string_table import StringTable
+from app.scoring.evaluation_input import EvaluationInput, IdIndex, Labels, PredictionArrays
 
-_UNSCORED = "not scored"
-
-
-@dataclass(frozen=True, slots=True)
-class SourceFile:
-    """A file and how to read it."""
-
-    path: Path
-    kind: FileKind
-
-
-@dataclass(slots=True)
-class Gold:
-    """Gold that is ready for scoring: n ids, their labels, and what else the metrics need.
-
-    Everything is in the order of the ids' code points, so that no output can reveal the order of the file, which often
-    depends on labels or splits.
-    """
-
-    index: IdIndex
-    spec: TaskSpec
-    labels: Labels
-    splits: NDArray[np.int8] | None = None
-    """Per id 0 for public, 1 for private; None without splits."""
-    weights: NDArray[np.int64] | None = None
-    """Per id its weight as an integer number of units; None where all weights are the same."""
-    void: Collection[str] = frozenset()
-    template_ids: Sequence[str] = ()
-    """All ids of the file, including those that are not scored, in the order of code points: the ids of a template."""
-    notes: list[str] = field(default_factory=list)
-    folds: Grouping | None = None
-    groups: Grouping | None = None
-    ceilings: dict[str, BestAttainableValues] = field(default_factory=dict)
-    """Per split, values that depend on this gold alone and have been computed already."""
-    tables: LookupTables | None = None
-    """Ids and classes for the vectorized readers; None where they do not fit into lookup tables."""
-    weight_unit: Fraction = Fraction(1)
-    """The weight in the gold file that one unit of `weights` stands for."""
-
-    @property
-    def ids(self) -> list[str]:
-        """The ids, in the order of all arrays."""
-        return self.index.ids
-
-    def case(self, labels: Labels, scores: NDArray[np.float64] | None = None) -> EvaluationInput:
-        """The evaluation input of predictions, in gold order."""
-        divisions = self.weights, self.folds, self.groups, self.weight_unit
-        return EvaluationInput(self.spec, self.labels, labels, scores, *divisions)
-
-    def rows_by_split(self) -> dict[str, NDArray[np.int64] | None]:
-        """The row numbers of each split that gets scores; None means all rows."""
-        rows: dict[str, NDArray[np.int64] | None] = {"all": None}
-        if self.splits is not None:
-            rows |= {name: np.flatnonzero(self.splits == code) for code, name in enumerate(SPLITS)}
-        return rows
+__all__ = [
+    "FileMemoryError",
+    "Gold",
+    "ScoringOutcome",
+    "SourceFile",
+    "build_lookup_tables",
+    "garbage_collection_paused",
+    "hard_labels",
+    "infer_task",
+    "is_fully_scored",
+    "load_gold",
+    "normalize_distinct",
+    "predicted_case",
+    "score_labels",
+    "score_predictions",
+    "validate_predictions",
+]
 
 
 @dataclass(slots=True)
@@ -106,154 +63,12 @@ class FileMemoryError(MemoryError):
     """Reading and validating a file of predictions took more memory than is available."""
 
 
-def build_lookup_tables(index: IdIndex, classes: Sequence[str]) -> LookupTables | None:
-    """Ids and classes for the vectorized readers; None where they do not fit into lookup tables."""
-    codes = None if index.table is None else StringTable.build(classes)
-    return None if index.table is None or codes is None else LookupTables(index.table, codes)
-
-
-@contextmanager
-def garbage_collection_paused() -> Iterator[None]:
-    """Pause the cyclic garbage collector while many small objects without cycles are created."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
-
-
-def normalize_distinct(texts: Iterable[str]) -> tuple[str, ...]:
-    """Texts in Unicode NFC, in which ids and labels are compared; raises InvalidContent if two become equal."""
-    normalized = tuple(to_nfc(text, len(text)) for text in texts)
-    if len(set(normalized)) != len(normalized):
-        repeated = Counter(normalized).most_common(1)[0][0]
-        raise InvalidContent(f"'{repeated}' is listed twice.", remedy="List each id or label once.")
-    return normalized
-
-
-def read_source(
-    source: SourceFile,
-    spec: TaskSpec,
-    *,
-    gold: bool,
-    problems: Problems,
-    limits: Limits,
-    declared: bool = True,
-    wants_scores: bool = False,
-) -> NormalizedTable:
-    """Read the table of a file; its problems are added to `problems`."""
-    with source.path.open("rb") as stream:
-        return read_table(
-            stream,
-            source.kind,
-            task=spec.task,
-            gold=gold,
-            problems=problems,
-            classes=spec.classes if declared else None,
-            wants_scores=wants_scores,
-            limits=limits,
-        )
-
-
-def load_gold(
-    source: SourceFile,
-    *,
-    task: TaskKind,
-    classes: Sequence[str] | None = None,
-    positive_label: str | None = None,
-    metadata: Mapping[str, Any] | None = None,
-    void: Iterable[str] = (),
-    rules: ReadingRules | None = None,
-    limits: Limits = DEFAULT_LIMITS,
-) -> tuple[Gold | None, Problems]:
-    """Read gold and validate it; the gold is None exactly where there are problems.
-
-    Without `classes`, the sorted label set of the gold becomes the vocabulary. `metadata` holds canonical gold metadata
-    by field (app.scoring.declaration.gold_metadata). `void` ids are not scored, nor are those that the file marks so.
-    Of `rules` only `duplicates` applies to gold. Raises InvalidContent if `classes` or `void` list something twice, and
-    if folds or groups lack an id.
-    """
-    problems, gold = Problems(), None
-    with garbage_collection_paused(), suppress(TooManyProblems):
-        spec = normalized_task_spec(task, classes, positive_label, metadata or {})
-        table = read_source(source, spec, gold=True, problems=problems, limits=limits, declared=classes is not None)
-        void_ids = find_void_ids(table, task, normalize_distinct(void))
-        if classes is None:
-            spec = replace(spec, classes=gold_rules.label_set(table, void_ids))
-            labels = f"the sorted labels of the gold ({len(spec.classes)})"
-            table.notes.append(f"no classes were declared: {labels} are the vocabulary")
-        gold_rules.check_not_empty(table, void_ids, problems)
-        gold_rules.check_vocabulary(table, spec, declared=classes is not None, limits=limits, problems=problems)
-        gold = build_gold(table, spec, void_ids, rules or ReadingRules(), problems)
-        if gold is not None:
-            assign_groupings(gold, metadata or {})
-    return gold, problems
-
-
-def assign_groupings(gold: Gold, metadata: Mapping[str, Any]) -> None:
-    """Assign the instances to their folds and groups, where these are given."""
-    gold.folds = build_grouping(metadata.get("folds"), "folds", gold.ids)
-    gold.groups = build_grouping(metadata.get("groups"), "groups", gold.ids)
-
-
-def find_void_ids(table: NormalizedTable, task: TaskKind, void: Iterable[str]) -> frozenset[str]:
-    """The ids that are not scored: those given separately, and those that the gold file excludes (noted)."""
-    void_ids = set(void)
-    for reason, names in gold_rules.unscored_ids(table, task).items():
-        void_ids.update(names)
-        table.notes.append(f"{pluralize(len(names), 'instance is', 'instances are')} {_UNSCORED}: {reason}")
-    return frozenset(void_ids)
-
-
-def is_fully_scored(notes: Iterable[str]) -> bool:
-    """Whether all instances of a gold file are scored, judging from its notes."""
-    return not any(_UNSCORED in note for note in notes)
-
-
 def infer_task(gold: SourceFile, positive_label: str | None = None, limits: Limits = DEFAULT_LIMITS) -> TaskKind:
     """Infer the task from a gold file: sets of labels, a positive label, or otherwise one label each."""
     if positive_label is not None:
         return "binary"
     with gold.path.open("rb") as stream, garbage_collection_paused():
         return "multilabel" if has_label_sets(stream, gold.kind, limits) else "multiclass"
-
-
-def normalized_task_spec(
-    task: TaskKind, classes: Sequence[str] | None, positive_label: str | None, metadata: Mapping[str, Any]
-) -> TaskSpec:
-    """The task with labels in NFC; raises InvalidContent if a class is listed twice."""
-    positive = None if positive_label is None else normalize_distinct([positive_label])[0]
-    return build_task_spec(task, normalize_distinct(classes or ()), positive, metadata)
-
-
-def build_gold(
-    table: NormalizedTable, spec: TaskSpec, void: frozenset[str], rules: ReadingRules, problems: Problems
-) -> Gold | None:
-    """Build gold from a table, in the order of its ids; None if it has problems."""
-    index = IdIndex(gold_rules.scored_ids(table, void))
-    gold_rules.check_void_ids_distinct(table, void, problems)
-    reading_rules = ReadingRules(duplicates=rules.duplicates)
-    arrays = validate_table(table, index, spec, rules=reading_rules, void=void, problems=problems)
-    weights = gold_rules.integer_weights(table, void, problems)
-    if arrays is None or arrays.labels is None or problems:
-        return None
-    ids = sorted(name for name in set(table.ids) if name is not None)
-    if spec.task != "multilabel" and table.counts is not None:
-        limitation = "only metrics that are defined for them have values"
-        table.notes.append(f"the gold gives sets of acceptable answers: {limitation}")
-    splits = gold_rules.split_codes(table, void)
-    splits = None if splits is None else gold_rules.align_to_index(splits, table, void, index)
-    if splits is not None and splits.all():
-        table.notes.append("no instance is public: until the final release of the phase, only organizers see scores")
-    if weights is not None:
-        table.notes.append("the instances have weights: all counts are sums of weights")
-    tables = build_lookup_tables(index, spec.classes)
-    exact_weights = None if weights is None else gold_rules.align_to_index(weights[0], table, void, index)
-    unit = Fraction(1) if weights is None else weights[1]
-    labels, notes = arrays.labels, table.notes
-    return Gold(index, spec, labels, splits, exact_weights, void, ids, notes, tables=tables, weight_unit=unit)
 
 
 def validate_predictions(

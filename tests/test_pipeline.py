@@ -20,7 +20,6 @@ from app.pipeline import (
     garbage_collection_paused,
     infer_task,
     is_fully_scored,
-    load_gold,
     normalize_distinct,
     predicted_case,
     score_predictions,
@@ -29,6 +28,7 @@ from app.pipeline import (
 from app.scoring.declaration.metric import MetricCall
 from app.scoring.declaration.metric_parser import parse_metric
 from app.scoring.declaration.task import TaskKind, TaskSpec
+from tests.formats.reading import load_gold_both_ways
 from tests.reference_material import needs_shared, shared
 
 
@@ -55,7 +55,9 @@ GOLD = [
 
 
 def load(folder: Path, content: object = GOLD, **more: Any) -> Gold:
-    gold, problems = load_gold(source(folder, "gold.json", content), task=more.pop("task", "multiclass"), **more)
+    gold, problems = load_gold_both_ways(
+        source(folder, "gold.json", content), task=more.pop("task", "multiclass"), **more
+    )
     assert gold is not None, problems.to_dict()
     return gold
 
@@ -299,7 +301,7 @@ CHALLENGES = [
 def test_real_challenges_load_without_problems_and_agree_with_a_plain_reading(name: str, task: TaskKind) -> None:
     folder = shared() / "challenges" / name
     classes = json.loads((folder / "classes.json").read_text(encoding="utf-8"))
-    gold, problems = load_gold(existing(folder / "gold.jsonl.gz"), task=task, classes=classes)
+    gold, problems = load_gold_both_ways(existing(folder / "gold.jsonl.gz"), task=task, classes=classes)
     assert gold is not None, problems.to_dict()
     answers = sorted((folder / "predictions").iterdir())
     assert answers

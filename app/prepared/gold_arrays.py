@@ -11,7 +11,7 @@ from app import __version__
 from app.formats.vectorized.labels import LookupTables
 from app.pipeline import Gold
 from app.prepared.array_file import Arrays, DamagedArrayFile
-from app.prepared.lazy_texts import LazyTexts, decode_texts, encode_texts
+from app.prepared.lazy_texts import decode_texts, encode_texts
 from app.scoring import SCORER_VERSION
 from app.scoring.declaration.gold_metadata import build_task_spec
 from app.scoring.declaration.task import TaskSpec
@@ -64,7 +64,7 @@ def decode_gold(header: _Header, arrays: Arrays) -> Gold:
         weights=arrays.get("weights"),
         weight_unit=Fraction(header["weight_unit"]),
         void=decode_texts(arrays["void"]) if "void" in arrays else frozenset(),
-        template_ids=decode_texts(arrays["listed"]) if "listed" in arrays else LazyTexts(len(index), lambda: index.ids),
+        template_ids=decode_texts(arrays["listed"]) if "listed" in arrays else index.lazy_ids,
         notes=header["notes"],
         folds=_decode_grouping("folds", arrays),
         groups=_decode_grouping("groups", arrays),

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.scoring.declaration.task import TaskSpec
+from app.scoring.lazy_texts import LazyTexts
 from app.scoring.string_table import StringTable
 
 Int = NDArray[np.int64]
@@ -159,6 +160,11 @@ class IdIndex:
         """The ids in row order."""
         assert self.table is not None
         return self.table.texts()
+
+    @property
+    def lazy_ids(self) -> LazyTexts:
+        """The same, as strings that are created only when one of them is read."""
+        return LazyTexts(len(self), lambda: self.ids)
 
     @cached_property
     def _row_by_id(self) -> dict[str, int]:

@@ -27,6 +27,7 @@ DEFAULT_HASH_KEY: Final = b"texts that nobody hostile chose."
 _MAX_PADDING_WASTE: Final = 1 << 24  # bytes of padding allowed beyond four times the strings themselves
 _MAX_PROBES: Final = 512  # slots inspected for one string; a longer run of full slots makes a table unusable
 _MAX_KEY_ATTEMPTS: Final = 4  # keys tried before giving up on a table
+_BLOCK: Final = 1 << 20  # slots or strings processed together
 _U: Final = np.uint64
 _FREE_SLOT: Final = _U((1 << 64) - 1)
 _TAG_MASK: Final = _U(0xFFFFFFFF)
@@ -37,6 +38,11 @@ _LENGTH_MASKS: Final = np.array([(1 << (8 * count)) - 1 for count in range(9)], 
 def words_of(buffer: Bytes) -> Words:
     """The 8-byte little-endian words at all offsets of a buffer of B ≥ 8 bytes: an overlapping view of B - 7 words."""
     return np.ndarray((len(buffer) - 7,), "<u8", buffer, strides=(1,))
+
+
+def is_mostly_padding(count: int, width: int, total_bytes: int) -> bool:
+    """Whether `count` strings of together `total_bytes` bytes would waste most of a table of `width` words each."""
+    return count * width * 8 > 4 * total_bytes + _MAX_PADDING_WASTE
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,21 +125,23 @@ class StringTable:
             return None
         starts = np.concatenate([[0], ends[:-1] + 1])
         lengths = ends - starts
-        longest = int(lengths.max())
-        width = max(1, -(-longest // 8))
-        uneven = len(texts) * width * 8 > 4 * len(joined) + _MAX_PADDING_WASTE
-        if uneven or longest > MAX_STRING_BYTES or not lengths.all():
+        words = Spans(words_of(buffer), starts, lengths).words(MAX_STRING_BYTES // 8)
+        if words is None or not lengths.all() or is_mostly_padding(len(texts), len(words), int(lengths.sum())):
             return None
-        words = Spans(words_of(buffer), starts, lengths).words(width)
-        assert words is not None
-        padded = np.column_stack(words)
-        for secret in _hash_keys(key, width + 2):
-            hashes = _hash_words(words, secret)
+        return cls.from_words(np.column_stack(words), key)
+
+    @classmethod
+    def from_words(cls, words: Words, key: bytes = DEFAULT_HASH_KEY) -> "StringTable | None":
+        """A table of n ≥ 1 distinct strings that are given by their words (n × w); None if no key separates them.
+
+        `key` as in `build`. The words are not copied.
+        """
+        for secret in _hash_keys(key, words.shape[1] + 2):
+            hashes = _hash_words([words[:, at] for at in range(words.shape[1])], secret)
             slots = _build_slots(hashes)
-            rows = None if slots is None else _find_rows(slots, hashes)
             # Two strings could have the same tag in the same run of slots; then the second would never be found.
-            if slots is not None and rows is not None and np.array_equal(rows, np.arange(len(texts))):
-                return cls(padded, slots, secret)
+            if slots is not None and _finds_every_row(slots, hashes):
+                return cls(words, slots, secret)
         return None
 
     def rows(self, strings: Spans, likely: int = 0) -> NDArray[np.int32] | None:
@@ -150,9 +158,17 @@ class StringTable:
         if self._in_order(words, likely):
             return np.arange(likely, likely + len(strings), dtype=np.int32)
         rows = _find_rows(self.slots, _hash_words(words, self.key))
-        if rows is None or not self._equal(self.words.take(rows, axis=0), words):
-            return None
-        return rows
+        # A row of -1 reads the last string, which differs from one that is unknown.
+        return rows if self._equal(self.words.take(rows, axis=0), words) else None
+
+    def rows_if_known(self, words: Sequence[Words]) -> NDArray[np.int32]:
+        """The row of each string, given by its words (see Spans.words); -1 for an unknown string."""
+        rows = _find_rows(self.slots, _hash_words(words[: self.width], self.key))
+        known = rows >= 0
+        found = self.words.take(rows, axis=0)
+        for at in range(max(self.width, len(words))):
+            known &= (found[:, at] if at < self.width else 0) == (words[at] if at < len(words) else 0)
+        return np.where(known, rows, np.int32(-1))
 
     def _in_order(self, wanted: Sequence[Words], first: int) -> bool:
         count = len(wanted[0])
@@ -233,29 +249,46 @@ def _build_slots(hashes: Words) -> Words | None:
         lost = rows[positions] != left
         left, positions = left[lost], (positions[lost] + 1) & (size - 1)
         if not len(left):
-            slots = np.full(size, _FREE_SLOT, dtype=np.uint64)
-            used = np.flatnonzero(rows >= 0)
-            slots[used] = (hashes[rows[used]] << _U(32)) | rows[used].astype(np.uint64)
-            return slots
+            return _fill_slots(rows, hashes)
     return None
 
 
-def _find_rows(slots: Words, hashes: Words) -> NDArray[np.int32] | None:
-    """The row with the same tag for each hash, by linear probing; None if any hash has none."""
+def _fill_slots(rows: NDArray[np.int32], hashes: Words) -> Words:
+    """The slots from the row in each (-1: free): tag and row number, in blocks to bound the memory."""
+    slots = np.full(len(rows), _FREE_SLOT, dtype=np.uint64)
+    for start in range(0, len(rows), _BLOCK):
+        block = slice(start, start + _BLOCK)
+        used = start + np.flatnonzero(rows[block] >= 0)
+        slots[used] = (hashes[rows[used]] << _U(32)) | rows[used].astype(np.uint64)
+    return slots
+
+
+def _finds_every_row(slots: Words, hashes: Words) -> bool:
+    """Whether each hash leads to its own row; checked in blocks to bound the memory."""
+    return all(
+        np.array_equal(
+            _find_rows(slots, hashes[start : start + _BLOCK]), np.arange(start, min(start + _BLOCK, len(hashes)))
+        )
+        for start in range(0, len(hashes), _BLOCK)
+    )
+
+
+def _find_rows(slots: Words, hashes: Words) -> NDArray[np.int32]:
+    """The row with the same tag for each hash, by linear probing; -1 where there is none."""
     mask = len(slots) - 1
     positions = (hashes >> _U(65 - len(slots).bit_length())).view(np.int64)
     tags = hashes << _U(32)
     entries = slots.take(positions)
-    pending = np.flatnonzero((entries ^ tags) > _TAG_MASK)
+    pending = np.flatnonzero(((entries ^ tags) > _TAG_MASK) & (entries != _FREE_SLOT))
     positions, tags = positions[pending], tags[pending]
     for _ in range(_MAX_PROBES):
         if not len(pending):
-            return entries.astype(np.uint32).view(np.int32)
-        if (entries[pending] == _FREE_SLOT).any():
-            return None
+            break
         positions = (positions + 1) & mask
         probed = slots.take(positions)
         entries[pending] = probed
-        remaining = (probed ^ tags) > _TAG_MASK
+        remaining = ((probed ^ tags) > _TAG_MASK) & (probed != _FREE_SLOT)
         pending, positions, tags = pending[remaining], positions[remaining], tags[remaining]
-    return None
+    entries[pending] = _FREE_SLOT
+    # The row number of a free slot, 32 ones, is -1.
+    return entries.astype(np.uint32).view(np.int32)

@@ -3,8 +3,10 @@
 import gzip
 import io
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 from backports import zstd
@@ -13,12 +15,14 @@ from app.formats.column_data import NormalizedTable
 from app.formats.content.format_detection import FileKind
 from app.formats.problems import Problems
 from app.formats.reading_rules import DEFAULT_LIMITS, Limits, ReadingRules
+from app.formats.source_file import SourceFile
 from app.formats.strict_reader import read_table
+from app.formats.validation.gold_validation import is_valid_vocabulary
 from app.formats.validation.table_validation import validate_table
-from app.formats.vectorized.labels import read_labels
+from app.formats.vectorized.labels import read_gold, read_labels
 from app.formats.vectorized.labels.span_window import SPAN_WINDOW_BYTES
 from app.formats.vectorized.scores import read_scores
-from app.pipeline import build_lookup_tables
+from app.gold import Gold, build_lookup_tables, load_gold, normalized_task_spec
 from app.scoring.declaration.task import TaskKind, TaskSpec
 from app.scoring.evaluation_input import IdIndex, Labels, PredictionArrays
 
@@ -163,6 +167,85 @@ def count_agreeing_score_windows(
         assert quick.tobytes() == np.ascontiguousarray(strict.scores).tobytes()
         read += 1
     return read
+
+
+def load_gold_both_ways(source: SourceFile, **how: Any) -> tuple[Gold | None, Problems]:
+    """Load gold, and assert that the strict reader alone gives the same."""
+    with patch("app.gold.load_plain_gold", return_value=None):
+        strict, problems = load_gold(source, **how)
+    spec = normalized_task_spec(how["task"], how.get("classes"), how.get("positive_label"), {})
+    if not how.get("void"):  # which the vectorized reader is not given
+        assert_plain_gold_agrees(source, spec, strict, declared=how.get("classes") is not None, **how)
+    found, told = load_gold(source, **how)
+    assert told.to_dict() == problems.to_dict()
+    assert_same_gold(found, strict)
+    return found, told
+
+
+def assert_plain_gold_agrees(
+    source: SourceFile,
+    spec: TaskSpec,
+    strict: Gold | None,
+    *,
+    declared: bool,
+    limits: Limits = DEFAULT_LIMITS,
+    **_: Any,
+) -> int:
+    """With how many window sizes the vectorized reader reads gold; asserts that it agrees with the strict one."""
+    read = 0
+    for size in (SPAN_WINDOW_BYTES, 96):
+        classes = spec.classes if declared else None
+        with source.path.open("rb") as stream:
+            quick = read_gold(stream, source.kind, task=spec.task, classes=classes, limits=limits, window=size)
+        if quick is None or not is_valid_vocabulary(replace(spec, classes=quick.classes), limits):
+            continue
+        assert strict is not None, f"accepted what the strict reader refuses: {source.path.read_bytes()[:2000]!r}"
+        assert quick.tables.ids.texts() == strict.ids
+        assert quick.classes == strict.spec.classes
+        assert quick.tables.classes.texts() == list(quick.classes)
+        assert code_sets(quick.labels) == code_sets(strict.labels)
+        assert (quick.labels.offsets is None) is (strict.labels.offsets is None)
+        assert_equal_arrays(quick.splits, strict.splits)
+        assert_equal_arrays(quick.weights, strict.weights)
+        assert quick.weight_unit == strict.weight_unit
+        read += 1
+    return read
+
+
+def assert_same_gold(found: Gold | None, other: Gold | None) -> None:
+    """All parts of two golds are equal."""
+    assert (found is None) is (other is None)
+    if found is None or other is None:
+        return
+    assert found.ids == other.ids
+    assert list(found.template_ids) == list(other.template_ids)
+    assert (found.spec, found.notes, found.void) == (other.spec, other.notes, other.void)
+    assert found.weight_unit == other.weight_unit
+    pairs: list[tuple[Any, Any]] = [
+        (found.labels.codes, other.labels.codes),
+        (found.labels.offsets, other.labels.offsets),
+    ]
+    pairs += [(found.splits, other.splits), (found.weights, other.weights)]
+    for name in ("folds", "groups"):
+        parts, others = getattr(found, name), getattr(other, name)
+        assert (parts is None) is (others is None)
+        if parts is not None:
+            assert tuple(parts.names) == tuple(others.names)
+            pairs.append((parts.codes, others.codes))
+    for mine, theirs in pairs:
+        assert_equal_arrays(mine, theirs)
+    assert (found.tables is None) is (other.tables is None)
+    if found.tables is not None and other.tables is not None:
+        assert found.tables.ids.texts() == other.tables.ids.texts()
+        assert found.tables.classes.texts() == other.tables.classes.texts()
+
+
+def assert_equal_arrays(one: Any, other: Any) -> None:
+    """Two arrays, or None, have the same type and values."""
+    assert (one is None) is (other is None)
+    if one is not None:
+        assert one.dtype == other.dtype
+        assert np.array_equal(one, other)
 
 
 def read_answer_labels(raw: str | bytes, kind: str = "json", **how: Any) -> tuple[Labels | None, Problems]:

@@ -12,13 +12,14 @@ import pytest
 from app.formats import FileKind, ReadingRules
 from app.formats.templates.build_template import build_template
 from app.offline import read_ids
-from app.pipeline import SourceFile, load_gold
+from app.pipeline import SourceFile
 from app.scoring.declaration.task import TaskKind, TaskSpec
 from tests.formats.fault_table.write import columnar, npz
 from tests.formats.reading import (
     CLASSES,
     IDS,
     code_sets,
+    load_gold_both_ways,
     located_problems,
     read_answers,
     read_valid,
@@ -119,7 +120,7 @@ def test_a_template_names_the_positive_label_where_a_class_is_called_score() -> 
 def gold(folder: Path, raw: bytes | str, kind: FileKind, **more: Any) -> Any:
     path = folder / "gold"
     path.write_bytes(raw.encode() if isinstance(raw, str) else raw)
-    return load_gold(SourceFile(path, kind), **{"task": "multiclass", **more})
+    return load_gold_both_ways(SourceFile(path, kind), **{"task": "multiclass", **more})
 
 
 CSV, JSON = FileKind("csv"), FileKind("json")

@@ -12,7 +12,7 @@ import pytest
 from app.formats import Limits, detect_file_kind
 from app.formats.problems import PROBLEM_CODES, Problems
 from app.formats.registry import FORMATS
-from app.pipeline import SourceFile, load_gold
+from app.pipeline import SourceFile
 from tests.cli.run_command import run_assay
 from tests.formats.fault_table import GROUPS, cells
 from tests.formats.fault_table.encodings import NAMES, compress_with_checksum
@@ -27,6 +27,7 @@ from tests.formats.fault_table.model import (
     read_offline,
 )
 from tests.formats.fault_table.write import MEDIA_TYPES, WIDE, write_file
+from tests.formats.reading import load_gold_both_ways
 from tests.live_service import Caller, Live, open_challenge
 
 CELLS = cells()
@@ -169,7 +170,7 @@ def test_gold_of_too_many_classes_is_refused_in_every_format(services: Services,
     path = tmp_path / f"gold{kind.ending}"
     path.write_bytes(write_file(column, rows))
     limits = replace(Limits(classes=MAX_CLASSES), **SMALL_LIMITS | {"records": 100})
-    gold, problems = load_gold(SourceFile(path, kind), task="multiclass", limits=limits)
+    gold, problems = load_gold_both_ways(SourceFile(path, kind), task="multiclass", limits=limits)
     assert gold is None
     assert problems.total == {"too_large": 1}
     answer = caller.post(

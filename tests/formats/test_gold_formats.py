@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from app.formats.content.format_detection import FileKind
-from app.pipeline import Gold, SourceFile, load_gold
+from app.pipeline import Gold, SourceFile
 from app.scoring.declaration.task import TASK_KINDS, TaskKind
 from tests.formats.answer_table import AnswerTable, FormatWriter
 from tests.formats.fault_table.write import columnar, npz
-from tests.formats.reading import code_sets, compress, located_problems
+from tests.formats.reading import code_sets, compress, load_gold_both_ways, located_problems
 from tests.formats.strategies import DrawnAnswers, as_nfc, drawn_answers
 from tests.formats.writers import WRITERS
 
@@ -33,7 +33,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def load(path: Path, one: DrawnAnswers, writer: FormatWriter, encoding: str = "") -> tuple[Gold | None, Any]:
     path.write_bytes(compress(writer.write(one.data), encoding))
     source = SourceFile(path, FileKind(writer.kind, encoding, writer.layout))
-    return load_gold(source, task=one.task, classes=one.classes, positive_label=one.positive or None)
+    return load_gold_both_ways(source, task=one.task, classes=one.classes, positive_label=one.positive or None)
 
 
 def writers_for(data: AnswerTable) -> list[tuple[str, FormatWriter]]:
@@ -202,7 +202,7 @@ def test_weights_in_short_floats_are_the_decimals_that_mean_them(path: Path, nam
     ids, labels = ["a", "b", "c"], ["x", "y", "x"]
     table = pa.table({"id": ids, "label": labels, "weight": weights})
     path.write_bytes(npz(ids=ids, labels=labels, weight=weights) if name == "npz" else columnar(name, table))
-    gold, problems = load_gold(SourceFile(path, FileKind(name)), task="multiclass")
+    gold, problems = load_gold_both_ways(SourceFile(path, FileKind(name)), task="multiclass")
     assert not problems
     assert gold is not None
     assert gold.weights is not None

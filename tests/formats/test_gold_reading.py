@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.formats import Limits, Problems, detect_file_kind
-from app.pipeline import Gold, SourceFile, load_gold
+from app.pipeline import Gold, SourceFile
 from app.scoring.declaration.task import TaskKind
-from tests.formats.reading import code_sets, summarize_problems
+from tests.formats.reading import code_sets, load_gold_both_ways, summarize_problems
 
 
 def load(
@@ -19,7 +19,7 @@ def load(
     name, _, layout = name.partition("?")
     path = folder / name
     path.write_text(text, encoding="utf-8", newline="")
-    return load_gold(SourceFile(path, detect_file_kind(name, None, None, layout)), task=task, **more)
+    return load_gold_both_ways(SourceFile(path, detect_file_kind(name, None, None, layout)), task=task, **more)
 
 
 def load_valid(*given: Any, **more: Any) -> Gold:

@@ -17,10 +17,10 @@ from app.formats.reading_rules import Limits, ReadingRules
 from app.formats.registry import FORMATS
 from app.formats.strict_reader import read_table
 from app.formats.validation.table_validation import validate_table
-from app.pipeline import SourceFile, infer_task, load_gold
+from app.pipeline import SourceFile, infer_task
 from app.scoring.declaration.task import TaskKind, TaskSpec
 from app.scoring.evaluation_input import IdIndex, Labels, PredictionArrays
-from tests.formats.reading import count_agreeing_score_windows, count_agreeing_windows
+from tests.formats.reading import count_agreeing_score_windows, count_agreeing_windows, load_gold_both_ways
 
 IDS = ("t1", "t2", "t3")
 CLASSES = ("cat", "dog", "eel")
@@ -121,7 +121,9 @@ def _gold(data: bytes, kind: FileKind, task: TaskKind) -> bool:
 def _loaded(data: bytes, source: SourceFile, task: TaskKind, *, declared: bool) -> bool:
     spec = TASKS[task]
     classes = spec.classes if declared else None
-    found, problems = load_gold(source, task=task, classes=classes, positive_label=spec.positive_label, limits=LIMITS)
+    found, problems = load_gold_both_ways(
+        source, task=task, classes=classes, positive_label=spec.positive_label, limits=LIMITS
+    )
     _assert_sound(problems.to_dict(), found.notes if found else [], data, source.kind)
     assert bool(problems) is (found is None)
     if found is None:

@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 
 from app.formats.content.format_detection import FileKind
-from app.pipeline import SourceFile, load_gold, score_predictions
+from app.pipeline import SourceFile, score_predictions
 from app.scoring.declaration.metric_parser import parse_metric
 from app.scoring.declaration.task import TaskKind
+from tests.formats.reading import load_gold_both_ways
 from tests.golden.reference_data import (
     GOLD_VERSIONS,
     ORACLE,
@@ -31,7 +32,7 @@ def values_from_files(name: str, system: str, version: str, metrics: list[str]) 
     folder = challenge_folder(name)
     path = folder / "predictions" / f"{system}.json.gz"
     gold_file = SourceFile(folder / f"{version}.jsonl.gz", FileKind("jsonl", "gzip"))
-    gold, problems = load_gold(gold_file, task=task, classes=read_json(folder / "classes.json"))
+    gold, problems = load_gold_both_ways(gold_file, task=task, classes=read_json(folder / "classes.json"))
     assert gold is not None, problems.to_dict()
     gold.void = frozenset(row["id"] for row in read_json(path)) - frozenset(gold.ids)
     calls = {text: parse_metric(text, options=ORACLE, task=task) for text in metrics}

@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from app.formats import FileKind
-from app.pipeline import Gold, SourceFile, load_gold
+from app.pipeline import Gold, SourceFile
+from tests.formats.reading import load_gold_both_ways
 
 SPLITS = ("public", "private", "private")
 PARENTS = {"cat": ["pet"], "dog": ["pet"], "eel": ["fish"]}
@@ -63,6 +64,6 @@ def load_kind(folder: Path, kind: str) -> Gold:
     records, fields = KINDS[kind]
     path = folder / "gold.json"
     path.write_text(json.dumps(records), encoding="utf-8")
-    gold, problems = load_gold(SourceFile(path, FileKind("json", "", "")), **fields)
+    gold, problems = load_gold_both_ways(SourceFile(path, FileKind("json", "", "")), **fields)
     assert gold is not None, problems.to_dict()
     return gold

@@ -11,10 +11,11 @@ import pytest
 
 from app.formats.content.format_detection import FileKind
 from app.formats.reading_rules import ReadingRules
-from app.pipeline import SourceFile, load_gold, predicted_case
+from app.pipeline import SourceFile, predicted_case
 from app.prepared.gold_arrays import encode_gold
 from app.scoring.evaluation_input import EvaluationInput
 from app.scoring.reports.detailed_report import build_detailed_report, write_csv
+from tests.formats.reading import load_gold_both_ways
 from tests.scoring.case_builder import case, evaluate_metric, results
 
 WEIGHTS = ("0.5", "0.25", "1.5", "0.75")
@@ -36,7 +37,7 @@ def test_the_weights_of_a_file_are_those_of_its_tables(tmp_path: Path) -> None:
     gold.write_text("\n".join(["id,label,weight", *rows]))
     answers.write_text("\n".join(["id,label", *(f"{at},{label}" for at, label in enumerate(predicted))]))
     kind = FileKind("csv")
-    found, problems = load_gold(SourceFile(gold, kind), task="multiclass", classes=["a", "b"])
+    found, problems = load_gold_both_ways(SourceFile(gold, kind), task="multiclass", classes=["a", "b"])
     assert found is not None, problems.to_dict()
     of = predicted_case(found, SourceFile(answers, kind), ReadingRules())
     matrix = evaluate_metric(of, "confusion_matrix").data

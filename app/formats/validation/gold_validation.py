@@ -112,6 +112,16 @@ def _is_distorted(exact_weights: Sequence[Fraction], rounded: Sequence[Fraction]
     return any(math.fsum(errors) * parts > math.fsum(weights) for weights, errors in by_split.values())
 
 
+def scale_distinct_weights(weights: Sequence[Fraction], counts: Sequence[int]) -> tuple[list[int], Fraction] | None:
+    """The distinct weights of a file, each with how often it occurs, as `integer_weights` scales them.
+
+    None where it would round them or report a problem.
+    """
+    integers, unit = _scale_to_integers(weights)
+    total = sum(map(operator.mul, integers, counts))
+    return (integers, unit) if 0 < total <= _MAX_WEIGHT_SUM else None
+
+
 def _scale_to_integers(weights: Sequence[Fraction]) -> tuple[list[int], Fraction]:
     """Weights as integers without a common factor, the same for any unit, and the weight of a 1."""
     scale = math.lcm(*{weight.denominator for weight in weights})
@@ -179,6 +189,12 @@ def check_vocabulary(
         message = f"The positive label {quote(positive_label or '')} is not among the classes. Use one of them."
         expected = " or ".join(quote(label) for label in classes)
         problems.add_new("wrong_shape", message, expected=expected)
+
+
+def is_valid_vocabulary(spec: TaskSpec, limits: Limits) -> bool:
+    """Whether `check_vocabulary` finds no problem with the classes of gold that has no other problem."""
+    is_complete = spec.task != "binary" or (len(spec.classes) == 2 and spec.positive_label in spec.classes)
+    return 0 < len(spec.classes) <= limits.classes and is_complete
 
 
 def _report_third_label(table: NormalizedTable, classes: Sequence[str], problems: Problems) -> None:

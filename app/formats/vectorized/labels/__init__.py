@@ -5,7 +5,8 @@ why it needs no checks of its own for encoding, NFC or escapes: bytes equal to a
 it with the strict reader (tests/formats/test_vectorized_labels.py).
 """
 
+from app.formats.vectorized.labels.gold_reader import GoldArrays, read_gold
 from app.formats.vectorized.labels.id_join import LookupTables
 from app.formats.vectorized.labels.label_reader import read_labels
 
-__all__ = ["LookupTables", "read_labels"]
+__all__ = ["GoldArrays", "LookupTables", "read_gold", "read_labels"]

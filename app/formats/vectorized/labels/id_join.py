@@ -1,5 +1,6 @@
 """The ids and labels of a file as numbers: the instance that each row describes, and the codes of its labels."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -34,6 +35,11 @@ class IdJoin:
     def __post_init__(self) -> None:
         self.rows = np.empty(len(self.tables.ids), dtype=np.int32)
 
+    @property
+    def further_fields(self) -> Collection[bytes]:
+        """None: the strict reader notes every field that it ignores."""
+        return ()
+
     def take_ids(self, spans: Spans) -> None:
         """Add the ids that come next in the file."""
         end = self.id_count + len(spans)
@@ -54,6 +60,10 @@ class IdJoin:
         if codes is None:
             raise UnsupportedLayout
         self.codes.append(codes)
+
+    def take_field(self, _name: bytes, _spans: Spans) -> None:
+        """Never called, as there are no further fields."""
+        raise UnsupportedLayout
 
     def finish(self) -> tuple[Codes, Codes, Int | None]:
         """Rows, codes and counts of the file; raises UnsupportedLayout unless it describes each instance exactly once."""

@@ -1,4 +1,4 @@
-"""JSON columns: the ids in one list and their labels in another, for sets as a list of lists."""
+"""JSON columns: the ids in one list and their labels in another, for sets as a list of lists; then perhaps the splits."""
 
 import re
 from dataclasses import dataclass, field
@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from app.formats.vectorized.labels.id_join import IdJoin
 from app.formats.vectorized.labels.json_framing import HEAD_BYTES, WHITESPACE
 from app.formats.vectorized.labels.json_separators import SeparatorClassifier
+from app.formats.vectorized.labels.label_sink import LabelSink
 from app.formats.vectorized.labels.span_window import SpanWindow
 from app.formats.vectorized.unsupported import require, require_match
-from app.scoring.string_table import Int
+from app.scoring.string_table import Int, Spans
 
 _COMMA, _NEXT = range(2)
 
@@ -26,7 +26,7 @@ _EMPTY_LISTS = rb"(?P<empty>(?:" + _join_tokens(rb"\[", rb"\]", b",", b"") + rb"
 _OPENING = re.compile(_join_tokens(b"", rb"\{", rb'"(ids|labels)"', b":", rb"\[", b""))
 _FIRST_LIST = re.compile(_EMPTY_LISTS + _join_tokens(rb"\[", rb'(?=")'))
 """From the first list of labels to the first label."""
-_NEXT_COLUMN = re.compile(_join_tokens(rb'"', rb"\]", b",", rb'"(ids|labels)"', b":", rb"\[", b""))
+_NEXT_COLUMN = re.compile(_join_tokens(rb'"', rb"\]", b",", rb'"(\w+)"', b":", rb"\[", b""))
 _CLOSE = re.compile(_join_tokens(rb'"', rb"\]", rb"\}", rb"\Z"))
 _SET_END = re.compile(
     _join_tokens(rb'"', rb"\]", rb"(?P<empty>(?:" + _join_tokens(b",", rb"\[", rb"\]", b"") + rb")*+)")
@@ -42,7 +42,7 @@ def is_json_columns(head: bytes) -> bool:
 
 @dataclass(slots=True)
 class _JsonColumn:
-    """One of the two lists: its name, and whether it is a list of lists."""
+    """One of the lists: its name, and whether it is a list of lists."""
 
     name: bytes
     is_nested: bool
@@ -79,7 +79,7 @@ class _JsonColumn:
         self._add(np.array([self.open_texts]), np.array([empty]))
 
 
-def read_json_columns(window: SpanWindow, join: IdJoin, *, sets: bool) -> None:
+def read_json_columns(window: SpanWindow, sink: LabelSink, *, sets: bool) -> None:
     """Read all ids and labels of a file; raises UnsupportedLayout.
 
     The window refuses backslashes, so quotes come in pairs. Every byte outside the strings is matched by a pattern: the
@@ -88,18 +88,23 @@ def read_json_columns(window: SpanWindow, join: IdJoin, *, sets: bool) -> None:
     window.fill()
     opening = require_match(_OPENING, window.text(0, HEAD_BYTES))
     window.drop(opening.end())
-    rest = _read_column(window, join, _JsonColumn.of(opening[1], sets=sets))
-    next_column = require_match(_NEXT_COLUMN, rest)
-    require(next_column[1] != opening[1])
-    window.drop(next_column.end())
-    _read_column(window, join, _JsonColumn.of(next_column[1], sets=sets))
+    names = [opening[1]]
+    rest = _read_column(window, sink, _JsonColumn.of(opening[1], sets=sets))
+    while following := _NEXT_COLUMN.match(rest):
+        names.append(following[1])
+        # A column of weights has no strings.
+        allowed = {b"ids", b"labels", *sink.further_fields} - {b"weight"}
+        require(names[-1] in allowed and len(set(names)) == len(names))
+        window.drop(following.end())
+        rest = _read_column(window, sink, _JsonColumn.of(names[-1], sets=sets))
+    require({b"ids", b"labels"} <= set(names) and not {b"split", b"Usage"} <= set(names))
     window.fill()
     # The end of the window is the end of the file only if the file has ended.
     require(window.ended)
     require_match(_CLOSE, b'"' + window.text(1, len(window.data)))
 
 
-def _read_column(window: SpanWindow, join: IdJoin, column: _JsonColumn) -> bytes:
+def _read_column(window: SpanWindow, sink: LabelSink, column: _JsonColumn) -> bytes:
     """Read the strings of one list; returns what follows from the last closing quote on, which stays in the window."""
     window.fill()
     if column.is_nested:
@@ -116,11 +121,20 @@ def _read_column(window: SpanWindow, join: IdJoin, column: _JsonColumn) -> bytes
         texts = valid + 1 if is_last else valid
         require(texts > 0)
         spans = window.spans(opening[:texts], closing[:texts])
-        (join.take_ids if column.name == b"ids" else join.take_labels)(spans)
+        _take(sink, column.name, spans)
         column.count_lists(texts, spellings[:valid])
         if is_last:
-            return _end_column(window, join, column, int(closing[valid]))
+            return _end_column(window, sink, column, int(closing[valid]))
         window.drop(int(quotes[2 * texts]))
+
+
+def _take(sink: LabelSink, name: bytes, spans: Spans) -> None:
+    if name == b"ids":
+        sink.take_ids(spans)
+    elif name == b"labels":
+        sink.take_labels(spans)
+    else:
+        sink.take_field(name, spans)
 
 
 def _begin_lists(window: SpanWindow, column: _JsonColumn) -> None:
@@ -129,7 +143,7 @@ def _begin_lists(window: SpanWindow, column: _JsonColumn) -> None:
     window.drop(first.end())
 
 
-def _end_column(window: SpanWindow, join: IdJoin, column: _JsonColumn, closing: int) -> bytes:
+def _end_column(window: SpanWindow, sink: LabelSink, column: _JsonColumn, closing: int) -> bytes:
     """What follows the column; of nested lists, the end of the last one is removed, so that both kinds end alike."""
     window.drop(closing)
     window.fill()
@@ -138,6 +152,6 @@ def _end_column(window: SpanWindow, join: IdJoin, column: _JsonColumn, closing: 
         return rest
     end = require_match(_SET_END, rest)
     column.end(end["empty"].count(b"["))
-    join.counts.extend(column.counts)
+    sink.counts.extend(column.counts)
     window.drop(end.end() - 1)
     return b'"' + window.text(1, HEAD_BYTES)

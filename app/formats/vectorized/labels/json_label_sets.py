@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from app.formats.vectorized.labels.id_join import IdJoin
 from app.formats.vectorized.labels.json_framing import HEAD_BYTES, JsonFraming
 from app.formats.vectorized.labels.json_separators import SeparatorClassifier
+from app.formats.vectorized.labels.label_sink import LabelSink
 from app.formats.vectorized.labels.span_window import SpanWindow
 from app.formats.vectorized.unsupported import UnsupportedLayout, require, require_match
 from app.scoring.string_table import Int
@@ -62,7 +62,7 @@ class _TextSpans:
     meanings: NDArray[np.int8]
 
 
-def read_label_sets(window: SpanWindow, frame: JsonFraming, join: IdJoin) -> None:
+def read_label_sets(window: SpanWindow, frame: JsonFraming, sink: LabelSink) -> None:
     """Read all ids and labels of a file; raises UnsupportedLayout.
 
     The window refuses backslashes, so quotes come in pairs. Every byte outside the strings belongs to a separator, and
@@ -88,7 +88,7 @@ def read_label_sets(window: SpanWindow, frame: JsonFraming, join: IdJoin) -> Non
         # Only whole records are taken; the rest of the window is read again together with what follows.
         text_count = int(ends[-1]) + 1
         _take_records(
-            window, shape, join, _TextSpans(opening[:text_count], closing[:text_count], meanings[:text_count]), ends
+            window, shape, sink, _TextSpans(opening[:text_count], closing[:text_count], meanings[:text_count]), ends
         )
         if window.ended:
             require(text_count == texts)
@@ -105,7 +105,7 @@ def _meaning_of_end(window: SpanWindow, shape: _LabelSetPattern, closing: int) -
     raise UnsupportedLayout
 
 
-def _take_records(window: SpanWindow, shape: _LabelSetPattern, join: IdJoin, texts: _TextSpans, ends: Int) -> None:
+def _take_records(window: SpanWindow, shape: _LabelSetPattern, sink: LabelSink, texts: _TextSpans, ends: Int) -> None:
     """Take whole records, whose last strings are at `ends`; raises UnsupportedLayout unless they have the one layout.
 
     The expected meanings follow from where records start and end. As all actual meanings must equal them, each record
@@ -127,6 +127,6 @@ def _take_records(window: SpanWindow, shape: _LabelSetPattern, join: IdJoin, tex
     is_label = np.ones(len(meanings), dtype=bool)
     for offset in range(shape.strings_before_labels):
         is_label[starts + offset] = False
-    join.take_ids(window.spans(opening[ids], closing[ids]))
-    join.take_labels(window.spans(opening[is_label], closing[is_label]))
-    join.counts.append(ends - lists)
+    sink.take_ids(window.spans(opening[ids], closing[ids]))
+    sink.take_labels(window.spans(opening[is_label], closing[is_label]))
+    sink.counts.append(ends - lists)

@@ -1,70 +1,147 @@
 """JSON with one label per id and the same spacing throughout: records, maps and lines."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
-from app.formats.vectorized.labels.id_join import IdJoin
 from app.formats.vectorized.labels.json_framing import HEAD_BYTES, JsonFraming
+from app.formats.vectorized.labels.label_sink import LabelSink
 from app.formats.vectorized.labels.span_window import SpanWindow
 from app.formats.vectorized.unsupported import require, require_match
+from app.scoring.string_table import Int, Spans
+
+_NUMBER = rb"([0-9][0-9.eE+-]*+)"
+"""What may be a number; whoever takes it checks that it is one."""
+_MAX_END_BYTES = 1 << 12
+"""Bytes of the longest end of a file after its last string."""
 
 
 @dataclass(frozen=True, slots=True)
-class SingleLabelPattern:
-    """The repeated unit of a file: two strings, the id and the label, in either order.
+class _Separator:
+    """What is between two strings that are values, from the closing quote of one to the opening quote of the next.
 
-    `start` is the offset of the first string's opening quote. `inner_separator` is within a unit and `outer_separator` between two
-    units, both from the closing quote of a string to the opening quote of the next, inclusive. `file_end` matches what
-    follows the last closing quote of the file.
+    If a field with a number is in between, `number` is its name, and `before` and `after` are the bytes around the
+    number; otherwise `before` is the whole separator.
+    """
+
+    before: bytes
+    number: bytes = b""
+    after: bytes = b""
+
+    @classmethod
+    def of(cls, match: re.Match[bytes], number: bytes) -> "_Separator":
+        """The separator that a pattern matched, with the number as its only group."""
+        if not number:
+            return cls(match[0])
+        start, end = match.start(1) - match.start(), match.end(1) - match.start()
+        return cls(match[0][:start], number, match[0][end:])
+
+    @property
+    def quotes(self) -> int:
+        """How many quotation marks it contains."""
+        return self.before.count(b'"') + self.after.count(b'"')
+
+    def check(self, window: SpanWindow, begins: Int, ends: Int) -> Spans | None:
+        """The numbers in these separators, given by their first and last bytes; raises UnsupportedLayout for others."""
+        if not self.number:
+            require(window.all_match(begins, ends, self.before))
+            return None
+        starts, stops = begins + len(self.before), ends + 1 - len(self.after)
+        require((stops > starts).all() and window.matches_at(begins, self.before).all())
+        require(window.matches_at(stops, self.after).all())
+        return Spans(window.view, starts, stops - starts)
+
+
+@dataclass(frozen=True, slots=True)
+class _RecordPattern:
+    """The repeated unit of a file: values that are strings, each with the separator that follows it.
+
+    `start` is the offset of the first string's opening quote. The last separator reaches to the next unit, and
+    `file_end` matches what follows the last closing quote of the file.
     """
 
     start: int
-    inner_separator: bytes
-    outer_separator: bytes
+    names: Sequence[bytes]
+    separators: Sequence[_Separator]
     file_end: re.Pattern[bytes]
-    is_label_first: bool
+
+    @property
+    def quotes(self) -> int:
+        """How many quotation marks a unit contains."""
+        return sum(separator.quotes for separator in self.separators)
 
 
-def single_label_pattern(head: bytes, frame: JsonFraming) -> SingleLabelPattern:
+def _record_pattern(head: bytes, frame: JsonFraming, sink: LabelSink) -> _RecordPattern:
     """The pattern of a file with this head, learned from its first two units; raises UnsupportedLayout."""
-    file_end = re.compile(frame.file_end)
     if not frame.names:
-        inner_separator = _match_separator(head, frame.start, frame.join_tokens(b":"))
-        outer_separator = _match_separator(head, inner_separator.end() - 1, frame.record_separator)
-        return SingleLabelPattern(frame.start, inner_separator[0], outer_separator[0], file_end, is_label_first=False)
-    first = require_match(re.compile(rb"\{" + frame.join_tokens(rb'"(\w+)"', b":") + rb'(?=")'), head, frame.start)
-    inner_separator = _match_separator(head, first.end(), frame.join_tokens(b",", rb'"(\w+)"', b":"))
-    outer_separator = _match_separator(
-        head, inner_separator.end() - 1, frame.record_separator + rb'"' + first[1] + rb'"' + frame.join_tokens(b":")
-    )
-    names = {first[1], inner_separator[1]}
-    require(b"label" in names and not names.isdisjoint(frame.names))
-    return SingleLabelPattern(
-        first.end(), inner_separator[0], outer_separator[0], file_end, is_label_first=first[1] == b"label"
-    )
+        names, first = [(b"id", True), (b"label", True)], frame.start
+        patterns = [(frame.join_tokens(b":"), b""), (frame.record_separator, b"")]
+        file_end = frame.file_end
+    else:
+        names, first = _first_fields(head, frame)
+        used = [name for name, _ in names]
+        allowed = {b"label", *frame.names, *sink.further_fields}
+        is_known = allowed.issuperset(used) and len(set(used)) == len(used)
+        # A weight is a number, and everything else a string.
+        require(all(is_text is (name != b"weight") for name, is_text in names))
+        require(is_known and b"label" in used and sum(name in used for name in frame.names) == 1)
+        require(not {b"split", b"Usage"}.issubset(used))
+        patterns, file_end = _separator_patterns(names, frame)
+    separators, at = [], first
+    for pattern, number in patterns:
+        closing = head.find(b'"', at + 1)
+        require(closing > 0)
+        match = require_match(re.compile(rb'"' + pattern + rb'"'), head, closing)
+        separators.append(_Separator.of(match, number))
+        at = match.end() - 1
+    texts = [name for name, is_text in names if is_text]
+    return _RecordPattern(first, texts, separators, re.compile(file_end))
 
 
-def _match_separator(head: bytes, opening: int, pattern: bytes) -> re.Match[bytes]:
-    """The separator between the string with this opening quote and the next one; raises UnsupportedLayout."""
-    closing = head.find(b'"', opening + 1)
-    require(closing > 0)
-    return require_match(re.compile(rb'"' + pattern + rb'"'), head, closing)
+def _first_fields(head: bytes, frame: JsonFraming) -> tuple[list[tuple[bytes, bool]], int]:
+    """The names of the first record's fields, whether each is a string, and where the first value begins."""
+    value = rb'(?:("[^"]*+")|' + _NUMBER + rb")"
+    field = re.compile(rb"[{,]" + frame.join_tokens(rb'"(\w+)"', b":") + value + frame.space)
+    names, at, first = list[tuple[bytes, bool]](), frame.start, 0
+    while not names or head[at : at + 1] == b",":
+        match = require_match(field, head, at)
+        first = first or match.start(2)
+        names.append((match[1], match[2] is not None))
+        at = match.end()
+    # A number at the start would belong to no separator of the first record.
+    require(names[0][1])
+    return names, first
 
 
-def read_single_labels(window: SpanWindow, frame: JsonFraming, join: IdJoin) -> None:
-    """Read all ids and labels of a file; raises UnsupportedLayout.
+def _separator_patterns(
+    names: Sequence[tuple[bytes, bool]], frame: JsonFraming
+) -> tuple[list[tuple[bytes, bytes]], bytes]:
+    """The patterns of the separators, each with the name of the number in it, and that of the end of the file."""
+    patterns, inner, number = list[tuple[bytes, bytes]](), b"", b""
+    for name, is_text in names[1:]:
+        inner += frame.join_tokens(b",", b'"' + name + b'"', b":")
+        if is_text:
+            patterns.append((inner, number))
+            inner, number = b"", b""
+        else:
+            require(not number)
+            inner, number = inner + _NUMBER, name
+    following = frame.record_separator + b'"' + names[0][0] + b'"' + frame.join_tokens(b":")
+    patterns.append((inner + following, number))
+    return patterns, inner + frame.file_end
+
+
+def read_single_labels(window: SpanWindow, frame: JsonFraming, sink: LabelSink) -> None:
+    """Read all ids and labels of a file, and the further fields of its sink; raises UnsupportedLayout.
 
     The window refuses backslashes, so each quote opens or closes a string. Every unit has the same number of quotes, and
-    all bytes between its id and label and up to the next unit equal those of the first unit, which matched the grammar.
-    Only the ids and labels can differ, and these are looked up.
+    all bytes between its strings and up to the next unit equal those of the first unit, which matched the grammar. Only
+    the strings and numbers can differ, and these the sink checks.
     """
     window.fill()
-    units = single_label_pattern(window.text(0, HEAD_BYTES), frame)
+    units = _record_pattern(window.text(0, HEAD_BYTES), frame, sink)
     window.drop(units.start)
-    second = units.inner_separator.count(b'"')
-    quotes_per_unit = second + units.outer_separator.count(b'"')
+    quotes_per_unit = units.quotes
     while True:
         window.fill()
         if window.ended:
@@ -72,20 +149,39 @@ def read_single_labels(window: SpanWindow, frame: JsonFraming, join: IdJoin) -> 
         quotes = window.quotes()
         count = (len(quotes) - 1) // quotes_per_unit
         require(count >= 1 and (not window.ended or len(quotes) == count * quotes_per_unit + 1))
-        grid = quotes[: count * quotes_per_unit].reshape(count, quotes_per_unit)
-        next_units = quotes[quotes_per_unit::quotes_per_unit][:count]
-        require(window.all_match(grid[:, 1], grid[:, second], units.inner_separator))
-        require(window.all_match(grid[:, second + 1], next_units, units.outer_separator))
-        texts = [window.spans(grid[:, at], grid[:, at + 1]) for at in (0, second)]
-        join.take_ids(texts[units.is_label_first])
-        join.take_labels(texts[not units.is_label_first])
+        _take_units(window, units, sink, quotes[: count * quotes_per_unit + 1])
         if window.ended:
             return
-        window.drop(int(next_units[-1]))
+        window.drop(int(quotes[count * quotes_per_unit]))
 
 
-def _replace_file_end(window: SpanWindow, units: SingleLabelPattern) -> None:
+def _take_units(window: SpanWindow, units: _RecordPattern, sink: LabelSink, quotes: Int) -> None:
+    """Take whole units; `quotes` ends with the opening quote of the next one."""
+    at, step = 0, units.quotes
+    found: list[tuple[bytes, Spans]] = []
+    for name, separator in zip(units.names, units.separators, strict=True):
+        opening, closing = quotes[at:-1:step], quotes[at + 1 :: step]
+        found.append((name, window.spans(opening, closing)))
+        at += separator.quotes
+        numbers = separator.check(window, closing, quotes[at::step])
+        if numbers is not None:
+            found.append((separator.number, numbers))
+    for name, spans in found:
+        if name == b"label":
+            sink.take_labels(spans)
+        elif name in sink.further_fields:
+            sink.take_field(name, spans)
+        else:
+            sink.take_ids(spans)
+
+
+def _replace_file_end(window: SpanWindow, units: _RecordPattern) -> None:
     """Check the end of the file, and replace it as if another unit followed, so that the last unit is like all others."""
-    last = int(np.flatnonzero(window.data == ord('"'))[-1:].sum())
-    require_match(units.file_end, window.text(last + 1, len(window.data)))
-    window.replace_tail(last, units.outer_separator)
+    number = units.separators[-1].number
+    size = len(window.data)
+    # The quotes of the field with the number follow the last value.
+    last = window.text(0, size).rsplit(b'"', 3 if number else 1)
+    at = len(last[0])
+    match = require_match(units.file_end, window.text(at + 1, size))
+    separator = units.separators[-1]
+    window.replace_tail(at, separator.before + (match[1] + separator.after if number else b""))

@@ -9,12 +9,13 @@ from app.formats.content.decompression import DecompressionError, iter_decompres
 from app.formats.content.format_detection import FORMATS, FileKind
 from app.formats.reading_rules import Limits
 from app.formats.validation.table_validation import assemble_labels, has_repeated_labels
-from app.formats.vectorized.labels.delimited_pairs import read_delimited_pairs
+from app.formats.vectorized.labels.delimited_rows import read_delimited_rows
 from app.formats.vectorized.labels.id_join import IdJoin, LookupTables
 from app.formats.vectorized.labels.json_columns import is_json_columns, read_json_columns
 from app.formats.vectorized.labels.json_framing import HEAD_BYTES, detect_json_framing, detect_json_lines_framing
 from app.formats.vectorized.labels.json_label_sets import read_label_sets
 from app.formats.vectorized.labels.json_single_labels import read_single_labels
+from app.formats.vectorized.labels.label_sink import LabelSink
 from app.formats.vectorized.labels.span_window import SPAN_WINDOW_BYTES, SpanWindow
 from app.formats.vectorized.unsupported import UnsupportedLayout, require
 from app.scoring.evaluation_input import Labels
@@ -40,15 +41,15 @@ def read_labels(
     # With limits at least this wide, no file that passes the checks below can exceed them, so they are not checked again.
     within_limits = limits.records >= len(tables.ids) and limits.text_length >= MAX_STRING_BYTES
     within_limits = within_limits and limits.nesting >= 8 and limits.columns >= 2
-    form = FORMATS[kind.format]
-    if not within_limits or kind.layout or form.is_binary:
+    if not within_limits:
         return None
     join = IdJoin(tables)
     try:
-        # A table with a quotation mark, or JSON with an escape, would need more than comparing bytes.
-        forbidden = b'"' if form.separator else b"\\"
-        pieces = iter_decompressed(stream, kind.encoding, limits)
-        _read_by_format(SpanWindow(pieces, forbidden, window), kind.format, join, sets=sets)
+        if not FORMATS[kind.format].separator:
+            # A text that needs an escape in JSON cannot be compared byte for byte.
+            require(tables.ids.is_json_safe and tables.classes.is_json_safe)
+        has_names = read_layout(open_window(stream, kind, limits, window), kind.format, join, sets=sets)
+        require(not has_names or not contains_reserved_name(tables))
         rows, codes, counts = join.finish()
     except (UnsupportedLayout, DecompressionError):
         return None
@@ -61,29 +62,38 @@ def read_labels(
     return assemble_labels(rows, codes, sizes, len(rows))
 
 
-def _read_by_format(window: SpanWindow, form: str, join: IdJoin, *, sets: bool) -> None:
-    """Read the file with the reader for its layout, detected from its head; raises UnsupportedLayout."""
-    tables = join.tables
+def open_window(stream: BinaryIO, kind: FileKind, limits: Limits, size: int = SPAN_WINDOW_BYTES) -> SpanWindow:
+    """The window at the beginning of a file; raises UnsupportedLayout for a binary format, DecompressionError."""
+    form = FORMATS[kind.format]
+    require(not form.is_binary and not kind.layout)
+    # A table with a quotation mark, or JSON with an escape, would need more than comparing bytes.
+    return SpanWindow(iter_decompressed(stream, kind.encoding, limits), b'"' if form.separator else b"\\", size)
+
+
+def read_layout(window: SpanWindow, form: str, sink: LabelSink, *, sets: bool) -> bool:
+    """Read the file with the reader for its layout, detected from its head; raises UnsupportedLayout.
+
+    Returns whether reserved names among the ids or labels could give the file another meaning (contains_reserved_name).
+    """
     if separator := FORMATS[form].separator:
-        require(not sets and not _contains_any_name(tables, _RESERVED_NAMES))
-        read_delimited_pairs(window, join, separator)
-        return
-    # A text that needs an escape in JSON cannot be compared byte for byte.
-    require(tables.ids.is_json_safe and tables.classes.is_json_safe)
+        require(not sets)
+        read_delimited_rows(window, sink, separator)
+        return True
     window.fill()
     head = window.text(0, HEAD_BYTES)
     if form == "json" and is_json_columns(head):
-        read_json_columns(window, join, sets=sets)
-        return
+        read_json_columns(window, sink, sets=sets)
+        return False
     frame = detect_json_lines_framing(head) if form == "jsonl" else detect_json_framing(head)
-    if frame is None or (not frame.names and _contains_any_name(tables, _RESERVED_NAMES)):
+    if frame is None:
         raise UnsupportedLayout
-    (read_label_sets if sets else read_single_labels)(window, frame, join)
+    (read_label_sets if sets else read_single_labels)(window, frame, sink)
+    return not frame.names
 
 
-def _contains_any_name(tables: LookupTables, names: tuple[bytes, ...]) -> bool:
-    """Whether an id or class has one of these names."""
-    for name in names:
+def contains_reserved_name(tables: LookupTables) -> bool:
+    """Whether an id or class has a name that also has a meaning of its own in a file."""
+    for name in _RESERVED_NAMES:
         buffer = np.frombuffer(name + bytes(PADDING_BYTES), dtype=np.uint8)
         span = Spans(words_of(buffer), np.array([0]), np.array([len(name)]))
         if tables.ids.rows(span) is not None or tables.classes.rows(span) is not None:

@@ -1,0 +1,151 @@
+"""Gold as arrays: the ids of a file, which are not known beforehand, sorted and each once, with their labels."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.formats.reading_rules import Limits
+from app.formats.vectorized.labels.dictionary_encoder import (
+    Codes,
+    DictionaryEncoder,
+    require_normalized,
+    text_words,
+)
+from app.formats.vectorized.unsupported import UnsupportedLayout, require
+from app.scoring.string_table import Int, Spans, StringTable, Words, is_mostly_padding
+
+FURTHER_FIELDS = (b"split", b"Usage", b"weight")
+_MAX_DISTINCT_WEIGHTS = 100_000
+"""Distinct weights that the dictionary holds: it is built again as it grows."""
+_WORD_BITS = 64
+
+
+@dataclass(slots=True)
+class GoldCollector:
+    """Collects a file of gold; raises UnsupportedLayout where the strict reader must read it.
+
+    Ids are compared as the bytes that they are: each is valid UTF-8 in NFC, of at most MAX_STRING_BYTES bytes.
+    """
+
+    limits: Limits
+    labels: DictionaryEncoder
+    counts: list[Int] = field(default_factory=list)
+    fields: dict[bytes, DictionaryEncoder] = field(default_factory=dict)
+    id_count: int = 0
+    label_count: int = 0
+    _ids: list[list[Words]] = field(default_factory=list)
+    _id_bytes: int = 0
+
+    @property
+    def further_fields(self) -> Collection[bytes]:
+        """The fields that a file may have besides id and label."""
+        return FURTHER_FIELDS
+
+    def take_ids(self, spans: Spans) -> None:
+        """Add the ids that come next in the file."""
+        self.id_count += len(spans)
+        require(self.id_count <= self.limits.records)
+        if not len(spans):
+            return
+        words = text_words(spans)
+        require_normalized(words, self.limits)
+        self._id_bytes += int(spans.lengths.sum())
+        self._ids.append(words)
+
+    def take_labels(self, spans: Spans) -> None:
+        """Add the labels that come next in the file."""
+        self.label_count += len(spans)
+        require(self.label_count <= (self.limits.values if self.limits.sets is None else self.limits.sets))
+        self.labels.take(spans)
+
+    def take_field(self, name: bytes, spans: Spans) -> None:
+        """Add the splits or weights that come next in the file."""
+        limit = _MAX_DISTINCT_WEIGHTS if name == b"weight" else 3
+        self.fields.setdefault(name, DictionaryEncoder(limit)).take(spans)
+
+    def sorted_ids(self, key: bytes) -> tuple[StringTable, Int | None]:
+        """The table of the ids in the order of code points, and the row of the file for each; None: its own order.
+
+        `key` seeds the hash of the table. Raises UnsupportedLayout if an id occurs twice. The ids collected are forgotten.
+        """
+        width = max(map(len, self._ids), default=0)
+        require(self.id_count > 0 and not is_mostly_padding(self.id_count, width, self._id_bytes))
+        words = np.zeros((self.id_count, width), dtype=np.uint64)
+        end = self.id_count
+        while self._ids:
+            block = self._ids.pop()
+            for at, word in enumerate(block):
+                words[end - len(word) : end, at] = word
+            end -= len(block[0])
+        order = sort_texts(words)
+        if order is not None:
+            words = words.take(order, axis=0)
+        table = StringTable.from_words(words, key)
+        if table is None:
+            raise UnsupportedLayout
+        return table, order
+
+
+def sort_texts(words: Words) -> Int | None:
+    """The order of texts by their bytes, given by their words (n × w); None where they are in this order already.
+
+    The bytes of UTF-8 have the order of the code points, and the padding precedes all of them. Raises UnsupportedLayout
+    if a text occurs twice.
+    """
+    if _is_ascending(words):
+        return None
+    order = np.argsort(_distinguishing_bytes(words))
+    if not _is_ascending(words, order):
+        columns = [
+            words[:, at].byteswap() for at in reversed(range(words.shape[1])) if (words[:, at] != words[0, at]).any()
+        ]
+        order = np.lexsort(columns) if columns else order
+        require(_is_ascending(words, order))
+    return order
+
+
+def _is_ascending(words: Words, order: Int | None = None) -> bool:
+    """Whether each text, taken in this order, is greater than the one before it."""
+    undecided: NDArray[np.bool_] | None = None
+    for at in range(words.shape[1]):
+        column = (words[:, at] if order is None else words[order, at]).byteswap()
+        before, after = column[:-1], column[1:]
+        is_less = after < before
+        if bool((is_less if undecided is None else is_less & undecided).any()):
+            return False
+        equal = before == after
+        undecided = equal if undecided is None else undecided & equal
+        if not undecided.any():
+            return True
+    return len(words) == 1
+
+
+def _distinguishing_bytes(words: Words) -> Words:
+    """For each text the eight bytes from the first on in which the texts differ, as a number with the order of the texts."""
+    width = words.shape[1]
+    for at in range(width):
+        column = words[:, at].byteswap()
+        differences = int(np.bitwise_or.reduce(column ^ column[0]))
+        if not differences:
+            continue
+        shift = (_WORD_BITS - differences.bit_length()) // 8 * 8
+        if shift and at + 1 < width:
+            column <<= np.uint64(shift)
+            column |= words[:, at + 1].byteswap() >> np.uint64(_WORD_BITS - shift)
+        return column
+    return words[:, 0]
+
+
+def codes_in_order(codes: Codes, order: Int | None) -> Codes:
+    """Codes of the rows of the file in the order of the ids."""
+    return codes if order is None else codes[order]
+
+
+def sets_of_counts(counts: Sequence[Int]) -> Int:
+    """The offsets of sets of labels with these sizes."""
+    sizes = np.concatenate(counts)
+    offsets = np.zeros(len(sizes) + 1, dtype=np.int64)
+    np.cumsum(sizes, out=offsets[1:])
+    return offsets
