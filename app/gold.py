@@ -26,7 +26,7 @@ from app.scoring.declaration.metric_syntax import pluralize
 from app.scoring.declaration.task import TaskKind, TaskSpec
 from app.scoring.evaluate import BestAttainableValues
 from app.scoring.evaluation_input import EvaluationInput, Grouping, IdIndex, Labels
-from app.scoring.string_table import DEFAULT_HASH_KEY, StringTable
+from app.scoring.string_table import StringTable
 
 _UNSCORED = "not scored"
 
@@ -114,7 +114,6 @@ def load_gold(
     void: Iterable[str] = (),
     rules: ReadingRules | None = None,
     limits: Limits = DEFAULT_LIMITS,
-    hash_key: bytes = DEFAULT_HASH_KEY,
 ) -> tuple[Gold | None, Problems]:
     """Read gold and validate it; the gold is None exactly where there are problems.
 
@@ -128,7 +127,7 @@ def load_gold(
     void = normalize_distinct(void)
     with garbage_collection_paused(), suppress(TooManyProblems):
         settings: dict[str, Any] = {"declared": classes is not None, "limits": limits}
-        gold = None if void else load_plain_gold(source, spec, **settings, hash_key=hash_key)
+        gold = None if void else load_plain_gold(source, spec, **settings)
         if gold is None:
             gold = _load_strictly(source, spec, void, rules or ReadingRules(), **settings, problems=problems)
         elif classes is None:
@@ -139,16 +138,14 @@ def load_gold(
     return None, problems
 
 
-def load_plain_gold(
-    source: SourceFile, spec: TaskSpec, *, declared: bool, limits: Limits, hash_key: bytes = DEFAULT_HASH_KEY
-) -> Gold | None:
+def load_plain_gold(source: SourceFile, spec: TaskSpec, *, declared: bool, limits: Limits) -> Gold | None:
     """The gold of a file without any problem or void instance; None where the strict reader must read it.
 
     `declared`: the classes of `spec` were declared separately; otherwise the labels of the file become its classes.
     """
     classes = spec.classes if declared else None
     with source.path.open("rb") as stream:
-        found = read_gold(stream, source.kind, task=spec.task, classes=classes, limits=limits, hash_key=hash_key)
+        found = read_gold(stream, source.kind, task=spec.task, classes=classes, limits=limits)
     if found is None:
         return None
     spec = replace(spec, classes=found.classes)

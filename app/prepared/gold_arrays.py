@@ -1,7 +1,6 @@
 """Encodes gold as a header and arrays and decodes it; ids become strings only when one is requested."""
 
 import os
-from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, Final
 
@@ -25,9 +24,10 @@ _NamedArrays = dict[str, NDArray[Any]]
 
 def encode_gold(gold: Gold) -> tuple[_Header, _NamedArrays]:
     """Gold as a JSON object and arrays."""
-    ids = gold.index.ids
-    arrays: _NamedArrays = {"codes": gold.labels.codes, **_encode_table("classes", gold.spec.classes)}
-    arrays |= _encode_table("ids", ids) or {"ids": encode_texts(ids)}
+    ids = gold.index.table
+    arrays: _NamedArrays = {"codes": gold.labels.codes}
+    arrays |= _encode_table("classes", StringTable.build(gold.spec.classes))
+    arrays |= _encode_table("ids", ids) or {"ids": encode_texts(gold.ids)}
     for name, array in (("offsets", gold.labels.offsets), ("splits", gold.splits), ("weights", gold.weights)):
         if array is not None:
             arrays[name] = array
@@ -36,7 +36,8 @@ def encode_gold(gold: Gold) -> tuple[_Header, _NamedArrays]:
             arrays |= {name: parts.codes, f"{name}_names": encode_texts(parts.names)}
     if gold.void:
         arrays["void"] = encode_texts(sorted(gold.void))
-    if list(gold.template_ids) != ids:
+    # Both are sorted, and the template lacks no id.
+    if len(gold.template_ids) != len(gold.index):
         arrays["listed"] = encode_texts(gold.template_ids)
     return {
         "program": __version__,
@@ -72,9 +73,9 @@ def decode_gold(header: _Header, arrays: Arrays) -> Gold:
     )
 
 
-def _encode_table(name: str, texts: Sequence[str]) -> _NamedArrays:
-    """Texts as a hash table with a random key, so that nobody can construct collisions; empty if they do not fit."""
-    table = StringTable.build(texts, os.urandom(HASH_KEY_BYTES))
+def _encode_table(name: str, texts: StringTable | None) -> _NamedArrays:
+    """A hash table of these texts with a random key, so that nobody can construct collisions; empty if they do not fit."""
+    table = None if texts is None else StringTable.from_words(texts.words, os.urandom(HASH_KEY_BYTES))
     if table is None:
         return {}
     return {f"{name}_words": table.words, f"{name}_slots": table.slots, f"{name}_key": table.key}

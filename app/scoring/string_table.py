@@ -132,15 +132,14 @@ class StringTable:
 
     @classmethod
     def from_words(cls, words: Words, key: bytes = DEFAULT_HASH_KEY) -> "StringTable | None":
-        """A table of n ≥ 1 distinct strings that are given by their words (n × w); None if no key separates them.
+        """A table of n ≥ 1 distinct strings that are given by their words (n × w); None if no hash tells them apart.
 
         `key` as in `build`. The words are not copied.
         """
         for secret in _hash_keys(key, words.shape[1] + 2):
             hashes = _hash_words([words[:, at] for at in range(words.shape[1])], secret)
             slots = _build_slots(hashes)
-            # Two strings could have the same tag in the same run of slots; then the second would never be found.
-            if slots is not None and _finds_every_row(slots, hashes):
+            if slots is not None:
                 return cls(words, slots, secret)
         return None
 
@@ -233,44 +232,40 @@ def _hash_words(words: Sequence[Words], key: Words) -> Words:
 
 
 def _build_slots(hashes: Words) -> Words | None:
-    """The hash table, at most two thirds full; None if a run of full slots is too long.
+    """The hash table, at most two thirds full; None if a run of full slots is too long or a row cannot be found.
 
-    All rows are inserted at once. In each round, rows whose slot is taken (or lost to another row) move on by one slot.
+    All rows are inserted at once, in the order of their hashes, as each then follows the one before it or has its own
+    slot. This writes the slots one after the other, which is much faster than in the order of the rows.
     """
     count = len(hashes)
-    bits = max(4, (count + count // 2).bit_length())
-    size = 1 << bits
-    rows = np.full(size, -1, dtype=np.int32)
-    left = np.arange(count, dtype=np.int32)
-    positions = (hashes >> _U(64 - bits)).astype(np.int64)
-    for _ in range(_MAX_PROBES):
-        free = rows[positions] < 0
-        rows[positions[free]] = left[free]
-        lost = rows[positions] != left
-        left, positions = left[lost], (positions[lost] + 1) & (size - 1)
-        if not len(left):
-            return _fill_slots(rows, hashes)
-    return None
+    bits, row_bits = max(4, (count + count // 2).bit_length()), _U(count.bit_length())
+    # The low bits of a hash give way to its row number; the high ones, which remain, decide its slot.
+    keys = hashes >> row_bits << row_bits
+    numbers = np.arange(count, dtype=np.int64)
+    keys |= numbers.view(np.uint64)
+    keys.sort()
+    rows = (keys & ((_U(1) << row_bits) - _U(1))).astype(np.int32)
+    keys >>= _U(64 - bits)
+    positions = keys.view(np.int64)
+    positions -= numbers
+    np.maximum.accumulate(positions, out=positions)
+    positions += numbers
+    del numbers
+    slots = np.full(1 << bits, _FREE_SLOT, dtype=np.uint64)
+    inside = int(np.searchsorted(positions, len(slots)))
+    for start in range(0, inside, _BLOCK):
+        block = slice(start, min(start + _BLOCK, inside))
+        slots[positions[block]] = _slot_entries(hashes, rows[block])
+    # Those beyond the end go on at the beginning.
+    slots[np.flatnonzero(slots == _FREE_SLOT)[: count - inside]] = _slot_entries(hashes, rows[inside:])
+    # Two strings could have the same tag in the same run of slots; then the second would never be found.
+    blocks = (rows[start : start + _BLOCK] for start in range(0, count, _BLOCK))
+    return slots if all(np.array_equal(_find_rows(slots, hashes[block]), block) for block in blocks) else None
 
 
-def _fill_slots(rows: NDArray[np.int32], hashes: Words) -> Words:
-    """The slots from the row in each (-1: free): tag and row number, in blocks to bound the memory."""
-    slots = np.full(len(rows), _FREE_SLOT, dtype=np.uint64)
-    for start in range(0, len(rows), _BLOCK):
-        block = slice(start, start + _BLOCK)
-        used = start + np.flatnonzero(rows[block] >= 0)
-        slots[used] = (hashes[rows[used]] << _U(32)) | rows[used].astype(np.uint64)
-    return slots
-
-
-def _finds_every_row(slots: Words, hashes: Words) -> bool:
-    """Whether each hash leads to its own row; checked in blocks to bound the memory."""
-    return all(
-        np.array_equal(
-            _find_rows(slots, hashes[start : start + _BLOCK]), np.arange(start, min(start + _BLOCK, len(hashes)))
-        )
-        for start in range(0, len(hashes), _BLOCK)
-    )
+def _slot_entries(hashes: Words, rows: NDArray[np.int32]) -> Words:
+    """The slots of these rows: tag and row number."""
+    return (hashes[rows] << _U(32)) | rows.astype(np.uint64)
 
 
 def _find_rows(slots: Words, hashes: Words) -> NDArray[np.int32]:

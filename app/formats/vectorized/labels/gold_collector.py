@@ -20,6 +20,8 @@ FURTHER_FIELDS = (b"split", b"Usage", b"weight")
 _MAX_DISTINCT_WEIGHTS = 100_000
 """Distinct weights that the dictionary holds: it is built again as it grows."""
 _WORD_BITS = 64
+_SAMPLE = 1000
+"""Texts that mostly tell whether all are in order."""
 
 
 @dataclass(slots=True)
@@ -65,10 +67,10 @@ class GoldCollector:
         limit = _MAX_DISTINCT_WEIGHTS if name == b"weight" else 3
         self.fields.setdefault(name, DictionaryEncoder(limit)).take(spans)
 
-    def sorted_ids(self, key: bytes) -> tuple[StringTable, Int | None]:
+    def sorted_ids(self) -> tuple[StringTable, Int | None]:
         """The table of the ids in the order of code points, and the row of the file for each; None: its own order.
 
-        `key` seeds the hash of the table. Raises UnsupportedLayout if an id occurs twice. The ids collected are forgotten.
+        Raises UnsupportedLayout if an id occurs twice. The ids collected are forgotten.
         """
         width = max(map(len, self._ids), default=0)
         require(self.id_count > 0 and not is_mostly_padding(self.id_count, width, self._id_bytes))
@@ -79,45 +81,42 @@ class GoldCollector:
             for at, word in enumerate(block):
                 words[end - len(word) : end, at] = word
             end -= len(block[0])
-        order = sort_texts(words)
-        if order is not None:
-            words = words.take(order, axis=0)
-        table = StringTable.from_words(words, key)
+        words, order = sort_texts(words)
+        table = StringTable.from_words(words)
         if table is None:
             raise UnsupportedLayout
         return table, order
 
 
-def sort_texts(words: Words) -> Int | None:
-    """The order of texts by their bytes, given by their words (n × w); None where they are in this order already.
+def sort_texts(words: Words) -> tuple[Words, Int | None]:
+    """Texts given by their words (n × w) in the order of their bytes, and this order; None where they are in it already.
 
     The bytes of UTF-8 have the order of the code points, and the padding precedes all of them. Raises UnsupportedLayout
     if a text occurs twice.
     """
-    if _is_ascending(words):
-        return None
+    if _is_ascending(words[:_SAMPLE]) and _is_ascending(words):
+        return words, None
     order = np.argsort(_distinguishing_bytes(words))
-    if not _is_ascending(words, order):
-        columns = [
-            words[:, at].byteswap() for at in reversed(range(words.shape[1])) if (words[:, at] != words[0, at]).any()
-        ]
-        order = np.lexsort(columns) if columns else order
-        require(_is_ascending(words, order))
-    return order
+    words = words.take(order, axis=0)
+    if not _is_ascending(words):
+        # What is left to sort are runs of texts with the same distinguishing bytes.
+        rest = np.lexsort([words[:, at].byteswap() for at in reversed(range(words.shape[1]))])
+        words, order = words.take(rest, axis=0), order[rest]
+        require(_is_ascending(words))
+    return words, order
 
 
-def _is_ascending(words: Words, order: Int | None = None) -> bool:
-    """Whether each text, taken in this order, is greater than the one before it."""
-    undecided: NDArray[np.bool_] | None = None
+def _is_ascending(words: Words) -> bool:
+    """Whether each text is greater than the one before it."""
+    is_equal: NDArray[np.bool_] | None = None
     for at in range(words.shape[1]):
-        column = (words[:, at] if order is None else words[order, at]).byteswap()
+        column = words[:, at].byteswap()
         before, after = column[:-1], column[1:]
-        is_less = after < before
-        if bool((is_less if undecided is None else is_less & undecided).any()):
+        is_less, equals = after < before, after == before
+        if bool((is_less if is_equal is None else is_less & is_equal).any()):
             return False
-        equal = before == after
-        undecided = equal if undecided is None else undecided & equal
-        if not undecided.any():
+        is_equal = equals if is_equal is None else is_equal & equals
+        if not is_equal.any():
             return True
     return len(words) == 1
 

@@ -26,7 +26,7 @@ from app.formats.vectorized.unsupported import UnsupportedLayout, require
 from app.formats.weights import parse_exact_weight
 from app.scoring.declaration.task import TaskKind
 from app.scoring.evaluation_input import Labels
-from app.scoring.string_table import DEFAULT_HASH_KEY, MAX_STRING_BYTES, Int, StringTable
+from app.scoring.string_table import MAX_STRING_BYTES, Int, StringTable
 
 _JSON_NUMBER = re.compile(r"(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _USAGES = {"Public": "public", "Private": "private"}
@@ -55,13 +55,11 @@ def read_gold(
     task: TaskKind,
     classes: Sequence[str] | None,
     limits: Limits,
-    hash_key: bytes = DEFAULT_HASH_KEY,
     window: int = SPAN_WINDOW_BYTES,
 ) -> GoldArrays | None:
     """The gold of a file; None where the strict reader must read it.
 
-    `classes` are the declared ones (NFC), None where there are none; `hash_key` seeds the hash of the ids. `window` is
-    the number of bytes processed together.
+    `classes` are the declared ones (NFC), None where there are none; `window` is the number of bytes processed together.
     """
     # With limits at least this wide, no file that passes the checks below can exceed them, so they are not checked again.
     within_limits = limits.text_length >= MAX_STRING_BYTES and limits.nesting >= 8 and limits.columns >= 5
@@ -71,7 +69,7 @@ def read_gold(
     for sets in (task == "multilabel",) if task != "multiclass" else (False, True):
         stream.seek(0)
         try:
-            return _GoldFile(stream, kind, task, limits, sets=sets).read(classes, hash_key, window)
+            return _GoldFile(stream, kind, task, limits, sets=sets).read(classes, window)
         except (UnsupportedLayout, DecompressionError):
             continue
     return None
@@ -87,7 +85,7 @@ class _GoldFile:
     limits: Limits
     sets: bool
 
-    def read(self, classes: Sequence[str] | None, hash_key: bytes, window: int) -> GoldArrays:
+    def read(self, classes: Sequence[str] | None, window: int) -> GoldArrays:
         """The whole gold."""
         known = None if classes is None else StringTable.build(classes)
         require((known is None) == (classes is None))
@@ -98,7 +96,7 @@ class _GoldFile:
         has_names = read_layout(
             open_window(self.stream, self.kind, limits, window), self.kind.format, found, sets=self.sets
         )
-        ids, order = found.sorted_ids(hash_key)
+        ids, order = found.sorted_ids()
         codes, names = self._vocabulary(labels, classes)
         class_table = known or StringTable.build(names)
         if class_table is None:
