@@ -175,7 +175,8 @@ def _load_strictly(
         table.notes.append(_vocabulary_note(spec))
     gold_rules.check_not_empty(table, void_ids, problems)
     gold_rules.check_vocabulary(table, spec, declared=declared, limits=limits, problems=problems)
-    return build_gold(table, spec, void_ids, rules, problems)
+    index = IdIndex(gold_rules.scored_ids(table, void_ids))
+    return build_gold(table, index, spec, void=void_ids, rules=rules, problems=problems)
 
 
 def _vocabulary_note(spec: TaskSpec) -> str:
@@ -213,10 +214,15 @@ def normalized_task_spec(
 
 
 def build_gold(
-    table: NormalizedTable, spec: TaskSpec, void: frozenset[str], rules: ReadingRules, problems: Problems
+    table: NormalizedTable,
+    index: IdIndex,
+    spec: TaskSpec,
+    *,
+    void: frozenset[str],
+    rules: ReadingRules,
+    problems: Problems,
 ) -> Gold | None:
-    """Build gold from a table, in the order of its ids; None if it has problems."""
-    index = IdIndex(gold_rules.scored_ids(table, void))
+    """Build gold from a table, in the order of the index of its scored ids; None if it has problems."""
     gold_rules.check_void_ids_distinct(table, void, problems)
     reading_rules = ReadingRules(duplicates=rules.duplicates)
     arrays = validate_table(table, index, spec, rules=reading_rules, void=void, problems=problems)
@@ -231,7 +237,7 @@ def build_gold(
         None if splits is None else gold_rules.align_to_index(splits, table, void, index),
         None if weights is None else gold_rules.align_to_index(weights[0], table, void, index),
         void,
-        sorted(name for name in set(table.ids) if name is not None),
+        gold_rules.scored_ids(table, ()) if void else index.ids,
         tables=build_lookup_tables(index, spec.classes),
         weight_unit=Fraction(1) if weights is None else weights[1],
     )

@@ -5,7 +5,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from app.formats.column_data import NormalizedTable
+import numpy as np
+from numpy.typing import NDArray
+
+from app.formats.column_data import NormalizedTable, TooManyRows
 from app.formats.phase_size_limits import PhaseSize, limits_for_phase
 from app.formats.problems import Problems, TooManyProblems
 from app.formats.reading_rules import DEFAULT_LIMITS, Limits, ReadingRules
@@ -13,11 +16,15 @@ from app.formats.source_file import SourceFile, read_source
 from app.formats.strict_reader import read_table
 from app.formats.validation import gold_validation as gold_rules
 from app.formats.validation.table_validation import validate_table
+from app.formats.vectorized.labels import WideningJoin, read_labels, sorted_classes
+from app.formats.vectorized.scores import read_scores
 from app.gold import (
+    Gold,
     assign_groupings,
     build_gold,
     find_void_ids,
     garbage_collection_paused,
+    load_plain_gold,
     normalize_distinct,
     normalized_task_spec,
 )
@@ -25,7 +32,11 @@ from app.pipeline import hard_labels, score_labels
 from app.scoring.declaration.metric import ACCEPTABLE_SETS, MetricCall, Result
 from app.scoring.declaration.requirements import needs_met
 from app.scoring.declaration.task import TaskKind, TaskSpec
-from app.scoring.evaluation_input import EvaluationInput, IdIndex
+from app.scoring.evaluation_input import EvaluationInput, IdIndex, PredictionArrays
+from app.scoring.probability_rows import are_probabilities
+
+Choose = Callable[[TaskSpec, frozenset[str]], Sequence[MetricCall]]
+"""Returns the metrics for a task and the needs that are met."""
 
 
 @dataclass(slots=True)
@@ -43,7 +54,7 @@ class OfflineOutcome:
 def score_offline(
     gold: SourceFile,
     predictions: SourceFile,
-    choose: Callable[[TaskSpec, frozenset[str]], Sequence[MetricCall]],
+    choose: Choose,
     *,
     task: TaskKind,
     classes: Sequence[str] | None = None,
@@ -59,69 +70,164 @@ def score_offline(
     Without `classes` the vocabulary is the sorted union of the labels of both files, and a note says so. Raises
     InvalidContent if `classes` or `void` list something twice, and any error of `choose`.
     """
-    outcome = OfflineOutcome(Problems(), Problems(), [])
-    metadata = metadata or {}
-    spec = normalized_task_spec(task, classes, positive_label, metadata)
-    declared = classes is not None
-    with garbage_collection_paused(), suppress(TooManyProblems):
-        gold_table = read_source(
-            gold, spec, gold=True, problems=outcome.gold_problems, limits=limits, declared=declared
+    task_of = _OfflineTask(
+        normalized_task_spec(task, classes, positive_label, metadata or {}),
+        classes is not None,
+        metadata or {},
+        normalize_distinct(void),
+        options or {},
+        wants_scores,
+        limits,
+    )
+    with garbage_collection_paused():
+        return _score_plain_files(gold, predictions, choose, task_of) or _score_strictly(
+            gold, predictions, choose, task_of
         )
-        void_ids = find_void_ids(gold_table, task, normalize_distinct(void))
-        if not outcome.gold_problems:
-            known_classes = spec.classes if declared else gold_rules.label_set(gold_table, void_ids)
-            ids = gold_rules.scored_ids(gold_table, void_ids)
-            pairs = predictions.kind.layout == "long" and task == "multilabel"
-            limits = limits_for_phase(PhaseSize.of(ids, known_classes, void=void_ids), limits, pairs=pairs)
-        settings: dict[str, Any] = {"declared": declared, "wants_scores": wants_scores, "limits": limits}
-        prediction_table = read_source(predictions, spec, gold=False, problems=outcome.problems, **settings)
-        outcome.notes = list(dict.fromkeys((*gold_table.notes, *prediction_table.notes)))
-        if classes is None:
-            spec = replace(spec, classes=_union_of_classes(gold_table, prediction_table, task, void_ids))
-            size = len(spec.classes)
-            labels = f"the sorted labels of gold and predictions ({size})"
-            outcome.notes.append(f"no classes were declared: {labels} are the vocabulary")
-        gold_rules.check_not_empty(gold_table, void_ids, outcome.gold_problems)
-        gold_rules.check_vocabulary(gold_table, spec, declared=declared, limits=limits, problems=outcome.gold_problems)
-        if not outcome.gold_problems:  # without valid gold the predictions cannot be validated
-            outcome.calls = choose(spec, _needs_met(spec, gold_table, prediction_table, metadata))
-            arguments: dict[str, Any] = {"spec": spec, "void": void_ids, "options": options or {}, "metadata": metadata}
-            _score_tables(outcome, gold_table, prediction_table, **arguments)
+
+
+@dataclass(frozen=True, slots=True)
+class _OfflineTask:
+    """What is known besides the two files; `declared`: the classes of `spec` were declared."""
+
+    spec: TaskSpec
+    declared: bool
+    metadata: Mapping[str, Any]
+    void: Sequence[str]
+    options: Mapping[str, str]
+    wants_scores: bool
+    limits: Limits
+
+    def needs_met(self, spec: TaskSpec, *, scores: bool, acceptable: bool) -> frozenset[str]:
+        """The needs that two files and the gold metadata meet, and whether the gold gives acceptable answers."""
+        parts = {name: self.metadata.get(name) is not None for name in ("folds", "groups")}
+        needs = needs_met(spec, scores=scores, **parts)
+        return needs | {ACCEPTABLE_SETS} if acceptable else needs
+
+
+def _score_plain_files(
+    gold_source: SourceFile, predictions: SourceFile, choose: Choose, of: _OfflineTask
+) -> OfflineOutcome | None:
+    """The outcome of two files that the vectorized readers accept; None where the strict reader must read them."""
+    gold = None if of.void else load_plain_gold(gold_source, of.spec, declared=of.declared, limits=of.limits)
+    read = None if gold is None else _read_plain_predictions(predictions, gold, of)
+    if gold is None or read is None:
+        return None
+    arrays, classes = read
+    if not of.declared:
+        arrays = _widen_vocabulary(gold, arrays, classes)
+        if not gold_rules.is_valid_vocabulary(gold.spec, of.limits):
+            return None
+    acceptable = gold.spec.task != "multilabel" and gold.labels.offsets is not None
+    calls = choose(gold.spec, of.needs_met(gold.spec, scores=arrays.scores is not None, acceptable=acceptable))
+    if ReadingRules.strictest(calls).probabilities and not _are_probabilities(arrays.scores, gold.spec):
+        return None
+    notes = [] if of.declared else [_vocabulary_note(gold.spec)]
+    outcome = OfflineOutcome(Problems(), Problems(), [*notes, *gold.notes], calls)
+    assign_groupings(gold, of.metadata)
+    _score(outcome, gold, arrays, of.options)
     return outcome
 
 
-def _needs_met(
-    spec: TaskSpec, gold_table: NormalizedTable, prediction_table: NormalizedTable, metadata: Mapping[str, Any]
-) -> frozenset[str]:
-    """The needs that two files and the gold metadata meet, and whether the gold gives acceptable answers."""
-    parts = {name: metadata.get(name) is not None for name in ("folds", "groups")}
-    acceptable = spec.task != "multilabel" and gold_table.counts is not None
-    needs = needs_met(spec, scores=prediction_table.scores is not None, **parts)
-    return needs | {ACCEPTABLE_SETS} if acceptable else needs
+def _read_plain_predictions(
+    source: SourceFile, gold: Gold, of: _OfflineTask
+) -> tuple[PredictionArrays, Sequence[str]] | None:
+    """The arrays of predictions, and the classes that their codes count; None where the strict reader must read them."""
+    tables = gold.tables
+    assert tables is not None
+    pairs = source.kind.layout == "long" and gold.spec.task == "multilabel"
+    limits = limits_for_phase(PhaseSize.of(tables.ids, tables.classes), of.limits, pairs=pairs)
+    join = None if of.declared else WideningJoin(tables, limits=limits)
+    with source.path.open("rb") as stream, suppress(TooManyRows):
+        labels = read_labels(stream, source.kind, tables, sets=gold.spec.task == "multilabel", limits=limits, join=join)
+        if labels is not None:
+            return PredictionArrays(labels), gold.spec.classes if join is None else join.classes()
+        stream.seek(0)
+        scores = read_scores(
+            stream, source.kind, tables.ids, gold.spec, rules=ReadingRules(scores="used"), limits=limits
+        )
+        return None if scores is None else (PredictionArrays(None, scores), gold.spec.classes)
+    return None
+
+
+def _are_probabilities(scores: NDArray[np.float64] | None, spec: TaskSpec) -> bool:
+    """Whether the scores of a file, if there are any, are valid for metrics that need probabilities."""
+    if scores is None:
+        return True
+    # Probabilities of labels that do not exclude each other sum to anything.
+    return are_probabilities(scores.reshape(-1, 1) if spec.task == "multilabel" else scores)
+
+
+def _widen_vocabulary(gold: Gold, predicted: PredictionArrays, classes: Sequence[str]) -> PredictionArrays:
+    """Make the sorted `classes`, which begin with those of the gold, its vocabulary; the predictions with these codes."""
+    if len(classes) == len(gold.spec.classes):
+        return predicted
+    in_order, codes = sorted_classes(classes)
+    gold.spec, gold.labels = replace(gold.spec, classes=in_order), replace(gold.labels, codes=codes[gold.labels.codes])
+    assert predicted.labels is not None
+    return PredictionArrays(replace(predicted.labels, codes=codes[predicted.labels.codes]))
+
+
+def _vocabulary_note(spec: TaskSpec) -> str:
+    labels = f"the sorted labels of gold and predictions ({len(spec.classes)})"
+    return f"no classes were declared: {labels} are the vocabulary"
+
+
+def _score(outcome: OfflineOutcome, gold: Gold, arrays: PredictionArrays, options: Mapping[str, str]) -> None:
+    labels, rule, decision_notes = hard_labels(gold, arrays, None, options)
+    outcome.notes += decision_notes
+    outcome.case = gold.case(labels, arrays.scores)
+    outcome.scores = score_labels(gold, labels, outcome.calls, arrays.scores, rule)
+
+
+def _score_strictly(gold: SourceFile, predictions: SourceFile, choose: Choose, of: _OfflineTask) -> OfflineOutcome:
+    """The outcome of any two files, with all problems."""
+    outcome, spec, limits = OfflineOutcome(Problems(), Problems(), []), of.spec, of.limits
+    with suppress(TooManyProblems):
+        gold_table = read_source(
+            gold, spec, gold=True, problems=outcome.gold_problems, limits=limits, declared=of.declared
+        )
+        void = find_void_ids(gold_table, spec.task, of.void)
+        index = IdIndex(gold_rules.scored_ids(gold_table, void))
+        if not outcome.gold_problems:
+            known_classes = spec.classes if of.declared else gold_rules.label_set(gold_table, void)
+            pairs = predictions.kind.layout == "long" and spec.task == "multilabel"
+            limits = limits_for_phase(PhaseSize.of(index.ids, known_classes, void=void), limits, pairs=pairs)
+        settings: dict[str, Any] = {"declared": of.declared, "wants_scores": of.wants_scores, "limits": limits}
+        prediction_table = read_source(predictions, spec, gold=False, problems=outcome.problems, **settings)
+        outcome.notes = list(dict.fromkeys((*gold_table.notes, *prediction_table.notes)))
+        if not of.declared:
+            spec = replace(spec, classes=_union_of_classes(gold_table, prediction_table, spec.task, void))
+            outcome.notes.append(_vocabulary_note(spec))
+        problems = outcome.gold_problems
+        gold_rules.check_not_empty(gold_table, void, problems)
+        gold_rules.check_vocabulary(gold_table, spec, declared=of.declared, limits=limits, problems=problems)
+        if not problems:  # without valid gold the predictions cannot be validated
+            acceptable = spec.task != "multilabel" and gold_table.counts is not None
+            has_scores = prediction_table.scores is not None
+            outcome.calls = choose(spec, of.needs_met(spec, scores=has_scores, acceptable=acceptable))
+            _score_tables(outcome, gold_table, prediction_table, of, spec=spec, index=index, void=void)
+    return outcome
 
 
 def _score_tables(
     outcome: OfflineOutcome,
     gold_table: NormalizedTable,
     prediction_table: NormalizedTable,
+    of: _OfflineTask,
     *,
     spec: TaskSpec,
+    index: IdIndex,
     void: frozenset[str],
-    options: Mapping[str, str],
-    metadata: Mapping[str, Any],
 ) -> None:
     rules = ReadingRules.strictest(outcome.calls)
-    gold = build_gold(gold_table, spec, void, rules, outcome.gold_problems)
-    index = gold.index if gold else IdIndex(gold_rules.scored_ids(gold_table, void))
+    gold = build_gold(gold_table, index, spec, void=void, rules=rules, problems=outcome.gold_problems)
     arrays = validate_table(prediction_table, index, spec, rules=rules, void=void, problems=outcome.problems)
     # Validation has added notes to both tables.
-    outcome.notes = list(dict.fromkeys((*outcome.notes, *gold_table.notes, *prediction_table.notes)))
+    gold_notes = gold_table.notes if gold is None else gold.notes
+    outcome.notes = list(dict.fromkeys((*outcome.notes, *gold_notes, *prediction_table.notes)))
     if gold is not None and arrays is not None:
-        assign_groupings(gold, metadata)
-        labels, rule, decision_notes = hard_labels(gold, arrays, None, options)
-        outcome.notes += decision_notes
-        outcome.case = gold.case(labels, arrays.scores)
-        outcome.scores = score_labels(gold, labels, outcome.calls, arrays.scores, rule)
+        assign_groupings(gold, of.metadata)
+        _score(outcome, gold, arrays, of.options)
 
 
 def _union_of_classes(

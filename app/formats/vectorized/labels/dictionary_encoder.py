@@ -104,3 +104,10 @@ class DictionaryEncoder:
     def texts(self) -> list[str]:
         """The texts of the dictionary, by code; raises UnsupportedLayout if one is not valid UTF-8."""
         return [] if self.known is None else decode_rows(self.known.words)
+
+
+def sorted_classes(classes: Sequence[str]) -> tuple[tuple[str, ...], Codes]:
+    """Classes in the order of code points, and for each code among `classes` the one in this order."""
+    in_order = sorted(classes)
+    position = {label: code for code, label in enumerate(in_order)}
+    return tuple(in_order), np.array([position[label] for label in classes], dtype=np.int32)

@@ -17,7 +17,7 @@ from app.formats.readers.strict_json import json_decoder
 from app.formats.reading_rules import Limits
 from app.formats.validation.gold_validation import scale_distinct_weights
 from app.formats.validation.table_validation import has_repeated_labels
-from app.formats.vectorized.labels.dictionary_encoder import Codes, DictionaryEncoder
+from app.formats.vectorized.labels.dictionary_encoder import Codes, DictionaryEncoder, sorted_classes
 from app.formats.vectorized.labels.gold_collector import GoldCollector, codes_in_order, sets_of_counts
 from app.formats.vectorized.labels.id_join import LookupTables
 from app.formats.vectorized.labels.label_reader import contains_reserved_name, open_window, read_layout
@@ -120,9 +120,8 @@ class _GoldFile:
             return codes, tuple(declared)
         texts = labels.texts()
         require(normalize_clean_texts(texts, self.limits) == texts)
-        classes = sorted(texts)
-        position = {text: code for code, text in enumerate(classes)}
-        return np.array([position[text] for text in texts], dtype=np.int32)[codes], tuple(classes)
+        classes, positions = sorted_classes(texts)
+        return positions[codes], classes
 
     def _labels(self, found: GoldCollector, codes: Codes, order: Int | None, m: int) -> Labels:
         """The labels in the order of the ids, each instance with its own."""

@@ -40,6 +40,11 @@ class IdJoin:
         """None: the strict reader notes every field that it ignores."""
         return ()
 
+    @property
+    def class_count(self) -> int:
+        """How many classes the codes count."""
+        return len(self.tables.classes)
+
     def take_ids(self, spans: Spans) -> None:
         """Add the ids that come next in the file."""
         end = self.id_count + len(spans)

@@ -32,18 +32,20 @@ def read_labels(
     *,
     sets: bool,
     limits: Limits,
+    join: IdJoin | None = None,
     window: int = SPAN_WINDOW_BYTES,
 ) -> Labels | None:
     """The labels of n instances in the order of their table; None where the strict reader must read the file.
 
-    `sets`: each instance has a list of labels. `window` is the number of bytes processed together. Raises TooManyRows.
+    `sets`: each instance has a list of labels. `join` joins with these tables, one that refuses other classes unless it
+    is given. `window` is the number of bytes processed together. Raises TooManyRows.
     """
     # With limits at least this wide, no file that passes the checks below can exceed them, so they are not checked again.
     within_limits = limits.records >= len(tables.ids) and limits.text_length >= MAX_STRING_BYTES
     within_limits = within_limits and limits.nesting >= 8 and limits.columns >= 2
     if not within_limits:
         return None
-    join = IdJoin(tables)
+    join = join or IdJoin(tables)
     try:
         if not FORMATS[kind.format].separator:
             # A text that needs an escape in JSON cannot be compared byte for byte.
@@ -57,7 +59,7 @@ def read_labels(
         return assemble_labels(rows, codes, None, len(rows))
     check_set_label_count(len(codes), limits)
     sizes = counts.tolist()
-    if has_repeated_labels(codes, sizes, len(tables.classes)):
+    if has_repeated_labels(codes, sizes, join.class_count):
         return None
     return assemble_labels(rows, codes, sizes, len(rows))
 
