@@ -11,6 +11,7 @@ from unittest.mock import patch
 import numpy as np
 from backports import zstd
 
+from app.formats import label_set_detection
 from app.formats.column_data import NormalizedTable
 from app.formats.content.format_detection import FileKind
 from app.formats.problems import Problems
@@ -176,10 +177,20 @@ def load_gold_both_ways(source: SourceFile, **how: Any) -> tuple[Gold | None, Pr
     spec = normalized_task_spec(how["task"], how.get("classes"), how.get("positive_label"), {})
     if not how.get("void"):  # which the vectorized reader is not given
         assert_plain_gold_agrees(source, spec, strict, declared=how.get("classes") is not None, **how)
+    if strict is not None:
+        assert_task_guess_agrees(source, how.get("limits", DEFAULT_LIMITS))
     found, told = load_gold(source, **how)
     assert told.to_dict() == problems.to_dict()
     assert_same_gold(found, strict)
     return found, told
+
+
+def assert_task_guess_agrees(source: SourceFile, limits: Limits = DEFAULT_LIMITS) -> None:
+    """The first instance of a valid file tells the same of its labels as the whole file."""
+    with source.path.open("rb") as stream:
+        guess = label_set_detection.has_label_sets(stream, source.kind, limits)
+        stream.seek(0)
+        assert guess == label_set_detection._file_has_sets(stream, source.kind, limits)
 
 
 def assert_plain_gold_agrees(
