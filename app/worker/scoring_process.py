@@ -74,7 +74,7 @@ def handle_gold(golds: GoldCache, request: messages.CheckGold, cpu: StageCpuTime
         public_instances=None if gold.splits is None else int((gold.splits == 0).sum()),
         weighted=gold.weights is not None,
         void_instances=len(gold.void),
-        longest_id=PhaseSize.of(gold.ids, (), void=gold.void).longest_id_bytes,
+        longest_id=PhaseSize.of(gold.index.table or gold.ids, (), void=gold.void).longest_id_bytes,
         notes=gold.notes,
     )
 
