@@ -33,7 +33,7 @@ def validate_file(
     With the task and the recipe of the challenge, the report is byte for byte the service's reply to a dry run under its
     default limits; without a recipe, that under a recipe without options whose metrics need only labels.
     """
-    from app.pipeline import normalize_distinct, validate_predictions
+    from app.pipeline import build_lookup_tables, normalize_distinct, validate_predictions
     from app.scoring.declaration.task import TaskSpec
 
     task, positive, assumptions = challenge.task, challenge.positive_label, list[str]()
@@ -43,9 +43,10 @@ def validate_file(
     if positive is not None and positive not in spec.classes:
         value_parsing.refuse_unknown_label(positive, spec.classes, "--positive-label")
     rules = None if challenge.recipe is None else _rules_of_recipe(value_parsing.read_json(challenge.recipe), spec)
-    ids = sorted(normalize_distinct(value_parsing.read_ids(challenge.ids)))  # in the order of the service
+    index = value_parsing.read_id_index(challenge.ids)
+    source, tables = value_parsing.make_source(file, layout), build_lookup_tables(index, spec.classes)
     try:
-        _, problems, notes = validate_predictions(ids, spec, value_parsing.make_source(file, layout), rules=rules)
+        _, problems, notes = validate_predictions(index, spec, source, rules=rules, tables=tables)
     except MemoryError:
         remedy = "Remove data that is not scored, or check it by the service."
         raise CommandError("too_large", f"{file}: not enough memory to read it.", remedy) from None

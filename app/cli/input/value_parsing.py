@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from app.pipeline import SourceFile
     from app.scoring.declaration.metric import MetricCall
     from app.scoring.declaration.task import TaskSpec
+    from app.scoring.evaluation_input import IdIndex
 
 _MAX_NUMBER_LENGTH = 40  # characters; the exact fraction of a longer number could be huge
 
@@ -147,20 +148,47 @@ def check_hierarchy(spec: "TaskSpec", calls: Sequence["MetricCall"]) -> None:
             raise CommandError("invalid_accessory", error.detail, error.advice) from None
 
 
+def read_id_index(path: Path) -> "IdIndex":
+    """The ids to predict (NFC) in the order of the service, each once; from files as `read_ids` reads them.
+
+    Raises InvalidContent if one occurs twice.
+    """
+    from app.formats import DEFAULT_LIMITS
+    from app.formats.vectorized.labels import read_ids as read_plain_ids
+    from app.gold import normalize_distinct
+    from app.scoring.evaluation_input import IdIndex
+
+    if _bare_name(path).endswith((*_TABLE_ENDINGS, *_LINES_ENDINGS, ".json")):
+        with path.open("rb") as stream:
+            table = read_plain_ids(stream, make_source(path).kind, DEFAULT_LIMITS)
+        if table is not None:
+            return IdIndex.from_table(table)
+    return IdIndex(sorted(normalize_distinct(read_ids(path))))
+
+
+_TABLE_ENDINGS = (".csv", ".tsv", ".tab")
+_LINES_ENDINGS = (".jsonl", ".ndjson")
+
+
+def _bare_name(path: Path) -> str:
+    """The name of a file in lower case, without the ending of its compression."""
+    return path.name.lower().removesuffix(".gz").removesuffix(".zst")
+
+
 def read_ids(path: Path) -> list[str]:
     """The ids to predict, from a JSON list, a template or gold file in any format, or a text file with one id per line."""
-    name = path.name.lower().removesuffix(".gz").removesuffix(".zst")
+    name = _bare_name(path)
     try:
-        if name.endswith((".csv", ".tsv", ".tab")):
+        if name.endswith(_TABLE_ENDINGS):
             return _ids_of_csv(path, "," if name.endswith(".csv") else "\t")
         if name.endswith((".npz", ".parquet", ".pq", ".arrow", ".feather")):
             return _ids_of_columns(path)
-        if name.endswith((".jsonl", ".ndjson")):
+        if name.endswith(_LINES_ENDINGS):
             return [_record_id(path, json.loads(line)) for line in read_text(path).splitlines()]
         if name.endswith(".json"):
             return _ids_of_json(path)
         return [line.strip() for line in read_text(path).splitlines() if line.strip()]
-    except ValueError as error:
+    except (ValueError, csv.Error) as error:
         remedy = "Use a list of ids, or a template file (assay template)."
         raise CommandError("syntax", f"{path}: {error}.", remedy) from None
 
@@ -179,7 +207,12 @@ def _ids_of_csv(path: Path, separator: str) -> list[str]:
     rows = csv.DictReader(io.StringIO(read_text(path), newline=""), strict=True, delimiter=separator)
     if "id" not in (rows.fieldnames or ()):
         raise CommandError("missing_id", f"{path}: the header has no column 'id'.", "Begin the file with: id,label")
-    return [row["id"] for row in rows]
+    ids = [row["id"] for row in rows]
+    if None in ids:
+        raise CommandError(
+            "missing_id", f"{path}: a row has no id.", "Write as many fields on each row as in the header."
+        )
+    return ids
 
 
 def _ids_of_json(path: Path) -> list[str]:

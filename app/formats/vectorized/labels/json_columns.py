@@ -28,6 +28,8 @@ _FIRST_LIST = re.compile(_EMPTY_LISTS + _join_tokens(rb"\[", rb'(?=")'))
 """From the first list of labels to the first label."""
 _NEXT_COLUMN = re.compile(_join_tokens(rb'"', rb"\]", b",", rb'"(\w+)"', b":", rb"\[", b""))
 _CLOSE = re.compile(_join_tokens(rb'"', rb"\]", rb"\}", rb"\Z"))
+_LIST_OPENING = re.compile(_join_tokens(b"", rb"\[", rb'(?=")'))
+_LIST_CLOSE = re.compile(_join_tokens(rb'"', rb"\]", rb"\Z"))
 _SET_END = re.compile(
     _join_tokens(rb'"', rb"\]", rb"(?P<empty>(?:" + _join_tokens(b",", rb"\[", rb"\]", b"") + rb")*+)")
 )
@@ -102,6 +104,16 @@ def read_json_columns(window: SpanWindow, sink: LabelSink, *, sets: bool) -> Non
     # The end of the window is the end of the file only if the file has ended.
     require(window.ended)
     require_match(_CLOSE, b'"' + window.text(1, len(window.data)))
+
+
+def read_json_id_list(window: SpanWindow, sink: LabelSink) -> None:
+    """Read a file that is a list of ids; raises UnsupportedLayout."""
+    window.fill()
+    window.drop(require_match(_LIST_OPENING, window.text(0, HEAD_BYTES)).end())
+    _read_column(window, sink, _JsonColumn.of(b"ids", sets=False))
+    window.fill()
+    require(window.ended)
+    require_match(_LIST_CLOSE, window.text(0, len(window.data)))
 
 
 def _read_column(window: SpanWindow, sink: LabelSink, column: _JsonColumn) -> bytes:
