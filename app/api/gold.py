@@ -22,6 +22,7 @@ from app.actions.challenges.upload_gold import (
     put_gold_metadata,
     store_gold,
 )
+from app.actions.scoring_tasks.scoring_request import GoldReference, gold_reference, publish_prepared_gold
 from app.api.dependencies import AccountDep, AppState, AppStateDep, Cursor, Limit, OrganizerDep, paginate
 from app.api.field_types import (
     MAX_COUNT,
@@ -52,7 +53,7 @@ from app.files import StoredFile
 from app.formats import FileKind
 from app.gold_metadata import CLASSES, GOLD_METADATA, GoldMetadataDeclaration
 from app.store.session import WriteSession
-from app.store.tables import GoldVersion
+from app.store.tables import GoldVersion, Phase
 
 router = api_router("gold", prefix="/challenges/{slug}/phases/{phase}/gold", route_class=GoldMetadataRoute)
 VersionNumber = Annotated[int, Path(ge=1, le=2**31 - 1)]
@@ -157,9 +158,15 @@ def _store_gold(
     with state.db.write() as session:
         declared = challenge.classes is not None
         row = store_gold(session, caller, slug, phase, stored=stored, kind=kind, summary=summary, declared=declared)
-        if not activate:
-            return _gold_shape(row)
-        return _activate(session, caller, slug, phase, row.version)
+        gold = gold_reference(row, challenge)
+        shape = _activate(session, caller, slug, phase, row.version) if activate else _gold_shape(row)
+    _publish(state, gold)
+    return shape
+
+
+def _publish(state: AppState, gold: GoldReference) -> None:
+    """Let all processes use the gold that was prepared while it was inspected, so that no submission waits for that."""
+    publish_prepared_gold(state.db, state.files, state.gold_readers.processes, gold)
 
 
 @router.get("", summary="List gold versions", responses=error_responses(errors.Forbidden, errors.NotFound))
@@ -276,7 +283,9 @@ def _set_metadata(
         summary = inspect_gold(state.gold_readers.processes, file)
     with state.db.write() as session:
         row = put_gold_metadata(session, caller, slug, phase, version, name=name, value=value, summary=summary)
-        return _gold_shape(row)
+        gold, shape = gold_reference(row, session.get_one(Phase, row.phase_id).challenge), _gold_shape(row)
+    _publish(state, gold)
+    return shape
 
 
 for _name, _body_type in METADATA_BODIES.items():

@@ -1,14 +1,27 @@
-"""The interface of a file store, which holds uploads.
+"""The interface of a file store, which holds uploads and prepared gold.
 
 A file is written once under a key of its own, is durable before `finish` returns, and never changes. Equal contents are
 not shared between keys: deduplication would race with deletion, and would reveal to tenants which files others have.
 """
 
+import uuid
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import BinaryIO, Final, Protocol
+
+UPLOADS: Final = "uploads"
+PREPARED_GOLD: Final = "prepared"
+KEY_FOLDERS: Final = (UPLOADS, PREPARED_GOLD)
+"""The first part of a key: what users sent, and what can be made again."""
+NAME_PATTERN: Final = "[0-9a-f]{32}"
+"""The second part of a key."""
+
+
+def new_key(folder: str) -> str:
+    """A key that no other file has."""
+    return f"{folder}/{uuid.uuid4().hex}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,19 +51,25 @@ class Upload(Protocol):
 
 
 class FileStore(Protocol):
-    """A store of uploaded files."""
+    """A store of uploads and of prepared gold."""
 
     def begin(self) -> Upload:
         """Start an upload; raises errors.StorageAlmostFull when little space is left."""
 
     def put(self, key: str, path: Path, size: int) -> None:
-        """Store a copy of this file of `size` bytes under its key from another store, as durably as an upload.
+        """Store a copy of this file of `size` bytes under a key of its own, as durably as an upload.
 
-        Raises errors.StorageAlmostFull.
+        Only the owner may read it. Raises errors.StorageAlmostFull.
         """
 
     def local_path(self, key: str) -> AbstractContextManager[Path]:
         """A readable path of the file for the duration of the block; raises FileNotFoundError."""
+
+    def stored_path(self, key: str) -> Path | None:
+        """The path of the stored file itself; None if the store is not a folder. Raises FileNotFoundError."""
+
+    def fetch(self, key: str, out: BinaryIO) -> None:
+        """Write the bytes of a file to `out`; raises FileNotFoundError."""
 
     def size(self, key: str) -> int:
         """The size of a file in bytes; raises FileNotFoundError."""

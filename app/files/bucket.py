@@ -5,7 +5,6 @@ import re
 import shutil
 import threading
 import time
-import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from obstore.exceptions import BaseError
 from obstore.store import S3Store
 
 from app.errors import StorageAlmostFull, Unavailable
-from app.files import StoredFile
+from app.files import KEY_FOLDERS, NAME_PATTERN, UPLOADS, StoredFile, new_key
 from app.files.download_cache import DownloadCache
 from app.files.partial_upload import PartialUpload
 from app.settings import MIB, Settings
@@ -27,7 +26,7 @@ from app.settings import MIB, Settings
 if TYPE_CHECKING:
     from obstore.store import ClientConfig, S3Config, S3Credential
 
-KEY_PATTERN = re.compile("uploads/[0-9a-f]{32}")
+KEY_PATTERN = re.compile(f"({'|'.join(KEY_FOLDERS)})/{NAME_PATTERN}")
 BUCKET_PATTERN = re.compile("[A-Za-z0-9][A-Za-z0-9._-]*")
 ENDPOINT_PATTERN = re.compile(r"(https?://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?(/[!-~]*)?)?")
 PRINTABLE_PATTERN = re.compile("[!-~]+")
@@ -68,8 +67,8 @@ class BucketUpload(PartialUpload):
     """Bytes in a spool file, which is put into the bucket once it is complete."""
 
     def __init__(self, files: "BucketFileStore", spool: Path) -> None:
-        name = uuid.uuid4().hex
-        super().__init__(f"uploads/{name}", spool / name)
+        key = new_key(UPLOADS)
+        super().__init__(key, spool / key.rpartition("/")[2])
         self._files = files
 
     def finish(self) -> StoredFile:
@@ -134,8 +133,24 @@ class BucketFileStore:
         """The path of a complete local copy; raises FileNotFoundError, FileStoreUnavailable."""
         if not KEY_PATTERN.fullmatch(key):
             raise FileNotFoundError(key)
-        with self._copies.local_path(key, lambda out: self._download(key, out)) as path:
+        with self._copies.local_path(key, lambda out: self.fetch(key, out)) as path:
             yield path
+
+    def stored_path(self, key: str) -> None:
+        """None: the file is not on this machine."""
+
+    def fetch(self, key: str, out: BinaryIO) -> None:
+        """Write the bytes of a file to `out`; raises FileNotFoundError, FileStoreUnavailable."""
+        if not KEY_PATTERN.fullmatch(key):
+            raise FileNotFoundError(key)
+        try:
+            with _translate_errors("get", key):
+                response = obstore.get(self._download_client, key)
+                out.writelines(response.stream(MIB))
+        except FileNotFoundError as missing:
+            raise FileNotFoundError(key) from missing
+        if out.tell() != (size := response.meta["size"]):
+            raise FileStoreUnavailable(f"The object store sent only {out.tell()} of {size} bytes of a file.")
 
     def size(self, key: str) -> int:
         """The size of a file in bytes; raises FileNotFoundError, FileStoreUnavailable."""
@@ -145,13 +160,14 @@ class BucketFileStore:
             return int(obstore.head(self._query_client, key)["size"])
 
     def keys(self, *, older: float) -> Iterator[str]:
-        """The keys of the files older than `older` seconds; ignores objects that no upload created."""
+        """The keys of the files older than `older` seconds; ignores objects that no store created."""
         limit = datetime.now(UTC) - timedelta(seconds=older)
-        with _translate_errors("list", "uploads"):
-            for page in obstore.list(self._query_client, "uploads", chunk_size=1000):
-                for item in page:
-                    if KEY_PATTERN.fullmatch(item["path"]) and item["last_modified"] < limit:
-                        yield item["path"]
+        for folder in KEY_FOLDERS:
+            with _translate_errors("list", folder):
+                for page in obstore.list(self._query_client, folder, chunk_size=1000):
+                    for item in page:
+                        if KEY_PATTERN.fullmatch(item["path"]) and item["last_modified"] < limit:
+                            yield item["path"]
 
     def delete(self, key: str) -> None:
         """Delete a file; does nothing if it does not exist; raises FileStoreUnavailable."""
@@ -199,16 +215,6 @@ class BucketFileStore:
             ) from missing
         if stored_size != size:
             raise FileStoreUnavailable(f"The object store holds {stored_size} of {size} bytes; nothing was stored.")
-
-    def _download(self, key: str, out: BinaryIO) -> None:
-        try:
-            with _translate_errors("get", key):
-                response = obstore.get(self._download_client, key)
-                out.writelines(response.stream(MIB))
-        except FileNotFoundError as missing:
-            raise FileNotFoundError(key) from missing
-        if out.tell() != (size := response.meta["size"]):
-            raise FileStoreUnavailable(f"The object store sent only {out.tell()} of {size} bytes of a file.")
 
     def _require_space(self) -> None:
         if shutil.disk_usage(self._spool).free < self._min_free:

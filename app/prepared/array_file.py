@@ -1,7 +1,7 @@
 """A file of arrays with a JSON header: written and checked as a whole, then mapped into memory without a copy.
 
-The file begins with a fixed head (magic, SHA-256 of all that follows, length of the header). The header and the arrays
-follow, each at a multiple of 64 bytes.
+The file begins with a fixed head (magic, SHA-256 of all that follows it, length of the header). The header and the
+arrays follow, each at a multiple of 64 bytes.
 """
 
 import errno
@@ -54,19 +54,22 @@ def write(file: BinaryIO, pieces: Sequence[Piece]) -> None:
     os.fsync(file.fileno())
 
 
-def read(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def declared_sha256(path: Path) -> str:
+    """The SHA-256 in the head of the file, as hexadecimal digits; raises OSError and DamagedArrayFile."""
+    with path.open("rb") as file:
+        return _read_head(path, file)[0].hex()
+
+
+def read(path: Path, sha256: str | None = None) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """The header, and arrays that stay readable after the file is removed; raises OSError and DamagedArrayFile.
 
-    The checksum reads the file instead of the map: a failing disk then raises an error, where the map would kill the
-    process with SIGBUS.
+    A file with another checksum than `sha256`, if that is known, is not the expected one. The checksum reads the file
+    instead of the map: a failing disk then raises an error, where the map would kill the process with SIGBUS.
     """
     with path.open("rb") as file:
-        begin = file.read(_HEAD.size)
-        if len(begin) < _HEAD.size:
-            raise DamagedArrayFile(f"{path} is truncated")
-        magic, digest, length = _HEAD.unpack(begin)
-        if magic != MAGIC:
-            raise DamagedArrayFile(f"{path} has another layout")
+        digest, length = _read_head(path, file)
+        if sha256 is not None and digest.hex() != sha256:
+            raise DamagedArrayFile(f"{path} is another file than the one that was stored")
         file.seek(_align(_HEAD.size))
         if _digest(length, file) != digest:
             raise DamagedArrayFile(f"{path} is damaged")
@@ -75,6 +78,17 @@ def read(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     end = start + _LENGTH.unpack(length)[0]
     header = json.loads(memory_map[start:end])
     return header["of"], _map_arrays(memory_map, header["arrays"], _align(end))
+
+
+def _read_head(path: Path, file: BinaryIO) -> tuple[bytes, bytes]:
+    """The declared checksum, and the length of the header as bytes."""
+    begin = file.read(_HEAD.size)
+    if len(begin) < _HEAD.size:
+        raise DamagedArrayFile(f"{path} is truncated")
+    magic, digest, length = _HEAD.unpack(begin)
+    if magic != MAGIC:
+        raise DamagedArrayFile(f"{path} has another layout")
+    return digest, length
 
 
 def _serialize_body(header: Mapping[str, Any], arrays: Arrays) -> Iterator[Piece]:

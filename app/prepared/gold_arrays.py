@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from app import __version__
 from app.formats.vectorized.labels import LookupTables
 from app.pipeline import Gold
-from app.prepared.array_file import Arrays, DamagedArrayFile
+from app.prepared.array_file import MAGIC, Arrays, DamagedArrayFile
 from app.prepared.lazy_texts import decode_texts, encode_texts
 from app.scoring import SCORER_VERSION
 from app.scoring.declaration.gold_metadata import build_task_spec
@@ -17,6 +17,8 @@ from app.scoring.declaration.task import TaskSpec
 from app.scoring.evaluation_input import Grouping, IdIndex, Labels
 from app.scoring.string_table import StringTable
 
+PROGRAM: Final = f"{__version__} {SCORER_VERSION} {MAGIC.decode()}"
+"""The version of the program and of its files: another one may read the same gold differently."""
 HASH_KEY_BYTES: Final = 32
 _Header = dict[str, Any]
 _NamedArrays = dict[str, NDArray[Any]]
@@ -40,8 +42,7 @@ def encode_gold(gold: Gold) -> tuple[_Header, _NamedArrays]:
     if len(gold.template_ids) != len(gold.index):
         arrays["listed"] = encode_texts(gold.template_ids)
     return {
-        "program": __version__,
-        "scorer_version": SCORER_VERSION,
+        "program": PROGRAM,
         "spec": _encode_spec(gold.spec),
         "notes": gold.notes,
         "weight_unit": str(gold.weight_unit),
@@ -53,7 +54,7 @@ def decode_gold(header: _Header, arrays: Arrays) -> Gold:
 
     Raises DamagedArrayFile if another version of the program wrote it.
     """
-    if (header["program"], header.get("scorer_version")) != (__version__, SCORER_VERSION):
+    if header["program"] != PROGRAM:
         raise DamagedArrayFile("another version of the program wrote it, and may have read the gold differently")
     ids, classes = _decode_table("ids", arrays), _decode_table("classes", arrays)
     index = IdIndex(decode_texts(arrays["ids"])) if ids is None else IdIndex.from_table(ids)

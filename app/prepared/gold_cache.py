@@ -1,16 +1,17 @@
-"""The golds of one scoring process: from memory, from a prepared file, or from the uploaded file."""
+"""The golds of one scoring process: in memory, mapped from a prepared file, or read from the uploaded file."""
 
 import gc
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from cachetools import LRUCache
 
 from app.formats import Limits, Problems
 from app.pipeline import Gold, load_gold
-from app.prepared.gold_folder import PreparedGoldFolder
-from app.prepared.gold_source import GoldFile, GoldSource
+from app.prepared.gold_folder import DamagedPreparedGold, PreparedGoldFolder, read_prepared_gold
+from app.prepared.gold_source import GoldFile, GoldSource, PreparedFile
 from app.scoring.declaration.recipe import ScoringRecipe, parse_recipe
 from app.scoring.gold_content_hash import gold_content_hash
 
@@ -19,7 +20,12 @@ MAX_CACHED_RECIPES = 64
 
 
 class GoldNotPrepared(Exception):
-    """A request identified gold only by its hash, and that gold is not prepared here."""
+    """A request identified gold only by its hash, and that gold is neither in memory nor in a file that was named."""
+
+    def __init__(self, *, damaged: bool = False) -> None:
+        """`damaged` is whether a file was named that cannot be used."""
+        super().__init__()
+        self.damaged = damaged
 
 
 class GoldCache:
@@ -34,7 +40,9 @@ class GoldCache:
 
     def load(self, source: GoldSource) -> tuple[Gold | None, Problems]:
         """The gold of this source; None if it has problems. Raises GoldNotPrepared."""
-        gold = self._load_prepared(source.name)
+        gold = self._in_memory(source.name)
+        if gold is None and source.prepared is not None:
+            gold = self._map(source.name, source.prepared)
         if gold is not None:
             return gold, Problems()
         file = source.file
@@ -71,23 +79,32 @@ class GoldCache:
             recipe = self._recipes[key] = parse_recipe(body, gold.spec.task, **rules, stored=True)
         return recipe
 
-    def _load_prepared(self, name: str) -> Gold | None:
-        """The gold with this name from memory or from a prepared file, else None."""
+    def _in_memory(self, name: str) -> Gold | None:
         gold = self._golds.get(name)
-        if self._prepared is not None and name:
-            if gold is not None:
-                self._prepared.touch(name)
-            elif (gold := self._prepared.load(name)) is not None:
-                self._golds[name] = gold
+        if gold is not None and self._prepared is not None:
+            self._prepared.touch(name)
+        return gold
+
+    def _map(self, name: str, file: PreparedFile) -> Gold:
+        """The gold of a prepared file; raises GoldNotPrepared."""
+        try:
+            gold = self._golds[name] = read_prepared_gold(file)
+        except FileNotFoundError as error:
+            raise GoldNotPrepared from error
+        except DamagedPreparedGold as error:
+            if self._prepared is not None:
+                self._prepared.log(f"damaged prepared gold is not used: {error}")
+            raise GoldNotPrepared(damaged=True) from error
         return gold
 
     def _store(self, name: str, gold: Gold) -> Gold:
         """Cache the gold. A prepared copy replaces it, because mapped files use next to no memory of this process."""
         if not name:
             return gold
-        if self._prepared is not None:
-            self._prepared.store(name, gold)
-            gold = self._prepared.load(name) or gold
+        file = None if self._prepared is None else self._prepared.store(name, gold)
+        if file is not None:
+            with suppress(FileNotFoundError, DamagedPreparedGold):
+                gold = read_prepared_gold(file)
         self._golds[name] = gold
         return gold
 

@@ -1,7 +1,6 @@
 """A folder of prepared gold, shared by the scoring processes of a service; all of it can be created again.
 
-A file with any fault is removed, and its gold counts as not prepared. A file gets its name when it is complete. A
-mapped file stays readable after its removal.
+A file gets its name when it is complete. A mapped file stays readable after its removal.
 """
 
 import errno
@@ -20,12 +19,27 @@ from app.durable_files import fsync_folder
 from app.pipeline import Gold
 from app.prepared import array_file
 from app.prepared.gold_arrays import decode_gold, encode_gold
+from app.prepared.gold_source import PreparedFile
 
 MAX_UNUSED_SECONDS: Final = 7 * 24 * 3600.0
 """Seconds after which unused gold is removed: its challenge may have been deleted."""
 
 _SUFFIX: Final = ".gold"
 _TEMPORARY_SUFFIX: Final = ".part"
+
+
+class DamagedPreparedGold(Exception):
+    """The file is damaged or not readable, is another one than expected, or is of another program version."""
+
+
+def read_prepared_gold(file: PreparedFile) -> Gold:
+    """The gold of a file, on mapped arrays; raises FileNotFoundError and DamagedPreparedGold."""
+    try:
+        return decode_gold(*array_file.read(file.path, file.sha256))
+    except FileNotFoundError:
+        raise
+    except (OSError, ValueError, KeyError) as error:
+        raise DamagedPreparedGold(str(error)) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,33 +54,47 @@ class PreparedGoldFolder:
     free: int = 0
     log: Callable[[str], None] = lambda _: None
 
-    def load(self, name: str) -> Gold | None:
-        """The gold with this name, on mapped arrays; None if it is not prepared, or if the file is damaged."""
-        path = self._path(name)
-        try:
-            gold = decode_gold(*array_file.read(path))
-        except FileNotFoundError:
-            return None
-        except (OSError, ValueError, KeyError) as error:
-            self.log(f"damaged prepared gold was removed: {error}")
-            with suppress(OSError):
-                path.unlink()
-            return None
-        self.touch(name)
-        return gold
+    def path(self, name: str) -> Path:
+        """Where the gold with this name is, if it is in the folder."""
+        return self.folder / f"{name}{_SUFFIX}"
 
     def touch(self, name: str) -> None:
         """Record that this gold was used now."""
         with suppress(OSError):
-            os.utime(self._path(name))
+            os.utime(self.path(name))
 
-    def store(self, name: str, gold: Gold) -> None:
-        """Write gold under this name; if that fails, scoring uses the gold in memory."""
+    def store(self, name: str, gold: Gold) -> PreparedFile | None:
+        """Write gold under this name; None if that fails, and then scoring uses the gold in memory."""
         try:
-            self._write(name, gold)
-            self.evict_unused(keep=name)
+            pieces = array_file.serialize(*encode_gold(gold))
+            path = self.add(name, sum(map(len, pieces)), lambda file: array_file.write(file, pieces))
         except (OSError, MemoryError) as error:
             self.log(f"gold could not be prepared: {error or 'no memory'}")
+            return None
+        return None if path is None else PreparedFile(path)
+
+    def add(self, name: str, size: int, write: Callable[[BinaryIO], None]) -> Path | None:
+        """Add a file of `size` bytes that `write` writes; None if the limit is lower.
+
+        Raises OSError, for example when too little space is free, and what `write` raises.
+        """
+        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if size > self.limit:
+            return None
+        if shutil.disk_usage(self.folder).free - size < self.free:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.folder))
+        path = self.path(name)
+        with _temporary_file(path) as file:
+            write(file)
+        fsync_folder(self.folder)
+        self.evict_unused(keep=name)
+        return path
+
+    def remove(self, path: Path) -> None:
+        """Remove a file if it is in this folder; a scoring process that has mapped it can still read it."""
+        if path.parent == self.folder:
+            with suppress(OSError):
+                path.unlink()
 
     def evict_unused(self, *, keep: str = "") -> None:
         """Remove files unused for long, then the least recently used beyond the limit, and leftover part files."""
@@ -75,25 +103,10 @@ class PreparedGoldFolder:
             files = sorted((path.stat().st_mtime, path) for path in self.folder.glob(f"*{_SUFFIX}"))
             total = sum(path.stat().st_size for _, path in files)
             for used_at, path in files:
-                if path == self._path(keep) or (total <= self.limit and time.time() - used_at < MAX_UNUSED_SECONDS):
+                if path == self.path(keep) or (total <= self.limit and time.time() - used_at < MAX_UNUSED_SECONDS):
                     continue
                 total -= path.stat().st_size
                 path.unlink()
-
-    def _path(self, name: str) -> Path:
-        return self.folder / f"{name}{_SUFFIX}"
-
-    def _write(self, name: str, gold: Gold) -> None:
-        pieces = array_file.serialize(*encode_gold(gold))
-        size = sum(map(len, pieces))
-        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        if size > self.limit:
-            return
-        if shutil.disk_usage(self.folder).free - size < self.free:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.folder))
-        with _temporary_file(self._path(name)) as file:
-            array_file.write(file, pieces)
-        fsync_folder(self.folder)
 
 
 @contextmanager

@@ -1,7 +1,8 @@
-"""Where a scoring process finds gold: under a name that identifies its content, in the uploaded file, or both."""
+"""Where a scoring process finds gold: by a name that identifies its content, in a prepared or in the uploaded file."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from app.pipeline import SourceFile
@@ -24,8 +25,18 @@ class GoldFile:
 
 
 @dataclass(frozen=True, slots=True)
+class PreparedFile:
+    """A file of prepared gold."""
+
+    path: Path
+    sha256: str | None = None
+    """Its checksum as stored in the database (array_file.declared_sha256); None if it is stored nowhere else."""
+
+
+@dataclass(frozen=True, slots=True)
 class GoldSource:
     """Gold by name (app.scoring.gold_content_hash), by file, or by both; an empty name is unknown."""
 
     name: str = ""
     file: GoldFile | None = None
+    prepared: PreparedFile | None = None

@@ -6,6 +6,7 @@ file can end the process that reads it, but never the service.
 
 from typing import Protocol
 
+from app.prepared.gold_folder import PreparedGoldFolder
 from app.scoring_processes.messages import Reply, Request
 
 
@@ -77,6 +78,10 @@ class ScoringProcessesClosed(ScoringProcessError):
 
 class ScoringProcesses(Protocol):
     """Programs that each reply to one request at a time."""
+
+    @property
+    def prepared_gold(self) -> PreparedGoldFolder | None:
+        """The folder in which they write the gold that they prepare; None if they prepare none."""
 
     def call(self, request: Request) -> Reply:
         """Send the request to a free process, waiting for one; raises ScoringProcessError and FileNotFoundError."""

@@ -13,7 +13,7 @@ from typing import Any, Literal, cast, get_args
 
 from app.formats import FileKind, Problems
 from app.pipeline import SourceFile
-from app.prepared.gold_source import GoldFile, GoldSource
+from app.prepared.gold_source import GoldFile, GoldSource, PreparedFile
 
 JsonObject = Mapping[str, Any]
 
@@ -85,7 +85,10 @@ class Ready:
 
 @dataclass(frozen=True, slots=True)
 class GoldFileNeeded:
-    """The request names gold that is not prepared here; send it again with the file of the gold."""
+    """The request names gold that is not prepared here; send it again with a file of the gold."""
+
+    damaged: bool = False
+    """Whether the request named a prepared file that cannot be used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +181,7 @@ Message = Request | ReplyEnvelope | CpuLimitAnnouncement
 
 # ---- encoding
 
-_PARTS = (CpuLimitAnnouncement, ReplyEnvelope, GoldSource, GoldFile, SourceFile, FileKind)
+_PARTS = (CpuLimitAnnouncement, ReplyEnvelope, GoldSource, GoldFile, PreparedFile, SourceFile, FileKind)
 _CLASSES = {cls.__name__: cls for cls in (*get_args(Request), *get_args(Reply), *_PARTS)}
 
 
@@ -211,6 +214,6 @@ def _from_json(values: dict[str, Any] | None) -> Any:
 
 
 _DECODERS: dict[str, Callable[[Any], Any]] = {
-    **dict.fromkeys(("gold", "file", "source", "kind", "predictions", "reply"), _from_json),
+    **dict.fromkeys(("gold", "file", "prepared", "source", "kind", "predictions", "reply"), _from_json),
     **dict.fromkeys(("path", "target"), Path),
 }

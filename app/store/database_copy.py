@@ -26,11 +26,12 @@ from app.errors import AssayError
 from app.settings import Settings
 from app.store.migrate import require_head, upgrade
 from app.store.session import Database, ReadSession, WriteSession
-from app.store.tables import Base, GoldVersion, Submission, WorkerRow
+from app.store.tables import Base, GoldVersion, PreparedGold, Submission, WorkerRow
 
 BATCH_ROWS = 200  # few, because some rows are large
-TRANSIENT_TABLE = WorkerRow.__tablename__  # a snapshot leaves out which workers are running
-SNAPSHOT_TABLES = [each for each in Base.metadata.sorted_tables if each.name != TRANSIENT_TABLE]  # parents first
+TRANSIENT_TABLES = {WorkerRow.__tablename__, PreparedGold.__tablename__}
+"""What a snapshot leaves out: which workers are running, and files that can be made again."""
+SNAPSHOT_TABLES = [each for each in Base.metadata.sorted_tables if each.name not in TRANSIENT_TABLES]  # parents first
 
 
 class DatabaseNotCopied(AssayError):
@@ -70,6 +71,7 @@ def take(settings: Settings, db: Database, path: Path) -> None:
     if db.sqlite:
         require_head(db.engine())
         _vacuum(db, path)
+        _empty_transient_tables(path)
         return
     upgrade(snapshot_settings(settings, path))
     with db.read() as session, _connect(path) as out, out.begin():
@@ -97,8 +99,8 @@ def table_names(connection: Connection) -> set[str]:
 
 
 def row_counts(connection: Connection) -> dict[str, int]:
-    """The number of rows per table, at any revision; without the table of Alembic and that of workers."""
-    names = sorted(table_names(connection) - {"alembic_version", TRANSIENT_TABLE})
+    """The number of rows per table, at any revision; without the table of Alembic and transient ones."""
+    names = sorted(table_names(connection) - TRANSIENT_TABLES - {"alembic_version"})
     return {name: connection.scalar(select(func.count()).select_from(table_named(name))) or 0 for name in names}
 
 
@@ -148,6 +150,12 @@ def _copy_table(source: Connection, target: Connection, table: Table) -> None:
     result = source.execute(select(table), execution_options={"yield_per": BATCH_ROWS})
     for rows in result.mappings().partitions():
         target.execute(insert(table), [dict(row) for row in rows])
+
+
+def _empty_transient_tables(path: Path) -> None:
+    with _connect(path) as connection, connection.begin():
+        for name in TRANSIENT_TABLES:
+            connection.execute(table_named(name).delete())
 
 
 def _vacuum(db: Database, path: Path) -> None:

@@ -151,6 +151,21 @@ class GoldVersion(Base):
     activated_at: Mapped[datetime | None]
 
 
+class PreparedGold(Base):
+    """The file of prepared gold of one gold version for one program version; it can be made again."""
+
+    __tablename__ = "prepared_golds"
+
+    gold_id: Mapped[str] = mapped_column(ForeignKey("gold_versions.id", ondelete="CASCADE"), primary_key=True)
+    program: Mapped[str] = mapped_column(String(64), primary_key=True)
+    name: Mapped[str] = mapped_column(String(64))
+    """Of the content that the file was prepared from (app.scoring.gold_content_hash); that of a draft may change."""
+    file_key: Mapped[str] = mapped_column(String(100), index=True)
+    sha256: Mapped[str] = mapped_column(String(64))
+    size: Mapped[int]
+    created_at: Mapped[datetime] = mapped_column(default=utcnow)
+
+
 class Team(Base):
     """One or more users who compete together; owns submissions and quota. A baseline is a team without users."""
 

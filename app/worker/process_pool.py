@@ -5,6 +5,7 @@ process exits when its pipe closes, so none outlives the service, however the se
 killed by its own process id.
 """
 
+import json
 import os
 import queue
 import selectors
@@ -19,6 +20,7 @@ from pathlib import Path
 import structlog
 
 from app import scoring_processes
+from app.prepared.gold_folder import PreparedGoldFolder
 from app.worker.stall_detection import StallDetector
 
 log = structlog.get_logger()
@@ -190,8 +192,19 @@ class ScoringProcessPool:
     """A fixed number of scoring processes; a request takes a free one."""
 
     def __init__(
-        self, count: int, *, arguments: Sequence[str], seconds: float, stall_seconds: float = STALL_TIMEOUT_SECONDS
+        self,
+        count: int,
+        *,
+        arguments: Sequence[str],
+        seconds: float,
+        stall_seconds: float = STALL_TIMEOUT_SECONDS,
+        prepared_gold: PreparedGoldFolder | None = None,
     ) -> None:
+        """`prepared_gold` is the folder in which the processes write the gold that they prepare; its path is absolute."""
+        self.prepared_gold = prepared_gold
+        if prepared_gold is not None:
+            options = {"folder": str(prepared_gold.folder), "limit": prepared_gold.limit, "free": prepared_gold.free}
+            arguments = [*arguments, "--prepared", json.dumps(options)]
         self._seconds = seconds
         self._all = [ScoringProcess(arguments, stall_seconds) for _ in range(count)]
         # The process that was used last is taken first: the gold that it needs is probably still in its memory.

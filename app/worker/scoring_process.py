@@ -219,8 +219,8 @@ def _open_prepared_gold(options: dict[str, Any] | None, warn: Callable[[str], No
 def _handle_request(golds: GoldCache, request: messages.Request, cpu: StageCpuTimer) -> messages.ReplyEnvelope:
     try:
         return messages.ReplyEnvelope(REQUEST_HANDLERS[type(request)](golds, request, cpu))
-    except GoldNotPrepared:
-        return messages.ReplyEnvelope(messages.GoldFileNeeded())
+    except GoldNotPrepared as missing:
+        return messages.ReplyEnvelope(messages.GoldFileNeeded(missing.damaged))
     except FileNotFoundError as error:
         return messages.ReplyEnvelope(messages.ProcessFailure("file", str(error.filename)))
     except MemoryError as error:

@@ -23,6 +23,7 @@ from app.actions.scoring_tasks import score_submission
 from app.errors import AssayError
 from app.files import FileStore
 from app.formats import Limits
+from app.prepared.gold_folder import PreparedGoldFolder
 from app.queue import Queue, TaskClaim
 from app.queue.local import LocalQueue
 from app.runtime import logging_setup
@@ -81,12 +82,15 @@ def create_process_pool(
     del limits["cpu_budget"]  # each process has its own
     arguments = ["--memory", str(settings.scoring_memory), "--cpu", str(settings.cpu_seconds)]
     arguments += ["--limits", json.dumps(limits)]
+    prepared_gold = None
     if work is not None:
-        folder = str((work / PREPARED_GOLD_FOLDER).resolve())  # the processes have another working directory
-        prepared = {"folder": folder, "limit": settings.prepared_gold, "free": settings.min_free}
-        arguments += ["--prepared", json.dumps(prepared)]
+        folder = (work / PREPARED_GOLD_FOLDER).resolve()  # the processes have another working directory
+        prepared_gold = PreparedGoldFolder(folder, settings.prepared_gold, settings.min_free)
     timeout = seconds or settings.scoring_seconds
-    return ScoringProcessPool(count, arguments=arguments, seconds=timeout, stall_seconds=settings.stall_seconds)
+    stall_seconds = settings.stall_seconds
+    return ScoringProcessPool(
+        count, arguments=arguments, seconds=timeout, stall_seconds=stall_seconds, prepared_gold=prepared_gold
+    )
 
 
 def reader_timeout(settings: Settings) -> float:

@@ -15,6 +15,7 @@ from app.actions.access import VISITOR, Caller
 from app.api.caching.generated_files import GeneratedFiles
 from app.api.dependencies import caller_key
 from app.api.limits.reader_queue import MAX_PER_CALLER, ReaderPool, ReaderQueue, TooManyWaiting
+from app.prepared.gold_folder import PreparedGoldFolder
 from app.scoring_processes import ScoringProcesses
 from app.scoring_processes.messages import Reply, ValidatePredictions
 from app.scoring_processes.messages import Request as ScoringRequest
@@ -219,6 +220,10 @@ class Gate:
             with self._lock:
                 del self.waiting[name]
         return self._children.call(request)
+
+    @property
+    def prepared_gold(self) -> PreparedGoldFolder | None:
+        return self._children.prepared_gold
 
     def close(self) -> None:
         self._children.close()

@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 from sqlalchemy import select, text, update
 
-from app.files import FileStore
+from app.files import PREPARED_GOLD, FileStore, new_key
 from app.runtime.data_folder import open_file_store
 from app.settings import Settings
+from app.store import database_copy
 from app.store.session import Database
-from app.store.tables import Base, GoldVersion, Submission
+from app.store.tables import Base, GoldVersion, PreparedGold, Submission
 from tests.cli.run_command import CommandResult, run_assay
 from tests.migrated_databases import migrate_by_copy
 from tests.store.sample_rows import fill_tables
@@ -35,13 +36,14 @@ def open_database(settings: Settings) -> Iterator[Database]:
 
 
 def fill_installation(settings: Settings) -> Settings:
-    """Fill an empty database and the files beside it."""
+    """Fill an empty database, except for what is never backed up, and the files beside it."""
     migrate_by_copy(settings)
     files = file_store_of(settings)
     with open_database(settings) as db, db.write() as session:
         fill_tables(session)
         session.flush()
-        session.execute(text("DELETE FROM workers"))
+        for name in database_copy.TRANSIENT_TABLES:
+            session.execute(text(f"DELETE FROM {name}"))
         for owner, content in CONTENTS.items():
             coming = files.begin()
             coming.write(content)
@@ -67,6 +69,21 @@ def file_key_of(settings: Settings, owner: type[Submission | GoldVersion]) -> st
 def file_store_of(settings: Settings) -> FileStore:
     """Its store of files."""
     return open_file_store(settings, settings.data_dir / "of-the-test")
+
+
+def prepare_gold(settings: Settings) -> bytes:
+    """Prepare its gold; returns the bytes of the file."""
+    content = b"gold that is ready to score with"
+    path = settings.data_dir / "made"
+    path.write_bytes(content)
+    files, key = file_store_of(settings), new_key(PREPARED_GOLD)
+    files.put(key, path, len(content))
+    path.unlink()
+    with open_database(settings) as db, db.write() as session:
+        gold_id = session.scalars(select(GoldVersion.id)).one()
+        row = {"program": "1", "name": "0" * 64, "file_key": key, "sha256": "0" * 64, "size": len(content)}
+        session.add(PreparedGold(gold_id=gold_id, **row))
+    return content
 
 
 def stored(settings: Settings) -> dict[str, bytes]:

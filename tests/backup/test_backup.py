@@ -2,6 +2,8 @@
 
 import json
 import os
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -11,10 +13,11 @@ from sqlalchemy.engine import make_url
 from app.actions.operations.back_up import back_up
 from app.actions.operations.backup_folder import file_sha256
 from app.actions.operations.sweep_files import OrphanFileSweeper
+from app.files import PREPARED_GOLD, new_key
 from app.files.folder import FolderFileStore
 from app.runtime.data_folder import PREPARED_GOLD_FOLDER
 from app.settings import Settings
-from app.store import migrate
+from app.store import database_copy, migrate
 from app.store.tables import IdempotencyKey, QuotaEntry, Score, ScoreTask, Submission
 from app.store.types import utcnow
 from tests.backup.installation import (
@@ -23,8 +26,10 @@ from tests.backup.installation import (
     all_rows,
     backup,
     file_key_of,
+    file_store_of,
     make_old,
     open_database,
+    prepare_gold,
     require_refused,
     restore,
     stored,
@@ -37,7 +42,7 @@ def test_every_row_and_file_comes_back_through_either_kind_of_database(
     source: Settings, backup_folder: Path, target: Settings, tmp_path: Path
 ) -> None:
     before = all_rows(source)
-    assert all(rows for name, rows in before.items() if name != "workers")
+    assert all(rows for name, rows in before.items() if name not in database_copy.TRANSIENT_TABLES)
     assert restore(target, backup_folder).value()["waiting"] == 1
     assert all_rows(target) == before
     again, home = tmp_path / "again", Settings(data_dir=tmp_path / "home")
@@ -73,14 +78,27 @@ def test_a_backup_is_for_its_owner_alone_and_holds_no_key(source: Settings, fold
     assert ADMIN_TOKEN in keys.read_text()
 
 
-def test_what_can_be_made_again_is_not_in_a_backup(source: Settings, folder: Path) -> None:
-    prepared_file = source.data_dir / PREPARED_GOLD_FOLDER / "0.gold"
-    prepared_file.parent.mkdir()
-    prepared_file.write_bytes(b"gold that is ready to score with")
+def test_what_can_be_made_again_is_not_in_a_backup(source: Settings, folder: Path, target: Settings) -> None:
+    before, uploads, content = all_rows(source), stored(source), prepare_gold(source)
+    local_file = source.data_dir / PREPARED_GOLD_FOLDER / "0.gold"
+    local_file.parent.mkdir()
+    local_file.write_bytes(content)
     assert backup(source, folder).status == 0
-    assert not [
-        path for path in folder.rglob("*") if path.is_file() and prepared_file.read_bytes() in path.read_bytes()
-    ]
+    assert not [path for path in folder.rglob("*") if path.is_file() and content in path.read_bytes()]
+    with closing(sqlite3.connect(folder / "assay.sqlite3")) as copy:
+        assert copy.execute("SELECT count(*) FROM prepared_golds").fetchone() == (0,)
+    leave_prepared_file(target)
+    assert restore(target, folder).status == 0
+    assert all_rows(target) == before
+    assert {key: data for key, data in stored(target).items() if key.startswith("uploads/")} == uploads
+
+
+def leave_prepared_file(settings: Settings) -> None:
+    """Prepared gold of an earlier installation in the same store."""
+    settings.data_dir.mkdir()
+    path = settings.data_dir / "left"
+    path.write_bytes(b"of gold that is gone")
+    file_store_of(settings).put(new_key(PREPARED_GOLD), path, path.stat().st_size)
 
 
 def test_keys_come_back_where_they_are_given(source: Settings, folder: Path, tmp_path: Path) -> None:

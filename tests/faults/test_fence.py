@@ -20,6 +20,7 @@ from app.actions.scoring_tasks.score_submission import (
     score_submission,
 )
 from app.files.folder import FolderFileStore
+from app.prepared.gold_folder import PreparedGoldFolder
 from app.queue import TaskClaim
 from app.queue.local import LocalQueue
 from app.scoring import SCORER_VERSION
@@ -101,12 +102,18 @@ class Interrupted:
             self._meanwhile()
         return answer
 
+    @property
+    def prepared_gold(self) -> PreparedGoldFolder | None:
+        return self._pool.prepared_gold
+
     def close(self) -> None:
         """The pool belongs to the test."""
 
 
 class Dying:
     """Children that die of every request."""
+
+    prepared_gold = None
 
     def call(self, request: Request) -> Reply:
         assert isinstance(request, ScorePredictions)

@@ -1,9 +1,8 @@
 """Prepared gold of a service at work: what is read for a submission, and what becomes of it when files are away or damaged."""
 
-import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -13,13 +12,16 @@ from sqlalchemy import delete, event, select, update
 
 from app.actions.scoring_tasks.score_submission import score_submission
 from app.actions.scoring_tasks.scoring_request import gold_reference
+from app.runtime.data_folder import open_file_store
 from app.settings import Settings
 from app.store.session import Database
 from app.store.tables import GoldVersion, Phase, Score, ScoreTask
 from app.worker.worker import create_process_pool
-from tests.faults.inspection import CORRECT_PREDICTIONS, open_pets_challenge
+from tests.cluster import Cluster, cluster
+from tests.faults.inspection import CORRECT_PREDICTIONS, GOLD, open_pets_challenge
 from tests.faults.test_fence import Store
-from tests.live_service import Caller, Live
+from tests.live_service import Caller, Live, open_challenge
+from tests.s3_servers import S3Server
 
 LARGE = re.compile(r"gold_versions\.(accessories|classes)\b")
 WRONG_DOGS = dict.fromkeys(CORRECT_PREDICTIONS, "cat")
@@ -30,6 +32,39 @@ def store(settings: Settings) -> Iterator[Store]:
     new_store = Store(settings)
     yield new_store
     new_store.db.close()
+
+
+@pytest.mark.parametrize("kind", ["folder", "bucket"])
+def test_workers_on_other_hosts_score_with_gold_that_the_upload_prepared(
+    kind: str, request: pytest.FixtureRequest, postgres_database: Callable[[], str], tmp_path: Path
+) -> None:
+    files: dict[str, str] = {}
+    if kind == "bucket":
+        server: S3Server = request.getfixturevalue("rclone")
+        files = {"files_url": f"s3://{server.new_bucket()}/assay", "s3_endpoint": server.url}
+        files |= {"s3_access_key": server.access_key, "s3_secret_key": server.secret_key}
+    with cluster(tmp_path, postgres_database(), **files) as parts:
+        parts.start(workers=0)
+        open_challenge(parts.admin(), "pets", GOLD)
+        blue = parts.person("Blue").join("pets", "Blue")
+        before = parts.rows("SELECT gold_id, file_key, sha256 FROM prepared_golds")
+        assert len(before) == 1
+        delete_gold_file(parts)
+        for host in range(2):
+            own = {"data_dir": str(tmp_path / f"host-{host}")} if kind == "bucket" else {}
+            worker = parts.part("worker", **own).start().wait_ready()
+            assert blue.submit("pets", CORRECT_PREDICTIONS).json()["status"] == "finished"
+            assert "prepared_gold" not in worker.log()
+            worker.kill()
+        assert parts.rows("SELECT gold_id, file_key, sha256 FROM prepared_golds") == before
+
+
+def delete_gold_file(parts: Cluster) -> None:
+    """Delete the gold as it was uploaded, which nobody can read any longer."""
+    ((key,),) = parts.rows("SELECT file_key FROM gold_versions")
+    own = {name.removeprefix("ASSAY_").lower(): value for name, value in parts.settings.items()}
+    settings = Settings.model_validate(own)
+    open_file_store(settings, settings.data_dir / "of-the-test").delete(str(key))
 
 
 @contextmanager
@@ -138,14 +173,16 @@ def test_damaged_gold_is_made_anew_without_anybody_but_the_operator_noticing(liv
     blue = open_pets_challenge(live)
     assert blue.submit("pets", CORRECT_PREDICTIONS).json()["status"] == "finished"
     live.kill()
-    (path,) = (live.data_dir / "prepared").iterdir()
+    folder = live.data_dir / "files" / "prepared"
+    (path,) = folder.iterdir()  # the upload has prepared it
     os.truncate(path, path.stat().st_size - 1)
     live.start()
     answer = blue_again(live, blue).submit("pets", CORRECT_PREDICTIONS)
     assert answer.json()["status"] == "finished"
     assert answer.json()["notes"] == []
-    assert [json.loads(line) for line in live.log().splitlines() if "child_remark" in line]
-    assert path.exists()
+    assert "child_remark" in live.log()
+    assert "prepared_gold_discarded" in live.log()
+    assert len(list(folder.iterdir())) == 2  # the sweep deletes the damaged one
     live.kill()
     for upload in (live.data_dir / "files" / "uploads").iterdir():
         upload.unlink()  # the gold among them: what was made anew is whole
@@ -164,5 +201,6 @@ def test_with_no_room_for_prepared_gold_everything_is_scored_all_the_same(tmp_pa
         blue = open_pets_challenge(service)
         assert [blue.submit("pets", CORRECT_PREDICTIONS).json()["status"] for _ in range(2)] == ["finished"] * 2
         assert not list((service.data_dir / "prepared").glob("*"))
+        assert not list((service.data_dir / "files" / "prepared").glob("*"))
     finally:
         service.kill()

@@ -1,13 +1,14 @@
 """What every file store does, in a folder and in a bucket of two makes."""
 
 import hashlib
+import io
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from app.errors import StorageAlmostFull, Unavailable
-from app.files import FileStore, StoredFile
+from app.files import PREPARED_GOLD, FileStore, StoredFile, new_key
 from app.files.bucket import BucketFileStore
 from app.files.folder import FolderFileStore
 from app.settings import Settings
@@ -102,10 +103,32 @@ def test_giving_up_after_the_end_does_no_harm(files: FileStore) -> None:
     assert read(files, stored.key) == b"whole"
 
 
-@pytest.mark.parametrize("key", ["uploads/" + "0" * 32, "uploads/../escape", "elsewhere"])
+@pytest.mark.parametrize("key", ["uploads/" + "0" * 32, "prepared/" + "0" * 32, "uploads/../escape", "elsewhere"])
 def test_a_file_that_is_not_there_is_said_to_be_missing(files: FileStore, key: str) -> None:
     with pytest.raises(FileNotFoundError, match=key), files.local_path(key):
         pass
+    with pytest.raises(FileNotFoundError, match=key):
+        files.fetch(key, io.BytesIO())
+
+
+def test_prepared_gold_is_kept_apart_from_uploads_and_for_its_owner_alone(files: FileStore, tmp_path: Path) -> None:
+    path = tmp_path / "made"
+    path.write_bytes(b"prepared")
+    path.chmod(0o644)
+    key, upload = new_key(PREPARED_GOLD), store(files, b"sent")
+    files.put(key, path, 8)
+    assert all_keys(files) == sorted([key, upload.key])
+    assert key.rpartition("/")[0] != upload.key.rpartition("/")[0]
+    out = io.BytesIO()
+    files.fetch(key, out)
+    assert out.getvalue() == b"prepared"
+    stored = files.stored_path(key)
+    assert (stored is None) == isinstance(files, BucketFileStore)
+    if stored is not None:
+        assert stored.read_bytes() == b"prepared"
+        assert stored.stat().st_mode & 0o777 == 0o600
+    files.delete(key)
+    assert all_keys(files) == [upload.key]
 
 
 def test_a_file_is_deleted_once_and_missing_after_that(files: FileStore) -> None:

@@ -21,6 +21,8 @@ from app.worker.scoring_process import StageCpuTimer, handle_report
 class Answering:
     """Children that say or raise this."""
 
+    prepared_gold = None
+
     def __init__(self, answer: Exception | Reply) -> None:
         self._answer = answer
 

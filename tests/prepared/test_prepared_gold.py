@@ -17,8 +17,13 @@ from app.pipeline import Gold, SourceFile, score_labels
 from app.prepared import array_file
 from app.prepared.gold_arrays import encode_gold
 from app.prepared.gold_cache import GoldCache, GoldNotPrepared
-from app.prepared.gold_folder import MAX_UNUSED_SECONDS, PreparedGoldFolder
-from app.prepared.gold_source import GoldFile, GoldSource
+from app.prepared.gold_folder import (
+    MAX_UNUSED_SECONDS,
+    DamagedPreparedGold,
+    PreparedGoldFolder,
+    read_prepared_gold,
+)
+from app.prepared.gold_source import GoldFile, GoldSource, PreparedFile
 from app.scoring.declaration.metric import CATALOGUE, MetricCall
 from app.scoring.declaration.metric_parser import parse_metric
 from app.scoring.declaration.task import TaskKind
@@ -44,15 +49,18 @@ def file_of(prepared: PreparedGoldFolder, name: str = NAME) -> Path:
     return prepared.folder / f"{name}.gold"
 
 
+def load(prepared: PreparedGoldFolder, name: str = NAME, sha256: str | None = None) -> Gold:
+    """The gold in the file of this name."""
+    return read_prepared_gold(PreparedFile(file_of(prepared, name), sha256))
+
+
 def prepare(
     prepared: PreparedGoldFolder, folder: Path, kind: str = "gold metadata", name: str = NAME
 ) -> tuple[Gold, Gold]:
     """Gold as it was read, and as it comes back prepared."""
     gold = load_kind(folder, kind)
-    prepared.store(name, gold)
-    back = prepared.load(name)
-    assert back is not None
-    return gold, back
+    assert prepared.store(name, gold) == PreparedFile(file_of(prepared, name))
+    return gold, load(prepared, name)
 
 
 def comparable(value: Any) -> Any:
@@ -139,12 +147,14 @@ def test_only_its_own_account_may_read_it(prepared: PreparedGoldFolder, tmp_path
 
 
 def assert_rejected(prepared: PreparedGoldFolder, data: bytes, messages: list[str]) -> None:
-    """A file of these bytes is not used, is removed, and is reported."""
+    """A file of these bytes is not used, and is reported."""
     path = file_of(prepared)
     path.write_bytes(data)
     messages.clear()
-    assert prepared.load(NAME) is None
-    assert not path.exists()
+    cache = GoldCache(DEFAULT_LIMITS, 0, prepared)
+    with pytest.raises(GoldNotPrepared) as refused:
+        cache.load(GoldSource(NAME, prepared=PreparedFile(path)))
+    assert refused.value.damaged
     assert len(messages) == 1
 
 
@@ -157,7 +167,7 @@ def test_a_file_cut_short_anywhere_is_made_again(
         assert_rejected(prepared, whole[:length], messages)
     assert_rejected(prepared, whole + b"\0", messages)
     prepared.store(NAME, gold)
-    assert prepared.load(NAME) is not None
+    assert load(prepared).ids == gold.ids
 
 
 def test_a_flipped_bit_anywhere_is_noticed(prepared: PreparedGoldFolder, tmp_path: Path, messages: list[str]) -> None:
@@ -169,11 +179,11 @@ def test_a_flipped_bit_anywhere_is_noticed(prepared: PreparedGoldFolder, tmp_pat
         changed[at] ^= 1 << at % 8
         assert_rejected(prepared, bytes(changed), messages)
     prepared.store(NAME, gold)
-    assert prepared.load(NAME) is not None
+    assert load(prepared).ids == gold.ids
 
 
 @pytest.mark.parametrize("data", [b"", b"\0" * 4096, b"{}", os.urandom(10_000)])
-def test_what_never_was_prepared_gold_is_removed(
+def test_what_never_was_prepared_gold_is_not_used(
     prepared: PreparedGoldFolder, data: bytes, messages: list[str]
 ) -> None:
     prepared.folder.mkdir()
@@ -185,15 +195,14 @@ def test_another_layout_and_another_version_of_the_program_are_made_again(
 ) -> None:
     for module, name, value in (
         ("app.prepared.array_file", "MAGIC", b"AssayG99"),
-        ("app.prepared.gold_arrays", "__version__", "9"),
-        ("app.prepared.gold_arrays", "SCORER_VERSION", 1),
+        ("app.prepared.gold_arrays", "PROGRAM", "9 1 AssayG02"),
     ):
         with monkeypatch.context() as other:
             other.setattr(f"{module}.{name}", value)
             gold, _ = prepare(prepared, tmp_path)
         assert_rejected(prepared, file_of(prepared).read_bytes(), messages)
         prepared.store(NAME, gold)
-        assert prepared.load(NAME) is not None
+        assert load(prepared).ids == gold.ids
 
 
 def test_where_it_cannot_be_written_gold_is_scored_with_as_it_is(
@@ -201,14 +210,34 @@ def test_where_it_cannot_be_written_gold_is_scored_with_as_it_is(
 ) -> None:
     prepared.folder.write_text("no folder")
     prepared.evict_unused()
-    assert prepared.load(NAME) is None
-    prepared.store(NAME, load_kind(tmp_path, "plain"))
-    assert len(messages) >= 1
+    assert prepared.store(NAME, load_kind(tmp_path, "plain")) is None
+    assert len(messages) == 1
     prepared.folder.unlink()
     file_of(prepared).mkdir(parents=True)  # a folder of its name
-    prepared.store(NAME, load_kind(tmp_path, "plain"))
-    assert prepared.load(NAME) is None
+    assert prepared.store(NAME, load_kind(tmp_path, "plain")) is None
+    with pytest.raises(DamagedPreparedGold):
+        load(prepared)
     assert [path.name for path in prepared.folder.iterdir()] == [f"{NAME}.gold"]
+
+
+def test_another_whole_file_than_the_one_that_was_stored_is_not_used(
+    prepared: PreparedGoldFolder, tmp_path: Path
+) -> None:
+    """Its own checksum is right; the one in the database tells."""
+    prepare(prepared, tmp_path, "plain")
+    stored = array_file.declared_sha256(file_of(prepared))
+    assert load(prepared, sha256=stored).ids
+    prepare(prepared, tmp_path, "plain")  # the same gold once more, under another random key
+    assert array_file.declared_sha256(file_of(prepared)) != stored
+    with pytest.raises(DamagedPreparedGold, match="another file"):
+        load(prepared, sha256=stored)
+
+
+def test_a_file_that_is_gone_is_not_called_damaged(prepared: PreparedGoldFolder, messages: list[str]) -> None:
+    with pytest.raises(GoldNotPrepared) as refused:
+        GoldCache(DEFAULT_LIMITS, 0, prepared).load(GoldSource(NAME, prepared=PreparedFile(file_of(prepared))))
+    assert not refused.value.damaged
+    assert messages == []
 
 
 # ---- what is kept
@@ -242,7 +271,7 @@ def test_gold_beyond_the_limit_or_the_free_space_is_not_prepared_and_drops_nothi
     folder = tmp_path / "prepared"
     prepare(PreparedGoldFolder(folder, 1 << 30), tmp_path, "plain", "small")
     for limit, free in ((0, 0), (100, 0), (1 << 30, 1 << 62)):
-        PreparedGoldFolder(folder, limit, free).store("more", load_kind(tmp_path, "plain"))
+        assert PreparedGoldFolder(folder, limit, free).store("more", load_kind(tmp_path, "plain")) is None
         assert not (folder / "more.gold").exists()
 
 

@@ -16,8 +16,8 @@ import pytest
 
 from app.formats import FileKind
 from app.pipeline import SourceFile
-from app.prepared.gold_folder import PreparedGoldFolder
-from app.prepared.gold_source import GoldFile, GoldSource
+from app.prepared.gold_folder import PreparedGoldFolder, read_prepared_gold
+from app.prepared.gold_source import GoldFile, GoldSource, PreparedFile
 from app.scoring_processes.messages import CheckGold, FileResult, GoldFileNeeded, GoldSummary, Reply, ScorePredictions
 from app.worker.process_pool import ScoringProcessPool
 from tests.faults.inspection import freeze, is_alive
@@ -35,13 +35,9 @@ NAME = "a" * 64
 @contextmanager
 def pool(folder: Path | None, count: int = 1, limit: int = 64 * MIB) -> Iterator[ScoringProcessPool]:
     """Real children that share a folder."""
-    settings = {"folder": str(folder), "limit": limit, "free": 0}
     arguments = ["--cpu", "30", "--memory", str(512 * MIB), "--limits", json.dumps({"records": 1_000_000})]
-    made = ScoringProcessPool(
-        count,
-        arguments=[*arguments, *(["--prepared", json.dumps(settings)] if folder else [])],
-        seconds=MAX_WAIT_SECONDS,
-    )
+    prepared = None if folder is None else PreparedGoldFolder(folder, limit)
+    made = ScoringProcessPool(count, arguments=arguments, seconds=MAX_WAIT_SECONDS, prepared_gold=prepared)
     try:
         yield made
     finally:
@@ -66,6 +62,10 @@ class Files:
         """A request to score with the gold of this name."""
         recipe = {"primary": "accuracy", "metrics": ["accuracy", "f1_macro"]}
         return ScorePredictions(GoldSource(name), self._sent, recipe)
+
+    def by_file(self, path: Path) -> ScorePredictions:
+        """The same request with a file of prepared gold."""
+        return replace(self.by_name(), gold=GoldSource(NAME, prepared=PreparedFile(path)))
 
     def in_full(self) -> ScorePredictions:
         """The same request with the file of the gold."""
@@ -92,11 +92,15 @@ def test_gold_asked_for_by_name_is_scored_with_once_some_child_has_made_it_ready
         assert others.call(files.by_name()) == GoldFileNeeded()
         assert accuracy(children.call(files.in_full())) == 1
         files.gold.unlink()
+        (path,) = folder.iterdir()
         assert accuracy(children.call(files.by_name())) == 1
-        assert accuracy(others.call(files.by_name())) == 1
+        assert others.call(files.by_name()) == GoldFileNeeded()
+        assert accuracy(others.call(files.by_file(path))) == 1
         assert accuracy(others.call(files.in_full())) == 1
+        path.unlink()
+        assert accuracy(others.call(files.by_name())) == 1
     with pool(folder) as later:
-        assert accuracy(later.call(files.by_name())) == 1
+        assert later.call(files.by_file(path)) == GoldFileNeeded()
 
 
 def test_without_a_folder_each_child_keeps_gold_in_its_own_memory(files: Files) -> None:
@@ -138,11 +142,11 @@ def test_a_damaged_file_costs_one_more_reading_and_is_told_to_the_operator(
     (path,) = folder.iterdir()
     harm(path)
     with pool(folder) as children:
-        assert children.call(files.by_name()) == GoldFileNeeded()
+        assert children.call(files.by_file(path)) == GoldFileNeeded(damaged=True)
         assert "damaged prepared gold" in capsys.readouterr().out
         assert accuracy(children.call(files.in_full())) == 1
     with pool(folder) as children:
-        assert accuracy(children.call(files.by_name())) == 1
+        assert accuracy(children.call(files.by_file(path))) == 1
 
 
 def test_children_that_make_the_same_gold_ready_at_once_do_not_disturb_each_other(files: Files, tmp_path: Path) -> None:
@@ -162,7 +166,7 @@ def test_children_that_make_the_same_gold_ready_at_once_do_not_disturb_each_othe
                 1,
             ]
         (path,) = folder.iterdir()
-        assert PreparedGoldFolder(folder, 64 * MIB).load(NAME) is not None
+        assert len(read_prepared_gold(PreparedFile(path)).ids) == len(RECORDS)
         path.unlink()
 
 
@@ -215,10 +219,11 @@ def test_a_writer_that_is_killed_leaves_nothing_that_is_used_or_stays(tmp_path: 
         writer.stdout.close()
         midway += len(parts)
         found = folder / f"{'b' * 64}.gold"
-        assert not found.exists() or prepared.load(found.stem) is not None
+        assert not found.exists() or read_prepared_gold(PreparedFile(found)).ids
         prepared.evict_unused()
         assert not list(folder.glob("*.part"))
     assert midway, "no writer was killed amid its work"
     assert not is_alive(writer.pid)
-    prepared.store("b" * 64, load_kind(tmp_path, "plain"))
-    assert prepared.load("b" * 64) is not None
+    stored = prepared.store("b" * 64, load_kind(tmp_path, "plain"))
+    assert stored is not None
+    assert read_prepared_gold(stored).ids

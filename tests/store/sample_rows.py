@@ -15,6 +15,7 @@ from app.store.tables import (
     KnownAddress,
     Organizer,
     Phase,
+    PreparedGold,
     QuotaEntry,
     Recipe,
     Registration,
@@ -93,6 +94,8 @@ def fill_tables(session: Session) -> RowIds:
     window = {"position": 0, "opens_at": utcnow(), "quota": {}, "leaderboard": "public", "reports": ["scores"]}
     phase = add_row(session, Phase(challenge_id=challenge, slug="main", name="main", **window))
     gold = add_row(session, gold_version(phase, created_by=user))
+    file = {"name": "0" * 64, "file_key": "prepared/0", "sha256": "0" * 64, "size": 1}
+    add_row(session, PreparedGold(gold_id=gold, program="1", **file))
     team = add_row(session, Team(challenge_id=challenge, name="Blue", name_key="blue"))
     add_row(session, Registration(challenge_id=challenge, user_id=user, team_id=team, status="approved"))
     submission_id = add_row(session, submission(phase, team, user))

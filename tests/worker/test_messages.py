@@ -6,7 +6,7 @@ import pytest
 
 from app.formats import FileKind
 from app.pipeline import SourceFile
-from app.prepared.gold_source import GoldFile, GoldSource
+from app.prepared.gold_source import GoldFile, GoldSource, PreparedFile
 from app.scoring_processes.messages import (
     CheckGold,
     CpuLimitAnnouncement,
@@ -35,6 +35,7 @@ GOLD = GoldSource("a" * 64, GoldFile(PREDICTIONS, "multilabel", "type", ["type",
 REQUESTS: list[Request] = [
     CheckGold(GOLD),
     ValidatePredictions(GoldSource("b"), PREDICTIONS, TRICKY),
+    ValidatePredictions(GoldSource("b", prepared=PreparedFile(Path("/tmp/path"), "0" * 64)), PREDICTIONS, TRICKY),
     ScorePredictions(GOLD, PREDICTIONS, TRICKY),
     WriteTemplate(GoldSource(), "jsonl", scores=True, target=Path("/tmp/target")),
     WriteReport(
@@ -61,6 +62,7 @@ RESULT = FileResult(
 REPLIES: list[Reply] = [
     Ready(),
     GoldFileNeeded(),
+    GoldFileNeeded(damaged=True),
     GoldSummary(2, ["type"], True, None, False, 0, 8, ["a note"]),
     RESULT,
     FileWritten(),

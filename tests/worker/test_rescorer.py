@@ -57,6 +57,8 @@ class Away(Database):
 class Refusing:
     """Children that refuse every file."""
 
+    prepared_gold = None
+
     def call(self, request: Request) -> Reply:
         """The answer to whatever is to be scored."""
         assert isinstance(request, ScorePredictions)

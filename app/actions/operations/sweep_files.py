@@ -1,12 +1,20 @@
-"""Remove stored files that no row refers to: the remains of uploads whose transaction did not commit."""
+"""Remove stored files that no row refers to.
+
+They are the remains of uploads whose transaction did not commit, and prepared gold whose gold version is gone, whose
+draft has changed, or which another version of the program prepared.
+"""
 
 import time
 from collections.abc import Collection
+from datetime import timedelta
 from itertools import islice
 
 import structlog
 
 from app.files import FileStore
+from app.prepared.gold_arrays import PROGRAM
+from app.store import clock
+from app.store.queries import prepared_gold
 from app.store.queries.file_references import referenced_keys
 from app.store.session import Database
 from app.store.sweep_backup_lock import try_sweep_lock
@@ -42,11 +50,21 @@ class OrphanFileSweeper:
         return self._remove(self._find_orphans())
 
     def _find_orphans(self) -> list[str]:
+        self._remove_outdated_rows()
         keys = iter(list(self._files.keys(older=MIN_ORPHAN_AGE_SECONDS)))
         orphans: list[str] = []
         while batch := list(islice(keys, SWEEP_BATCH_SIZE)):
             orphans += self._filter_orphans(batch)
         return orphans
+
+    def _remove_outdated_rows(self) -> None:
+        """Remove old rows of other program versions. One that still runs prepares again what it needs."""
+        with self._db.read() as session:
+            before = clock.now(session) - timedelta(seconds=MIN_ORPHAN_AGE_SECONDS)
+            if not prepared_gold.has_outdated(session, PROGRAM, before):
+                return
+        with self._db.write() as session:
+            prepared_gold.remove_outdated(session, PROGRAM, before)
 
     def _filter_orphans(self, keys: Collection[str]) -> list[str]:
         with self._db.read() as session:

@@ -1,4 +1,4 @@
-"""Send a request about stored gold to a scoring process: by the name of the gold and, if needed, with its file."""
+"""Send a request about stored gold to a scoring process: by the name of the gold and, if needed, with a file of it."""
 
 import threading
 from dataclasses import dataclass, replace
@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from cachetools import LRUCache, cached
 
 from app.actions.challenges.upload_gold import stored_file_kind, stored_gold_file
+from app.actions.scoring_tasks.prepared_gold import PreparedGoldStore, prepared_gold_store
 from app.files import FileStore
 from app.prepared.gold_source import GoldSource
 from app.scoring.gold_content_hash import gold_content_hash
@@ -15,6 +16,7 @@ from app.store.session import Database
 from app.store.tables import Challenge, GoldVersion, Phase
 
 MAX_CACHED_GOLD_NAMES = 4096
+MAX_PREPARED_FILES = 2  # to try: a damaged copy of a file from the bucket, then the file itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +52,19 @@ def gold_reference(version: GoldVersion, challenge: Challenge) -> GoldReference:
 def send_scoring_request(
     db: Database, files: FileStore, processes: ScoringProcesses, gold: GoldReference, request: Request
 ) -> Reply:
-    """The reply of a process that has this gold prepared, or prepares it.
+    """The reply of a process that has this gold in memory, maps its prepared file, or prepares it.
 
-    The file of the gold, which may be on another machine, and its metadata are read only if the process lacks them.
+    The file of the gold, which may be on another machine, and its metadata are read only if nobody has prepared it yet.
     Raises ScoringProcessError and FileNotFoundError.
     """
     reply = processes.call(request)
     if not isinstance(reply, GoldFileNeeded):
         return reply
+    store = prepared_gold_store(db, files, processes.prepared_gold, gold.id, gold.name)
+    if store is not None:
+        reply = _send_with_prepared_gold(store, processes, request)
+        if not isinstance(reply, GoldFileNeeded):
+            return reply
     with db.read() as session:
         version = session.get(GoldVersion, gold.id)
         if version is None:
@@ -65,7 +72,32 @@ def send_scoring_request(
         challenge = session.get_one(Phase, version.phase_id).challenge
         name = _compute_gold_name(version, challenge)
     with files.local_path(version.file_key) as path:
-        return processes.call(replace(request, gold=GoldSource(name, stored_gold_file(path, version, challenge))))
+        reply = processes.call(replace(request, gold=GoldSource(name, stored_gold_file(path, version, challenge))))
+    publish_prepared_gold(db, files, processes, GoldReference(version.id, name))
+    return reply
+
+
+def publish_prepared_gold(db: Database, files: FileStore, processes: ScoringProcesses, gold: GoldReference) -> None:
+    """Let all processes use the gold that a scoring process has just prepared; if that fails, only a log line says so."""
+    store = prepared_gold_store(db, files, processes.prepared_gold, gold.id, gold.name)
+    if store is not None:
+        store.publish()
+
+
+def _send_with_prepared_gold(store: PreparedGoldStore, processes: ScoringProcesses, request: Request) -> Reply:
+    """The reply of a process that maps the prepared gold; GoldFileNeeded if there is none that it can use."""
+    for _ in range(MAX_PREPARED_FILES):
+        found = store.find()
+        if found is None:
+            break
+        reply = processes.call(replace(request, gold=GoldSource(store.name, prepared=found.file)))
+        if not isinstance(reply, GoldFileNeeded):
+            if found.key is None:
+                store.publish()
+            return reply
+        if reply.damaged:
+            store.discard(found)
+    return GoldFileNeeded()
 
 
 def _compute_gold_name(version: GoldVersion, challenge: Challenge) -> str:
