@@ -139,7 +139,8 @@ class Settings(BaseSettings):
     prepared_gold: int = Field(
         4096 * MIB,
         ge=0,
-        description="Bytes of prepared gold that a process caches on its disk; with 0 every scoring process reads the gold file.",
+        description="Bytes of prepared gold that a process caches on its disk, such as copies from a bucket; "
+        "with 0 every scoring process reads the gold file.",
     )
     scoring_memory: int = Field(2048 * MIB, ge=256 * MIB, description="Bytes of data memory of one scoring process.")
     crash_cap: int = Field(3, ge=1, description="Crashes or exceeded limits of one task before it fails for good.")

@@ -29,6 +29,7 @@ PIECES = {
     "W6-posts": "posts",
     "W6-waits": "waits",
     "W7": "growth",
+    "prepared": "prepared_gold",
     "hostile": "hostile",
     "commands": "commands",
 }

@@ -26,6 +26,7 @@ PIECES = {
     "W6-posts": "large predictions accepted over HTTP, durable before the reply; the memory that they take",
     "W6-waits": "from a POST with `Prefer: wait` to the scores, with many in flight",
     "W7": "W1 for growing numbers of records: time per record, and memory",
+    "prepared": "the first score on another worker, with gold that the first one prepared, beside its later scores",
     "hostile": "small files that take long to read, each compared with a valid file for the same gold in the same format",
     "commands": f"the command line, from start to exit, including `{ONE}`",
 }
