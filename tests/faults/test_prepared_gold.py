@@ -18,9 +18,10 @@ from app.store.session import Database
 from app.store.tables import GoldVersion, Phase, Score, ScoreTask
 from app.worker.worker import create_process_pool
 from tests.cluster import Cluster, cluster
-from tests.faults.inspection import CORRECT_PREDICTIONS, GOLD, open_pets_challenge
+from tests.faults.challenge_cluster import SHORT_TIMEOUTS, ChallengeCluster
+from tests.faults.inspection import CORRECT_PREDICTIONS, GOLD, children_of, has_unread_request, open_pets_challenge
 from tests.faults.test_fence import Store
-from tests.live_service import Caller, Live, open_challenge
+from tests.live_service import Caller, Live, eventually, open_challenge
 from tests.s3_servers import S3Server
 
 LARGE = re.compile(r"gold_versions\.(accessories|classes)\b")
@@ -57,6 +58,25 @@ def test_workers_on_other_hosts_score_with_gold_that_the_upload_prepared(
             assert "prepared_gold" not in worker.log()
             worker.kill()
         assert parts.rows("SELECT gold_id, file_key, sha256 FROM prepared_golds") == before
+
+
+def test_two_workers_that_prepare_at_once_store_one_file(postgres_database: Callable[[], str], tmp_path: Path) -> None:
+    with cluster(tmp_path, postgres_database(), **SHORT_TIMEOUTS) as parts:
+        site = ChallengeCluster(parts.start(workers=2))
+        site.hold(*parts.workers)
+        sent = [site.send("Together") for _ in parts.workers]
+        children = [child for part in parts.workers for child in children_of(part.pid)]
+        eventually(lambda: all(map(has_unread_request, children)), "each worker has asked its child")
+        for path in (tmp_path / "data" / "files" / "prepared").iterdir():
+            path.unlink()
+        assert len(parts.rows("DELETE FROM prepared_golds RETURNING gold_id")) == 1
+        site.release()
+        site.wait_until_finished(*sent)
+        ((key,),) = parts.rows("SELECT file_key FROM prepared_golds")
+        assert [path.name for path in (tmp_path / "data" / "files" / "prepared").iterdir()] == [
+            str(key).removeprefix("prepared/")
+        ]
+        assert sum(part.log().count("prepared_gold_stored") for part in parts.workers) == 1
 
 
 def delete_gold_file(parts: Cluster) -> None:

@@ -296,7 +296,7 @@ def test_a_flood_of_invalid_labels_is_one_fault(people: People) -> None:
 
 def forget_prepared(live: Live) -> None:
     """Leave the service no gold but the files that were uploaded; its scoring programs start again when they are asked."""
-    for path in (live.data_dir / "prepared").iterdir():
+    for path in (live.data_dir / "files" / "prepared").iterdir():
         path.unlink()
     for child in children_of(pid_of(live)):
         os.kill(child, signal.SIGKILL)

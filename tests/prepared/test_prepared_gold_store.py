@@ -19,6 +19,7 @@ from app.actions.scoring_tasks.scoring_request import (
     GoldReference,
     publish_prepared_gold,
 )
+from app.errors import DatabaseUnavailable
 from app.files import PREPARED_GOLD, new_key
 from app.pipeline import SourceFile
 from app.prepared.gold_arrays import PROGRAM
@@ -31,6 +32,7 @@ from app.scoring_processes.messages import (
     Request,
 )
 from app.settings import Settings
+from app.store.session import Database
 from app.store.tables import GoldVersion, PreparedGold
 from app.store.types import utcnow
 from tests.faults.inspection import GOLD
@@ -213,6 +215,51 @@ def test_while_the_store_is_full_gold_is_prepared_for_this_process_alone(site: S
     assert host.restarted().score(gold) == 1
     assert host.local_files() == []
     assert site.prepared_keys() == [row.file_key for row in site.rows()]
+
+
+class Unwritable(Database):
+    """A database that goes away before it is written."""
+
+    def write(self, **_options: Any) -> Any:
+        """The moment at which it is away."""
+        raise DatabaseUnavailable
+
+
+@pytest.mark.parametrize("site", ["folder"], indirect=True)
+def test_a_database_that_goes_away_costs_the_prepared_file_and_nothing_else(site: Site) -> None:
+    gold, host, away = site.reference(), site.host(), Unwritable(site.settings)
+    try:
+        with capture_logs() as logs:
+            assert replace(host, db=away).score(gold) == 1
+            assert events(logs) == ["prepared_gold_not_stored"]
+            assert host.restarted().score(gold) == 1
+            (row,) = site.rows()
+            site.files.delete(row.file_key)
+            logs.clear()
+            assert replace(site.host(), db=away).score(gold) == 1
+        assert events(logs) == ["prepared_gold_discarded", "prepared_gold_away", "prepared_gold_not_stored"]
+    finally:
+        away.close()
+
+
+@pytest.mark.parametrize("site", ["folder"], indirect=True)
+def test_two_versions_of_the_program_have_files_of_their_own(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    gold = site.reference()
+
+    def score_with(program: str) -> list[Any]:
+        with monkeypatch.context() as version, capture_logs() as logs:
+            for module in ("app.prepared.gold_arrays", "app.actions.scoring_tasks.prepared_gold"):
+                version.setattr(f"{module}.PROGRAM", program)
+            assert site.host().score(gold) == 1
+        return events(logs)
+
+    for program in ("older", "newer"):
+        assert score_with(program) == ["prepared_gold_stored"]
+    site.lose_gold_file()
+    for program in ("older", "newer"):
+        assert score_with(program) == []
+    assert sorted(site.prepared_keys()) == sorted(row.file_key for row in site.rows())
+    assert len(site.rows()) == 2
 
 
 @sqlite_alone
