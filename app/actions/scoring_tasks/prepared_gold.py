@@ -4,6 +4,10 @@ A row of the database holds the checksum of each file. Whatever is wrong with a 
 again; nothing here makes a request fail that could be met without prepared gold.
 """
 
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -23,6 +27,40 @@ from app.store.session import Database
 from app.store.tables import PreparedGold
 
 log = structlog.get_logger()
+
+MAX_WAIT_SECONDS = 60.0  # for another thread that has the same gold prepared; then this one does it too
+POLL_SECONDS = 0.05
+
+
+class Preparations:
+    """The golds that threads of this process are having prepared, by the path of the file that is written."""
+
+    def __init__(self) -> None:
+        self._paths: set[Path] = set()
+        self._changed = threading.Condition()
+
+    @contextmanager
+    def turn(self, path: Path) -> Iterator[None]:
+        """Begin when no other thread is having this gold prepared.
+
+        The wait ends as soon as the file is there: the other thread's scoring process may then take long to score.
+        """
+        deadline = time.monotonic() + MAX_WAIT_SECONDS
+        with self._changed:
+            while path in self._paths and not path.is_file() and time.monotonic() < deadline:
+                self._changed.wait(POLL_SECONDS)
+            first = path not in self._paths
+            self._paths.add(path)
+        try:
+            yield
+        finally:
+            if first:
+                with self._changed:
+                    self._paths.discard(path)
+                    self._changed.notify_all()
+
+
+_PREPARATIONS = Preparations()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +114,15 @@ class PreparedGoldStore:
         if path is None:
             return None
         return FoundGold(PreparedFile(path, row.sha256), row.file_key, fetched=fetched)
+
+    @contextmanager
+    def preparation(self) -> Iterator[None]:
+        """Have the gold prepared in this block, by one thread of this process at a time.
+
+        After an update all scoring processes of a worker may need the same gold at once, and reading it takes memory.
+        """
+        with _PREPARATIONS.turn(self.folder.path(self.name)):
+            yield
 
     def discard(self, found: FoundGold) -> None:
         """Forget a file that a scoring process found damaged: the copy in the folder, or else the stored one."""

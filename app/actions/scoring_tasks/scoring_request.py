@@ -61,14 +61,26 @@ def send_scoring_request(
     if not isinstance(reply, GoldFileNeeded):
         return reply
     store = prepared_gold_store(db, files, processes.prepared_gold, gold.id, gold.name)
-    if store is not None:
-        reply = _send_with_prepared_gold(store, processes, request)
+    if store is None:
+        return _send_with_gold_file(db, files, processes, gold.id, request)
+    reply = _send_with_prepared_gold(store, processes, request)
+    if not isinstance(reply, GoldFileNeeded):
+        return reply
+    with store.preparation():
+        reply = _send_with_prepared_gold(store, processes, request)  # it may have been prepared meanwhile
         if not isinstance(reply, GoldFileNeeded):
             return reply
+        return _send_with_gold_file(db, files, processes, gold.id, request)
+
+
+def _send_with_gold_file(
+    db: Database, files: FileStore, processes: ScoringProcesses, gold_id: str, request: Request
+) -> Reply:
+    """The reply of a process that reads the gold file; what it prepares is stored for all others."""
     with db.read() as session:
-        version = session.get(GoldVersion, gold.id)
+        version = session.get(GoldVersion, gold_id)
         if version is None:
-            raise FileNotFoundError(f"gold {gold.id}")  # deleted after the reference was read
+            raise FileNotFoundError(f"gold {gold_id}")  # deleted after the reference was read
         challenge = session.get_one(Phase, version.phase_id).challenge
         name = _compute_gold_name(version, challenge)
     with files.local_path(version.file_key) as path:
