@@ -89,11 +89,12 @@ class PreparedGoldStore:
 
     def find(self) -> FoundGold | None:
         """The file that a scoring process can map, fetched from the bucket if necessary; None if there is none."""
+        path = self.folder.path(self.name)
+        is_written = path.is_file()  # before the row is read, because `publish` adds the row and then removes the file
         with self.db.read() as session:
             row = prepared_gold.find(session, self.gold_id, PROGRAM, self.name)
         if row is None:
-            path = self.folder.path(self.name)
-            return FoundGold(PreparedFile(path), None) if path.is_file() else None
+            return FoundGold(PreparedFile(path), None) if is_written else None
         try:
             return self._locate(row)
         except FileNotFoundError:
