@@ -10,27 +10,19 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 from pycm import ConfusionMatrix
-from sklearn.metrics import (
-    accuracy_score,
-    cohen_kappa_score,
-    confusion_matrix,
-    matthews_corrcoef,
-    precision_recall_fscore_support,
-)
 
 from app.pipeline import Gold, SourceFile, score_predictions
 from app.scoring.declaration.metric_parser import applicable_metrics, parse_metric
 from app.scoring.declaration.requirements import needs_met
 from benchmarks import records
+from benchmarks.careful_user import AGREEMENT, AVERAGES, scikit_learn
 from benchmarks.figures import Measured
 from benchmarks.measure import Way, timed
 from benchmarks.records import Drawn
 from benchmarks.sizes import Sizes
 from benchmarks.typed import Columns, Records
 
-AVERAGES = ("macro", "micro", "weighted")
 SHARED = [f"{measure}_{average}" for average in AVERAGES for measure in ("precision", "recall", "f1")]
-AGREEMENT = {"accuracy": accuracy_score, "cohen_kappa": cohen_kappa_score, "mcc": matthews_corrcoef}
 
 
 def ours(gold: Gold, predictions: SourceFile, *asked: str) -> Callable[[], dict[str, Any]]:
@@ -44,17 +36,6 @@ def ours(gold: Gold, predictions: SourceFile, *asked: str) -> Callable[[], dict[
         return {name: result.value for name, result in outcome.scores["all"].items()}
 
     return run
-
-
-def scikit_learn(truth: Any, predicted: Any, labels: Any) -> dict[str, float]:
-    """Precision, recall and F of each class and averaged, measures of agreement, and the confusion matrix."""
-    values: dict[str, float] = {}
-    for average in AVERAGES:
-        found = precision_recall_fscore_support(truth, predicted, labels=labels, average=average, zero_division=0)
-        values |= dict(zip((f"{measure}_{average}" for measure in ("precision", "recall", "f1")), found, strict=False))
-    precision_recall_fscore_support(truth, predicted, labels=labels, zero_division=0)
-    confusion_matrix(truth, predicted, labels=labels)
-    return values | {name: function(truth, predicted) for name, function in AGREEMENT.items()}
 
 
 class Peers:

@@ -31,6 +31,7 @@ PIECES = {
     "W7": "growth",
     "prepared": "prepared_gold",
     "hostile": "hostile",
+    "offline": "offline",
     "commands": "commands",
 }
 LONGEST = 900.0  # seconds that a piece may take, and for each size of W7
