@@ -20,7 +20,8 @@ from app.formats.reading_rules import DEFAULT_LIMITS, Limits, ReadingRules
 from app.formats.source_file import SourceFile, read_source
 from app.formats.validation import gold_validation as gold_rules
 from app.formats.validation.table_validation import validate_table
-from app.formats.vectorized.labels import LookupTables, read_gold
+from app.formats.vectorized.id_join import LookupTables
+from app.formats.vectorized.labels import read_gold
 from app.scoring.declaration.gold_metadata import build_grouping, build_task_spec
 from app.scoring.declaration.metric_syntax import pluralize
 from app.scoring.declaration.task import TaskKind, TaskSpec

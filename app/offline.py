@@ -16,8 +16,8 @@ from app.formats.source_file import SourceFile, read_source
 from app.formats.strict_reader import read_table
 from app.formats.validation import gold_validation as gold_rules
 from app.formats.validation.table_validation import validate_table
-from app.formats.vectorized.labels import WideningJoin, read_labels, sorted_classes
-from app.formats.vectorized.scores import read_scores
+from app.formats.vectorized.labels import WideningJoin, sorted_classes
+from app.formats.vectorized.prediction_reader import read_predictions
 from app.gold import (
     Gold,
     assign_groupings,
@@ -138,14 +138,11 @@ def _read_plain_predictions(
     limits = limits_for_phase(PhaseSize.of(tables.ids, tables.classes), of.limits, pairs=pairs)
     join = None if of.declared else WideningJoin(tables, limits=limits)
     with source.path.open("rb") as stream, suppress(TooManyRows):
-        labels = read_labels(stream, source.kind, tables, sets=gold.spec.task == "multilabel", limits=limits, join=join)
-        if labels is not None:
-            return PredictionArrays(labels), gold.spec.classes if join is None else join.classes()
-        stream.seek(0)
-        scores = read_scores(
-            stream, source.kind, tables.ids, gold.spec, rules=ReadingRules(scores="used"), limits=limits
+        arrays = read_predictions(
+            stream, source.kind, tables, gold.spec, rules=ReadingRules(scores="used"), limits=limits, join=join
         )
-        return None if scores is None else (PredictionArrays(None, scores), gold.spec.classes)
+        if arrays is not None:
+            return arrays, gold.spec.classes if arrays.labels is None or join is None else join.classes()
     return None
 
 

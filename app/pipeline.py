@@ -14,8 +14,8 @@ from app.formats.problems import Problems
 from app.formats.reading_rules import DEFAULT_LIMITS, Limits, ReadingRules
 from app.formats.source_file import SourceFile, read_source
 from app.formats.validation.table_validation import validate_table
-from app.formats.vectorized.labels import LookupTables, read_labels
-from app.formats.vectorized.scores import read_scores
+from app.formats.vectorized.id_join import LookupTables
+from app.formats.vectorized.prediction_reader import read_predictions
 from app.gold import (
     Gold,
     build_lookup_tables,
@@ -116,14 +116,8 @@ def _read_vectorized(
     source: SourceFile, spec: TaskSpec, tables: LookupTables, rules: ReadingRules, limits: Limits
 ) -> PredictionArrays | None:
     """The labels or scores of a file, if a vectorized reader supports it; else None. Raises TooManyRows."""
-    labels, scores = None, None
-    if rules.scores != "due":
-        with source.path.open("rb") as stream:
-            labels = read_labels(stream, source.kind, tables, sets=spec.task == "multilabel", limits=limits)
-    if labels is None:
-        with source.path.open("rb") as stream:
-            scores = read_scores(stream, source.kind, tables.ids, spec, rules=rules, limits=limits)
-    return None if labels is None and scores is None else PredictionArrays(labels, scores)
+    with source.path.open("rb") as stream:
+        return read_predictions(stream, source.kind, tables, spec, rules=rules, limits=limits)
 
 
 def _validate_against_gold(

@@ -7,7 +7,7 @@ from typing import Any, Final
 from numpy.typing import NDArray
 
 from app import __version__
-from app.formats.vectorized.labels import LookupTables
+from app.formats.vectorized.id_join import LookupTables
 from app.pipeline import Gold
 from app.prepared.array_file import MAGIC, Arrays, DamagedArrayFile
 from app.prepared.lazy_texts import decode_texts, encode_texts

@@ -20,9 +20,9 @@ from app.formats.source_file import SourceFile
 from app.formats.strict_reader import read_table
 from app.formats.validation.gold_validation import is_valid_vocabulary
 from app.formats.validation.table_validation import validate_table
-from app.formats.vectorized.labels import read_gold, read_labels
-from app.formats.vectorized.labels.span_window import SPAN_WINDOW_BYTES
-from app.formats.vectorized.scores import read_scores
+from app.formats.vectorized.labels import read_gold
+from app.formats.vectorized.prediction_reader import read_predictions
+from app.formats.vectorized.span_window import SPAN_WINDOW_BYTES
 from app.gold import Gold, build_lookup_tables, load_gold, normalized_task_spec
 from app.scoring.declaration.task import TaskKind, TaskSpec
 from app.scoring.evaluation_input import IdIndex, Labels, PredictionArrays
@@ -103,11 +103,7 @@ def read_answers(
     found = validate_table(table, IdIndex(ids), spec, rules=rules, void=void, problems=problems)
     data = compress(raw.encode("utf-8", "surrogatepass"), encoding) if isinstance(raw, str) else raw
     form = FileKind(kind, encoding, layout)
-    count_agreeing_score_windows(data, form, spec, ids, found, rules=rules, notes=table.notes, limits=limits)
-    if rules.scores != "due":
-        count_agreeing_windows(
-            data, FileKind(kind, encoding, layout), spec, ids, found, notes=table.notes, limits=limits
-        )
+    count_agreeing_windows(data, form, spec, ids, found, rules=rules, notes=table.notes, limits=limits)
     return found, problems
 
 
@@ -118,56 +114,38 @@ def count_agreeing_windows(
     ids: Sequence[str],
     strict: PredictionArrays | None,
     *,
+    rules: ReadingRules,
     notes: Sequence[str],
     limits: Limits = DEFAULT_LIMITS,
 ) -> int:
-    """With how many window sizes the vectorized reader reads a file; asserts that it agrees with the strict one."""
+    """With how many window sizes a vectorized reader reads a file; asserts that it agrees with the strict one."""
     tables = build_lookup_tables(IdIndex(ids), spec.classes)
     if tables is None:
         return 0
     read = 0
     for size in (SPAN_WINDOW_BYTES, 96):
-        several = spec.task == "multilabel"
-        quick = read_labels(io.BytesIO(data), kind, tables, sets=several, limits=limits, window=size)
+        quick = read_predictions(io.BytesIO(data), kind, tables, spec, rules=rules, limits=limits, window=size)
         if quick is None:
             continue
         assert strict is not None, f"the fast tier took a file that the strict reader refuses: {data[:2000]!r}"
-        assert strict.labels is not None
         assert not notes
-        assert np.array_equal(quick.codes, strict.labels.codes)
-        for offsets, other in ((quick.offsets, strict.labels.offsets), (strict.labels.offsets, quick.offsets)):
-            assert offsets is None or (other is not None and np.array_equal(offsets, other))
+        assert rules.scores != "due" or quick.labels is None
+        _assert_same_labels(quick.labels, strict.labels)
+        assert (quick.scores is None) is (strict.scores is None)
+        if quick.scores is not None and strict.scores is not None:
+            assert quick.scores.shape == strict.scores.shape
+            assert quick.scores.tobytes() == np.ascontiguousarray(strict.scores).tobytes()
         read += 1
     return read
 
 
-def count_agreeing_score_windows(
-    data: bytes,
-    kind: FileKind,
-    spec: TaskSpec,
-    ids: Sequence[str],
-    strict: PredictionArrays | None,
-    *,
-    rules: ReadingRules,
-    notes: Sequence[str],
-    limits: Limits = DEFAULT_LIMITS,
-) -> int:
-    """The same for the vectorized reader of scores."""
-    table = IdIndex(ids).table
-    read = 0
-    for size in (1 << 18, 96) if table is not None else ():
-        assert table is not None
-        quick = read_scores(io.BytesIO(data), kind, table, spec, rules=rules, limits=limits, window=size)
-        if quick is None:
-            continue
-        assert strict is not None, f"the fast tier took a file that the strict reader refuses: {data[:2000]!r}"
-        assert strict.labels is None
-        assert strict.scores is not None
-        assert not notes
-        assert quick.shape == strict.scores.shape
-        assert quick.tobytes() == np.ascontiguousarray(strict.scores).tobytes()
-        read += 1
-    return read
+def _assert_same_labels(quick: Labels | None, strict: Labels | None) -> None:
+    assert (quick is None) is (strict is None)
+    if quick is not None and strict is not None:
+        assert np.array_equal(quick.codes, strict.codes)
+        assert (quick.offsets is None) is (strict.offsets is None)
+        if quick.offsets is not None and strict.offsets is not None:
+            assert np.array_equal(quick.offsets, strict.offsets)
 
 
 def load_gold_both_ways(source: SourceFile, **how: Any) -> tuple[Gold | None, Problems]:

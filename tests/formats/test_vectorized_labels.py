@@ -18,8 +18,8 @@ from app.formats.problems import Problems
 from app.formats.reading_rules import DEFAULT_LIMITS, Limits, ReadingRules
 from app.formats.strict_reader import read_table
 from app.formats.validation.table_validation import validate_table
-from app.formats.vectorized.labels import read_labels
 from app.formats.vectorized.labels.json_framing import HEAD_BYTES
+from app.formats.vectorized.prediction_reader import read_predictions
 from app.pipeline import SourceFile, build_lookup_tables, validate_predictions
 from app.scoring.declaration.task import TaskKind, TaskSpec
 from app.scoring.evaluation_input import IdIndex
@@ -82,7 +82,7 @@ def _count_vectorized_windows(
     problems = Problems()
     table = read_table(io.BytesIO(data), kind, task=task, gold=False, problems=problems, classes=CLASSES, limits=limits)
     found = validate_table(table, IdIndex(ids), spec, rules=ReadingRules(), problems=problems)
-    return count_agreeing_windows(data, kind, spec, ids, found, notes=table.notes, limits=limits)
+    return count_agreeing_windows(data, kind, spec, ids, found, rules=ReadingRules(), notes=table.notes, limits=limits)
 
 
 def _answers(count: int, *, several: bool) -> dict[str, Any]:
@@ -210,7 +210,7 @@ def test_whatever_ids_and_labels_are_called(
     table = read_table(io.BytesIO(data), kind, task=task, gold=False, problems=problems, classes=classes)
     known = chance.sample(ids, len(ids))
     found = validate_table(table, IdIndex(known), spec, rules=ReadingRules(), problems=problems)
-    count_agreeing_windows(data, kind, spec, known, found, notes=table.notes)
+    count_agreeing_windows(data, kind, spec, known, found, rules=ReadingRules(), notes=table.notes)
 
 
 @pytest.mark.parametrize(
@@ -296,5 +296,7 @@ def test_much_space_is_read_in_a_time_that_grows_with_it_alone() -> None:
         b'{"t1": ["cat"], "t2": ["cat"' + space + b"x",
     ):
         for several in (False, True):
-            quick = read_labels(io.BytesIO(data), FileKind("json"), tables, sets=several, limits=DEFAULT_LIMITS)
+            spec, rules = TaskSpec(task_of(multilabel=several), CLASSES), ReadingRules()
+            stream = io.BytesIO(data)
+            quick = read_predictions(stream, FileKind("json"), tables, spec, rules=rules, limits=DEFAULT_LIMITS)
             assert quick is None

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from app.formats.content.format_detection import FileKind
 from app.formats.reading_rules import DEFAULT_LIMITS, Limits, ReadingRules
-from app.formats.vectorized.scores import read_scores
-from app.formats.vectorized.scores.decimal_parsing import LEADING_PAD_BYTES, parse_binary64
-from app.formats.vectorized.scores.file_window import BYTE_WINDOW_BYTES
+from app.formats.vectorized.prediction_reader import read_predictions
+from app.formats.vectorized.scores.decimal_parsing import parse_binary64
+from app.formats.vectorized.span_window import LEADING_BYTES, SPAN_WINDOW_BYTES
 from app.pipeline import SourceFile, build_lookup_tables, validate_predictions
 from app.scoring.declaration.task import TaskSpec
 from app.scoring.evaluation_input import IdIndex
@@ -29,9 +29,9 @@ NAMES = ("ä", "b c", "dog", "e-5", "naïve", "zu,viel", "0.5")
 def numbers(texts: Sequence[str]) -> Floats | None:
     """The numbers of these texts, from a buffer in which they follow each other."""
     raw = ",".join(texts).encode()
-    buffer = np.frombuffer(b"9" * LEADING_PAD_BYTES + raw + b"," + b"7" * PADDING_BYTES, dtype=np.uint8)
-    ends = np.flatnonzero(buffer[: LEADING_PAD_BYTES + len(raw) + 1] == ord(","))
-    return parse_binary64(buffer, np.concatenate([[LEADING_PAD_BYTES], ends[:-1] + 1]), ends)
+    buffer = np.frombuffer(b"9" * LEADING_BYTES + raw + b"," + b"7" * PADDING_BYTES, dtype=np.uint8)
+    ends = np.flatnonzero(buffer[: LEADING_BYTES + len(raw) + 1] == ord(","))
+    return parse_binary64(buffer, np.concatenate([[LEADING_BYTES], ends[:-1] + 1]), ends)
 
 
 def is_number(text: str) -> bool:
@@ -59,9 +59,10 @@ NUMBER_TEXTS = st.one_of(
 )
 
 
-@given(st.lists(NUMBER_TEXTS, min_size=1, max_size=20))
+@given(st.lists(NUMBER_TEXTS, min_size=1, max_size=20), st.sampled_from([0, 9]))
 @MANY
-def test_numbers_are_to_the_bit_what_python_makes_of_them(texts: list[str]) -> None:
+def test_numbers_are_to_the_bit_what_python_makes_of_them(texts: list[str], usual: int) -> None:
+    texts = [*texts, *(["0.123", "-0.75"] * (usual * len(texts)))]
     found = numbers(texts)
     if found is None:
         assert not all(map(is_number, texts))
@@ -80,6 +81,7 @@ def test_numbers_are_to_the_bit_what_python_makes_of_them(texts: list[str]) -> N
 def test_what_is_no_number_is_never_read(others: list[str], text: str) -> None:
     texts = [*(other for other in others if is_number(other)), text]
     assert (numbers(texts) is not None) == is_number(text)
+    assert (numbers(["0.5"] * 40 + texts) is not None) == is_number(text)
 
 
 def test_digits_beyond_64_bits_are_read_without_a_warning() -> None:
@@ -174,14 +176,17 @@ def read_vectorized(
     spec: TaskSpec,
     rules: ReadingRules,
     *,
-    size: int = BYTE_WINDOW_BYTES,
+    size: int = SPAN_WINDOW_BYTES,
     limits: Limits = DEFAULT_LIMITS,
     encoding: str = "",
 ) -> Floats | None:
     """The scores of the vectorized reader; None if it leaves the file to the strict reader."""
-    known = IdIndex(ids).table
-    assert known is not None
-    return read_scores(io.BytesIO(raw), FileKind(kind, encoding), known, spec, rules=rules, limits=limits, window=size)
+    tables = build_lookup_tables(IdIndex(ids), spec.classes)
+    assert tables is not None
+    stream, source_kind = io.BytesIO(raw), FileKind(kind, encoding)
+    found = read_predictions(stream, source_kind, tables, spec, rules=rules, limits=limits, window=size)
+    assert found is None or found.labels is None
+    return None if found is None else found.scores
 
 
 def read_strictly(

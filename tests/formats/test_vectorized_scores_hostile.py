@@ -9,8 +9,7 @@ import pytest
 
 from app.formats.reading_rules import ReadingRules
 from app.formats.vectorized.scores import score_reader
-from app.formats.vectorized.scores.file_window import ByteWindow
-from app.formats.vectorized.scores.template_rows import skip_whitespace
+from app.formats.vectorized.span_window import SpanWindow
 from app.scoring.declaration.task import TaskSpec
 from tests.formats.reading import read_answers
 from tests.formats.test_vectorized_scores import read_vectorized
@@ -40,12 +39,13 @@ def test_a_class_with_a_line_end_is_no_column() -> None:
 
 def test_what_a_file_repeats_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     looked: list[int] = []
+    skip_whitespace = score_reader._skip_whitespace
 
-    def counted(window: ByteWindow) -> None:
-        looked.append(window.position)
+    def counted(window: SpanWindow) -> None:
+        looked.append(len(window))
         skip_whitespace(window)
 
-    monkeypatch.setattr(score_reader, "skip_whitespace", counted)
+    monkeypatch.setattr(score_reader, "_skip_whitespace", counted)
     raw = b"{" + b",".join([b'"classes":["x","y"]'] * 1000) + b"}"
     assert read_vectorized(raw, "json", ["a", "b"], TaskSpec("multiclass", ("x", "y")), ReadingRules()) is None
     assert len(looked) < 20
@@ -63,7 +63,8 @@ def test_many_names_of_classes_take_little_memory() -> None:
 
 _LARGE_GOLD = """
 import io, resource
-from app.formats.vectorized.scores import read_scores
+from app.formats.vectorized.id_join import LookupTables
+from app.formats.vectorized.prediction_reader import read_predictions
 from app.formats.content.format_detection import FileKind
 from app.formats.reading_rules import DEFAULT_LIMITS, ReadingRules
 from app.scoring.declaration.task import TaskSpec
@@ -73,7 +74,8 @@ spec = TaskSpec("multilabel", tuple(f"c{at}" for at in range(2000)))
 rows = [f'{{"id":"t{at}","scores":[{",".join(["1"] * 2000)}]}}' for at in range(3)]
 resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
 stream = io.BytesIO(f"[{','.join(rows)}]".encode())
-print(read_scores(stream, FileKind("json"), ids, spec, rules=ReadingRules(), limits=DEFAULT_LIMITS))
+tables = LookupTables(ids, StringTable.build(spec.classes))
+print(read_predictions(stream, FileKind("json"), tables, spec, rules=ReadingRules(), limits=DEFAULT_LIMITS))
 """
 
 

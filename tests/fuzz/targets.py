@@ -20,7 +20,7 @@ from app.formats.validation.table_validation import validate_table
 from app.pipeline import SourceFile, infer_task
 from app.scoring.declaration.task import TaskKind, TaskSpec
 from app.scoring.evaluation_input import IdIndex, Labels, PredictionArrays
-from tests.formats.reading import count_agreeing_score_windows, count_agreeing_windows, load_gold_both_ways
+from tests.formats.reading import count_agreeing_windows, load_gold_both_ways
 
 IDS = ("t1", "t2", "t3")
 CLASSES = ("cat", "dog", "eel")
@@ -82,9 +82,7 @@ def _prediction(data: bytes, kind: FileKind, spec: TaskSpec, rules: ReadingRules
     assert said["valid"] is (found is not None)
     if found is not None:
         _assert_complete(found, spec, rules)
-    count_agreeing_score_windows(data, kind, spec, IDS, found, rules=rules, notes=notes, limits=LIMITS)
-    if rules.scores != "due":
-        count_agreeing_windows(data, kind, spec, IDS, found, notes=notes, limits=LIMITS)
+    count_agreeing_windows(data, kind, spec, IDS, found, rules=rules, notes=notes, limits=LIMITS)
     return found is not None
 
 

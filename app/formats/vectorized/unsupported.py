@@ -15,9 +15,17 @@ def require(condition: bool | np.bool_) -> None:
         raise UnsupportedLayout
 
 
-def require_match(pattern: re.Pattern[bytes], text: bytes, start: int = 0) -> re.Match[bytes]:
+def require_match(pattern: re.Pattern[bytes], text: bytes | memoryview, start: int = 0) -> re.Match[bytes]:
     """The match of a pattern at `start`; raises UnsupportedLayout where there is none."""
     match = pattern.match(text, start)
     if match is None:
         raise UnsupportedLayout
     return match
+
+
+def decode_utf8(text: bytes) -> str:
+    """The text that these bytes encode; raises UnsupportedLayout where they encode none."""
+    try:
+        return text.decode()
+    except UnicodeDecodeError:
+        raise UnsupportedLayout from None

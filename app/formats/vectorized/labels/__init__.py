@@ -7,9 +7,7 @@ it with the strict reader (tests/formats/test_vectorized_labels.py).
 
 from app.formats.vectorized.labels.dictionary_encoder import sorted_classes
 from app.formats.vectorized.labels.gold_reader import GoldArrays, read_gold
-from app.formats.vectorized.labels.id_join import LookupTables
 from app.formats.vectorized.labels.id_reader import read_ids
-from app.formats.vectorized.labels.label_reader import read_labels
 from app.formats.vectorized.labels.widening_join import WideningJoin
 
-__all__ = ["GoldArrays", "LookupTables", "WideningJoin", "read_gold", "read_ids", "read_labels", "sorted_classes"]
+__all__ = ["GoldArrays", "WideningJoin", "read_gold", "read_ids", "sorted_classes"]

@@ -7,7 +7,7 @@ import numpy as np
 
 from app.formats.vectorized.labels.json_framing import HEAD_BYTES
 from app.formats.vectorized.labels.label_sink import LabelSink
-from app.formats.vectorized.labels.span_window import SpanWindow
+from app.formats.vectorized.span_window import SpanWindow
 from app.formats.vectorized.unsupported import require, require_match
 from app.scoring.string_table import Int
 

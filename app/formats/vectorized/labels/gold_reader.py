@@ -17,11 +17,11 @@ from app.formats.readers.strict_json import json_decoder
 from app.formats.reading_rules import Limits
 from app.formats.validation.gold_validation import scale_distinct_weights
 from app.formats.validation.table_validation import has_repeated_labels
+from app.formats.vectorized.id_join import LookupTables
 from app.formats.vectorized.labels.dictionary_encoder import Codes, DictionaryEncoder, sorted_classes
 from app.formats.vectorized.labels.gold_collector import GoldCollector, codes_in_order, sets_of_counts
-from app.formats.vectorized.labels.id_join import LookupTables
-from app.formats.vectorized.labels.label_reader import contains_reserved_name, open_window, read_layout
-from app.formats.vectorized.labels.span_window import SPAN_WINDOW_BYTES
+from app.formats.vectorized.labels.label_reader import contains_reserved_name, read_layout
+from app.formats.vectorized.span_window import SPAN_WINDOW_BYTES, open_window
 from app.formats.vectorized.unsupported import UnsupportedLayout, require
 from app.formats.weights import parse_exact_weight
 from app.scoring.declaration.task import TaskKind

@@ -8,11 +8,12 @@ import numpy as np
 from app.formats.content.decompression import DecompressionError
 from app.formats.content.format_detection import FileKind
 from app.formats.reading_rules import Limits
+from app.formats.vectorized.id_join import LookupTables
 from app.formats.vectorized.labels.dictionary_encoder import DictionaryEncoder
 from app.formats.vectorized.labels.gold_collector import GoldCollector
-from app.formats.vectorized.labels.id_join import LookupTables
 from app.formats.vectorized.labels.json_columns import read_json_id_list
-from app.formats.vectorized.labels.label_reader import contains_reserved_name, open_window, read_layout
+from app.formats.vectorized.labels.label_reader import contains_reserved_name, read_layout
+from app.formats.vectorized.span_window import open_window
 from app.formats.vectorized.unsupported import UnsupportedLayout, require
 from app.scoring.string_table import MAX_STRING_BYTES, Spans, StringTable
 

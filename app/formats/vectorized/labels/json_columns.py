@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from app.formats.vectorized.labels.json_framing import HEAD_BYTES, WHITESPACE
 from app.formats.vectorized.labels.json_separators import SeparatorClassifier
 from app.formats.vectorized.labels.label_sink import LabelSink
-from app.formats.vectorized.labels.span_window import SpanWindow
-from app.formats.vectorized.unsupported import require, require_match
+from app.formats.vectorized.span_window import SpanWindow
+from app.formats.vectorized.unsupported import UnsupportedLayout, require, require_match
 from app.scoring.string_table import Int, Spans
 
 _COMMA, _NEXT = range(2)
@@ -81,6 +81,10 @@ class _JsonColumn:
         self._add(np.array([self.open_texts]), np.array([empty]))
 
 
+class NoLabelColumn(UnsupportedLayout):
+    """A column without labels follows the ids; the window begins behind the last id."""
+
+
 def read_json_columns(window: SpanWindow, sink: LabelSink, *, sets: bool) -> None:
     """Read all ids and labels of a file; raises UnsupportedLayout.
 
@@ -93,9 +97,12 @@ def read_json_columns(window: SpanWindow, sink: LabelSink, *, sets: bool) -> Non
     names = [opening[1]]
     rest = _read_column(window, sink, _JsonColumn.of(opening[1], sets=sets))
     while following := _NEXT_COLUMN.match(rest):
-        names.append(following[1])
         # A column of weights has no strings.
         allowed = {b"ids", b"labels", *sink.further_fields} - {b"weight"}
+        if names == [b"ids"] and following[1] not in allowed:
+            window.drop(1)
+            raise NoLabelColumn
+        names.append(following[1])
         require(names[-1] in allowed and len(set(names)) == len(names))
         window.drop(following.end())
         rest = _read_column(window, sink, _JsonColumn.of(names[-1], sets=sets))
@@ -104,6 +111,12 @@ def read_json_columns(window: SpanWindow, sink: LabelSink, *, sets: bool) -> Non
     # The end of the window is the end of the file only if the file has ended.
     require(window.ended)
     require_match(_CLOSE, b'"' + window.text(1, len(window.data)))
+
+
+def read_id_column(window: SpanWindow, sink: LabelSink) -> None:
+    """Read a list of ids, from the first opening quote to the last closing one; raises UnsupportedLayout."""
+    _read_column(window, sink, _JsonColumn.of(b"ids", sets=False))
+    window.drop(1)
 
 
 def read_json_id_list(window: SpanWindow, sink: LabelSink) -> None:

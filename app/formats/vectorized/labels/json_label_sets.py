@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from app.formats.vectorized.labels.json_framing import HEAD_BYTES, JsonFraming
 from app.formats.vectorized.labels.json_separators import SeparatorClassifier
 from app.formats.vectorized.labels.label_sink import LabelSink
-from app.formats.vectorized.labels.span_window import SpanWindow
+from app.formats.vectorized.span_window import SpanWindow
 from app.formats.vectorized.unsupported import UnsupportedLayout, require, require_match
 from app.scoring.string_table import Int
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from app.formats.vectorized.labels.span_window import SpanWindow
+from app.formats.vectorized.span_window import SpanWindow
 from app.scoring.string_table import Int, Words
 
 _MAX_SPELLINGS = 32

@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 
 from app.formats.normalize import normalize_clean_texts
 from app.formats.reading_rules import Limits
+from app.formats.vectorized.id_join import IdJoin
 from app.formats.vectorized.labels.dictionary_encoder import Codes, DictionaryEncoder
-from app.formats.vectorized.labels.id_join import IdJoin
 from app.formats.vectorized.unsupported import require
 from app.scoring.string_table import Int, Spans
 

@@ -14,11 +14,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from app.formats.vectorized.span_window import LEADING_BYTES
 from app.scoring.numeric.exact import Floats
 from app.scoring.string_table import Bytes, Int, Words, words_of
 
-LEADING_PAD_BYTES: Final = 24
-"""Bytes that must precede the first number in a buffer, with any content: digits are read backwards from the end."""
 MAX_NUMBER_LENGTH: Final = 300
 """Characters of the longest number that is parsed here."""
 
@@ -26,7 +25,7 @@ _U: Final = np.uint64
 _NUMBER: Final = re.compile(rb"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _MAX_EXPONENT: Final = 200
 """Larger powers of ten are left to Python: products with them could lose bits to underflow."""
-_MIN_EXPONENT: Final = -_MAX_EXPONENT - LEADING_PAD_BYTES
+_MIN_EXPONENT: Final = -_MAX_EXPONENT - LEADING_BYTES
 _LAST_BYTES_MASKS: Final = np.array([((1 << 8 * k) - 1) << (64 - 8 * k) for k in range(9)], dtype=np.uint64)
 _POWERS_OF_TEN: Final = np.array([10**k for k in range(20)], dtype=np.uint64)
 _EVERY_BYTE: Final = _U(0x0101010101010101)
@@ -53,7 +52,7 @@ _UPPER, _LOWER = _powers_of_ten()
 
 
 def parse_binary64(text: Bytes, starts: Int, ends: Int) -> Floats | None:
-    """The numbers in k spans of a buffer (see LEADING_PAD_BYTES); None unless each is a finite JSON number and not -0.
+    """The numbers in k spans of a buffer (see LEADING_BYTES); None unless each is a finite JSON number and not -0.
 
     The integer -0 is refused because it is 0 in some formats and -0.0 in others. Source: RFC 8259, section 6.
     """
@@ -68,16 +67,16 @@ def parse_binary64(text: Bytes, starts: Int, ends: Int) -> Floats | None:
     # Most scores look like 0.123: one digit, a point, and no letter (of an exponent) among the last eight characters.
     is_simple = text[begin + 1] == _POINT
     is_simple &= (tail & _LETTER) == 0
-    if is_simple.all():
+    general = np.flatnonzero(~is_simple)
+    if 8 * len(general) < len(begin):
+        # Where few are not simple, it is cheaper to parse them twice than to put all others aside.
         numbers = _parse_simple(text, view, begin, ends, tail)
     else:
-        numbers = np.empty(len(begin))
-        for indices, parse in (
-            (np.flatnonzero(is_simple), _parse_simple),
-            (np.flatnonzero(~is_simple), _parse_general),
-        ):
-            if len(indices):
-                numbers[indices] = parse(text, view, begin[indices], ends[indices], tail[indices])
+        simple, numbers = np.flatnonzero(is_simple), np.empty(len(begin))
+        if len(simple):
+            numbers[simple] = _parse_simple(text, view, begin[simple], ends[simple], tail[simple])
+    if len(general):
+        numbers[general] = _parse_general(text, view, begin[general], ends[general], tail[general])
     if has_sign:
         np.negative(numbers, out=numbers, where=minus)
     return numbers if _parse_remaining(text, starts, ends, numbers) else None
@@ -199,9 +198,9 @@ class _DecimalParts:
         """The numbers without their signs, NaN where they are odd; `tail` holds their last eight characters."""
         counts, odd = self.counts, self.odd
         longest = int(counts.max())
-        if longest > LEADING_PAD_BYTES or int(counts.min()) < 1:
-            odd = odd | (counts > LEADING_PAD_BYTES) | ((counts < 1) & (exponents is None))
-            counts = np.clip(counts, 0, LEADING_PAD_BYTES)
+        if longest > LEADING_BYTES or int(counts.min()) < 1:
+            odd = odd | (counts > LEADING_BYTES) | ((counts < 1) & (exponents is None))
+            counts = np.clip(counts, 0, LEADING_BYTES)
         faulty = np.zeros(len(counts), dtype=np.uint64)
         mantissa = _parse_eight_digits(tail, np.minimum(counts, 8), faulty)
         for step in (8, 16):

@@ -7,9 +7,8 @@ from numpy.typing import NDArray
 
 from app.formats.readers.npz import read_score_arrays
 from app.formats.reading_rules import Limits
-from app.formats.vectorized.scores.score_collector import ScoreRowCollector, class_order
+from app.formats.vectorized.scores.score_collector import ScoreCollector, check_single_score, class_order
 from app.formats.vectorized.unsupported import UnsupportedLayout, require
-from app.scoring.declaration.task import TaskSpec
 from app.scoring.string_table import PADDING_BYTES, Spans, words_of
 
 _SCORES_PER_BLOCK: Final = 1 << 15
@@ -18,21 +17,22 @@ _IDS_PER_BLOCK: Final = 1 << 14
 _ASCII_LIMIT: Final = 0x80
 
 
-def read_npz_scores(stream: BinaryIO, collector: ScoreRowCollector, spec: TaskSpec, limits: Limits) -> None:
+def read_npz_scores(stream: BinaryIO, collector: ScoreCollector, limits: Limits) -> None:
     """Read the ids and scores of an .npz file; raises UnsupportedLayout."""
     arrays = read_score_arrays(_read_whole_file(stream, limits), limits)
     if arrays is None:
         raise UnsupportedLayout
     ids, scores, names = arrays
+    spec = collector.spec
     if scores.ndim == 1:
-        require(names is None and spec.task == "binary" and spec.positive_label is not None)
+        require(names is None)
+        check_single_score(spec)
         scores = scores[:, None]
     else:
         require(scores.shape[1] == len(spec.classes))
     order = None if names is None else class_order(names, spec.classes)
-    require(len(ids) == collector.expected_rows)
     for start in range(0, len(ids), _IDS_PER_BLOCK):
-        collector.take_ids(_id_spans(ids[start : start + _IDS_PER_BLOCK]))
+        collector.join.take_ids(_id_spans(ids[start : start + _IDS_PER_BLOCK]))
     step = max(1, _SCORES_PER_BLOCK // scores.shape[1])
     for start in range(0, len(scores), step):
         collector.take_scores(np.ascontiguousarray(scores[start : start + step], dtype=np.float64), order)

@@ -9,8 +9,9 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from app.formats.vectorized.unsupported import UnsupportedLayout, require
-from app.scoring.string_table import Bytes, Int, Spans, Words
+from app.formats.vectorized.span_window import LEADING_BYTES, SpanWindow
+from app.formats.vectorized.unsupported import UnsupportedLayout, decode_utf8, require
+from app.scoring.string_table import Int, Spans, Words
 
 ValueKind = Literal["id", "score", ""]
 ValueSlot = tuple[int, int, ValueKind]
@@ -32,7 +33,7 @@ class IncompleteRow(UnsupportedLayout):
 class FirstRow:
     """The first row, a JSON value: the positions of its values, and the class names of its scores if it has any.
 
-    It is a record of an id and scores, or an id alone, or scores alone; anything else raises UnsupportedLayout.
+    It is a record of an id and scores, or scores alone; anything else raises UnsupportedLayout.
     """
 
     text: bytes
@@ -48,9 +49,7 @@ class FirstRow:
         """Parse the value at the start of the text; `position` is then its end."""
         row = cls(text, 0, max_scores)
         kind, start, end = row._next_token()
-        if kind == "string":
-            row.value_slots.append((start + 1, end - 1, "id"))
-        elif kind == "number":
+        if kind == "number":
             row.value_slots.append((start, end, "score"))
             row.is_single = True
         elif text[start:end] == b"[":
@@ -97,10 +96,7 @@ class FirstRow:
     def _object(self) -> None:
         self.names = []
         while True:
-            try:
-                self.names.append(self._key().decode())
-            except UnicodeDecodeError:
-                raise UnsupportedLayout from None
+            self.names.append(decode_utf8(self._key()))
             self._number()
             if self._sign(b",}") == b"}":
                 return
@@ -164,8 +160,7 @@ class TemplateMatcher:
     def __init__(self, template: RowTemplate) -> None:
         self.template = template
         kinds = np.array(template.kinds)
-        scores = np.flatnonzero(kinds == "score")
-        self.score_pieces = _as_slice(scores) if len(scores) else None
+        self.score_pieces = _as_slice(np.flatnonzero(kinds == "score"))
         ids = np.flatnonzero(kinds == "id").tolist()
         self.id_piece = ids[0] if ids else None
         self.constant_pieces = np.flatnonzero(kinds == "").tolist()
@@ -173,39 +168,40 @@ class TemplateMatcher:
         self._suffix_lengths = np.array([len(part) for part in template.suffixes])
         self._checks = _build_word_checks(template.prefixes)
 
-    def match(self, text: Bytes, view: Words, starts: Int, stops: Int) -> bool:
+    def match(self, window: SpanWindow, starts: Int, stops: Int) -> bool:
         """Whether everything but the values equals the template; pieces are R × D starts and stops.
 
         Each piece begins and ends with its constant bytes, and a piece without a value has no other bytes. What lies
         between them is a value, which the caller parses or looks up.
         """
+        data, view = window.data, window.view
         for pieces, words, masks in self._checks:
             if len(words) == 1 and int(masks[0].max()) <= 0xFF:
-                if not (text[starts[:, pieces]] == words[0].astype(np.uint8)).all():
+                if not (data[starts[:, pieces]] == words[0].astype(np.uint8)).all():
                     return False
                 continue
             for at, (word, mask) in enumerate(zip(words, masks, strict=True)):
                 if not ((view[starts[:, pieces] + 8 * at] & mask) == word).all():
                     return False
         for at, part in enumerate(self.template.suffixes):
-            if part and not _matches_at(view, stops[:, at] - len(part), part):
+            if part and not window.matches_at(stops[:, at] - len(part), part).all():
                 return False
         return all((stops[:, at] - starts[:, at] == self._prefix_lengths[at]).all() for at in self.constant_pieces)
 
     def numbers(self, starts: Int, stops: Int) -> tuple[Int, Int]:
-        """The starts and ends of the scores, row by row."""
+        """The starts and ends of the scores, row by row, in the window's data_and_leading."""
         pieces = self.score_pieces
-        assert pieces is not None
-        begins, ends = starts[:, pieces] + self._prefix_lengths[pieces], stops[:, pieces] - self._suffix_lengths[pieces]
+        begins = starts[:, pieces] + (self._prefix_lengths[pieces] + LEADING_BYTES)
+        ends = stops[:, pieces] - (self._suffix_lengths[pieces] - LEADING_BYTES)
         return begins.ravel(), ends.ravel()
 
-    def ids(self, view: Words, starts: Int, stops: Int) -> Spans:
+    def ids(self, window: SpanWindow, starts: Int, stops: Int) -> Spans:
         """The ids of the rows; raises UnsupportedLayout if one is empty."""
         assert self.id_piece is not None
         begin = starts[:, self.id_piece] + self._prefix_lengths[self.id_piece]
         lengths = stops[:, self.id_piece] - self._suffix_lengths[self.id_piece] - begin
         require(int(lengths.min()) > 0)
-        return Spans(view, begin, lengths)
+        return Spans(window.view, begin, lengths)
 
 
 def _as_slice(positions: NDArray[np.intp]) -> slice | NDArray[np.intp]:
@@ -228,21 +224,8 @@ def _build_word_checks(parts: Sequence[bytes]) -> list[tuple[slice | NDArray[np.
     checks = []
     for key, pieces in by_words.items():
         count = max(1, key)
-        words = [_to_words(parts[at], count) for at in pieces]
+        padded = b"".join(parts[at].ljust(8 * count, b"\0") for at in pieces)
+        words = np.frombuffer(padded, dtype="<u8").reshape(-1, count).T
         sizes = np.array([[min(8, max(0, len(parts[at]) - 8 * word)) for at in pieces] for word in range(count)])
-        checks.append((_as_slice(np.array(pieces)), np.array(words, dtype=np.uint64).T, _MASKS[sizes]))
+        checks.append((_as_slice(np.array(pieces)), words, _MASKS[sizes]))
     return checks
-
-
-def _to_words(part: bytes, count: int) -> list[int]:
-    padded = part.ljust(8 * count, b"\0")
-    return [int.from_bytes(padded[8 * at : 8 * at + 8], "little") for at in range(count)]
-
-
-def _matches_at(view: Words, positions: Int, part: bytes) -> bool:
-    """Whether these bytes occur at all positions."""
-    for at, word in enumerate(_to_words(part, -(-len(part) // 8))):
-        mask = _MASKS[min(8, len(part) - 8 * at)]
-        if not ((view[positions + 8 * at] & mask) == word).all():
-            return False
-    return True

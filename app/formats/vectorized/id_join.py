@@ -70,15 +70,19 @@ class IdJoin:
         """Never called, as there are no further fields."""
         raise UnsupportedLayout
 
-    def finish(self) -> tuple[Codes, Codes, Int | None]:
-        """Rows, codes and counts of the file; raises UnsupportedLayout unless it describes each instance exactly once."""
-        codes = np.concatenate(self.codes) if self.codes else np.empty(0, dtype=np.int32)
-        self.codes.clear()
-        counts = np.concatenate(self.counts) if self.counts else None
-        answers = len(codes) if counts is None else len(counts)
-        require(self.id_count == len(self.rows) == answers)
+    def check_ids(self) -> None:
+        """Raise UnsupportedLayout unless the file describes each instance exactly once."""
+        require(self.id_count == len(self.rows))
         # n known ids that cover all n instances: none is missing, and none occurs twice.
         is_described = np.zeros(len(self.rows), dtype=bool)
         is_described[self.rows] = True
         require(is_described.all())
+
+    def finish(self) -> tuple[Codes, Codes, Int | None]:
+        """Rows, codes and counts of the file; raises UnsupportedLayout unless it describes each instance exactly once."""
+        self.check_ids()
+        codes = np.concatenate(self.codes) if self.codes else np.empty(0, dtype=np.int32)
+        self.codes.clear()
+        counts = np.concatenate(self.counts) if self.counts else None
+        require(len(self.rows) == len(codes if counts is None else counts))
         return self.rows, codes, counts
