@@ -53,6 +53,7 @@ from app.api.limits.reader_queue import ReaderPool, ReaderQueue
 from app.api.limits.request_limits import RequestLimits
 from app.api.openapi import docs_page, document
 from app.files import FileStore
+from app.queue.jobs import JobTable
 from app.runtime import logging_setup
 from app.runtime.data_folder import open_file_store, own_process_folder
 from app.runtime.open_file_limit import raise_limit
@@ -70,7 +71,6 @@ from app.worker.worker import (
     Worker,
     create_process_pool,
     create_telemetry,
-    enqueue_only_queue,
     reader_timeout,
 )
 
@@ -197,7 +197,7 @@ def build_app(
         db=db,
         files=files,
         readiness=ReadinessChecker(settings, db, files),
-        queue=worker.queue if worker is not None else enqueue_only_queue(settings),
+        queue=worker.queue if worker is not None else JobTable(),
         readers=ReaderPool(readers, queue),
         gold_readers=ReaderPool(gold_readers, ReaderQueue(GOLD_PROCESSES)),
         generated_files=generated_files,

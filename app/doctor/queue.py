@@ -6,10 +6,10 @@ from app.actions.scoring_tasks.upgrade_scorer import upgrade_blocker_count
 from app.doctor.check_declaration import NEEDS_SCHEMA, CheckResult, check, ok, problem, warning
 from app.doctor.installation import Installation
 from app.doctor.postgresql import QUEUE_ENGINE_CHECK
+from app.queue.jobs import JobTable
 from app.runtime.data_folder import find_lock_holder
 from app.scoring import SCORER_VERSION
 from app.store.queries import doctor_checks, rescoring_tasks
-from app.worker.worker import enqueue_only_queue
 
 MAX_QUEUE_WAIT = timedelta(minutes=10)  # a longer wait is a warning
 FAILURE_PERIOD = timedelta(days=1)
@@ -89,14 +89,15 @@ def check_expired_leases(installation: Installation) -> CheckResult:
     "queue.jobs",
     needs=(*NEEDS_SCHEMA, QUEUE_ENGINE_CHECK),
     backend="postgresql",
-    remedy="Start a worker: it enqueues them again within seconds.",
+    remedy="Start a worker: it adds a job within seconds.",
 )
 def check_queue_jobs(installation: Installation) -> CheckResult:
-    """Every task that is ready to run has a job in the queue engine."""
-    queue = enqueue_only_queue(installation.settings)
+    """A job waits in the queue engine if tasks are ready to run."""
     with installation.session() as session:
-        orphans = len(queue.find_orphaned_tasks(session))
-    return warning(f"Tasks without a live job: {orphans}.") if orphans else ok("All have one.")
+        orphan = JobTable().find_orphaned_task(session)
+    return (
+        ok("No task lacks one.") if orphan is None else warning(f"Tasks are ready but no job waits, as for {orphan}.")
+    )
 
 
 @check(

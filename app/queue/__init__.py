@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from threading import Event
-from typing import Protocol
+from typing import Any, Protocol
 
 from sqlalchemy.orm import Session
 
@@ -19,27 +19,39 @@ class TaskClaim:
     attempt: int
 
 
-TaskHandler = Callable[[TaskClaim], None]
+MayContinue = Callable[[], bool]
+"""Whether a slot may go on with another task; asked when the work on one has ended."""
+
+TaskHandler = Callable[[Any, MayContinue], TaskClaim | None]
+"""Works on a claimed task; returns the claim to go on with, None if there is none or the slot may not go on."""
 
 
 class Queue(Protocol):
-    """Wakes workers when there is work."""
+    """Wakes workers, in this process or in others."""
 
     def enqueue(
         self,
         session: Session,
         task_id: str,
         *,
-        priority: int = 0,
         not_before: datetime | None = None,
-        again: bool = False,
         scorer_version: int = SCORER_VERSION,
     ) -> None:
         """Wake a worker when this session's transaction commits, not if it rolls back, and not before `not_before`.
 
-        The worker then claims the next task of the work list, which may be another one. Among waiting jobs the smaller
-        priority goes first; among equal ones, those enqueued `again`. Only workers of this scorer version are woken.
+        The worker then claims the next task of the work list, which may be another one, and goes on until nothing is
+        due. Only workers of this scorer version are woken.
         """
+
+    def find_orphaned_task(self, session: Session) -> str | None:
+        """The next due task, if nothing will wake a worker for it although none works: it is to be enqueued again."""
+
+    def delete_finished_jobs(self, session: Session) -> None:
+        """Delete leftover jobs of finished tasks, for which the queue could not record the end in time."""
+
+
+class WorkerQueue(Queue, Protocol):
+    """Also distributes the work to the slots of this process."""
 
     def run(self, work: TaskHandler, stop: Event) -> None:
         """Claim tasks and pass them to `work`, in one thread per slot, until `stop` is set."""
@@ -49,9 +61,3 @@ class Queue(Protocol):
 
     def restart(self) -> None:
         """Restart the engine inside `run`, if there is one: it may be waiting on a dead connection."""
-
-    def find_orphaned_tasks(self, session: Session) -> list[str]:
-        """Ids of queued tasks that no job will wake a worker for; the reconciler enqueues them again."""
-
-    def delete_finished_jobs(self, session: Session) -> None:
-        """Delete leftover jobs of finished tasks, for which the queue could not record the end in time."""

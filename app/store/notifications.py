@@ -18,15 +18,21 @@ from app.store.session import WriteSession, connection_options, silence_timeout
 log = structlog.get_logger()
 
 CHANNEL = "assay_settled"
+MAX_IDS = 200  # in one notification, whose payload is limited to 8000 bytes
 NOTIFICATION_WAIT_SECONDS = 1.0  # bounds the time between two checks of the connection, and the delay of `stop`
 RECONNECT_DELAY_SECONDS = 1.0
 CACHE_VALID_SECONDS = 5.0  # after the last check that the database answered
 
 
-def notify_settled(session: WriteSession, submission_id: str) -> None:
-    """Notify when this transaction commits; SQLite has a single process, which needs no notification."""
+def notify_settled(session: WriteSession, *submission_ids: str) -> None:
+    """Notify when this transaction commits; SQLite has a single process, which needs no notification.
+
+    One notification names several submissions, because each wakes every listener.
+    """
     if session.get_bind().dialect.name != "sqlite":
-        session.execute(select(func.pg_notify(CHANNEL, submission_id)))
+        for start in range(0, len(submission_ids), MAX_IDS):
+            payload = "\n".join(submission_ids[start : start + MAX_IDS])
+            session.execute(select(func.pg_notify(CHANNEL, payload)))
 
 
 class InvalidatedCache(Protocol):
@@ -107,6 +113,7 @@ class NotificationListener:
             if notification.channel == board_invalidation.CHANNEL:
                 self._cache.invalidate(frozenset(notification.payload.split("\n")))
             else:
-                self._on_settled(notification.payload)
+                for submission_id in notification.payload.split("\n"):
+                    self._on_settled(submission_id)
             if self._stop.is_set():
                 return

@@ -15,7 +15,7 @@ import structlog
 
 from app.actions.scoring_tasks import rescore_group, upgrade_scorer
 from app.actions.scoring_tasks.score_submission import WorkerContext
-from app.queue import TaskClaim
+from app.queue import MayContinue, TaskClaim
 from app.queue.local import LocalQueue
 from app.store.locks import try_maintenance
 
@@ -114,7 +114,7 @@ class Rescorer:
         """The claims that it holds."""
         return list(self._active_claims)
 
-    def _claim(self, count: int) -> list[TaskClaim]:
+    def _claim(self, count: int, _woken: bool) -> list[TaskClaim]:
         with self._context.db.read() as session:
             if not rescore_group.is_rescoring_due(session):
                 return []
@@ -135,7 +135,7 @@ class Rescorer:
             self._active_claims.update(group.jobs)
         return names
 
-    def _work(self, name: TaskClaim) -> None:
+    def _work(self, name: TaskClaim, _may_continue: MayContinue) -> None:
         structlog.contextvars.clear_contextvars()
         group = self._groups.pop(name)
         slot = _GroupSlot(self.slots)

@@ -20,11 +20,13 @@ from app.actions.operations.read_backlog import BacklogCollector
 from app.actions.operations.sweep_files import OrphanFileSweeper
 from app.actions.operations.worker_heartbeats import Heartbeat, record_heartbeat, remove_silent_workers, remove_worker
 from app.actions.scoring_tasks import score_submission
+from app.actions.scoring_tasks.claim_tasks import ClaimedTask, claim_tasks, is_scoring_due
+from app.actions.scoring_tasks.settle_in_groups import GroupSettlement
 from app.errors import AssayError
 from app.files import FileStore
 from app.formats import Limits
 from app.prepared.gold_folder import PreparedGoldFolder
-from app.queue import Queue, TaskClaim
+from app.queue import MayContinue, TaskClaim, WorkerQueue
 from app.queue.local import LocalQueue
 from app.runtime import logging_setup
 from app.runtime.data_folder import PREPARED_GOLD_FOLDER, AddressInUse, open_file_store, own_process_folder
@@ -35,7 +37,7 @@ from app.runtime.telemetry import Telemetry
 from app.settings import Settings
 from app.store.locks import try_maintenance
 from app.store.migrate import require_head
-from app.store.session import Database, connection_options, silence_timeout
+from app.store.session import Database, WriteSession, connection_options, silence_timeout
 from app.store.types import new_id
 from app.worker.process_pool import ScoringProcessPool
 from app.worker.rescorer import Rescorer
@@ -98,7 +100,7 @@ def reader_timeout(settings: Settings) -> float:
     return min(settings.reading_seconds, settings.scoring_seconds)
 
 
-def postgresql_queue(settings: Settings, claim: Callable[[], TaskClaim | None], slots: int) -> Queue:
+def postgresql_queue(settings: Settings, claim: Callable[[], TaskClaim | None], slots: int) -> WorkerQueue:
     """The queue on PostgreSQL."""
     # Imported here because it takes a third of a second, which an installation on SQLite need not spend.
     from app.queue.procrastinate import ProcrastinateQueue, QueueConnection  # noqa: PLC0415
@@ -106,11 +108,6 @@ def postgresql_queue(settings: Settings, claim: Callable[[], TaskClaim | None], 
 
     connect = async_connection_with_timeout(silence_timeout(settings))
     return ProcrastinateQueue(settings, QueueConnection(connection_options(settings), connect), claim, slots)
-
-
-def enqueue_only_queue(settings: Settings) -> Queue:
-    """The queue of a process that enqueues tasks and works on none, on PostgreSQL."""
-    return postgresql_queue(settings, lambda: None, slots=1)
 
 
 def create_telemetry(settings: Settings, db: Database) -> Telemetry:
@@ -156,11 +153,12 @@ class Worker:
         self._unsettled: deque[TaskClaim] = deque()
         slots = settings.workers
         self.processes = create_process_pool(settings, slots, work)
-        self.queue: Queue = LocalQueue(self._claim, slots)
+        self.queue: WorkerQueue = LocalQueue(self._claim, slots)
         if not db.sqlite:
             self.queue = postgresql_queue(settings, self._claim_next, slots)
         caps = score_submission.RetryLimits(crashes=settings.crash_cap, interruptions=settings.interruption_cap)
         self._context = score_submission.WorkerContext(db, files, self.processes, self.queue, caps, figures)
+        self._settlement = GroupSettlement(self._context, self._claim_in, self._unsettled.append)
         self._rescorer = Rescorer(self._context, slots, None if db.sqlite else self._lease, self._unsettled.append)
         self._sweeper = OrphanFileSweeper(db, files)
 
@@ -218,48 +216,57 @@ class Worker:
         if len(self._active_claims) >= self._settings.workers or time.monotonic() - since < seconds:
             return False
         with self._db.read() as session:
-            return score_submission.is_scoring_due(session, longer=timedelta(seconds=seconds))
+            return is_scoring_due(session, longer=timedelta(seconds=seconds))
 
     # ---- claiming and working, in the threads of the queue
 
-    def _claim(self, count: int) -> list[TaskClaim]:
+    def _claim(self, count: int, woken: bool) -> list[ClaimedTask]:
         self._release_unsettled()
-        with self._db.read() as session:
-            if not score_submission.is_scoring_due(session):  # an idle service writes nothing
-                return []
+        if not woken:
+            with self._db.read() as session:
+                if not is_scoring_due(session):  # an idle service writes nothing
+                    return []
         with self._db.write(durable=False) as session:  # a claim that a power failure undoes is simply made again
-            return score_submission.claim_tasks(session, count)
+            return self._claim_in(session, count)
 
-    def _claim_next(self) -> TaskClaim | None:
+    def _claim_next(self) -> ClaimedTask | None:
         for _ in range(MAX_CLAIM_TRIES):
             with self._db.write() as session:
-                claim = score_submission.claim_next_task(session, lease=self._lease)
-                passed_over = claim is None and score_submission.is_scoring_due(session)
+                claims = self._claim_in(session, 1)
+                passed_over = not claims and is_scoring_due(session)
             if not passed_over:
                 break
             # The claim of another worker locks two tasks while they exchange turns. The job that woke this slot may
             # stand for the other task, and no further job would come for it, so retry until that claim has committed.
             time.sleep(CLAIM_RETRY_SECONDS)
+        return claims[0] if claims else None
+
+    def _claim_in(self, session: WriteSession, count: int) -> list[ClaimedTask]:
         self._last_claim = time.monotonic()
         self._claimed = True
-        return claim
+        return claim_tasks(session, self.queue, count, None if self._db.sqlite else self._lease)
 
-    def _work(self, claim: TaskClaim) -> None:
+    def _work(self, claim: ClaimedTask, may_continue: MayContinue) -> ClaimedTask | None:
         structlog.contextvars.clear_contextvars()  # of the task that this thread worked on before
-        structlog.contextvars.bind_contextvars(task=claim.task_id, attempt=claim.attempt)
+        context = {"task": claim.task_id, "attempt": claim.attempt, "submission": claim.job.submission_id}
+        structlog.contextvars.bind_contextvars(**context)
+        if claim.waited is not None:
+            self._context.figures.queued_seconds.observe(claim.waited.total_seconds())
         self._active_claims[claim] = time.monotonic()
         try:
             with self._rescorer.slots.submission_slot():
-                submission_id = score_submission.score_submission(self._context, claim)
+                outcome = score_submission.compute_task_outcome(self._context, claim.job)
+                settlement = self._settlement.settle(claim, outcome, may_continue)
         except Exception:
             # The database or the disk failed: the next periodic job that can reach them releases the task.
             self._unsettled.append(claim)
             raise
         finally:
             del self._active_claims[claim]
-        log.info("task_done", settled=submission_id is not None)
-        if submission_id is not None:
-            self._on_settled(submission_id)
+        log.info("task_done", settled=settlement.submission_id is not None)
+        if settlement.submission_id is not None:
+            self._on_settled(settlement.submission_id)
+        return settlement.next_claim
 
     # ---- periodic jobs
 
@@ -303,10 +310,10 @@ class Worker:
         with self._db.write() as session:
             if not try_maintenance(session):  # another worker is at it
                 return
-            count = score_submission.reconcile_queue(session, self._context)
+            was_lost = score_submission.reconcile_queue(session, self._context)
             remove_silent_workers(session, FORGET_WORKER_AFTER)
-        if count:
-            log.warning("tasks_enqueued_again", count=count)
+        if was_lost:
+            log.warning("task_enqueued_again")
 
     def _watch(self) -> None:
         """Restart a stuck queue: one whose connection died silently gets no notices, and cannot detect that itself."""

@@ -10,18 +10,20 @@ import pytest
 from sqlalchemy import func, select, text
 
 from app.actions.scoring_tasks.rescore_group import claim_rescoring_group, rescore_group
+from app.actions.scoring_tasks.claim_tasks import ClaimedTask, claim_tasks
 from app.actions.scoring_tasks.score_submission import (
     RetryLimits,
     WorkerContext,
-    claim_tasks,
     release_task,
     requeue_expired_leases,
     requeue_interrupted_tasks,
-    score_submission,
+    compute_task_outcome,
 )
+from app.actions.scoring_tasks.settle_in_groups import GroupSettlement
 from app.files.folder import FolderFileStore
 from app.prepared.gold_folder import PreparedGoldFolder
-from app.queue import TaskClaim
+from app.queue import Queue
+from app.queue.jobs import JobTable
 from app.queue.local import LocalQueue
 from app.scoring import SCORER_VERSION
 from app.scoring_processes import ScoringProcessCrashed, ScoringProcesses
@@ -33,7 +35,7 @@ from app.store.session import Database
 from app.store.tables import GoldVersion, QuotaEntry, Score, ScoreTask, Submission
 from app.task_priorities import RESCORING_PRIORITY, SUBMISSION_PRIORITY
 from app.worker.process_pool import ScoringProcessPool
-from app.worker.worker import create_process_pool, enqueue_only_queue
+from app.worker.worker import create_process_pool
 from tests.faults.inspection import CORRECT_PREDICTIONS, GOLD
 from tests.migrated_databases import migrate_by_copy
 from tests.store.sample_rows import fill_tables
@@ -48,7 +50,7 @@ class Store:
         migrate_by_copy(settings)
         self.db = Database(settings)
         self.files = FolderFileStore(settings)
-        self.queue = LocalQueue(lambda _: [], slots=1) if self.db.sqlite else enqueue_only_queue(settings)
+        self.queue: Queue = LocalQueue(lambda _count, _woken: [], slots=1) if self.db.sqlite else JobTable()
         with self.db.write() as session:
             ids = fill_tables(session)
             session.get_one(GoldVersion, ids.gold).file_key = self.keep(GOLD)
@@ -60,12 +62,12 @@ class Store:
         upload.write(json.dumps(content).encode())
         return upload.finish().key
 
-    def claim(self) -> TaskClaim:
+    def claim(self) -> ClaimedTask:
         with self.db.write() as session:
             for task in session.scalars(select(ScoreTask)):
                 task.not_before = None  # whatever it was made to wait for is over
             session.flush()
-            (claim,) = claim_tasks(session, 1)
+            (claim,) = claim_tasks(session, self.queue, 1)
         return claim
 
     def requeue(self) -> int:
@@ -87,6 +89,12 @@ class Store:
     def task(self) -> ScoreTask:
         with self.db.read() as session:
             return session.scalars(select(ScoreTask)).one()
+
+
+def score_submission(context: WorkerContext, claim: ClaimedTask) -> str | None:
+    """Score a claimed task and settle it, as a worker does that stops after it."""
+    settlement = GroupSettlement(context, lambda _session, _count: [], lambda _claim: None)
+    return settlement.settle(claim, compute_task_outcome(context, claim.job), lambda: False).submission_id
 
 
 class Interrupted:
@@ -139,7 +147,7 @@ def store(settings: Settings) -> Iterator[Store]:
 
 def test_a_worker_that_lost_its_task_to_another_one_writes_nothing(store: Store, pool: ScoringProcessPool) -> None:
     old = store.claim()
-    newer: list[TaskClaim] = []
+    newer: list[ClaimedTask] = []
 
     def taken_over() -> None:
         assert store.requeue() == 1
@@ -299,8 +307,8 @@ def test_a_newer_scorer_that_comes_second_leaves_the_status_and_the_ledger_as_th
     with store.db.write() as session:
         task = session.scalars(select(ScoreTask)).one()
         task.status, task.scorer_version = "queued", SCORER_VERSION + 1
-        assert claim_tasks(session, 1) == []  # it is no work of this version
-    monkeypatch.setattr("app.actions.scoring_tasks.score_submission.SCORER_VERSION", SCORER_VERSION + 1)
+        assert claim_tasks(session, store.queue, 1) == []  # it is no work of this version
+    monkeypatch.setattr("app.actions.scoring_tasks.claim_tasks.SCORER_VERSION", SCORER_VERSION + 1)
     assert score_submission(store.bench(pool), store.claim()) is None
     assert store.state() == ("done", "finished", ["reserve", "charge"], 2)
 
@@ -319,7 +327,7 @@ def test_a_newer_scorer_that_refuses_a_scored_file_fails_its_task_and_changes_no
     assert score_submission(store.bench(pool), store.claim()) is not None
     newer = SCORER_VERSION + 1
     replace_predictions(store, {"t1": "zebra"}, scorer_version=newer, priority=SUBMISSION_PRIORITY)
-    monkeypatch.setattr("app.actions.scoring_tasks.score_submission.SCORER_VERSION", newer)
+    monkeypatch.setattr("app.actions.scoring_tasks.claim_tasks.SCORER_VERSION", newer)
     assert score_submission(store.bench(pool), store.claim()) is None
     assert store.state() == ("failed", "finished", ["reserve", "charge"], 1)
     failure = store.task().failure
@@ -361,7 +369,7 @@ def test_an_older_scorer_that_gives_up_leaves_the_submission_to_a_newer_one(
     with store.db.read() as session:
         statuses = list(session.scalars(select(ScoreTask.status).order_by(ScoreTask.scorer_version)))
         assert (statuses, session.scalars(select(Submission)).one().failure) == (["failed", "queued"], None)
-    monkeypatch.setattr("app.actions.scoring_tasks.score_submission.SCORER_VERSION", SCORER_VERSION + 1)
+    monkeypatch.setattr("app.actions.scoring_tasks.claim_tasks.SCORER_VERSION", SCORER_VERSION + 1)
     claim = store.claim()
     assert claim.task_id == newer
     assert score_submission(store.bench(pool), claim) is not None

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from sqlalchemy import delete, event, select, update
 
-from app.actions.scoring_tasks.score_submission import score_submission
 from app.actions.scoring_tasks.scoring_request import gold_reference
 from app.runtime.data_folder import open_file_store
 from app.settings import Settings
@@ -20,7 +19,7 @@ from app.worker.worker import create_process_pool
 from tests.cluster import Cluster, cluster
 from tests.faults.challenge_cluster import SHORT_TIMEOUTS, ChallengeCluster
 from tests.faults.inspection import CORRECT_PREDICTIONS, GOLD, children_of, has_unread_request, open_pets_challenge
-from tests.faults.test_fence import Store
+from tests.faults.test_fence import Store, score_submission
 from tests.live_service import Caller, Live, eventually, open_challenge
 from tests.s3_servers import S3Server
 

@@ -1,7 +1,7 @@
 """What a queue promises, asked of the embedded one and of the one on PostgreSQL."""
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import datetime, timedelta
@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 from sqlalchemy import delete, select, text
 
-from app.actions.scoring_tasks.score_submission import claim_next_task, claim_tasks
+from app.actions.scoring_tasks.claim_tasks import claim_tasks
 from app.errors import DatabaseUnavailable
-from app.queue import Queue, TaskClaim
+from app.queue import MayContinue, TaskClaim, WorkerQueue
+from app.queue.jobs import JobTable
 from app.queue.local import LocalQueue
 from app.scoring import SCORER_VERSION
 from app.settings import Settings
@@ -41,25 +42,27 @@ class Bed:
         self.hold = threading.Event()  # while it is not set, work does not end
         self.hold.set()
         self.failing: set[str] = set()
+        self._lease = None if self.db.sqlite else LEASE
         with self.db.write() as session:
             self._ids: RowIds = fill_tables(session)
             session.execute(delete(Score))
             session.execute(delete(ScoreTask))
 
-    def queue(self, slots: int = 1) -> Queue:
+    def queue(self, slots: int = 1) -> WorkerQueue:
         if self.db.sqlite:
             return LocalQueue(self._claim, slots)
         return postgresql_queue(self._settings, self.claim_next, slots)
 
-    def _claim(self, count: int) -> list[TaskClaim]:
+    def _claim(self, count: int, _woken: bool = True) -> Sequence[TaskClaim]:
         with self.db.write() as session:
-            return claim_tasks(session, count)
+            return claim_tasks(session, JobTable() if not self.db.sqlite else self.queue(), count, self._lease)
 
     def claim_next(self) -> TaskClaim | None:
-        with self.db.write() as session:
-            return claim_next_task(session, lease=LEASE)
+        return next(iter(self._claim(1)), None)
 
-    def add(self, session: WriteSession, queue: Queue, *, priority: int = 0, wait: timedelta | None = None) -> str:
+    def add(
+        self, session: WriteSession, queue: WorkerQueue, *, priority: int = 0, wait: timedelta | None = None
+    ) -> str:
         ids = self._ids
         sent = add_row(session, submission(ids.phase, ids.team, ids.user))
         made: dict[str, Any] = {"gold_id": ids.gold, "recipe_id": ids.recipe, "scorer_version": SCORER_VERSION}
@@ -67,26 +70,26 @@ class Bed:
         assert task_id is not None
         not_before = None if wait is None else clock.steady(session) + wait
         session.get_one(ScoreTask, task_id).not_before = not_before
-        queue.enqueue(session, task_id, priority=priority, not_before=not_before)
+        queue.enqueue(session, task_id, not_before=not_before)
         return task_id
 
-    def send(self, queue: Queue, *, priority: int = 0, wait: timedelta | None = None) -> str:
+    def send(self, queue: WorkerQueue, *, priority: int = 0, wait: timedelta | None = None) -> str:
         with self.db.write() as session:
             return self.add(session, queue, priority=priority, wait=wait)
 
-    def broken_off(self, queue: Queue) -> None:
+    def broken_off(self, queue: WorkerQueue) -> None:
         with self.db.write() as session:
             self.add(session, queue)
             raise ZeroDivisionError
 
-    def cut_off(self, queue: Queue) -> None:
+    def cut_off(self, queue: WorkerQueue) -> None:
         with self.db.write() as session:
             number = session.execute(text("SELECT pg_backend_pid()")).scalar_one()
             with self.db.write() as other:
                 other.execute(text("SELECT pg_terminate_backend(:number, 5000)"), {"number": number})
             queue.enqueue(session, "0" * 32)
 
-    def work(self, claim: TaskClaim) -> None:
+    def work(self, claim: TaskClaim, may_continue: MayContinue) -> TaskClaim | None:
         self.order.append(claim.task_id)
         assert self.hold.wait(MAX_WAIT_SECONDS)
         with self.db.write() as session:
@@ -96,9 +99,10 @@ class Bed:
             task.status = "failed" if claim.task_id in self.failing else "done"
         if claim.task_id in self.failing:
             raise RuntimeError("this one was to fail")
+        return self.claim_next() if may_continue() else None
 
     @contextmanager
-    def running(self, *queues: Queue) -> Iterator[Callable[[], None]]:
+    def running(self, *queues: WorkerQueue) -> Iterator[Callable[[], None]]:
         """Run the queues; calling what is given asks them to end and waits until they have."""
         stop = threading.Event()
         threads = [threading.Thread(target=each.run, args=(self.work, stop)) for each in queues]
@@ -131,9 +135,9 @@ class Bed:
         with self.db.read() as session:
             return int(session.execute(text("SELECT count(*) FROM procrastinate_jobs")).scalar_one())
 
-    def lost(self, queue: Queue) -> list[str]:
+    def lost(self, queue: WorkerQueue) -> str | None:
         with self.db.read() as session:
-            return queue.find_orphaned_tasks(session)
+            return queue.find_orphaned_task(session)
 
 
 @pytest.fixture
@@ -182,20 +186,6 @@ def test_the_smaller_the_priority_the_sooner(bed: Bed) -> None:
     assert bed.order == [sent[priority] for priority in sorted(sent)]
 
 
-def test_a_task_that_comes_again_goes_before_those_that_came_after_it(bed: Bed) -> None:
-    queue = bed.queue()
-    first = bed.send(queue)
-    if not bed.db.sqlite:
-        with bed.db.write() as session:
-            session.execute(text("DELETE FROM procrastinate_jobs"))  # its worker was killed
-    others = [bed.send(queue) for _ in range(3)]
-    with bed.db.write() as session:
-        queue.enqueue(session, first, again=True)
-    with bed.running(queue):
-        bed.worked(first, *others)
-    assert bed.order == [first, *others]
-
-
 def test_a_task_that_is_enqueued_twice_is_worked_at_once(bed: Bed) -> None:
     queue = bed.queue(slots=2)
     with bed.db.write() as session:
@@ -227,9 +217,6 @@ def test_asked_to_end_it_lets_the_work_at_hand_end_and_begins_nothing_more(bed: 
     # The next life of a queue finds the others.
     again = bed.queue()
     with bed.running(again):
-        for task_id in bed.lost(again):
-            with bed.db.write() as session:
-                again.enqueue(session, task_id)
         bed.worked(*sent)
 
 
@@ -254,31 +241,28 @@ def test_of_many_who_want_a_task_one_gets_it(bed: Bed) -> None:
 
         with ThreadPoolExecutor(16) as racers:
             claims = [each for each in racers.map(claim, range(16)) if each is not None]
-        assert claims == [TaskClaim(task_id, 1)]
+        assert [(each.task_id, each.attempt) for each in claims] == [(task_id, 1)]
 
 
-def test_as_many_tasks_as_have_no_job_are_lost_until_they_are_enqueued_again(bed: Bed) -> None:
+def test_a_due_task_without_a_waiting_job_is_found_until_it_is_enqueued_again(bed: Bed) -> None:
     queue = bed.queue()
     if bed.db.sqlite:
         bed.send(queue)
-        assert bed.lost(queue) == []
+        assert bed.lost(queue) is None
         return
-    gone, taken, kept, later = (bed.send(queue, wait=wait) for wait in (None, None, None, timedelta(hours=1)))
-    assert bed.lost(queue) == []
+    first, second, later = (bed.send(queue, wait=wait) for wait in (None, None, timedelta(hours=1)))
+    assert bed.lost(queue) is None
     with bed.db.write() as session:
-        of_it = {"gone": gone, "taken": taken, "later": later}
-        session.execute(text("DELETE FROM procrastinate_jobs WHERE args ->> 'task_id' IN (:gone, :later)"), of_it)
-        session.execute(
-            text("UPDATE procrastinate_jobs SET status = 'doing' WHERE args ->> 'task_id' = :taken"), of_it
-        )  # by a worker that is no more
-    assert len(bed.lost(queue)) == 2, "a job wakes a worker for whichever task is next"
+        gone = "DELETE FROM procrastinate_jobs WHERE scheduled_at IS NULL"
+        session.execute(text(gone))
+    assert bed.lost(queue) == first
     with bed.db.write() as session:
-        for task_id in queue.find_orphaned_tasks(session):
-            queue.enqueue(session, task_id)
-    assert bed.lost(queue) == []
+        queue.enqueue(session, first)
+    assert bed.lost(queue) is None
     with bed.running(queue):
-        eventually(lambda: len(bed.moments) == 3, "all but the one that waits are done")
-    assert sorted(bed.order) == sorted([gone, taken, kept])
+        eventually(lambda: len(bed.moments) == 2, "all but the one that waits are done")
+    assert bed.order == [first, second]
+    assert later not in bed.order
 
 
 HAND_OUT = """
@@ -287,7 +271,7 @@ HAND_OUT = """
 """
 
 
-def handed_out(bed: Bed) -> tuple[Queue, str]:
+def handed_out(bed: Bed) -> tuple[WorkerQueue, str]:
     """A queue, and a task whose job is in the hands of a worker."""
     queue = bed.queue()
     sent = bed.send(queue)
@@ -300,9 +284,9 @@ def handed_out(bed: Bed) -> tuple[Queue, str]:
 def test_a_job_in_the_hands_of_a_worker_that_lives_is_no_promise(bed: Bed) -> None:
     """The database went away when it was to claim the task, and again when the engine was to note that the job failed."""
     queue, sent = handed_out(bed)
-    assert bed.lost(queue) == [sent]
+    assert bed.lost(queue) == sent
     with bed.db.write() as session:
-        queue.enqueue(session, sent, again=True)
+        queue.enqueue(session, sent)
         queue.delete_finished_jobs(session)
     assert bed.jobs() == 2, "the task has not ended"
     with bed.running(queue):
@@ -336,6 +320,7 @@ def test_a_job_of_another_scorer_version_is_forgotten_once_its_task_is_deleted(b
     sent = bed.send(queue)
     with bed.db.write() as session:
         session.execute(text("UPDATE procrastinate_jobs SET queue_name = 'scoring-0'"))
+        session.execute(text("UPDATE score_tasks SET scorer_version = 0"))
         queue.delete_finished_jobs(session)
     assert bed.jobs() == 1, "a worker of that version may come"
     with bed.db.write() as session:

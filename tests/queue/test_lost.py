@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
+from app.queue.jobs import JobTable
 from app.scoring import SCORER_VERSION
 from app.store.session import Database
-from app.worker.worker import enqueue_only_queue
 from tests.api.in_process_app import app_settings
 from tests.migrated_databases import migrate_by_copy
 
@@ -21,7 +21,7 @@ TASKS = """
 """
 JOBS = """
     INSERT INTO procrastinate_jobs (queue_name, task_name, status, args)
-    SELECT 'scoring-' || :scorer, 'score', 'todo', jsonb_build_object('task_id', md5(i::text))
+    SELECT 'scoring-' || :scorer, 'score', 'doing', jsonb_build_object('task_id', md5(i::text))
     FROM generate_series(1, :many) AS i
 """
 
@@ -40,11 +40,12 @@ def db(tmp_path: Path, postgres_database: Callable[[], str]) -> Database:
     return database
 
 
-def test_the_one_job_that_is_missing_is_found_at_once_among_very_many(db: Database, tmp_path: Path) -> None:
-    queue = enqueue_only_queue(
-        app_settings(tmp_path / "data", database_url=db.url.render_as_string(hide_password=False))
-    )
+def test_a_missing_job_is_found_at_once_among_very_many_tasks_and_jobs(db: Database) -> None:
+    jobs = JobTable()
     with db.write() as session:
         session.execute(text("SET LOCAL statement_timeout = '5s'"))  # a hundred times what it needs
-        assert len(queue.find_orphaned_tasks(session)) == 1
+        orphan = jobs.find_orphaned_task(session)
+        assert orphan is not None
+        jobs.enqueue(session, orphan)
+        assert jobs.find_orphaned_task(session) is None
     db.close()

@@ -11,12 +11,14 @@ import pytest
 from sqlalchemy import delete, insert, update
 from sqlalchemy.orm import Session
 
-from app.actions.scoring_tasks.score_submission import _settle_task, claim_tasks
+from app.actions.scoring_tasks.claim_tasks import claim_tasks
+from app.actions.scoring_tasks.score_submission import settle_results
 from app.actions.submissions.read_leaderboard import (
     CLOSE_RECHECK_SECONDS,
     VISITOR_AUDIENCE,
     build_cacheable_board,
 )
+from app.queue.jobs import JobTable
 from app.scoring import SCORER_VERSION
 from app.scoring_processes.messages import FileResult
 from app.settings import Settings
@@ -114,7 +116,7 @@ UNSEEN: dict[str, Change] = {
     "what a submission says of itself": on(Submission, "submission", description="long"),
     "a new team": lambda session, row_ids: session.add(Team(challenge_id=row_ids.challenge, name="N", name_key="n")),
     "the key of a name": on(Team, "team", name_key="x"),
-    "a claim": lambda session, _filled: tasks.claim(session, 1, 1),  # type: ignore[arg-type]
+    "a claim": lambda session, _filled: tasks.claim(session, 1, 1, None),  # type: ignore[arg-type]
     "claims forgotten": lambda session, _filled: tasks.requeue_unfinished(session),  # type: ignore[arg-type]
     "a member": lambda session, _filled: session.execute(update(Registration).values(status="barred")),
     "a value set to what it was": on(Phase, "phase", leaderboard="public"),
@@ -198,10 +200,10 @@ def test_what_is_scored_by_statements_past_the_session_is_said(
     with db.write() as session:
         session.get_one(Submission, row_ids.submission).status = "queued"
         session.execute(delete(Score).execution_options(**board_invalidation.NO_BOARD_CHANGE))
-        (claim,) = claim_tasks(session, 1)
+        (claim,) = claim_tasks(session, JobTable(), 1)
     invalidations.clear()
     with db.write() as session:
-        assert _settle_task(session, claim, replace(ANSWER, valid=valid)) == row_ids.submission
+        assert settle_results(session, {claim: replace(ANSWER, valid=valid)}) == {claim: row_ids.submission}
         assert invalidations == []
     scored = {phase_tag(row_ids.phase), scores_tag(row_ids.gold, SCORER_VERSION)}
     assert invalidations == [scored if valid else {waiting_tag(row_ids.phase)}]
@@ -314,12 +316,12 @@ def test_boards_are_told_before_those_who_wait_for_the_submission(
     settings, db, row_ids = shared
     with db.write() as session:
         session.execute(delete(Score).execution_options(**board_invalidation.NO_BOARD_CHANGE))
-        (claim,) = claim_tasks(session, 1)
+        (claim,) = claim_tasks(session, JobTable(), 1)
     with postgres.connect(settings.database.rpartition("/")[2]) as listening:
         for channel in (CHANNEL, notifications.CHANNEL):
             listening.execute(f"LISTEN {channel}")
         with db.write() as session:
-            _settle_task(session, claim, ANSWER)
+            settle_results(session, {claim: ANSWER})
         found = [
             (notice.channel, notice.payload) for notice in listening.notifies(timeout=MAX_WAIT_SECONDS, stop_after=2)
         ]

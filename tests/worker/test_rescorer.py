@@ -78,7 +78,7 @@ def test_what_was_claimed_before_the_database_went_away_is_worked_on(settings: S
         with beside.write() as session:
             session.get_one(Submission, fill_tables(session).submission).file_key = key
             session.scalars(select(ScoreTask)).one().priority = RESCORING_PRIORITY
-        bench = WorkerContext(db, files, Refusing(), LocalQueue(lambda _: [], 1), RetryLimits(2, 2))
+        bench = WorkerContext(db, files, Refusing(), LocalQueue(lambda _count, _woken: [], 1), RetryLimits(2, 2))
         lost: list[TaskClaim] = []
         rescorer = Rescorer(bench, 2, None, lost.append)
 
@@ -107,11 +107,11 @@ def test_a_group_that_cannot_be_settled_is_handed_over_for_release(settings: Set
     with closing(Database(settings)) as other, other.write() as session:
         session.get_one(Submission, fill_tables(session).submission).file_key = key
         session.scalars(select(ScoreTask)).one().priority = RESCORING_PRIORITY
-    context = WorkerContext(db, files, Refusing(), LocalQueue(lambda _: [], 1), RetryLimits(2, 2))
+    context = WorkerContext(db, files, Refusing(), LocalQueue(lambda _count, _woken: [], 1), RetryLimits(2, 2))
     rescorer = Rescorer(context, 1, None, lost.append)
-    (claim,) = rescorer._claim(1)
+    (claim,) = rescorer._claim(1, False)
     with pytest.raises(DatabaseUnavailable):
-        rescorer._work(claim)
+        rescorer._work(claim, lambda: False)
     assert (lost, rescorer.active_claims()) == ([claim], [])
     db.close()
 

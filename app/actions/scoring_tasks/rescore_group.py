@@ -13,7 +13,9 @@ from typing import Any
 
 import structlog
 
+from app.actions.challenges.upload_gold import stored_file_kind
 from app.actions.scoring_tasks import score_submission
+from app.actions.scoring_tasks.claim_tasks import LoadedTask
 from app.actions.scoring_tasks.scoring_request import gold_reference
 from app.queue import TaskClaim
 from app.scoring import SCORER_VERSION
@@ -39,7 +41,7 @@ Outcomes = Mapping[TaskClaim, score_submission.TaskOutcome]
 class RescoringGroup:
     """Claimed tasks of one gold and one recipe, with everything that scoring them needs."""
 
-    jobs: Mapping[TaskClaim, score_submission.LoadedTask]
+    jobs: Mapping[TaskClaim, LoadedTask]
 
     @property
     def name(self) -> TaskClaim:
@@ -61,8 +63,14 @@ def claim_rescoring_group(session: WriteSession, lease: timedelta | None) -> Res
     first, submission = claimed[0]
     gold, recipe = session.get_one(GoldVersion, first.gold_id), session.get_one(Recipe, first.recipe_id)
     reference = gold_reference(gold, session.get_one(Phase, submission.phase_id).challenge)
-    load = score_submission.LoadedTask
-    return RescoringGroup({TaskClaim(task.id, task.attempt): load(row, reference, recipe) for task, row in claimed})
+    return RescoringGroup(
+        {
+            TaskClaim(task.id, task.attempt): LoadedTask(
+                row.id, row.file_key, stored_file_kind(row), reference, recipe.body
+            )
+            for task, row in claimed
+        }
+    )
 
 
 Settled = Callable[[Iterable[TaskClaim]], None]

@@ -1,20 +1,22 @@
-"""Score a claimed task: load it, have a scoring process score it, and settle it in one transaction.
+"""Score claimed tasks: have a scoring process score them, and settle them.
 
-Settling writes task, submission, scores and quota together. Every write is fenced by the attempt number of the claim: a
-worker that lost its task in the meantime, because its lease expired for example, matches no row and changes nothing.
+Settling writes task, submission, scores and quota in one transaction. Every write is fenced by the attempt number of
+the claim: a worker that lost its task in the meantime, because its lease expired for example, matches no row and
+changes nothing.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
+from typing import Any
 
 import structlog
 from sqlalchemy import event
 
 from app import scoring_processes
-from app.actions.challenges.upload_gold import stored_file_kind
-from app.actions.scoring_tasks.scoring_request import GoldReference, gold_reference, send_scoring_request
+from app.actions.scoring_tasks.claim_tasks import LoadedTask
+from app.actions.scoring_tasks.scoring_request import send_scoring_request
 from app.errors import Unavailable
 from app.files import FileStore
 from app.pipeline import SourceFile
@@ -25,8 +27,8 @@ from app.scoring.declaration.metric_syntax import pluralize
 from app.scoring_processes.messages import FileResult, ScorePredictions
 from app.store import board_invalidation, clock, notifications
 from app.store.queries import fair_scheduling, quota, rescoring_tasks, submissions, tasks
-from app.store.session import Database, ReadSession, WriteSession
-from app.store.tables import Recipe, ScoreTask, Submission
+from app.store.session import Database, WriteSession
+from app.store.tables import ScoreTask, Submission
 from app.task_priorities import RESCORING_PRIORITY
 
 MAX_RETRY_DELAY = timedelta(minutes=5)
@@ -63,61 +65,12 @@ class WorkerContext:
 
 
 @dataclass(frozen=True, slots=True)
-class LoadedTask:
-    """Everything that scoring one task needs, read in one snapshot."""
-
-    submission: Submission
-    gold: GoldReference
-    recipe: Recipe
-
-
-@dataclass(frozen=True, slots=True)
 class TaskOutcome:
     """The outcome of one scoring: a result, or the reason why there is none."""
 
     result: FileResult | None = None
     crash: scoring_processes.ScoringProcessError | None = None
     lost: str = INTERRUPTED
-
-
-def is_scoring_due(session: ReadSession, *, longer: timedelta = timedelta()) -> bool:
-    """Whether any task of a new submission is due, and has been for at least `longer`."""
-    return tasks.has_due(session, SCORER_VERSION, longer)
-
-
-def claim_tasks(session: WriteSession, count: int) -> list[TaskClaim]:
-    """Claim up to `count` due tasks, without a lease; only where no other process claims tasks."""
-    return [TaskClaim(*claimed) for claimed in tasks.claim(session, SCORER_VERSION, count)]
-
-
-def claim_next_task(session: WriteSession, *, lease: timedelta) -> TaskClaim | None:
-    """Claim the next task in fair order until the lease expires.
-
-    None if none is due, or other workers claim them all.
-    """
-    claimed = tasks.claim_next(session, SCORER_VERSION, lease)
-    return None if claimed is None else TaskClaim(*claimed)
-
-
-def score_submission(context: WorkerContext, claim: TaskClaim) -> str | None:
-    """Score a claimed task and settle it; returns the id of the submission if its status became final, else None."""
-    with context.db.read() as session:
-        job = _load_task(session, claim)
-    if job is None:
-        return None
-    structlog.contextvars.bind_contextvars(submission=job.submission.id)
-    _observe_queue_wait(context, job, claim)
-    # Scoring may take minutes, so it runs between two transactions and holds no lock or connection. The attempt number
-    # of the claim detects in the second one that the task was lost meanwhile.
-    outcome = compute_task_outcome(context, job)
-    result = outcome.result
-    with context.db.write() as session:
-        if result is None:
-            return retry_task(session, context, claim, outcome)
-        settled = _settle_task(session, claim, result)
-    if settled is not None:
-        context.figures.count_settlement("finished" if result.valid else "rejected", tuple(result.total))
-    return settled
 
 
 def compute_task_outcome(context: WorkerContext, job: LoadedTask) -> TaskOutcome:
@@ -159,13 +112,18 @@ def requeue_expired_leases(session: WriteSession, context: WorkerContext) -> lis
     return requeued_ids
 
 
-def reconcile_queue(session: WriteSession, context: WorkerContext) -> int:
-    """Enqueue as many queued tasks as lack a job in the queue engine; returns their number."""
+def reconcile_queue(session: WriteSession, context: WorkerContext) -> bool:
+    """Make sure that the queue engine wakes a worker if a task is due; returns whether it would not have.
+
+    A job is added even if there is one that a transaction of a paused process has locked, because none can take that.
+    """
     context.queue.delete_finished_jobs(session)
-    orphaned_ids = context.queue.find_orphaned_tasks(session)
-    for task_id in orphaned_ids:
-        context.queue.enqueue(session, task_id, again=True)
-    return len(orphaned_ids)
+    due = tasks.next_due(session, SCORER_VERSION)
+    if due is None:
+        return False
+    is_lost = context.queue.find_orphaned_task(session) is not None
+    context.queue.enqueue(session, due)
+    return is_lost
 
 
 def _retry_all_interrupted(
@@ -199,54 +157,51 @@ def _retry_interrupted(session: WriteSession, context: WorkerContext, task: Scor
     return None
 
 
-def _load_task(session: ReadSession, claim: TaskClaim) -> LoadedTask | None:
-    row = tasks.load_claimed(session, claim.task_id, claim.attempt)
-    if row is None:
-        return None
-    submission, gold, phase, recipe = row
-    return LoadedTask(submission=submission, gold=gold_reference(gold, phase.challenge), recipe=recipe)
-
-
-def _observe_queue_wait(context: WorkerContext, job: LoadedTask, claim: TaskClaim) -> None:
-    """Record how long a submission waited for its first scoring; later waits include retry delays."""
-    submission, started = job.submission, job.submission.started_at
-    if claim.attempt == 1 and submission.status == "running" and started is not None:
-        context.figures.queued_seconds.observe(max(0.0, (started - submission.submitted_at).total_seconds()))
-
-
 def _send_score_request(context: WorkerContext, job: LoadedTask) -> FileResult:
-    with context.files.local_path(job.submission.file_key) as path, context.figures.scoring_seconds.time():
-        predictions = SourceFile(path, stored_file_kind(job.submission))
-        request = ScorePredictions(job.gold.source, predictions, job.recipe.body)
+    with context.files.local_path(job.file_key) as path, context.figures.scoring_seconds.time():
+        request = ScorePredictions(job.gold.source, SourceFile(path, job.kind), job.recipe)
         reply = send_scoring_request(context.db, context.files, context.processes, job.gold, request)
     assert isinstance(reply, FileResult)
     return reply
 
 
-def _settle_task(session: WriteSession, claim: TaskClaim, result: FileResult) -> str | None:
-    """Store scores, statuses and quota in this transaction.
+def settle_results(session: WriteSession, results: Mapping[TaskClaim, FileResult]) -> dict[TaskClaim, str]:
+    """Store scores, statuses and quota of these tasks in this transaction.
 
-    Returns the id of the submission if its status became final.
+    Returns the ids of the submissions whose status became final.
     """
     now = clock.now(session)
-    task = tasks.finish(session, claim.task_id, claim.attempt, now)
-    if task is None:
-        return None
-    marks = []
-    if result.valid:
-        submissions.add_scores(session, task, result.scores)
-        marks.append(board_invalidation.scores_tag(task["gold_id"], task["scorer_version"]))
-    status = "finished" if result.valid else "rejected"
-    phase_id = submissions.set_final_status(session, task["submission_id"], status, now, result.to_dict())
-    if phase_id is not None:
-        tag = board_invalidation.phase_tag if result.valid else board_invalidation.waiting_tag
-        marks.append(tag(phase_id))
+    keys = tasks.finish(session, [(claim.task_id, claim.attempt) for claim in results], now)
+    owned = [(keys[claim.task_id], claim, result) for claim, result in results.items() if claim.task_id in keys]
+    owned.sort(key=lambda each: each[0]["submission_id"])  # one order of locks for all transactions
+    settled: dict[TaskClaim, str] = {}
+    marks: list[str] = []
+    for key, claim, result in owned:
+        is_final, changed = _settle_result(session, claim, key, result, now)
+        marks += changed
+        if is_final:
+            settled[claim] = key["submission_id"]
     board_invalidation.invalidate(session, *marks)
+    notifications.notify_settled(session, *settled.values())  # after the boards, see there
+    return settled
+
+
+def _settle_result(
+    session: WriteSession, claim: TaskClaim, key: dict[str, Any], result: FileResult, now: datetime
+) -> tuple[bool, list[str]]:
+    """Whether the status of the submission became final, and the tags of the boards that changed."""
+    status, changed = ("finished" if result.valid else "rejected"), []
+    if result.valid:
+        submissions.add_scores(session, key, result.scores)
+        changed.append(board_invalidation.scores_tag(key["gold_id"], key["scorer_version"]))
+    phase_id = submissions.set_final_status(session, key["submission_id"], status, now, result.to_dict())
     if phase_id is not None:
-        return _settle_quota_and_notify(session, task["submission_id"], status)
-    if not result.valid:  # the status is final already, and an earlier scorer version accepted this file
+        quota.settle(session, key["submission_id"], status)
+        tag = board_invalidation.phase_tag if result.valid else board_invalidation.waiting_tag
+        changed.append(tag(phase_id))
+    elif not result.valid:  # the status is final already, and an earlier scorer version accepted this file
         tasks.fail(session, claim.task_id, now, refused_again_failure(result))
-    return None
+    return phase_id is not None, changed
 
 
 def refused_again_failure(result: FileResult) -> dict[str, str]:
@@ -262,12 +217,6 @@ def _lock_submission(session: WriteSession, submission_id: str) -> Submission:
     another task of it, which inserts scores, would wait for this lock while this transaction waits for that one.
     """
     return session.get_one(Submission, submission_id, with_for_update={"of": Submission, "key_share": True})
-
-
-def _settle_quota_and_notify(session: WriteSession, submission_id: str, status: str, failure: str | None = None) -> str:
-    quota.settle(session, submission_id, status, failure)
-    notifications.notify_settled(session, submission_id)
-    return submission_id
 
 
 def _retry_crashed(
@@ -297,9 +246,7 @@ def _requeue_task(session: WriteSession, context: WorkerContext, task: ScoreTask
     session.flush()
     if task.priority >= RESCORING_PRIORITY:
         return  # the rescorer polls for these; the queue ignores them
-    context.queue.enqueue(
-        session, task.id, priority=task.priority, not_before=start, again=True, scorer_version=task.scorer_version
-    )
+    context.queue.enqueue(session, task.id, not_before=start, scorer_version=task.scorer_version)
 
 
 def after_commit(session: WriteSession, count: Callable[[], None]) -> None:
@@ -321,4 +268,6 @@ def _fail_task(session: WriteSession, context: WorkerContext, task: ScoreTask, c
     submission.status, submission.finished_at = "failed", now
     session.flush()
     board_invalidation.invalidate(session, board_invalidation.waiting_tag(submission.phase_id))
-    return _settle_quota_and_notify(session, submission.id, "failed", code)
+    quota.settle(session, submission.id, "failed", code)
+    notifications.notify_settled(session, submission.id)
+    return submission.id

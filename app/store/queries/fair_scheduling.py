@@ -10,15 +10,16 @@ So a claim reads the first entries of two indexes, however many tasks wait. Each
 these partial indexes: with bound parameters, neither database would know that they apply.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import BindParameter, Row, TextClause, bindparam, select, text, update
+from sqlalchemy import BindParameter, Executable, Row, bindparam, select, text, update
 
 from app.store import clock, locks
 from app.store.session import ReadSession, WriteSession
-from app.store.tables import ScoreTask, Submission
+from app.store.tables import GoldVersion, ScoreTask, Submission
 from app.store.types import id_at
 from app.task_priorities import WAITING_CONDITION
 
@@ -50,13 +51,6 @@ class TaskTurn(NamedTuple):
     subturn: int
 
 
-class ChosenTask(NamedTuple):
-    """The next task, and the task of its lane that holds the smallest turn."""
-
-    task: Row[Any]
-    holder: Row[Any]
-
-
 _LANE_ROUNDS = """
     SELECT (SELECT max(served_turn) FROM score_tasks {served} WHERE served_turn IS NOT NULL) AS served,
            (SELECT max(turn) FROM score_tasks {lane} WHERE {waiting} AND lane = :lane) AS last,
@@ -70,12 +64,26 @@ _JUST_SERVED = """
 """
 """Whether the lane was served in the latest round. ORDER BY makes PostgreSQL use the index even if its statistics say
 that nearly all rows are of this lane and round; otherwise it would read them all."""
-_COLUMNS = "SELECT id, attempt, submission_id, turn, ticket, lane, priority FROM score_tasks"
 _DUE = "{waiting} AND scorer_version = :scorer AND (not_before IS NULL OR not_before <= :moment)"
-_HEAD = f"{_COLUMNS} {{turn}} WHERE {_DUE} ORDER BY priority, turn, ticket LIMIT 1 {{locked}}"
-_IN_LANE = f"""
-    {_COLUMNS} {{subturn}} WHERE {_DUE} AND lane = :lane AND priority = :priority ORDER BY subturn, id LIMIT 1 {{locked}}
-"""
+_CHOOSE = f"""
+    WITH holder AS MATERIALIZED (
+        SELECT id, turn, ticket, lane, priority FROM score_tasks {{turn}}
+        WHERE {_DUE} ORDER BY priority, turn, ticket LIMIT 1 {{locked}}
+    ), chosen AS MATERIALIZED (
+        SELECT id, attempt, submission_id, gold_id, recipe_id, lane, turn, ticket FROM score_tasks {{subturn}}
+        WHERE {_DUE} AND lane = (SELECT lane FROM holder) AND priority = (SELECT priority FROM holder)
+        ORDER BY subturn, id LIMIT 1 {{locked}}
+    )
+    SELECT chosen.id, chosen.attempt, chosen.submission_id, chosen.gold_id, chosen.recipe_id, chosen.lane, chosen.turn,
+           chosen.ticket, holder.id AS holder_id, holder.turn AS holder_turn, holder.ticket AS holder_ticket,
+           sent.file_key, sent.format, sent.encoding, sent.layout, sent.submitted_at,
+           gold.status AS gold_status, gold.activated_at AS gold_activated_at,
+           EXISTS (SELECT 1 FROM score_tasks {{turn}} WHERE {_DUE} AND id <> chosen.id) AS more
+    FROM holder CROSS JOIN chosen
+    JOIN submissions AS sent ON sent.id = chosen.submission_id JOIN gold_versions AS gold ON gold.id = chosen.gold_id
+"""  # noqa: S608 - constants
+"""The task to claim next, with what scoring needs of its submission and gold, and the task that holds its lane's
+smallest turn, often the same. `chosen` is never empty if `holder` is not: the condition holds for the holder itself."""
 _CLOSE_GAP = """
     UPDATE score_tasks SET turn = :turn, ticket = :ticket WHERE id = (
         SELECT id FROM score_tasks {lane} WHERE {waiting} AND lane = :lane AND turn > :turn
@@ -107,7 +115,7 @@ _AHEAD = """
 _MOMENT: BindParameter[Any] = bindparam("moment", type_=ScoreTask.not_before.type)
 
 
-def _statements(dialect: str) -> dict[str, TextClause]:
+def _statements(dialect: str) -> dict[str, Executable]:
     """The statements for a dialect. On SQLite they name their index; otherwise it would sort all waiting tasks.
 
     SKIP LOCKED passes over tasks that other workers are claiming now, so that claims do not wait for each other.
@@ -115,10 +123,11 @@ def _statements(dialect: str) -> dict[str, TextClause]:
     indexes = ("turn", "lane", "subturn", "sublane", "served")
     words = {name: f"INDEXED BY ix_score_tasks_{name}" if dialect == "sqlite" else "" for name in indexes}
     words |= {"waiting": WAITING_CONDITION, "locked": "" if dialect == "sqlite" else "FOR UPDATE SKIP LOCKED"}
-    templates = {"lane_rounds": _LANE_ROUNDS, "just_served": _JUST_SERVED, "head": _HEAD, "in_lane": _IN_LANE}
+    templates = {"lane_rounds": _LANE_ROUNDS, "just_served": _JUST_SERVED, "choose": _CHOOSE}
     templates |= {"close_gap": _CLOSE_GAP, "effective_turn": _EFFECTIVE_TURN, "ahead": _AHEAD}
     statements = {name: text(template.format(**words)) for name, template in templates.items()}
-    return statements | {name: statements[name].bindparams(_MOMENT) for name in ("head", "in_lane")}
+    moments = {"submitted_at": Submission.submitted_at.type, "gold_activated_at": GoldVersion.activated_at.type}
+    return statements | {"choose": statements["choose"].bindparams(_MOMENT).columns(**moments)}
 
 
 _SQL = {dialect: _statements(dialect) for dialect in ("sqlite", "postgresql")}
@@ -167,29 +176,21 @@ def take_another_turn(session: WriteSession, task: ScoreTask) -> None:
     task.turn, task.ticket = take_turn(session, Lane(task.lane, task.sublane)).turn, id_at(clock.steady(session))
 
 
-def choose_task(session: WriteSession, scorer_version: int, moment: datetime) -> ChosenTask | None:
-    """The next due task in fair order, locked; None if there is none."""
+def choose_tasks(session: WriteSession, scorer_version: int, moment: datetime) -> Iterator[Row[Any]]:
+    """The next due tasks in fair order, each locked; the caller starts each before it asks for the next one."""
     connection, dialect = session.connection(), session.get_bind().dialect.name
     if dialect == "postgresql":
         connection.execute(_DISABLE_SORT)
     parameters = {"scorer": scorer_version, "moment": moment}
-    head = connection.execute(_SQL[dialect]["head"], parameters).one_or_none()
-    if head is None:
-        return None
-    parameters |= {"lane": head.lane, "priority": head.priority}
-    # Never empty: this transaction holds the lock of `head`, which fulfils the condition itself.
-    return ChosenTask(connection.execute(_SQL[dialect]["in_lane"], parameters).one(), head)
+    while (chosen := connection.execute(_SQL[dialect]["choose"], parameters).one_or_none()) is not None:
+        yield chosen
 
 
-def swap_turns(session: WriteSession, chosen: ChosenTask) -> None:
-    """Give the chosen task the smallest turn of its lane, and the holder of that turn the chosen task's one."""
-    task, holder = chosen
-    if task.id != holder.id:
-        new_turns = [
-            {"task": receiver.id, "new_turn": giver.turn, "new_ticket": giver.ticket}
-            for receiver, giver in ((task, holder), (holder, task))
-        ]
-        session.connection().execute(_SET_TURN, new_turns)
+def pass_turn_to_holder(session: WriteSession, chosen: Row[Any]) -> None:
+    """Give the turn of the chosen task to the task whose smaller turn the chosen one takes, if that is another task."""
+    if chosen.id != chosen.holder_id:
+        new_turn = {"task": chosen.holder_id, "new_turn": chosen.turn, "new_ticket": chosen.ticket}
+        session.connection().execute(_SET_TURN, new_turn)
 
 
 def release_turn(session: WriteSession, task: ScoreTask) -> None:

@@ -7,22 +7,22 @@ the steady clock. On SQLite a single service owns its work list, so its claims n
 Rows are locked in one order everywhere, to prevent deadlocks: a task, then its submission, then rows that refer to it.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import Any
 
-from sqlalchemy import BindParameter, ColumnElement, and_, bindparam, func, or_, select, update
+from sqlalchemy import BindParameter, ColumnElement, Row, and_, bindparam, func, or_, select, tuple_, update
 from sqlalchemy.dialects.postgresql import insert as postgresql_insert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
-from sqlalchemy.orm import lazyload
 
 from app.store import clock
 from app.store.board_invalidation import NO_BOARD_CHANGE
 from app.store.queries import fair_scheduling
 from app.store.queries.fair_scheduling import Lane
 from app.store.session import ReadSession, WriteSession
-from app.store.tables import GoldVersion, Phase, Recipe, ScoreTask, Submission
+from app.store.tables import ScoreTask, Submission
 from app.store.types import id_at
 from app.task_priorities import RESCORING_PRIORITY, SUBMISSION_PRIORITY
 
@@ -30,17 +30,6 @@ _ADD = {
     "sqlite": sqlite_insert(ScoreTask.__table__).on_conflict_do_nothing().returning(ScoreTask.__table__.c.id),
     "postgresql": postgresql_insert(ScoreTask.__table__).on_conflict_do_nothing().returning(ScoreTask.__table__.c.id),
 }
-_CLAIMED_QUERY = (
-    select(Submission, GoldVersion, Phase, Recipe)
-    .select_from(ScoreTask)
-    .join(Submission, Submission.id == ScoreTask.submission_id)
-    .join(GoldVersion, GoldVersion.id == ScoreTask.gold_id)
-    .join(Phase, Phase.id == Submission.phase_id)
-    .join(Recipe, Recipe.id == ScoreTask.recipe_id)
-    .where(ScoreTask.id == bindparam("task_id"), ScoreTask.attempt == bindparam("attempt"))
-    .where(ScoreTask.status == "running")
-    .options(lazyload(Submission.team))
-)
 
 
 def due_condition(moment: "datetime | BindParameter[datetime]") -> ColumnElement[bool]:
@@ -62,6 +51,7 @@ _MOMENT: BindParameter[datetime] = bindparam("moment", type_=ScoreTask.not_befor
 _STARTED: BindParameter[datetime] = bindparam("now", type_=ScoreTask.started_at.type)
 _DUE = due_submission_condition(_SCORER, _MOMENT)
 _ANY_DUE = select(ScoreTask.id).where(_DUE).limit(1)
+_NEXT_DUE = select(ScoreTask.id).where(_DUE).order_by(ScoreTask.priority, ScoreTask.turn, ScoreTask.ticket).limit(1)
 _ANY_DUE_SINCE = _ANY_DUE.where(ScoreTask.created_at <= _MOMENT)
 _START = (
     update(ScoreTask.__table__)
@@ -69,7 +59,9 @@ _START = (
     .values(
         status="running",
         attempt=ScoreTask.attempt + 1,
-        served_turn=ScoreTask.turn,
+        turn=bindparam("its_turn"),
+        ticket=bindparam("its_ticket"),
+        served_turn=bindparam("its_turn"),
         started_at=_STARTED,
         lease_until=bindparam("until", type_=ScoreTask.lease_until.type),
     )
@@ -79,12 +71,18 @@ _SHOW_STARTED = (
     .where(Submission.id == bindparam("submission"), Submission.status == "queued")
     .values(status="running", started_at=_STARTED, attempt=Submission.attempt + bindparam("tries"))
 )
+_FENCE = tuple_(ScoreTask.id, ScoreTask.attempt).in_(bindparam("fences", expanding=True)) & (
+    ScoreTask.status == "running"
+)
+_LOCK_OWNED = select(ScoreTask.id).where(_FENCE).order_by(ScoreTask.id).with_for_update()
+_LOADED = ("submission_id", "file_key", "format", "encoding", "layout", "submitted_at")
+_LOADED_OF_GOLD = ("recipe_id", "gold_id", "gold_status", "gold_activated_at")
+_SCORE_KEY = ("submission_id", "gold_id", "recipe_id", "scorer_version")
 _FINISH = (
     update(ScoreTask.__table__)
-    .where(ScoreTask.id == bindparam("task"), ScoreTask.attempt == bindparam("fence"))
-    .where(ScoreTask.status == "running")
+    .where(_FENCE)
     .values(status="done", finished_at=bindparam("now", type_=ScoreTask.finished_at.type), lease_until=None)
-    .returning(*(ScoreTask.__table__.c[name] for name in ("submission_id", "gold_id", "recipe_id", "scorer_version")))
+    .returning(*(ScoreTask.__table__.c[name] for name in ("id", *_SCORE_KEY)))
 )
 
 
@@ -146,6 +144,13 @@ def has_due(session: ReadSession, scorer_version: int, longer: timedelta = timed
     return session.connection().execute(query, {"moment": moment, "scorer": scorer_version}).first() is not None
 
 
+def next_due(session: ReadSession, scorer_version: int) -> str | None:
+    """The due task of a new submission that has the smallest turn, None if there is none."""
+    parameters = {"moment": clock.steady(session), "scorer": scorer_version}
+    task_id: str | None = session.connection().execute(_NEXT_DUE, parameters).scalar_one_or_none()
+    return task_id
+
+
 def lock_expired(session: WriteSession) -> list[ScoreTask]:
     """Running tasks with an expired lease, locked to be requeued; tasks locked by another transaction are skipped."""
     expired = (ScoreTask.status == "running") & (ScoreTask.lease_until < clock.steady(session))
@@ -170,28 +175,46 @@ def backlog(session: ReadSession) -> Backlog:
     return Backlog(queued=depth.get("queued", 0), running=depth.get("running", 0), oldest_seconds=age)
 
 
-def claim(session: WriteSession, scorer_version: int, count: int) -> list[tuple[str, int]]:
-    """Claim up to `count` due tasks of new submissions in fair order; returns (task id, attempt) for each."""
-    claims: list[tuple[str, int]] = []
-    while len(claims) < count and (task := claim_next(session, scorer_version, lease=None)) is not None:
-        claims.append(task)
-    return claims
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """A claim with the columns that scoring needs of the task, its submission and its gold."""
+
+    task_id: str
+    attempt: int
+    submission_id: str
+    recipe_id: str
+    gold_id: str
+    gold_status: str
+    gold_activated_at: datetime | None
+    file_key: str
+    format: str
+    encoding: str
+    layout: str
+    submitted_at: datetime
+    started_at: datetime
+    more: bool
+    """Whether another task is due after this claim."""
 
 
-def claim_next(session: WriteSession, scorer_version: int, lease: timedelta | None) -> tuple[str, int] | None:
-    """Claim the next due task in fair order for the duration of the lease; None if there is none."""
-    moment, connection = clock.read(session), session.connection()
-    chosen = fair_scheduling.choose_task(session, scorer_version, moment.steady)
-    if chosen is None:
-        return None
-    fair_scheduling.swap_turns(session, chosen)
+def claim(session: WriteSession, scorer_version: int, count: int, lease: timedelta | None) -> list[Claimed]:
+    """Claim up to `count` due tasks of new submissions in fair order, for the duration of the lease if there is one."""
+    moment = clock.read(session)
     until = None if lease is None else moment.steady + lease
-    task = chosen.task
-    connection.execute(_START, {"task": task.id, "now": moment.now, "until": until})
+    due = fair_scheduling.choose_tasks(session, scorer_version, moment.steady)
+    return [_start(session, chosen, moment.now, until) for chosen in islice(due, count)]
+
+
+def _start(session: WriteSession, chosen: Row[Any], now: datetime, until: datetime | None) -> Claimed:
+    """Start a locked task, with the smallest turn of its lane."""
+    connection = session.connection()
+    turn = {"its_turn": chosen.holder_turn, "its_ticket": chosen.holder_ticket}
+    connection.execute(_START, {"task": chosen.id, "now": now, "until": until} | turn)
+    fair_scheduling.pass_turn_to_holder(session, chosen)
     # A retry ordered by an organizer is not an attempt of the team; the first try of an organizer's entry is one.
-    tries = 0 if fair_scheduling.is_in_organizers_lane(task) and task.attempt else 1
-    connection.execute(_SHOW_STARTED, {"submission": task.submission_id, "now": moment.now, "tries": tries})
-    return task.id, task.attempt + 1
+    tries = 0 if fair_scheduling.is_in_organizers_lane(chosen) and chosen.attempt else 1
+    connection.execute(_SHOW_STARTED, {"submission": chosen.submission_id, "now": now, "tries": tries})
+    loaded = {name: getattr(chosen, name) for name in (*_LOADED, *_LOADED_OF_GOLD)}
+    return Claimed(chosen.id, chosen.attempt + 1, started_at=now, more=bool(chosen.more), **loaded)
 
 
 def renew_leases(session: WriteSession, claims: Iterable[tuple[str, int]], lease: timedelta) -> None:
@@ -252,25 +275,22 @@ def has_newer_waiting(session: ReadSession, task: ScoreTask) -> bool:
     return session.scalar(select(ScoreTask.id).where(unfinished).limit(1)) is not None
 
 
-def finish(session: WriteSession, task_id: str, attempt: int, now: datetime) -> dict[str, Any] | None:
-    """Mark the task as done in one fenced UPDATE; returns the key of its scores, None if this attempt lost the task."""
-    parameters = {"task": task_id, "fence": attempt, "now": now}
-    row = session.connection().execute(_FINISH, parameters).mappings().one_or_none()
-    return None if row is None else {**row}
+def finish(session: WriteSession, fences: Sequence[tuple[str, int]], now: datetime) -> dict[str, dict[str, Any]]:
+    """Mark tasks as done, fenced by their attempts; returns the keys of their scores by task id.
+
+    A task that its attempt has lost is left out. Several are locked in the order of their ids first, as everywhere.
+    """
+    connection = session.connection()
+    if len(fences) > 1:
+        connection.execute(_LOCK_OWNED, {"fences": fences})
+    rows = connection.execute(_FINISH, {"fences": fences, "now": now}).mappings()
+    return {row["id"]: {name: row[name] for name in _SCORE_KEY} for row in rows}
 
 
 def fail(session: WriteSession, task_id: str, now: datetime, failure: dict[str, str]) -> None:
     """Mark a task as failed that this transaction has already finished."""
     statement = update(ScoreTask).where(ScoreTask.id == task_id)
     session.execute(statement.values(status="failed", finished_at=now, lease_until=None, failure=failure))
-
-
-def load_claimed(
-    session: ReadSession, task_id: str, attempt: int
-) -> tuple[Submission, GoldVersion, Phase, Recipe] | None:
-    """The rows that a worker needs for this task, if this attempt still owns it."""
-    row = session.execute(_CLAIMED_QUERY, {"task_id": task_id, "attempt": attempt}).one_or_none()
-    return None if row is None else (row[0], row[1], row[2], row[3])
 
 
 def clear_delays(session: WriteSession) -> None:
