@@ -1,13 +1,20 @@
-"""Two clocks: calendar time for windows and quota days, steady time for leases and delays."""
+"""Two clocks: calendar time for windows and quota days, steady time for leases and delays.
+
+On PostgreSQL both are the database's. A statement that runs anyway can bring the time along: it selects
+`DatabaseTime()`, and `reading` turns the value into both times.
+"""
 
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from sqlalchemy import text
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.functions import FunctionElement
 
 from app.store.session import ReadSession
-from app.store.types import utcnow
+from app.store.types import UTCDateTime, utcnow
 
 _DATABASE_CLOCK = text("SELECT clock_timestamp()")
 _PROCESS_START = (utcnow(), time.monotonic())
@@ -21,9 +28,33 @@ class ClockReading:
     steady: datetime
 
 
+class DatabaseTime(FunctionElement[datetime]):
+    """The database's clock at the moment when the column is computed; NULL on SQLite, which has the machine's clock.
+
+    clock_timestamp(), not now(): now() is the start of the transaction, before any wait for a lock.
+    """
+
+    type = UTCDateTime()
+    inherit_cache = True
+
+
+@compiles(DatabaseTime)
+def _postgresql_time(*_: Any, **__: Any) -> str:
+    return "clock_timestamp()"
+
+
+@compiles(DatabaseTime, "sqlite")
+def _no_time(*_: Any, **__: Any) -> str:
+    return "NULL"
+
+
 def read(session: ReadSession) -> ClockReading:
     """Both times from one reading, for a transaction that uses both."""
-    moment = _database_time(session)
+    return reading(session, _database_time(session))
+
+
+def reading(session: ReadSession, moment: datetime | None) -> ClockReading:
+    """Both times, from the value of a `DatabaseTime` that a statement has just returned."""
     return ClockReading(_calendar_time(session, moment or utcnow()), moment or _monotonic_time())
 
 
@@ -52,7 +83,6 @@ def _calendar_time(session: ReadSession, moment: datetime) -> datetime:
 
 
 def _database_time(session: ReadSession) -> datetime | None:
-    """clock_timestamp(), not now(): now() is the start of the transaction, before any wait for a lock."""
     if session.get_bind().dialect.name == "sqlite":
         return None
     moment: datetime = session.connection().execute(_DATABASE_CLOCK).scalar_one()

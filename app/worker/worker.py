@@ -35,6 +35,7 @@ from app.runtime.open_file_limit import raise_limit
 from app.runtime.periodic_jobs import PeriodicJobs
 from app.runtime.telemetry import Telemetry
 from app.settings import Settings
+from app.store.clock import ClockReading
 from app.store.locks import try_maintenance
 from app.store.migrate import require_head
 from app.store.session import Database, WriteSession, connection_options, silence_timeout
@@ -241,10 +242,11 @@ class Worker:
             time.sleep(CLAIM_RETRY_SECONDS)
         return claims[0] if claims else None
 
-    def _claim_in(self, session: WriteSession, count: int) -> list[ClaimedTask]:
+    def _claim_in(self, session: WriteSession, count: int, moment: ClockReading | None = None) -> list[ClaimedTask]:
         self._last_claim = time.monotonic()
         self._claimed = True
-        return claim_tasks(session, self.queue, count, None if self._db.sqlite else self._lease)
+        lease = None if self._db.sqlite else self._lease
+        return claim_tasks(session, self.queue, count, lease=lease, moment=moment)
 
     def _work(self, claim: ClaimedTask, may_continue: MayContinue) -> ClaimedTask | None:
         structlog.contextvars.clear_contextvars()  # of the task that this thread worked on before

@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select, text
 
-from app.actions.scoring_tasks.rescore_group import claim_rescoring_group, rescore_group
 from app.actions.scoring_tasks.claim_tasks import ClaimedTask, claim_tasks
+from app.actions.scoring_tasks.rescore_group import claim_rescoring_group, rescore_group
 from app.actions.scoring_tasks.score_submission import (
     RetryLimits,
     WorkerContext,
+    compute_task_outcome,
     release_task,
     requeue_expired_leases,
     requeue_interrupted_tasks,
-    compute_task_outcome,
 )
 from app.actions.scoring_tasks.settle_in_groups import GroupSettlement
 from app.files.folder import FolderFileStore
@@ -93,7 +93,7 @@ class Store:
 
 def score_submission(context: WorkerContext, claim: ClaimedTask) -> str | None:
     """Score a claimed task and settle it, as a worker does that stops after it."""
-    settlement = GroupSettlement(context, lambda _session, _count: [], lambda _claim: None)
+    settlement = GroupSettlement(context, lambda _session, _count, _moment: [], lambda _claim: None)
     return settlement.settle(claim, compute_task_outcome(context, claim.job), lambda: False).submission_id
 
 

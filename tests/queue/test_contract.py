@@ -55,7 +55,8 @@ class Bed:
 
     def _claim(self, count: int, _woken: bool = True) -> Sequence[TaskClaim]:
         with self.db.write() as session:
-            return claim_tasks(session, JobTable() if not self.db.sqlite else self.queue(), count, self._lease)
+            queue = self.queue() if self.db.sqlite else JobTable()
+            return claim_tasks(session, queue, count, lease=self._lease)
 
     def claim_next(self) -> TaskClaim | None:
         return next(iter(self._claim(1)), None)

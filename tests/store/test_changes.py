@@ -22,7 +22,7 @@ from app.queue.jobs import JobTable
 from app.scoring import SCORER_VERSION
 from app.scoring_processes.messages import FileResult
 from app.settings import Settings
-from app.store import board_invalidation, notifications
+from app.store import board_invalidation, clock, notifications
 from app.store.board_invalidation import ALL_BOARDS, CHANNEL, challenge_tag, phase_tag, scores_tag, waiting_tag
 from app.store.queries import tasks
 from app.store.queries.submissions import BoardSubmission
@@ -116,7 +116,7 @@ UNSEEN: dict[str, Change] = {
     "what a submission says of itself": on(Submission, "submission", description="long"),
     "a new team": lambda session, row_ids: session.add(Team(challenge_id=row_ids.challenge, name="N", name_key="n")),
     "the key of a name": on(Team, "team", name_key="x"),
-    "a claim": lambda session, _filled: tasks.claim(session, 1, 1, None),  # type: ignore[arg-type]
+    "a claim": lambda session, _filled: tasks.claim(session, 1, clock.read(session), 1, None),  # type: ignore[arg-type]
     "claims forgotten": lambda session, _filled: tasks.requeue_unfinished(session),  # type: ignore[arg-type]
     "a member": lambda session, _filled: session.execute(update(Registration).values(status="barred")),
     "a value set to what it was": on(Phase, "phase", leaderboard="public"),
@@ -203,7 +203,7 @@ def test_what_is_scored_by_statements_past_the_session_is_said(
         (claim,) = claim_tasks(session, JobTable(), 1)
     invalidations.clear()
     with db.write() as session:
-        assert settle_results(session, {claim: replace(ANSWER, valid=valid)}) == {claim: row_ids.submission}
+        assert settle_results(session, {claim: replace(ANSWER, valid=valid)}, utcnow()) == {claim: row_ids.submission}
         assert invalidations == []
     scored = {phase_tag(row_ids.phase), scores_tag(row_ids.gold, SCORER_VERSION)}
     assert invalidations == [scored if valid else {waiting_tag(row_ids.phase)}]
@@ -321,7 +321,7 @@ def test_boards_are_told_before_those_who_wait_for_the_submission(
         for channel in (CHANNEL, notifications.CHANNEL):
             listening.execute(f"LISTEN {channel}")
         with db.write() as session:
-            settle_results(session, {claim: ANSWER})
+            settle_results(session, {claim: ANSWER}, utcnow())
         found = [
             (notice.channel, notice.payload) for notice in listening.notifies(timeout=MAX_WAIT_SECONDS, stop_after=2)
         ]

@@ -67,7 +67,7 @@ class WorkList:
         with self.db.write() as session:
             queue = LocalQueue(lambda _count, _woken: [], slots=1) if self.db.sqlite else JobTable()
             lease = None if self.db.sqlite else LEASE
-            return next((one.task_id for one in claim_tasks(session, queue, 1, lease)), None)
+            return next((one.task_id for one in claim_tasks(session, queue, 1, lease=lease)), None)
 
     def drain(self) -> list[str]:
         """Claim all that wait."""
@@ -292,7 +292,7 @@ def test_a_claim_among_very_many_follows_indexes_and_sorts_nothing(work: WorkLis
 
     with work.db.write() as session:
         event.listen(engine, "before_cursor_execute", note)
-        found = next(fair_scheduling.choose_tasks(session, SCORER_VERSION, clock.steady(session)), None)
+        found = fair_scheduling.start_next(session, SCORER_VERSION, fair_scheduling.prepare_claims(session), LEASE)
         fair_scheduling.take_turn(session, Lane("user 1", ""))
         event.remove(engine, "before_cursor_execute", note)
         assert found is None  # neither its submission nor its gold is there

@@ -12,7 +12,9 @@ from app.actions.scoring_tasks.scoring_request import GoldReference, gold_refere
 from app.formats import FileKind
 from app.queue import Queue, TaskClaim
 from app.scoring import SCORER_VERSION
+from app.store.clock import ClockReading
 from app.store.queries import tasks
+from app.store.queries.fair_scheduling import prepare_claims
 from app.store.queries.tasks import Claimed
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import GoldVersion, Phase, Recipe
@@ -45,13 +47,22 @@ def is_scoring_due(session: ReadSession, *, longer: timedelta = timedelta()) -> 
     return tasks.has_due(session, SCORER_VERSION, longer)
 
 
-def claim_tasks(session: WriteSession, queue: Queue, count: int, lease: timedelta | None = None) -> list[ClaimedTask]:
+def claim_tasks(
+    session: WriteSession,
+    queue: Queue,
+    count: int,
+    *,
+    lease: timedelta | None = None,
+    moment: ClockReading | None = None,
+) -> list[ClaimedTask]:
     """Claim up to `count` due tasks in fair order, for the duration of the lease if there is one.
 
     Without a lease only where no other process claims tasks. If further tasks are due, this transaction also makes sure
-    that the queue wakes another worker for them. Empty if none is due, or other workers claim them all.
+    that the queue wakes another worker for them. Empty if none is due, or other workers claim them all. `moment` comes
+    from `prepare_claims`, if the caller has called that.
     """
-    claimed = tasks.claim(session, SCORER_VERSION, count, lease)
+    moment = moment or prepare_claims(session)
+    claimed = tasks.claim(session, SCORER_VERSION, moment, count, lease)
     if claimed and claimed[-1].more:
         orphan = queue.find_orphaned_task(session)
         if orphan is not None:

@@ -165,12 +165,13 @@ def _send_score_request(context: WorkerContext, job: LoadedTask) -> FileResult:
     return reply
 
 
-def settle_results(session: WriteSession, results: Mapping[TaskClaim, FileResult]) -> dict[TaskClaim, str]:
+def settle_results(
+    session: WriteSession, results: Mapping[TaskClaim, FileResult], now: datetime
+) -> dict[TaskClaim, str]:
     """Store scores, statuses and quota of these tasks in this transaction.
 
     Returns the ids of the submissions whose status became final.
     """
-    now = clock.now(session)
     keys = tasks.finish(session, [(claim.task_id, claim.attempt) for claim in results], now)
     owned = [(keys[claim.task_id], claim, result) for claim, result in results.items() if claim.task_id in keys]
     owned.sort(key=lambda each: each[0]["submission_id"])  # one order of locks for all transactions

@@ -14,12 +14,14 @@ from app.actions.scoring_tasks.claim_tasks import ClaimedTask
 from app.actions.scoring_tasks.score_submission import TaskOutcome, WorkerContext, retry_task, settle_results
 from app.queue import MayContinue, TaskClaim
 from app.scoring_processes.messages import FileResult
+from app.store.clock import ClockReading
+from app.store.queries.fair_scheduling import prepare_claims
 from app.store.session import WriteSession
 
 log = structlog.get_logger()
 
-ClaimInTransaction = Callable[[WriteSession, int], list[ClaimedTask]]
-"""Claims up to n tasks in this transaction."""
+ClaimInTransaction = Callable[[WriteSession, int, ClockReading], list[ClaimedTask]]
+"""Claims up to n tasks in this transaction, at this time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +98,11 @@ class GroupSettlement:
         claims: list[ClaimedTask] = []
         try:
             with self._context.db.write() as session:
-                settled = settle_results(session, {each.claim: each.result for each in group})
+                moment = prepare_claims(session)
+                settled = settle_results(session, {each.claim: each.result for each in group}, moment.now)
                 continuing = [each for each in group if claim_next and each.may_continue()]
                 if continuing:
-                    claims += self._claim(session, len(continuing))
+                    claims += self._claim(session, len(continuing), moment)
         except Exception:
             for claim in claims:  # the commit failed; if it was stored nevertheless, nobody works on them
                 self._on_unsettled(claim)

@@ -10,14 +10,14 @@ So a claim reads the first entries of two indexes, however many tasks wait. Each
 these partial indexes: with bound parameters, neither database would know that they apply.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import BindParameter, Executable, Row, bindparam, select, text, update
+from sqlalchemy import BindParameter, Executable, Row, bindparam, select, text
 
 from app.store import clock, locks
+from app.store.clock import ClockReading
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import GoldVersion, ScoreTask, Submission
 from app.store.types import id_at
@@ -73,28 +73,39 @@ _CHOOSE = f"""
         SELECT id, attempt, submission_id, gold_id, recipe_id, lane, turn, ticket FROM score_tasks {{subturn}}
         WHERE {_DUE} AND lane = (SELECT lane FROM holder) AND priority = (SELECT priority FROM holder)
         ORDER BY subturn, id LIMIT 1 {{locked}}
-    )
+    ) {{start}}
     SELECT chosen.id, chosen.attempt, chosen.submission_id, chosen.gold_id, chosen.recipe_id, chosen.lane, chosen.turn,
            chosen.ticket, holder.id AS holder_id, holder.turn AS holder_turn, holder.ticket AS holder_ticket,
            sent.file_key, sent.format, sent.encoding, sent.layout, sent.submitted_at,
            gold.status AS gold_status, gold.activated_at AS gold_activated_at,
-           EXISTS (SELECT 1 FROM score_tasks {{turn}} WHERE {_DUE} AND id <> chosen.id) AS more
+           (SELECT id FROM score_tasks {{turn}} WHERE {_DUE} AND id <> chosen.id
+            ORDER BY priority, turn, ticket LIMIT 1) AS following
     FROM holder CROSS JOIN chosen
     JOIN submissions AS sent ON sent.id = chosen.submission_id JOIN gold_versions AS gold ON gold.id = chosen.gold_id
 """  # noqa: S608 - constants
 """The task to claim next, with what scoring needs of its submission and gold, and the task that holds its lane's
 smallest turn, often the same. `chosen` is never empty if `holder` is not: the condition holds for the holder itself."""
+# The chosen task gets the turn of the holder, which gets its turn. A retry ordered by an organizer is not an attempt of
+# the team; the first try of an organizer's entry is one.
+_START_TASK = """
+    UPDATE score_tasks SET status = 'running', attempt = attempt + 1, turn = {holder_turn},
+        ticket = {holder_ticket}, served_turn = {holder_turn}, started_at = :now, lease_until = :until
+    WHERE id = {id}
+"""
+_SWAP_TURN = """
+    UPDATE score_tasks SET turn = {turn}, ticket = {ticket} WHERE id = {holder_id} AND id <> {id}
+"""
+_SHOW_STARTED = """
+    UPDATE submissions SET status = 'running', started_at = :now,
+        attempt = attempt + CASE WHEN {lane} = :organizers AND {attempt} > 0 THEN 0 ELSE 1 END
+    WHERE id = {submission_id} AND status = 'queued'
+"""
 _CLOSE_GAP = """
     UPDATE score_tasks SET turn = :turn, ticket = :ticket WHERE id = (
         SELECT id FROM score_tasks {lane} WHERE {waiting} AND lane = :lane AND turn > :turn
         ORDER BY turn DESC LIMIT 1 {locked}
     )
 """
-_SET_TURN = (
-    update(ScoreTask.__table__)
-    .where(ScoreTask.id == bindparam("task"))
-    .values(turn=bindparam("new_turn"), ticket=bindparam("new_ticket"))
-)
 # The n-th task of a lane by subturn is served with the n-th turn of the lane.
 _SAME_LANE = "{waiting} AND lane = my_lane AND priority = my_priority"
 _EFFECTIVE_TURN = f"""
@@ -113,27 +124,50 @@ _AHEAD = """
     WHERE {waiting} AND (priority, turn, ticket) < (:priority, :turn, :ticket)
 """
 _MOMENT: BindParameter[Any] = bindparam("moment", type_=ScoreTask.not_before.type)
+_NOW: BindParameter[Any] = bindparam("now", type_=ScoreTask.started_at.type)
+_UNTIL: BindParameter[Any] = bindparam("until", type_=ScoreTask.lease_until.type)
+
+
+_CHANGES = {"start_task": _START_TASK, "swap_turn": _SWAP_TURN, "show_started": _SHOW_STARTED}
+
+
+def _changes(dialect: str) -> dict[str, str]:
+    """The UPDATEs of a claim; on SQLite with the chosen row as parameters, on PostgreSQL as parts of one statement."""
+    columns = ("id", "attempt", "submission_id", "lane", "turn", "ticket")
+    names = {name: f"(SELECT {name} FROM chosen)" for name in columns}  # noqa: S608 - constants
+    names |= {f"holder_{name}": f"(SELECT {name} FROM holder)" for name in ("id", "turn", "ticket")}  # noqa: S608
+    words = {name: f":{name}" for name in names} if dialect == "sqlite" else names
+    return {name: template.format(**words) for name, template in _CHANGES.items()}
 
 
 def _statements(dialect: str) -> dict[str, Executable]:
     """The statements for a dialect. On SQLite they name their index; otherwise it would sort all waiting tasks.
 
-    SKIP LOCKED passes over tasks that other workers are claiming now, so that claims do not wait for each other.
+    SKIP LOCKED passes over tasks that other workers are claiming now, so that claims do not wait for each other. A
+    claim is one statement on PostgreSQL; SQLite does not allow an UPDATE in a WITH clause.
     """
     indexes = ("turn", "lane", "subturn", "sublane", "served")
     words = {name: f"INDEXED BY ix_score_tasks_{name}" if dialect == "sqlite" else "" for name in indexes}
     words |= {"waiting": WAITING_CONDITION, "locked": "" if dialect == "sqlite" else "FOR UPDATE SKIP LOCKED"}
+    changes = _changes(dialect)
+    words["start"] = "" if dialect == "sqlite" else "".join(f", {name} AS ({sql})" for name, sql in changes.items())
     templates = {"lane_rounds": _LANE_ROUNDS, "just_served": _JUST_SERVED, "choose": _CHOOSE}
     templates |= {"close_gap": _CLOSE_GAP, "effective_turn": _EFFECTIVE_TURN, "ahead": _AHEAD}
+    if dialect == "sqlite":
+        templates |= changes
     statements = {name: text(template.format(**words)) for name, template in templates.items()}
-    moments = {"submitted_at": Submission.submitted_at.type, "gold_activated_at": GoldVersion.activated_at.type}
-    return statements | {"choose": statements["choose"].bindparams(_MOMENT).columns(**moments)}
+    for name in ("choose", *_CHANGES):
+        if name in statements:
+            times = [time for time in (_MOMENT, _NOW, _UNTIL) if f":{time.key}" in str(statements[name])]
+            statements[name] = statements[name].bindparams(*times)
+    loaded = {"submitted_at": Submission.submitted_at.type, "gold_activated_at": GoldVersion.activated_at.type}
+    return {**statements, "choose": statements["choose"].columns(**loaded)}
 
 
 _SQL = {dialect: _statements(dialect) for dialect in ("sqlite", "postgresql")}
 # Until PostgreSQL has analyzed a burst of new rows, it expects few and would sort them all for each claim.
-_DISABLE_SORT = text(
-    "SELECT set_config('enable_sort', 'off', true), set_config('enable_incremental_sort', 'off', true)"
+_PREPARE_CLAIMS = text(
+    "SELECT clock_timestamp(), set_config('enable_sort', 'off', true), set_config('enable_incremental_sort', 'off', true)"
 )
 
 
@@ -146,11 +180,6 @@ def lane_of(session: ReadSession, submission_id: str) -> Lane:
         sender = select(Submission.user_id, Submission.team_id).where(Submission.id == submission_id)
         row = session.execute(sender).one()
     return Lane(*row)
-
-
-def is_in_organizers_lane(task: Row[Any]) -> bool:
-    """Whether a task is in the shared lane of the organizers."""
-    return bool(task.lane == _ORGANIZERS)
 
 
 def take_turn(session: WriteSession, lane: Lane) -> TaskTurn:
@@ -176,21 +205,28 @@ def take_another_turn(session: WriteSession, task: ScoreTask) -> None:
     task.turn, task.ticket = take_turn(session, Lane(task.lane, task.sublane)).turn, id_at(clock.steady(session))
 
 
-def choose_tasks(session: WriteSession, scorer_version: int, moment: datetime) -> Iterator[Row[Any]]:
-    """The next due tasks in fair order, each locked; the caller starts each before it asks for the next one."""
-    connection, dialect = session.connection(), session.get_bind().dialect.name
-    if dialect == "postgresql":
-        connection.execute(_DISABLE_SORT)
-    parameters = {"scorer": scorer_version, "moment": moment}
-    while (chosen := connection.execute(_SQL[dialect]["choose"], parameters).one_or_none()) is not None:
-        yield chosen
+def prepare_claims(session: WriteSession) -> ClockReading:
+    """Prepare a transaction that may claim tasks; returns the time, which comes with it."""
+    if session.get_bind().dialect.name == "sqlite":
+        return clock.read(session)
+    return clock.reading(session, session.connection().execute(_PREPARE_CLAIMS).scalar_one())
 
 
-def pass_turn_to_holder(session: WriteSession, chosen: Row[Any]) -> None:
-    """Give the turn of the chosen task to the task whose smaller turn the chosen one takes, if that is another task."""
-    if chosen.id != chosen.holder_id:
-        new_turn = {"task": chosen.holder_id, "new_turn": chosen.turn, "new_ticket": chosen.ticket}
-        session.connection().execute(_SET_TURN, new_turn)
+def start_next(
+    session: WriteSession, scorer_version: int, moment: ClockReading, lease: timedelta | None
+) -> Row[Any] | None:
+    """Start the next due task in fair order, with the columns that scoring needs; None if there is none.
+
+    The row shows the task as it was before.
+    """
+    connection, sql = session.connection(), _SQL[session.get_bind().dialect.name]
+    until = None if lease is None else moment.steady + lease
+    times = {"moment": moment.steady, "now": moment.now, "until": until, "organizers": _ORGANIZERS}
+    chosen = connection.execute(sql["choose"], times | {"scorer": scorer_version}).one_or_none()
+    if chosen is not None and "start_task" in sql:
+        for name in _CHANGES:
+            connection.execute(sql[name], chosen._asdict() | times)
+    return chosen
 
 
 def release_turn(session: WriteSession, task: ScoreTask) -> None:

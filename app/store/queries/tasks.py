@@ -10,15 +10,15 @@ Rows are locked in one order everywhere, to prevent deadlocks: a task, then its 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from itertools import islice
 from typing import Any
 
-from sqlalchemy import BindParameter, ColumnElement, Row, and_, bindparam, func, or_, select, tuple_, update
+from sqlalchemy import BindParameter, ColumnElement, and_, bindparam, func, or_, select, tuple_, update
 from sqlalchemy.dialects.postgresql import insert as postgresql_insert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
 from app.store import clock
 from app.store.board_invalidation import NO_BOARD_CHANGE
+from app.store.clock import ClockReading
 from app.store.queries import fair_scheduling
 from app.store.queries.fair_scheduling import Lane
 from app.store.session import ReadSession, WriteSession
@@ -48,29 +48,10 @@ def due_submission_condition(
 
 _SCORER: BindParameter[int] = bindparam("scorer", type_=ScoreTask.scorer_version.type)
 _MOMENT: BindParameter[datetime] = bindparam("moment", type_=ScoreTask.not_before.type)
-_STARTED: BindParameter[datetime] = bindparam("now", type_=ScoreTask.started_at.type)
 _DUE = due_submission_condition(_SCORER, _MOMENT)
 _ANY_DUE = select(ScoreTask.id).where(_DUE).limit(1)
 _NEXT_DUE = select(ScoreTask.id).where(_DUE).order_by(ScoreTask.priority, ScoreTask.turn, ScoreTask.ticket).limit(1)
 _ANY_DUE_SINCE = _ANY_DUE.where(ScoreTask.created_at <= _MOMENT)
-_START = (
-    update(ScoreTask.__table__)
-    .where(ScoreTask.id == bindparam("task"))
-    .values(
-        status="running",
-        attempt=ScoreTask.attempt + 1,
-        turn=bindparam("its_turn"),
-        ticket=bindparam("its_ticket"),
-        served_turn=bindparam("its_turn"),
-        started_at=_STARTED,
-        lease_until=bindparam("until", type_=ScoreTask.lease_until.type),
-    )
-)
-_SHOW_STARTED = (
-    update(Submission.__table__)
-    .where(Submission.id == bindparam("submission"), Submission.status == "queued")
-    .values(status="running", started_at=_STARTED, attempt=Submission.attempt + bindparam("tries"))
-)
 _FENCE = tuple_(ScoreTask.id, ScoreTask.attempt).in_(bindparam("fences", expanding=True)) & (
     ScoreTask.status == "running"
 )
@@ -196,25 +177,23 @@ class Claimed:
     """Whether another task is due after this claim."""
 
 
-def claim(session: WriteSession, scorer_version: int, count: int, lease: timedelta | None) -> list[Claimed]:
-    """Claim up to `count` due tasks of new submissions in fair order, for the duration of the lease if there is one."""
-    moment = clock.read(session)
-    until = None if lease is None else moment.steady + lease
-    due = fair_scheduling.choose_tasks(session, scorer_version, moment.steady)
-    return [_start(session, chosen, moment.now, until) for chosen in islice(due, count)]
+def claim(
+    session: WriteSession, scorer_version: int, moment: ClockReading, count: int, lease: timedelta | None
+) -> list[Claimed]:
+    """Claim up to `count` due tasks of new submissions in fair order, for the duration of the lease if there is one.
 
-
-def _start(session: WriteSession, chosen: Row[Any], now: datetime, until: datetime | None) -> Claimed:
-    """Start a locked task, with the smallest turn of its lane."""
-    connection = session.connection()
-    turn = {"its_turn": chosen.holder_turn, "its_ticket": chosen.holder_ticket}
-    connection.execute(_START, {"task": chosen.id, "now": now, "until": until} | turn)
-    fair_scheduling.pass_turn_to_holder(session, chosen)
-    # A retry ordered by an organizer is not an attempt of the team; the first try of an organizer's entry is one.
-    tries = 0 if fair_scheduling.is_in_organizers_lane(chosen) and chosen.attempt else 1
-    connection.execute(_SHOW_STARTED, {"submission": chosen.submission_id, "now": now, "tries": tries})
-    loaded = {name: getattr(chosen, name) for name in (*_LOADED, *_LOADED_OF_GOLD)}
-    return Claimed(chosen.id, chosen.attempt + 1, started_at=now, more=bool(chosen.more), **loaded)
+    `moment` comes from `fair_scheduling.prepare_claims`.
+    """
+    claims: list[Claimed] = []
+    while len(claims) < count:
+        task = fair_scheduling.start_next(session, scorer_version, moment, lease)
+        if task is None:
+            break
+        loaded = {name: getattr(task, name) for name in (*_LOADED, *_LOADED_OF_GOLD)}
+        claims.append(
+            Claimed(task.id, task.attempt + 1, started_at=moment.now, more=task.following is not None, **loaded)
+        )
+    return claims
 
 
 def renew_leases(session: WriteSession, claims: Iterable[tuple[str, int]], lease: timedelta) -> None:
