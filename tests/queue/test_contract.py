@@ -13,7 +13,7 @@ from sqlalchemy import delete, select, text
 from app.actions.scoring_tasks.claim_tasks import claim_tasks
 from app.errors import DatabaseUnavailable
 from app.queue import MayContinue, TaskClaim, WorkerQueue
-from app.queue.jobs import JobTable
+from app.queue.jobs import JobTable, queue_name
 from app.queue.local import LocalQueue
 from app.scoring import SCORER_VERSION
 from app.settings import Settings
@@ -264,6 +264,72 @@ def test_a_due_task_without_a_waiting_job_is_found_until_it_is_enqueued_again(be
         eventually(lambda: len(bed.moments) == 2, "all but the one that waits are done")
     assert bed.order == [first, second]
     assert later not in bed.order
+
+
+@only_postgresql
+def test_one_waiting_job_is_enough_for_many_tasks(bed: Bed) -> None:
+    queue = bed.queue()
+    sent = [bed.send(queue) for _ in range(5)]
+    assert bed.jobs() == 1
+    with bed.running(queue):
+        bed.worked(*sent)
+
+
+TAKE_JOB = "SELECT id FROM procrastinate_fetch_job_v2(ARRAY[:queue], NULL)"
+
+
+@only_postgresql
+def test_a_job_that_an_open_transaction_relies_on_cannot_be_taken_before_its_end(bed: Bed) -> None:
+    """Its worker would look for tasks too early, and nothing would wake another."""
+    queue, found = bed.queue(), {"queue": queue_name(SCORER_VERSION)}
+    bed.send(queue)
+    with bed.db.write() as sender:
+        bed.add(sender, queue)
+        with bed.db.write() as engine:
+            assert engine.execute(text(TAKE_JOB), found).scalar_one() is None
+        with bed.db.write() as other:
+            queue.enqueue(other, "0" * 32)  # does not wait for that transaction, but inserts a job of its own
+        assert bed.jobs() == 2
+        with bed.db.write() as engine:
+            assert engine.execute(text(TAKE_JOB), found).scalar_one() is not None
+            assert engine.execute(text(TAKE_JOB), found).scalar_one() is None
+    with bed.db.write() as engine:
+        assert engine.execute(text(TAKE_JOB), found).scalar_one() is not None
+
+
+@only_postgresql
+def test_a_claim_that_leaves_due_tasks_behind_sees_to_a_job_for_them(bed: Bed) -> None:
+    queue = bed.queue()
+    for _ in range(2):
+        bed.send(queue)
+    bed.send(queue, wait=timedelta(hours=1))
+    with bed.db.write() as session:
+        session.execute(text("DELETE FROM procrastinate_jobs"))
+    assert bed.claim_next() is not None
+    assert bed.jobs() == 1
+    with bed.db.write() as session:
+        session.execute(text("DELETE FROM procrastinate_jobs"))
+    assert bed.claim_next() is not None
+    assert bed.jobs() == 0, "nothing else is due"
+
+
+def test_tasks_that_one_job_stands_for_are_shared_by_all_free_slots(bed: Bed) -> None:
+    queues = [bed.queue(slots=3)] if bed.db.sqlite else [bed.queue() for _ in range(3)]
+    sent = [bed.send(queues[0]) for _ in range(4)]
+    bed.hold.clear()
+    with bed.running(*queues):
+        eventually(lambda: len(bed.order) == 3, "all three slots work at one")
+        bed.hold.set()
+        bed.worked(*sent)
+
+
+def test_nothing_enqueued_between_two_claims_waits_for_the_next_look(bed: Bed, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not bed.db.sqlite:
+        return  # its engine looks for jobs now and then in any case
+    monkeypatch.setattr("app.queue.local.POLL_SECONDS", 10 * MAX_WAIT_SECONDS)
+    queue = bed.queue(slots=2)
+    with bed.running(queue), ThreadPoolExecutor(4) as senders:
+        bed.worked(*senders.map(lambda _: bed.send(queue), range(40)))
 
 
 HAND_OUT = """
