@@ -95,7 +95,7 @@ class JobTable:
             session.connection().execute(_WAKE_LATER, job | {"not_before": not_before})
 
     def find_orphaned_task(self, session: Session) -> str | None:
-        """The next due task, if no job waits.
+        """The next due task, if no job waits; the reconciler and claims enqueue it again.
 
         A job that was handed out proves nothing: its worker may have failed to claim a task while the database was
         unavailable, and lives on without coming back to it. A surplus job does no harm.
