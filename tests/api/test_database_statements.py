@@ -12,7 +12,7 @@ from tests.api.in_process_app import ServedApp, app_settings, serve_app
 from tests.faults.inspection import CORRECT_PREDICTIONS, GOLD
 from tests.live_service import PASSWORD, Caller, open_challenge
 
-MAX_STATEMENTS = 34  # statements from the token to the reply with scores, each BEGIN among them
+MAX_STATEMENTS = 26  # statements from the token to the reply with scores, each BEGIN among them
 
 
 @pytest.fixture(scope="module")

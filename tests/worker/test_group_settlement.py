@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import delete, select, text
+from sqlalchemy import delete, event, select, text
 
 from app.actions.scoring_tasks.claim_tasks import ClaimedTask, claim_tasks
 from app.actions.scoring_tasks.score_submission import RetryLimits, TaskOutcome, WorkerContext
@@ -71,7 +71,9 @@ class Desk:
                 paid = {"phase_id": ids.phase, "team_id": ids.team, "submission_id": sent, "day": "2026-01-01"}
                 add_row(session, QuotaEntry(kind="reserve", reason="admitted", **paid))
                 key = {"gold_id": ids.gold, "recipe_id": ids.recipe, "scorer_version": SCORER_VERSION}
-                tasks.add(session, submission_id=sent, **key)  # type: ignore[arg-type]
+                task_id = tasks.add(session, submission_id=sent, **key)  # type: ignore[arg-type]
+                assert task_id is not None
+                self.queue.enqueue(session, task_id)
 
     def claimed(self, count: int) -> list[ClaimedTask]:
         self.queued(count)
@@ -151,6 +153,25 @@ def test_those_that_finish_while_one_is_settled_share_a_transaction_that_claims_
     following = [end.next_claim for end in ends if end.next_claim is not None]
     assert len(set(following)) == 2, "two tasks were due, and each went to one slot"
     assert [desk.state(each)[:2] for each in following] == [("running", "running")] * 2
+
+
+def test_a_busy_slot_needs_few_statements_for_a_task(desk: Desk) -> None:
+    """Counted without BEGIN and COMMIT on PostgreSQL: the driver adds them."""
+    (claim,) = desk.claimed(1)
+    desk.queued(2)
+    group = desk.settlement(lambda session, count, moment: claim_tasks(session, desk.queue, count, moment=moment))
+    statements: list[str] = []
+
+    def note(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
+        statements.append(statement)
+
+    event.listen(desk.db.engine(), "before_cursor_execute", note)
+    end = group.settle(claim, TaskOutcome(SCORED), lambda: True)
+    event.remove(desk.db.engine(), "before_cursor_execute", note)
+    assert end.next_claim is not None
+    # Finished, scores, status, quota and the claim; on SQLite BEGIN and two updates of the claim, on PostgreSQL the
+    # clock, two notifications and the look for a waiting job. What measures the first submission is loaded once.
+    assert len([each for each in statements if "recipes" not in each and "phases" not in each]) <= 9, statements
 
 
 def test_a_slot_that_may_not_go_on_gets_no_further_task(desk: Desk) -> None:

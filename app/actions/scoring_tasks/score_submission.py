@@ -113,7 +113,7 @@ def requeue_expired_leases(session: WriteSession, context: WorkerContext) -> lis
 
 
 def reconcile_queue(session: WriteSession, context: WorkerContext) -> bool:
-    """Make sure that the queue engine wakes a worker if a task is due; returns whether it would not have.
+    """The reconciler: make sure that the queue engine wakes a worker if a task is due; returns whether it would not have.
 
     A job is added even if there is one that a transaction of a paused process has locked, because none can take that.
     """

@@ -224,7 +224,8 @@ def start_next(
     times = {"moment": moment.steady, "now": moment.now, "until": until, "organizers": _ORGANIZERS}
     chosen = connection.execute(sql["choose"], times | {"scorer": scorer_version}).one_or_none()
     if chosen is not None and "start_task" in sql:
-        for name in _CHANGES:
+        swapped = chosen.id != chosen.holder_id
+        for name in _CHANGES if swapped else ("start_task", "show_started"):
             connection.execute(sql[name], chosen._asdict() | times)
     return chosen
 
