@@ -232,7 +232,8 @@ def test_a_job_that_vanished_is_made_again(site: ChallengeCluster, workers_at_wo
         "both workers are at work",
     )
     assert len(site.cluster.rows("DELETE FROM procrastinate_jobs WHERE status = 'todo' RETURNING 1")) == 1
-    eventually(lambda: site.cluster.rows("SELECT 1 FROM procrastinate_jobs WHERE status = 'todo'"), "a job waits again")
+    waiting = "SELECT 1 FROM procrastinate_jobs WHERE status = 'todo'"
+    eventually(lambda: bool(site.cluster.rows(waiting)), "a job waits again")
     site.release()
     site.wait_until_finished(*ids)
     assert {site.counts(each) for each in ids} == {(1, 0, 0)}

@@ -39,6 +39,8 @@ Claim = Callable[[WriteSession, int, ClockReading], list[ClaimedTask]]
 class Unused:
     """Scoring processes that nothing asks."""
 
+    prepared_gold = None
+
     def call(self, request: Request) -> Reply:
         raise AssertionError(request)
 
