@@ -256,6 +256,14 @@ def test_a_limit_that_a_file_may_exceed_is_left_to_the_strict_reader(path: Path,
     assert not vectorized_windows(path, RECORD.encode(), FileKind("json"), limits=limits)
 
 
+def test_the_limit_on_labels_in_sets_is_for_sets_alone(path: Path) -> None:
+    limits = Limits(sets=2)
+    assert vectorized_windows(path, RECORD.encode(), FileKind("json"), limits=limits)
+    sets = b'{"a":["x","y"],"b":["y"]}'
+    assert not vectorized_windows(path, sets, FileKind("json"), "multilabel", limits=limits)
+    assert vectorized_windows(path, sets, FileKind("json"), "multilabel", limits=Limits(sets=3))
+
+
 def test_a_repeated_label_of_a_set_is_left_to_the_strict_reader(path: Path) -> None:
     data = b'{"a":["x","y"],"b":["y","y"]}'
     assert not vectorized_windows(path, data, FileKind("json"), "multilabel")

@@ -33,6 +33,7 @@ class GoldCollector:
 
     limits: Limits
     labels: DictionaryEncoder
+    max_labels: int = 0
     counts: list[Int] = field(default_factory=list)
     fields: dict[bytes, DictionaryEncoder] = field(default_factory=dict)
     id_count: int = 0
@@ -59,7 +60,7 @@ class GoldCollector:
     def take_labels(self, spans: Spans) -> None:
         """Add the labels that come next in the file."""
         self.label_count += len(spans)
-        require(self.label_count <= (self.limits.values if self.limits.sets is None else self.limits.sets))
+        require(self.label_count <= self.max_labels)
         self.labels.take(spans)
 
     def take_field(self, name: bytes, spans: Spans) -> None:

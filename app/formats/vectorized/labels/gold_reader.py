@@ -90,7 +90,8 @@ class _GoldFile:
         known = None if classes is None else StringTable.build(classes)
         require((known is None) == (classes is None))
         labels = DictionaryEncoder(self.limits.classes if classes is None else len(classes), known)
-        found = GoldCollector(self.limits, labels)
+        max_set_labels = self.limits.values if self.limits.sets is None else self.limits.sets
+        found = GoldCollector(self.limits, labels, max_set_labels if self.sets else self.limits.records)
         # A file within this size cannot have too many values either, as no value is shorter than a byte.
         limits = replace(self.limits, expanded_bytes=min(self.limits.expanded_bytes, self.limits.values))
         has_names = read_layout(
