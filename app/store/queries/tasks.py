@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import BindParameter, ColumnElement, and_, bindparam, func, or_, select, tuple_, update
+from sqlalchemy import BindParameter, ColumnElement, and_, bindparam, func, or_, select, update
 from sqlalchemy.dialects.postgresql import insert as postgresql_insert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
@@ -52,18 +52,17 @@ _DUE = due_submission_condition(_SCORER, _MOMENT)
 _ANY_DUE = select(ScoreTask.id).where(_DUE).limit(1)
 _NEXT_DUE = select(ScoreTask.id).where(_DUE).order_by(ScoreTask.priority, ScoreTask.turn, ScoreTask.ticket).limit(1)
 _ANY_DUE_SINCE = _ANY_DUE.where(ScoreTask.created_at <= _MOMENT)
-_FENCE = tuple_(ScoreTask.id, ScoreTask.attempt).in_(bindparam("fences", expanding=True)) & (
-    ScoreTask.status == "running"
-)
-_LOCK_OWNED = select(ScoreTask.id).where(_FENCE).order_by(ScoreTask.id).with_for_update()
+_LOCK_TASKS = select(ScoreTask.id).where(ScoreTask.id.in_(bindparam("tasks", expanding=True)))
+_LOCK_TASKS = _LOCK_TASKS.order_by(ScoreTask.id).with_for_update()
 _LOADED = ("submission_id", "file_key", "format", "encoding", "layout", "submitted_at")
 _LOADED_OF_GOLD = ("recipe_id", "gold_id", "gold_status", "gold_activated_at")
 _SCORE_KEY = ("submission_id", "gold_id", "recipe_id", "scorer_version")
 _FINISH = (
     update(ScoreTask.__table__)
-    .where(_FENCE)
+    .where(ScoreTask.id == bindparam("task"), ScoreTask.attempt == bindparam("fence"))
+    .where(ScoreTask.status == "running")
     .values(status="done", finished_at=bindparam("now", type_=ScoreTask.finished_at.type), lease_until=None)
-    .returning(*(ScoreTask.__table__.c[name] for name in ("id", *_SCORE_KEY)))
+    .returning(*(ScoreTask.__table__.c[name] for name in _SCORE_KEY))
 )
 
 
@@ -261,9 +260,14 @@ def finish(session: WriteSession, fences: Sequence[tuple[str, int]], now: dateti
     """
     connection = session.connection()
     if len(fences) > 1:
-        connection.execute(_LOCK_OWNED, {"fences": fences})
-    rows = connection.execute(_FINISH, {"fences": fences, "now": now}).mappings()
-    return {row["id"]: {name: row[name] for name in _SCORE_KEY} for row in rows}
+        connection.execute(_LOCK_TASKS, {"tasks": [task_id for task_id, _ in fences]})
+    keys: dict[str, dict[str, Any]] = {}
+    for task_id, attempt in fences:
+        fenced = {"task": task_id, "fence": attempt, "now": now}
+        row = connection.execute(_FINISH, fenced).mappings().one_or_none()
+        if row is not None:
+            keys[task_id] = {**row}
+    return keys
 
 
 def fail(session: WriteSession, task_id: str, now: datetime, failure: dict[str, str]) -> None:
