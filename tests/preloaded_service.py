@@ -29,6 +29,7 @@ SERVICE_COMMAND = [sys.executable, "-m", "app.cli"]
 NEWER_SCORER_COMMAND = [sys.executable, "-m", "tests.newer_scorer_command"]  # and the number of that version
 MAX_MESSAGE_BYTES = 1 << 20
 PRELOADED_MODULES = (
+    "app.cli.serve",
     "app.main",
     "alembic.command",
     "uvicorn.lifespan.on",

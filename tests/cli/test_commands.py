@@ -1,24 +1,24 @@
 """The command tree as a whole: names, help, wrong usage, imports."""
 
+import os
 import subprocess
 import sys
-from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
 
 import pytest
+from typer.exceptions import TyperException
+from typer.main import get_command
 
 from app import __version__
-from app.cli import _COMMAND_GROUPS, _TOP_LEVEL_COMMANDS
+from app.cli import command_loading, root
+from app.cli.command_tree import CommandDeclaration, iter_commands
 from tests.cli.run_command import run_assay
 from tests.live_service import MAX_WAIT_SECONDS
 
-TREE: dict[tuple[str, ...], tuple[Callable[..., None], str]] = {
-    (name,): (function, example) for commands in _TOP_LEVEL_COMMANDS.values() for name, function, example in commands
-} | {
-    (group, name): (function, example)
-    for group, (_, _, commands) in _COMMAND_GROUPS.items()
-    for name, function, example in commands
-}
-"""The function and the example of each command."""
+TREE: dict[tuple[str, ...], CommandDeclaration] = dict(iter_commands())
+"""The declaration of each command."""
 
 
 def test_every_command_of_the_contract_exists() -> None:
@@ -36,14 +36,13 @@ def test_every_command_explains_itself_with_an_example_and_all_but_services_offe
     ran = run_assay(*words, "--help")
     assert ran.status == 0
     assert "Example: assay " + " ".join(words) in ran.out
-    assert TREE[words][0].__doc__
     assert ("--json" in ran.out) == (words not in {("serve",), ("api",), ("worker",)})
     assert "bool" not in ran.out
 
 
 @pytest.mark.parametrize("words", TREE, ids=" ".join)
 def test_the_example_begins_with_the_command(words: tuple[str, ...]) -> None:
-    assert TREE[words][1].split()[: len(words) + 1] == ["assay", *words]
+    assert TREE[words].example.split()[: len(words) + 1] == ["assay", *words]
 
 
 def test_the_version_is_that_of_the_package() -> None:
@@ -97,14 +96,79 @@ def test_wrong_usage_is_one_json_value_too(words: list[str]) -> None:
     assert ran.value()["code"] == "wrong_usage"
 
 
-def test_the_tree_is_built_without_what_commands_need_only_when_they_run() -> None:
-    code = "import sys, app.cli; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
-    loaded = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code],
+@pytest.mark.parametrize("words", TREE, ids=" ".join)
+def test_the_summary_in_the_list_is_how_the_help_of_the_command_begins(words: tuple[str, ...]) -> None:
+    module, _, name = TREE[words].function.rpartition(".")
+    documented = getattr(import_module(f"app.cli.{module}"), name).__doc__
+    assert documented.partition("\n")[0] == TREE[words].summary
+
+
+def test_the_help_lists_every_command_with_its_whole_summary() -> None:
+    tree: Any = get_command(root)
+    groups = [name for name, command in tree.commands.items() if hasattr(command, "commands")]
+    told = " ".join(" ".join(run_assay(*words, "--help").out for words in [[], *([name] for name in groups)]).split())
+    for words, command in TREE.items():
+        assert f"{words[-1]} {command.summary}" in told
+    for name in groups:
+        assert f"{name} {tree.commands[name].help}" in told
+
+
+SLOW = {"numpy", "sqlalchemy", "httpx", "fastapi", "pydantic", "yaml", "alembic", "rich", "pyarrow"}
+GOLD = '{"predictions": [{"id": "one", "label": "cat"}]}'
+
+
+@pytest.mark.parametrize(
+    ("words", "needed"),
+    [("--help", ""), ("submit --help", ""), ("score --gold FILE --predictions FILE --metric f1_macro --json", "numpy")],
+    ids=["help", "the help of a command", "score"],
+)
+def test_a_command_loads_only_what_it_needs(words: str, needed: str, tmp_path: Path) -> None:
+    (tmp_path / "FILE").write_text(GOLD)
+    code = "import atexit, sys; atexit.register(lambda: print(*sys.modules, file=sys.stderr)); from app.cli import main; main()"
+    ran = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code, *words.split()],
         capture_output=True,
         text=True,
         check=True,
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])},
         timeout=MAX_WAIT_SECONDS,
-    ).stdout.split()
+    )
+    assert ran.stdout
+    loaded = {name.partition(".")[0] for name in ran.stderr.split()}
     assert "typer" in loaded
-    assert not {"numpy", "sqlalchemy", "httpx", "fastapi", "pydantic", "yaml", "alembic"} & set(loaded)
+    assert SLOW & loaded == set(needed.split())
+
+
+@pytest.mark.parametrize(
+    ("value", "converted"),
+    [
+        ("--metric f1_macro --metric accuracy", {"metric": ["f1_macro", "accuracy"]}),
+        ("", {"metric": (), "task": None, "report": None, "show_all": False}),
+        ("--task binary --all", {"task": "binary", "show_all": True}),
+        ("--report new.json", {"report": Path("new.json")}),
+        ("--report FOLDER", "is a directory"),
+        ("--task none", "'none' is not one of"),
+    ],
+)
+def test_values_are_converted_and_refused_as_typer_does_it(
+    value: str, converted: dict[str, Any] | str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("FILE").write_text(GOLD)
+    Path("FOLDER").mkdir()
+    command: Any = get_command(root)
+    command = command.commands["score"]
+    words = ["--gold", "FILE", "--predictions", "FILE", *value.split()]
+    if isinstance(converted, str):
+        with pytest.raises(TyperException, match=converted):
+            command.make_context("score", words)
+        return
+    given = command.make_context("score", [*words]).params
+    assert given | converted == given
+    monkeypatch.setattr(command_loading, "convert_without_pydantic", lambda _: None)
+    for param in command.params:
+        del param.get_runtime_param
+    typers = command.make_context("score", words).params
+    assert typers == given
+    assert {name: type(value) for name, value in typers.items()} == {name: type(value) for name, value in given.items()}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.cli import _COMMAND_GROUPS, _TOP_LEVEL_COMMANDS
+from app.cli.command_tree import iter_commands
 from app.scoring.declaration.convention_presets import PRESETS
 from app.scoring.declaration.metric import CATALOGUE
 from app.scoring.declaration.options import OPTIONS
@@ -14,9 +14,7 @@ from app.scoring.metrics import FAMILIES
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGES = runpy.run_path(str(DOCS / "build.py"))["PAGES"]
-COMMANDS = [name for commands in _TOP_LEVEL_COMMANDS.values() for name, _, _ in commands] + [
-    f"{group} {name}" for group, (_, _, commands) in _COMMAND_GROUPS.items() for name, _, _ in commands
-]
+COMMANDS = [" ".join(words) for words, _ in iter_commands()]
 
 
 def page(name: str) -> str:
