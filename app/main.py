@@ -172,29 +172,29 @@ def build_app(
 
     `work` is the folder for temporary files of this process. `now` replaces the clock in tests. Raises FolderNotShared.
     """
-    work = work or settings.data_dir
-    db = Database(settings, now)
-    files = open_file_store(settings, work)
-    notifier = Notifier()
+    work, db = work or settings.data_dir, Database(settings, now)
+    monitoring_db = db.for_monitoring(settings)
+    files, notifier = open_file_store(settings, work), Notifier()
     # On PostgreSQL other processes change rows too, so cached boards depend on notifications.
     boards = BoardCache(needs_notifications=not db.sqlite)
     db.on_invalidation(boards.invalidate)
-    telemetry = create_telemetry(settings, db)
-    on_settled = notifier.notify_settled
-    worker = Worker(settings, db, files, work, on_settled=on_settled, figures=telemetry) if scoring else None
-    listener = None if db.sqlite else NotificationListener(settings, on_settled, notifier.wake_all, boards)
+    telemetry = create_telemetry(settings, monitoring_db)
+    worker = (
+        Worker(settings, db, files, work, on_settled=notifier.notify_settled, figures=telemetry) if scoring else None
+    )
+    listener = None if db.sqlite else NotificationListener(settings, notifier.notify_settled, notifier.wake_all, boards)
     readers = create_process_pool(settings, READER_PROCESSES, work, seconds=reader_timeout(settings))
     gold_readers = create_process_pool(settings, GOLD_PROCESSES, work)
     queue = ReaderQueue(READER_PROCESSES, ORGANIZER_READERS)
     generated_files, hashing_pool = GeneratedFiles(work / "made", queue), HashingPool()
     administrator, admin_token = _built_in_administrator(db, migrated=scoring), read_or_create_admin_token(settings)[0]
-
-    parts: list[ServiceComponent] = [_CoreComponents(db, files, generated_files, readers, gold_readers, hashing_pool)]
-    parts += [part for part in (listener, worker) if part is not None]
+    core = _CoreComponents(db, monitoring_db, files, generated_files, readers, gold_readers, hashing_pool)
+    parts: list[ServiceComponent] = [core, *(part for part in (listener, worker) if part is not None)]
     app = bare_app(telemetry, lifespan=_lifespan(parts))
     app.state.service = AppState(
         settings=settings,
         db=db,
+        monitoring_db=monitoring_db,
         files=files,
         readiness=ReadinessChecker(settings, db, files),
         queue=worker.queue if worker is not None else JobTable(),
@@ -235,6 +235,7 @@ class _CoreComponents(NamedTuple):
     """The parts that all others use: the database, files, scoring processes for reading, and password hashing."""
 
     db: Database
+    monitoring_db: Database
     files: FileStore
     generated_files: GeneratedFiles
     readers: ScoringProcessPool
@@ -254,6 +255,7 @@ class _CoreComponents(NamedTuple):
         self.readers.close()
         self.gold_readers.close()
         self.db.close()
+        self.monitoring_db.close()
 
 
 def _lifespan(parts: Sequence[ServiceComponent]) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:

@@ -5,8 +5,10 @@ import hmac
 import math
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Annotated, TypeVar
 
 from fastapi import Depends, Query, Request
@@ -24,7 +26,7 @@ from app.api.limits.client_addresses import client_address_block
 from app.api.limits.password_hashing import HashingPool
 from app.api.limits.reader_queue import CallerFairLock, LargeUploadLimiter, ReaderPool
 from app.api.limits.request_limits import RequestLimits
-from app.errors import BadCursor, BadRequest, RequestInFlight, Unauthorized
+from app.errors import BadCursor, BadRequest, DatabaseUnavailable, RequestInFlight, Unauthorized
 from app.files import FileStore
 from app.queue import Queue
 from app.runtime.telemetry import Telemetry
@@ -32,6 +34,8 @@ from app.settings import Settings
 from app.store.session import Database
 
 Row = TypeVar("Row")
+
+MONITORING_WAIT_SECONDS = 1.0  # for the database to say whose token it is
 
 
 class Waiter(asyncio.Event):
@@ -117,6 +121,7 @@ class AppState:
 
     settings: Settings
     db: Database
+    monitoring_db: Database  # for metrics
     files: FileStore
     readiness: ReadinessChecker
     queue: Queue
@@ -135,6 +140,9 @@ class AppState:
     upload_memory: BodyMemoryLimiter = field(default_factory=BodyMemoryLimiter)
     json_body_memory: BodyMemoryLimiter = field(default_factory=BodyMemoryLimiter)
     json_parsing_lock: CallerFairLock = field(default_factory=CallerFairLock)  # large bodies
+    monitoring_threads: ThreadPoolExecutor = field(
+        default_factory=partial(ThreadPoolExecutor, 4, thread_name_prefix="monitoring")
+    )
     idempotency_keys_in_flight: set[tuple[str, str]] = field(default_factory=set)
 
     @contextmanager
@@ -176,11 +184,34 @@ def current_caller(
     credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer_scheme)],
 ) -> Caller:
     """The caller, a visitor if there is no token; raises Unauthorized for an invalid token, and TooManyRequests."""
+    return _counted_caller(request, state, credentials, state.db)
+
+
+async def monitoring_caller(
+    request: Request,
+    state: AppStateDep,
+    credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer_scheme)],
+) -> Caller:
+    """The caller of a route that must answer soon even if the database does not; also raises DatabaseUnavailable.
+
+    It waits for no thread that other requests may occupy.
+    """
+    authenticate = partial(_counted_caller, request, state, credentials, state.monitoring_db)
+    waiting = asyncio.get_running_loop().run_in_executor(state.monitoring_threads, authenticate)
+    try:
+        return await asyncio.wait_for(waiting, MONITORING_WAIT_SECONDS)
+    except TimeoutError:
+        raise DatabaseUnavailable from None
+
+
+def _counted_caller(
+    request: Request, state: AppState, credentials: HTTPAuthorizationCredentials | None, db: Database
+) -> Caller:
     if "authorization" not in request.headers:
         state.request_limits.count_request("address", client_address_block(request))
         return VISITOR
     try:
-        caller = _authenticate(state, credentials)
+        caller = _authenticate(state, credentials, db)
     except Unauthorized:
         state.request_limits.count_request("address", client_address_block(request))
         raise
@@ -193,17 +224,18 @@ def caller_key(request: Request, caller: Caller) -> str:
     return client_address_block(request) if caller.user_id is None else caller.user_id
 
 
-def _authenticate(state: AppState, credentials: HTTPAuthorizationCredentials | None) -> Caller:
+def _authenticate(state: AppState, credentials: HTTPAuthorizationCredentials | None, db: Database) -> Caller:
     if credentials is None:
         raise Unauthorized("The Authorization header is not of the form 'Bearer <token>'.")
     token = credentials.credentials
     if hmac.compare_digest(token.encode(), state.admin_token.encode()):
         return state.administrator
-    with state.db.read() as session:
+    with db.read() as session:
         return authenticate_token(session, token)
 
 
 CallerDep = Annotated[Caller, Depends(current_caller)]
+MonitoringCallerDep = Annotated[Caller, Depends(monitoring_caller)]
 
 
 def require_account(caller: Caller) -> Caller:
@@ -238,7 +270,9 @@ async def require_request_organizer(request: Request) -> None:
     state, credentials = app_state(request), await _bearer_scheme(request)
 
     def check() -> None:
-        current_organizer(request.path_params["slug"], require_account(_authenticate(state, credentials)), state)
+        current_organizer(
+            request.path_params["slug"], require_account(_authenticate(state, credentials, state.db)), state
+        )
 
     await run_in_threadpool(check)
 

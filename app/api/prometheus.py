@@ -1,5 +1,6 @@
 """Metrics of operation for Prometheus: of this process, and of the database that all processes share."""
 
+import asyncio
 import ipaddress
 from urllib.parse import urlsplit
 
@@ -8,7 +9,7 @@ from starlette.responses import Response
 
 from app import errors
 from app.actions.access import require_administrator
-from app.api.dependencies import AppStateDep, CallerDep
+from app.api.dependencies import AppStateDep, MonitoringCallerDep
 from app.api.http.json_body import api_router
 from app.api.http.problem_documents import TOKEN_OPTIONAL, error_responses, success_response
 from app.api.limits.client_addresses import client_address
@@ -28,7 +29,7 @@ FORWARDING_HEADERS = ("forwarded", "via", "x-real-ip")  # and all that begin wit
     | error_responses(errors.Forbidden),
     openapi_extra=TOKEN_OPTIONAL,
 )
-def get_figures(request: Request, caller: CallerDep, state: AppStateDep) -> Response:
+async def get_figures(request: Request, caller: MonitoringCallerDep, state: AppStateDep) -> Response:
     """Returns the metrics of this service. Requires an administrator, unless ASSAY_METRICS_ACCESS admits others."""
     access = state.settings.metrics_access
     local = access == "local" and not state.settings.trusted_proxies and is_loopback_request(request)
@@ -40,7 +41,9 @@ def get_figures(request: Request, caller: CallerDep, state: AppStateDep) -> Resp
         )
     if not allowed:
         require_administrator(caller, "Only administrators may read the metrics.")
-    return Response(telemetry.prometheus_text(state.figures.registry), media_type=telemetry.MEDIA_TYPE)
+    loop, registry = asyncio.get_running_loop(), state.figures.registry
+    body = await loop.run_in_executor(state.monitoring_threads, telemetry.prometheus_text, registry)
+    return Response(body, media_type=telemetry.MEDIA_TYPE)
 
 
 def is_loopback_request(request: Request) -> bool:

@@ -8,12 +8,12 @@ from app.doctor.check_declaration import NEEDS_DATABASE, NEEDS_SCHEMA, CheckResu
 from app.doctor.installation import Installation
 from app.store import clock
 from app.store.queries import doctor_checks
-from app.store.session import ReadSession
+from app.store.session import MONITORING_CONNECTIONS, ReadSession
 from app.store.types import utcnow
 
 QUEUE_ENGINE_CHECK = "postgresql.engine"
 ENGINE_TABLES = ("procrastinate_jobs", "procrastinate_workers", "procrastinate_events", "procrastinate_periodic_defers")
-CONNECTIONS_OUTSIDE_POOLS = 5  # of each process, for the queue engine and the listener
+CONNECTIONS_OUTSIDE_POOLS = 5 + MONITORING_CONNECTIONS  # of each process: queue engine, heartbeat, listener, metrics
 TIMEOUTS = ("statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout")
 MAX_CLOCK_DIFFERENCE_SECONDS = 1.0
 

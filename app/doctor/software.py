@@ -11,7 +11,7 @@ from app.doctor.installation import Installation
 from app.runtime.data_folder import find_lock_holder
 from app.runtime.open_file_limit import reachable_limit
 from app.settings import Settings
-from app.store.session import SQLITE_POOL
+from app.store.session import MONITORING_CONNECTIONS, SQLITE_POOL
 from app.worker.worker import GOLD_PROCESSES, READER_PROCESSES
 
 OTHER_CONNECTIONS = 200  # besides requests that wait for scores
@@ -80,7 +80,9 @@ def _open_files_needed(settings: Settings) -> dict[str, int]:
     return {
         "requests that wait for scores": settings.max_waiters,
         "other connections": OTHER_CONNECTIONS,
-        "the database": 2 * settings.database_pool + 1 if settings.on_postgresql else sqlite_files,
+        "the database": 2 * settings.database_pool + 1 + MONITORING_CONNECTIONS
+        if settings.on_postgresql
+        else sqlite_files,
         "scoring processes": FILES_PER_SCORING_PROCESS * processes,
         "the rest": OTHER_OPEN_FILES,
     }

@@ -22,6 +22,7 @@ from procrastinate.jobs import Status
 from psycopg import AsyncConnection
 from sqlalchemy.engine import make_url
 
+from app.database_outage import DATABASE_OUTAGE
 from app.queue import TaskClaim, TaskHandler
 from app.queue.jobs import TASK_NAME, JobTable, queue_name
 from app.scoring import SCORER_VERSION
@@ -81,7 +82,7 @@ class ProcrastinateQueue(JobTable):
                 except Exception:
                     log.exception("queue_engine_failed")
                 gc.collect()  # closes connections aborted during login, which the server would hold for a minute
-                if not stop.wait(RESTART_DELAY_SECONDS):
+                if not stop.wait(RESTART_DELAY_SECONDS) and not DATABASE_OUTAGE.hold_back("queue_engine_restarted"):
                     log.warning("queue_engine_restarted")
 
     async def _run_engine_until_stopped(self, work: TaskHandler, stop: Event, slots: ThreadPoolExecutor) -> None:

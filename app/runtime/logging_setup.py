@@ -9,6 +9,7 @@ from typing import Any
 
 import structlog
 
+from app.database_outage import DATABASE_OUTAGE, LibraryLineFilter, hold_back_line
 from app.settings import Settings, unknown_variables
 
 
@@ -40,7 +41,7 @@ def configure(settings: Settings, process: str = "serve") -> None:
     errors: list[structlog.typing.Processor] = [] if console else [structlog.processors.format_exc_info]
     level = getattr(logging, settings.log_level.upper())
     structlog.configure(
-        processors=[*shared, *errors, renderer],
+        processors=[hold_back_line, *shared, *errors, renderer],
         wrapper_class=structlog.make_filtering_bound_logger(level),
         logger_factory=structlog.PrintLoggerFactory(file=sys.stderr),
         cache_logger_on_first_use=True,
@@ -51,6 +52,8 @@ def configure(settings: Settings, process: str = "serve") -> None:
     )
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(formatter)
+    handler.addFilter(LibraryLineFilter())
+    DATABASE_OUTAGE.start()
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(max(level, logging.WARNING))

@@ -10,6 +10,7 @@ import structlog
 from sqlalchemy import func, select
 from sqlalchemy.engine import make_url
 
+from app.database_outage import DATABASE_OUTAGE
 from app.settings import Settings
 from app.store import board_invalidation
 from app.store.connection_timeouts import connection_with_timeout
@@ -103,6 +104,7 @@ class NotificationListener:
         while not self._stop.is_set():
             checked_at = time.monotonic()  # before the query: entries are trusted from the earlier time
             connection.execute("SELECT 1")  # detects a connection that died unnoticed
+            DATABASE_OUTAGE.answered()
             self._receive(connection, 0)  # notifications sent before the reply have arrived before it
             self._cache.trust_until(checked_at + CACHE_VALID_SECONDS)
             self._receive(connection, NOTIFICATION_WAIT_SECONDS)

@@ -23,12 +23,15 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import Session
 
 from app import errors
+from app.database_outage import DATABASE_OUTAGE, begin_outage
 from app.settings import Settings
 
 SQLITE_POOL: dict[str, Any] = {"pool_size": 48, "max_overflow": 0, "pool_timeout": 10}  # more than there are threads
 # An error names its statement but not the values, because errors reach the log.
 HIDE_PARAMETERS: dict[str, Any] = {"hide_parameters": True}
 UNIQUE_VIOLATION = "23505"
+MONITORING_CONNECTIONS = 2
+MONITORING_SECONDS = 5.0  # for one statement of a health check or metric
 # The key in a session's info of the function that is called with the tags that its transaction changed.
 INVALIDATION_CALLBACK = "invalidation_callback"
 KEEPALIVE_OPTIONS: dict[str, Any] = {  # either side detects within half a minute that the other machine vanished
@@ -78,6 +81,19 @@ class Database:
             self._write = self._relaxed_write = _postgresql_engine(settings, isolation_level="READ COMMITTED")
             read_only = {"postgresql_readonly": True}
             self._read = _postgresql_engine(settings, isolation_level="REPEATABLE READ", execution_options=read_only)
+
+    def for_monitoring(self, settings: Settings) -> "Database":
+        """The same database for health checks and metrics.
+
+        On PostgreSQL it has connections of its own: they do not wait behind other work, and give up sooner.
+        """
+        if self.sqlite:
+            return self
+        limits = {
+            "database_pool": MONITORING_CONNECTIONS,
+            "statement_seconds": min(MONITORING_SECONDS, settings.statement_seconds),
+        }
+        return Database(settings.model_copy(update=limits))
 
     def on_invalidation(self, callback: "Callable[[frozenset[str]], None]") -> None:
         """From now on call back with the board tags of each transaction of this process when it ends."""
@@ -146,6 +162,7 @@ def translate_database_errors() -> Iterator[None]:
     try:
         yield
     except (OperationalError, PoolTimeout) as fault:
+        begin_outage(fault)
         raise errors.DatabaseUnavailable from fault
     except IntegrityError as fault:
         # Concurrent writers collide only on PostgreSQL. On SQLite writers are serialized, so this would be a bug.
@@ -154,6 +171,7 @@ def translate_database_errors() -> Iterator[None]:
         raise
     except DBAPIError as fault:
         if fault.connection_invalidated:
+            begin_outage(fault)
             raise errors.DatabaseUnavailable from fault
         raise
 
@@ -198,6 +216,10 @@ def _postgresql_engine(settings: Settings, **options: Any) -> Engine:
     @event.listens_for(engine, "do_connect")
     def connect(_dialect: Any, _record: Any, arguments: Any, options: Any) -> Any:
         return connection_class.connect(*arguments, **options)
+
+    @event.listens_for(engine, "checkout")  # after the pool has checked the connection
+    def report_answer(*_arguments: Any) -> None:
+        DATABASE_OUTAGE.answered()
 
     return engine
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -33,6 +34,7 @@ from app.runtime.data_folder import PREPARED_GOLD_FOLDER, AddressInUse, open_fil
 from app.runtime.health_server import HealthServer
 from app.runtime.open_file_limit import raise_limit
 from app.runtime.periodic_jobs import PeriodicJobs
+from app.runtime.single_flight import SingleFlight
 from app.runtime.telemetry import Telemetry
 from app.settings import Settings
 from app.store.clock import ClockReading
@@ -54,6 +56,7 @@ SWEEP_SECONDS = 3600.0
 MAX_CLAIM_TRIES = 20
 CLAIM_RETRY_SECONDS = 0.05  # a claim takes some milliseconds
 STUCK_TIMEOUT_SECONDS = 30.0  # without a claim, while a task is due and a slot is free; then the queue is restarted
+HEALTH_TIMEOUT_SECONDS = 2.0  # of a health check, which is repeated every few seconds
 FORGET_WORKER_AFTER = timedelta(minutes=10)  # of silence, after which a worker is removed from the list
 
 BYTES_PER_LABEL = 96
@@ -201,22 +204,23 @@ class Worker:
                 remove_worker(session, self._id)
             self._heartbeat_db.close()
 
-    def fault(self) -> str | None:
-        """What is wrong with this worker, None if nothing is; reads the database."""
-        if self._db.sqlite:
+    def fault(self, db: Database) -> str | None:
+        """What is wrong with this worker, None if nothing is; raises DatabaseUnavailable if `db` does not answer."""
+        if db.sqlite:
             return None
+        db.ping()
         silent = time.monotonic() - self._last_heartbeat
         if silent > self._settings.lease_seconds:
             return f"The worker could not record a heartbeat for {silent:.0f} s."
         # Twice the timeout of `_watch`, which restarts the queue: only what a restart does not fix is a fault.
-        stuck = self._is_stuck(self._last_claim, 2 * STUCK_TIMEOUT_SECONDS)
+        stuck = self._is_stuck(db, self._last_claim, 2 * STUCK_TIMEOUT_SECONDS)
         return "Tasks are due, but the worker claims none." if stuck else None
 
-    def _is_stuck(self, since: float, seconds: float) -> bool:
+    def _is_stuck(self, db: Database, since: float, seconds: float) -> bool:
         """Whether tasks are due and a slot is free, and yet nothing was claimed for so many seconds."""
         if len(self._active_claims) >= self._settings.workers or time.monotonic() - since < seconds:
             return False
-        with self._db.read() as session:
+        with db.read() as session:
             return is_scoring_due(session, longer=timedelta(seconds=seconds))
 
     # ---- claiming and working, in the threads of the queue
@@ -319,7 +323,7 @@ class Worker:
 
     def _watch(self) -> None:
         """Restart a stuck queue: one whose connection died silently gets no notices, and cannot detect that itself."""
-        if self._is_stuck(max(self._last_claim, self._engine_started), STUCK_TIMEOUT_SECONDS):
+        if self._is_stuck(self._db, max(self._last_claim, self._engine_started), STUCK_TIMEOUT_SECONDS):
             log.error("queue_engine_stuck")
             self._engine_started = time.monotonic()
             self.queue.restart()
@@ -351,26 +355,32 @@ def serve(settings: Settings) -> None:
     with own_process_folder(settings) as work:
         db = Database(settings)
         require_head(db.engine())
-        figures = create_telemetry(settings, db)
+        monitoring_db = db.for_monitoring(settings)
+        figures = create_telemetry(settings, monitoring_db)
         worker = Worker(settings, db, open_file_store(settings, work), work, on_settled=lambda _: None, figures=figures)
-        with _health_server(settings, worker, figures):
+        with _health_server(settings, partial(worker.fault, monitoring_db), figures):
             worker.start()
             log.info("worker_started", slots=settings.workers)
             end.wait()
             worker.stop()
         db.close()
+        monitoring_db.close()
     log.info("worker_ended")
 
 
 @contextmanager
-def _health_server(settings: Settings, worker: Worker, figures: Telemetry) -> Iterator[None]:
+def _health_server(settings: Settings, find_fault: Callable[[], str | None], figures: Telemetry) -> Iterator[None]:
     """Serve /healthz and /metrics for this worker while the block runs, if a port is configured for them."""
+    fault_check = SingleFlight(find_fault)
     if not settings.worker_port:
         yield
         return
 
     def healthy() -> tuple[bool, dict[str, Any]]:
-        fault = worker.fault()
+        try:
+            fault = fault_check.begin().result(HEALTH_TIMEOUT_SECONDS)
+        except TimeoutError:
+            fault = f"The database did not answer within {HEALTH_TIMEOUT_SECONDS:.0f} s."
         return fault is None, {"status": fault or "ok"}
 
     try:

@@ -74,7 +74,7 @@ def test_a_healthy_cluster_has_no_fault_while_it_works(
 
 SET: dict[str, tuple[dict[str, str | None], str, str, str]] = {
     "folder of one host": ({"files_shared": "false"}, "files.place", "problem", "a folder of this host"),
-    "pools too large": ({"database_pool": "1000"}, "postgresql.connections", "problem", "2005"),
+    "pools too large": ({"database_pool": "1000"}, "postgresql.connections", "problem", "2007"),
 }
 
 

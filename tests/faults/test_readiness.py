@@ -159,9 +159,9 @@ def test_a_worker_whose_engine_takes_nothing_says_so(
             assert machines.admin().submit("pets", CORRECT_PREDICTIONS, team="Blue").status_code == 201
             rename_fetching(machines, "procrastinate_fetch_job", "broken_fetch_job")
             assert machines.admin().submit("pets", CORRECT_PREDICTIONS, team="Blue", wait=0).status_code == 202
-            eventually(lambda: worker.fault() == "Tasks are due, but the worker claims none.", "it notices")
+            eventually(lambda: worker.fault(worker._db) == "Tasks are due, but the worker claims none.", "it notices")
             rename_fetching(machines, "broken_fetch_job", "procrastinate_fetch_job")
-            eventually(lambda: worker.fault() is None, "it takes work again")
+            eventually(lambda: worker.fault(worker._db) is None, "it takes work again")
         eventually(lambda: logging_in(machines) == 0, "no line is left that was cut off while it logged in")
 
 

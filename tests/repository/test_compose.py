@@ -22,6 +22,7 @@ from typer.main import get_command
 
 from app.cli import root
 from app.settings import Settings
+from app.store.session import MONITORING_CONNECTIONS
 from tests.live_service import MAX_WAIT_SECONDS
 from tests.optional_tools import skip_or_fail
 
@@ -179,7 +180,7 @@ def test_only_proxy_and_api_share_the_network_whose_addresses_the_api_believes()
 def test_the_database_allows_the_connections_of_two_api_and_four_worker_containers() -> None:
     (allowed,) = [after for name, after in interpolations() if name == "DATABASE_CONNECTIONS"]
     pool = Settings.model_fields["database_pool"].default
-    assert int(allowed.removeprefix(":-")) >= 6 * (2 * pool + 5)
+    assert int(allowed.removeprefix(":-")) >= 6 * (2 * pool + 5 + MONITORING_CONNECTIONS)
 
 
 # ---- settings and secrets -----------------------------------------------------------------------

@@ -8,10 +8,12 @@ from prometheus_client.core import GaugeMetricFamily
 
 from app.actions.scoring_tasks.upgrade_scorer import outdated_phases, upgrade_blocker_count
 from app.errors import DatabaseUnavailable
+from app.runtime.single_flight import SingleFlight
 from app.store.queries import rescoring_tasks, tasks, workers
 from app.store.session import Database
 
-DATABASE_UP_HELP = "Whether the database answers."
+DATABASE_UP_HELP = "Whether the database answers in time."
+MAX_WAIT_SECONDS = 1.0  # of a scrape for the database
 
 
 class BacklogCollector:
@@ -21,22 +23,26 @@ class BacklogCollector:
         """A worker counts as alive if its last heartbeat is no older than `silent`."""
         self._db = db
         self._silent = silent
+        self._reading = SingleFlight(self._read)
 
     def collect(self) -> Iterator[Metric]:
-        """The metrics; only `assay_database_up 0` while the database is unavailable."""
+        """The metrics; only `assay_database_up 0` while the database does not answer in time."""
         try:
-            with self._db.read() as session:
-                backlog, living = tasks.backlog(session), workers.count_alive(session, self._silent)
-                behind, different = len(outdated_phases(session)), rescoring_tasks.count_differing(session)
-                blockers = upgrade_blocker_count(session) if behind else 0
-        except DatabaseUnavailable:
+            metrics = self._reading.begin().result(MAX_WAIT_SECONDS)
+        except (DatabaseUnavailable, TimeoutError):
             yield GaugeMetricFamily("assay_database_up", DATABASE_UP_HELP, 0.0)
             return
         yield GaugeMetricFamily("assay_database_up", DATABASE_UP_HELP, 1.0)
+        yield from metrics
+
+    def _read(self) -> list[Metric]:
+        with self._db.read() as session:
+            backlog, living = tasks.backlog(session), workers.count_alive(session, self._silent)
+            behind, different = len(outdated_phases(session)), rescoring_tasks.count_differing(session)
+            blockers = upgrade_blocker_count(session) if behind else 0
         depth = GaugeMetricFamily("assay_queue_depth", "Tasks at this moment, by status.", labels=("status",))
         depth.add_metric(("queued",), backlog.queued)
         depth.add_metric(("running",), backlog.running)
-        yield depth
         gauges = {
             "assay_queue_oldest_seconds": ("Age of the oldest task that could start now.", backlog.oldest_seconds),
             "assay_phases_behind": ("Phases that still show the scores of an older scorer version.", behind),
@@ -45,5 +51,4 @@ class BacklogCollector:
         }
         if not self._db.sqlite:  # on SQLite, the service scores by itself
             gauges["assay_workers"] = ("Workers with a recent heartbeat.", living)
-        for name, (text, value) in gauges.items():
-            yield GaugeMetricFamily(name, text, value)
+        return [depth, *(GaugeMetricFamily(name, text, value) for name, (text, value) in gauges.items())]
