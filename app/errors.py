@@ -288,7 +288,7 @@ class TooLarge(AssayError):
 
     status = 413
     code = "too_large"
-    remedy = "Compress the file (gzip), or ask the administrator for a higher limit."
+    remedy = "Compress the file (gzip), or ask the administrator to raise ASSAY_MAX_UPLOAD."
 
 
 class UnsupportedMedia(AssayError):

@@ -71,6 +71,7 @@ from app.worker.worker import (
     Worker,
     create_process_pool,
     create_telemetry,
+    describe_largest_file,
     reader_timeout,
 )
 
@@ -305,9 +306,12 @@ def _announce_address(settings: Settings, port: int, *, show_token: bool) -> Non
     token, path = read_or_create_admin_token(settings)
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     if settings.log_format == "json":  # Every line must be JSON.
-        log.info("listening", address=f"http://{host}:{port}", version=__version__, admin_token_file=path and str(path))
+        address, token_file = f"http://{host}:{port}", path and str(path)
+        largest = describe_largest_file(settings)
+        log.info("listening", address=address, version=__version__, admin_token_file=token_file, largest_file=largest)
         return
     lines = [f"Assay {__version__} listens on http://{host}:{port}  (API documentation: /docs)"]
     if path is not None:
         lines.append(f"The administrator's token is in {path}" + (f": {token}" if show_token else ""))
+    lines.append(describe_largest_file(settings))
     print("\n".join(lines), file=sys.stderr, flush=True)  # noqa: T201 - for the user who started it

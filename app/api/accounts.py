@@ -21,6 +21,7 @@ from app.api.http.problem_documents import TOKEN_OPTIONAL, error_responses
 from app.api.limits.client_addresses import client_address_block
 from app.api.limits.password_hashing import LoginTicket, SignUpTicket
 from app.api.openapi import examples
+from app.runtime.telemetry import REFUSED_LOGIN_CODES
 from app.text.email_addresses import login_limit_key
 
 router = api_router("accounts")
@@ -184,6 +185,17 @@ async def post_token(body: NewToken, request: Request, state: AppStateDep) -> Fr
     for many accounts, only delay further attempts.
     """
     block = client_address_block(request)
+    try:
+        account, renewed = await _check_password(body, block, state)
+    except errors.AssayError as refusal:
+        if refusal.code in REFUSED_LOGIN_CODES:
+            state.figures.count_refused_login(refusal.code)
+        raise
+    return await run_in_threadpool(_log_in, body, account, block, renewed, state)
+
+
+async def _check_password(body: NewToken, block: str, state: AppState) -> tuple[LoginAccount, str | None]:
+    """The account, and its hash by the current method if the stored one is by an older; raises WrongPassword and more."""
     account, decoy = await run_in_threadpool(_find_account, body.email, block, state)
     known = account is not None and account.known
     ticket = LoginTicket(state.request_limits.failed_logins, login_limit_key(body.email), block, known)
@@ -193,7 +205,7 @@ async def post_token(body: NewToken, request: Request, state: AppStateDep) -> Fr
     result: PasswordVerification = await state.hashing_pool.run(ticket, check)
     if account is None or not result.right:
         raise ticket.rate_limit_error or errors.WrongPassword
-    return await run_in_threadpool(_log_in, body, account, block, result.renewed_hash, state)
+    return account, result.renewed_hash
 
 
 def _find_account(email: str, block: str, state: AppState) -> tuple[LoginAccount | None, str]:

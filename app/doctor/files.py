@@ -1,6 +1,7 @@
 """Checks of uploaded files: location of the file store, write access, missing files and orphan files."""
 
 import hashlib
+import shutil
 from collections.abc import Sequence
 from itertools import islice
 
@@ -10,6 +11,7 @@ from app.doctor.installation import Installation
 from app.errors import Unavailable
 from app.files import FileStore
 from app.runtime.data_folder import FolderNotShared
+from app.settings import MIB
 from app.store.queries import doctor_checks
 from app.store.queries.file_references import referenced_keys
 
@@ -17,6 +19,7 @@ FILE_STORE_CHECK = "files.place"
 NEEDS_FILE_STORE = (SETTINGS_CHECK, FILE_STORE_CHECK)
 MAX_ROWS_CHECKED = 100  # of each kind, without --deep
 MAX_LISTED_FILES = 3
+MAX_LISTED_CHALLENGES = 10
 PROBE = b"assay doctor\n"
 CHUNK_BYTES = 1 << 20
 
@@ -53,6 +56,29 @@ def check_file_store_writable(installation: Installation) -> CheckResult:
         finally:
             files.delete(key)
     return ok("A probe was written, read and deleted.") if read == PROBE else problem("A probe was read back changed.")
+
+
+@check(
+    "files.challenges",
+    needs=(*NEEDS_FILE_STORE, SCHEMA_CHECK),
+    backend="folder",
+    remedy="Free some space or move the data folder before the deadline, or lower the quotas of that challenge.",
+)
+def check_bytes_per_challenge(installation: Installation) -> CheckResult:
+    """The disk has room for as much again as the largest challenge has stored; names the largest challenges."""
+    with installation.session() as session:
+        stored = doctor_checks.stored_bytes(session)
+    if not stored:
+        return ok("No challenge has stored any file.")
+    listed = ", ".join(f"{slug} {size / MIB:,.1f} MiB" for slug, size in stored[:MAX_LISTED_CHALLENGES])
+    free = shutil.disk_usage(installation.settings.data_dir).free - installation.settings.min_free
+    most, total = stored[0][1], sum(size for _, size in stored)
+    observation = f"{len(stored)} challenges store {total / MIB:,.1f} MiB, the largest: {listed}."
+    return (
+        ok(observation)
+        if most <= free
+        else warning(f"{observation} Uploads may take {max(0, free) / MIB:,.1f} MiB more.")
+    )
 
 
 @check(

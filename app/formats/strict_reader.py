@@ -27,7 +27,8 @@ _WORKBOOK_PARTS = (b"xl/workbook", b"xl/worksheets/")
 def memory_limit_problem(limit: int) -> Problem:
     """The problem of a file that cannot be read with this many bytes of memory."""
     message = f"Reading this file needs more than the {limit >> 20} MiB of memory allowed for one file. "
-    remedy = f"{REDUCE_SIZE_REMEDY} For many scores, .npz needs the least memory."
+    remedy = f"{REDUCE_SIZE_REMEDY} For many scores, .npz needs the least memory. "
+    remedy += "An administrator can raise ASSAY_SCORING_MEMORY."
     return build_problem("too_large", message + remedy)
 
 
@@ -35,7 +36,8 @@ def cpu_limit_problem(seconds: float) -> Problem:
     """The problem of a file that cannot be read within this many seconds of CPU time."""
     message = f"Reading this file takes more than the {seconds:g} s of CPU time allowed for one file"
     message += ", or decoding its Parquet or Arrow data takes more than a small part of it. "
-    remedy = f"{REDUCE_SIZE_REMEDY} Write plain values, and none twice. For many rows, CSV and .npz are the fastest."
+    remedy = f"{REDUCE_SIZE_REMEDY} Write plain values, and none twice. For many rows, CSV and .npz are the fastest. "
+    remedy += "An administrator can raise ASSAY_SCORING_CPU."
     return build_problem("too_large", message + remedy)
 
 

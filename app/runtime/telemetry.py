@@ -12,6 +12,7 @@ OTHER_METHOD = "other"
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 REQUEST_SECONDS_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)  # Prefer: wait ends at 60
 SCORING_SECONDS_BUCKETS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800)
+REFUSED_LOGIN_CODES = ("wrong_password", "rate_limited", "unavailable")
 
 prometheus_client.disable_created_metrics()  # type: ignore[no-untyped-call] # creation times show only the restart
 
@@ -37,6 +38,7 @@ class Telemetry:
         )
         self._request_series: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
         self._refused = counter("assay_refused", "Requests refused, by the code of the problem.", ("code",))
+        self._refused_logins = counter("assay_refused_logins", "Refused logins, by the code of the problem.", ("code",))
         self._settled = counter("assay_settled", "Submissions that reached this status here.", ("status",))
         self._rejected = counter("assay_rejected_files", "Rejected files that had a problem of this code.", ("code",))
         self._retries = counter("assay_retries", "Scorings to be retried, by reason.", ("reason",))
@@ -54,6 +56,8 @@ class Telemetry:
             buckets=SCORING_SECONDS_BUCKETS,
         )
         # Every series exists from the start, with 0, so that rates are defined before the first event.
+        for code in REFUSED_LOGIN_CODES:
+            self._refused_logins.labels(code)
         for status in ("finished", "rejected", "failed"):
             self._settled.labels(status)
         for reason in ("crashed", "interrupted", "file_lost"):
@@ -72,6 +76,10 @@ class Telemetry:
     def count_refusal(self, code: str) -> None:
         """Count a request that was refused with a problem."""
         self._refused.labels(code).inc()
+
+    def count_refused_login(self, code: str) -> None:
+        """Count a login that was refused with a problem of REFUSED_LOGIN_CODES."""
+        self._refused_logins.labels(code).inc()
 
     def count_settlement(self, status: str, problems: tuple[str, ...] = ()) -> None:
         """Count a submission with its final status, and each problem code once per file."""

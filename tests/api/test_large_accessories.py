@@ -37,6 +37,7 @@ def test_larger_ones_are_refused(app: ServedApp) -> None:
     answer = app.admin().put(f"{PATH}/groups", json={"x": "y" * MAX})
     assert (answer.status_code, answer.json()["code"]) == (413, "too_large")
     assert str(MAX) in answer.json()["detail"]
+    assert "ASSAY_MAX_ACCESSORY" in answer.json()["remedy"]
 
 
 @pytest.mark.parametrize(("token", "status"), [(None, 401), ("assay_none.such", 401)])

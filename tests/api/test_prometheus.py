@@ -92,6 +92,19 @@ def test_a_refusal_is_counted_under_its_code_and_the_template_of_its_route(
     assert "secret" not in read(app).text
 
 
+def test_refused_logins_are_counted_by_reason(app: ServedApp) -> None:
+    body = {"email": "nobody@example.org", "password": "a wrong password"}
+    before = scrape(app.url)
+    assert {"wrong_password", "rate_limited", "unavailable"} == {
+        sample.labels["code"] for sample in before.samples if sample.name == "assay_refused_logins_total"
+    }
+    for _ in range(2):
+        assert app.caller().post("/tokens", json=body).status_code == 401
+    after = scrape(app.url)
+    counts = [each.value("assay_refused_logins_total", code="wrong_password") for each in (before, after)]
+    assert counts[1] - counts[0] == 2
+
+
 def test_two_routes_of_one_name_under_different_prefixes_are_told_apart(app: ServedApp) -> None:
     before = scrape(app.url).value("assay_http_requests_total", route="/api/v1/metrics", method="GET")
     assert app.caller().get("/metrics").status_code == 200

@@ -97,7 +97,9 @@ def test_a_body_of_another_media_type_is_refused(app: ServedApp, media: str) -> 
 
 def test_a_body_beyond_the_limit_is_refused_however_its_length_is_told(app: ServedApp) -> None:
     content = with_title(json.dumps("x" * 5000))
-    assert_problem(app.admin().post("/challenges", content=content, headers=JSON), 413)
+    told = app.admin().post("/challenges", content=content, headers=JSON)
+    assert_problem(told, 413)
+    assert "ASSAY_MAX_JSON_BODY" in told.json()["remedy"]
     assert_problem(app.admin().post("/challenges", content=iter([content[:3000], content[3000:]]), headers=JSON), 413)
     assert app.admin().get("/challenges/a").status_code == 404
 
@@ -108,6 +110,7 @@ def test_an_upload_beyond_the_limit_is_refused_however_its_length_is_told(app: S
     for sent in (content, iter([content[:150_000], content[150_000:]])):
         answer = app.admin().post(path, params={"team": "Blue"}, content=sent, headers=JSON)
         assert_problem(answer, 413)
+        assert "ASSAY_MAX_UPLOAD" in answer.json()["remedy"]
     assert app.admin().get(path).json()["items"] == []
 
 

@@ -233,6 +233,7 @@ SET: dict[str, tuple[str, str, str, str]] = {
     "ASSAY_HOST": ("0.0.0.0", "access.listening", "warning", "no proxy is trusted"),
     "ASSAY_MIN_FREE": (str(1 << 60), "data.space", "problem", "uploads are refused"),
     "ASSAY_SCORING_MEMORY": (str(1 << 45), "scoring.memory", "warning", "GiB"),
+    "ASSAY_MAX_RECORDS": (str(10**11), "scoring.records", "warning", "100,000,000,000 records (ASSAY_MAX_RECORDS)"),
     "ASSAY_S3_ENDPOINT": ("http://127.0.0.1:9", "files.works", "problem", "object store"),
 }
 
@@ -253,6 +254,20 @@ def test_what_is_set_wrongly_is_found(data: Path, name: str, monkeypatch: pytest
     if key == "settings.values":
         assert found["database.reachable"]["seen"] == "Requires settings.values."
         assert found["software.python"]["state"] == "ok"
+
+
+def test_the_bytes_that_each_challenge_has_stored_are_listed(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    change(data, "UPDATE submissions SET size = 5 * 1024 * 1024", "UPDATE gold_versions SET size = 2.5 * 1024 * 1024")
+    with closing(sqlite3.connect(data / "assay.sqlite3")) as raw:
+        [[submissions, versions]] = raw.execute(
+            "SELECT (SELECT count(*) FROM submissions), (SELECT count(*) FROM gold_versions)"
+        )
+    found = examine(data)["files.challenges"]
+    total = 5 * submissions + 2.5 * versions
+    assert found["seen"] == f"1 challenges store {total:.1f} MiB, the largest: pets {total:.1f} MiB."
+    assert found["state"] == "ok"
+    monkeypatch.setenv("ASSAY_MIN_FREE", str(1 << 60))
+    assert examine(data)["files.challenges"]["state"] == "warning"
 
 
 def test_a_token_that_others_may_read_is_found(data: Path) -> None:

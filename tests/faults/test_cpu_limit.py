@@ -60,6 +60,7 @@ def assert_too_large(answer: dict[str, Any]) -> None:
     (problem,) = answer["problems"]
     assert f"{LIMIT:g} s of CPU time" in problem["message"]
     assert "Remove everything" in problem["message"]
+    assert "ASSAY_SCORING_CPU" in problem["message"]
 
 
 def test_a_file_that_takes_too_long_to_read_is_rejected_at_its_first_try_and_counts_as_invalid(

@@ -211,7 +211,7 @@ def test_what_takes_too_much_memory_is_a_problem_of_the_file(weak: Live) -> None
     dry = send(admin, packed, "json", "zstd").json()
     assert dry["total"] == {"too_large": 1}
     assert "more than 12 instances can need" in dry["problems"][0]["message"]
-    _too_large(send(admin, packed, "json", "zstd", "gold"), "memory")
+    _too_large(send(admin, packed, "json", "zstd", "gold"), "ASSAY_SCORING_MEMORY")
     assert stored_uploads(weak) == before
     stored = send(admin, packed, "json", "zstd", "stored").json()
     assert (stored["status"], stored["problems"]) == ("rejected", dry["problems"])

@@ -27,6 +27,9 @@ MAX_NESTING = 32  # levels of lists and objects
 class JsonBodyRequest(Request):
     """A request whose body is read as strict JSON, within limits of size, memory, speed and rate."""
 
+    size_setting = "ASSAY_MAX_JSON_BODY"
+    """Sets `max_body_bytes`."""
+
     async def body(self) -> bytes:
         """The complete body, at most `max_body_bytes`; raises AssayHTTPException with the error."""
         if not hasattr(self, "_body"):
@@ -50,7 +53,8 @@ class JsonBodyRequest(Request):
             if len(body) > limit:
                 limit = await self.max_body_bytes(len(body))
             if len(body) > limit:
-                raise AssayHTTPException(TooLarge(f"The body exceeds {limit} bytes.", remedy="Send a smaller body."))
+                remedy = f"Send a smaller body, or ask the administrator to raise {self.size_setting}."
+                raise AssayHTTPException(TooLarge(f"The body exceeds {limit} bytes.", remedy=remedy))
             if not resize(len(body)):
                 raise body_memory_error()
         return bytes(body)
@@ -110,6 +114,8 @@ def api_router(
 
 class GoldMetadataRequest(JsonBodyRequest):
     """A request that may contain a large table: up to ASSAY_MAX_ACCESSORY bytes, if the caller is an organizer."""
+
+    size_setting = "ASSAY_MAX_ACCESSORY"
 
     async def max_body_bytes(self, size: int) -> int:
         """The common limit; once `size` exceeds it, the higher limit of organizers, or an error for other callers."""

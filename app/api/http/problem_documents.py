@@ -162,7 +162,8 @@ def _reader_error(error: Exception) -> AssayError:
     """
     if isinstance(error, CpuLimitExceeded | GoldCpuLimitExceeded | MemoryLimitExceeded):
         detail = f"Reading this file exceeded the limit: {str(error) or error.__doc__}"
-        return errors.TooLarge(detail, remedy="Send a smaller file.")
+        setting = "ASSAY_SCORING_MEMORY" if isinstance(error, MemoryLimitExceeded) else "ASSAY_SCORING_CPU"
+        return errors.TooLarge(detail, remedy=f"Send a smaller file, or ask the administrator to raise {setting}.")
     if isinstance(error, ScoringTimeout | ScoringProcessStalled):
         return errors.Unavailable(
             f"Reading did not end in time, as the service is busy or was suspended ({error}); nothing was stored.",

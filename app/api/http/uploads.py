@@ -127,23 +127,26 @@ def delete_unreferenced(files: FileStore, stored: StoredFile) -> None:
         files.delete(stored.key)
 
 
+PHASE_SIZE_REMEDY = "Remove everything that is not scored, or compress the file (gzip); no setting raises this limit."
+
+
 class _UploadSizeLimit:
     """Refuses a body that exceeds the limit of all uploads, or the size that can be useful where it is sent."""
 
     def __init__(self, limit: int, max_useful_bytes: Callable[[], int | None] | None) -> None:
-        self._limit, self._reason = limit, "An upload has"
+        self._limit, self._reason, self._remedy = limit, "An upload has", TooLarge.remedy
         self._max_useful_bytes = max_useful_bytes
 
     async def check(self, size: int) -> None:
         """Raise TooLarge if a body of this size exceeds a limit."""
         if size > self._limit:
             detail = f"{self._reason} at most {self._limit} bytes."
-            raise TooLarge(detail, headers={"Connection": "close"}, limit=self._limit)
+            raise TooLarge(detail, remedy=self._remedy, headers={"Connection": "close"}, limit=self._limit)
         if self._max_useful_bytes is None or size <= BASE_FILE_BYTES:
             return
         useful, self._max_useful_bytes = await run_in_threadpool(self._max_useful_bytes), None
         if useful is not None and useful < self._limit:
-            self._limit, self._reason = useful, "Predictions for this phase have"
+            self._limit, self._reason, self._remedy = useful, "Predictions for this phase have", PHASE_SIZE_REMEDY
             await self.check(size)
 
 

@@ -78,6 +78,17 @@ def referenced_files(session: ReadSession, newest: int | None = None) -> list[Re
     return files
 
 
+def stored_bytes(session: ReadSession) -> list[tuple[str, int]]:
+    """The bytes of uploads, submissions and gold, that each challenge has stored; the largest first."""
+    sums: Counter[str] = Counter()
+    for row in (Submission, GoldVersion):
+        query = select(Challenge.slug, func.sum(row.size)).select_from(row).join(Phase, Phase.id == row.phase_id)
+        query = query.join(Challenge, Challenge.id == Phase.challenge_id).group_by(Challenge.slug)
+        for slug, size in session.execute(query):
+            sums[slug] += int(size)
+    return sums.most_common()
+
+
 def unclosed_phases(session: ReadSession, now: datetime) -> list[Phase]:
     """The phases of published challenges that have not closed yet."""
     not_closed = or_(Phase.closes_at.is_(None), Phase.closes_at > now)
