@@ -176,7 +176,6 @@ def build_app(
     work, db = work or settings.data_dir, Database(settings, now)
     monitoring_db = db.for_monitoring(settings)
     files, notifier = open_file_store(settings, work), Notifier()
-    # On PostgreSQL other processes change rows too, so cached boards depend on notifications.
     boards = BoardCache(needs_notifications=not db.sqlite)
     db.on_invalidation(boards.invalidate)
     telemetry = create_telemetry(settings, monitoring_db)

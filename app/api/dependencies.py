@@ -20,6 +20,7 @@ from app.actions.accounts.issue_token import authenticate_token
 from app.actions.accounts.passwords import DecoyHashes
 from app.actions.operations.check_readiness import ReadinessChecker
 from app.api.caching.board_cache import BoardCache
+from app.api.caching.board_times import BoardTimes
 from app.api.caching.generated_files import GeneratedFiles
 from app.api.limits.body_memory import BodyMemoryLimiter
 from app.api.limits.client_addresses import client_address_block
@@ -144,6 +145,11 @@ class AppState:
         default_factory=partial(ThreadPoolExecutor, 4, thread_name_prefix="monitoring")
     )
     idempotency_keys_in_flight: set[tuple[str, str]] = field(default_factory=set)
+
+    board_times: BoardTimes = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.board_times = BoardTimes(self.figures)
 
     @contextmanager
     def hold_idempotency_key(self, user_id: str, key: str | None) -> Iterator[None]:

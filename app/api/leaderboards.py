@@ -157,5 +157,5 @@ def get_leaderboard(
     with state.db.read() as session:
         view = board_audience(session, caller, slug, phase).view
     key = BoardKey(slug, phase, view, split, metric, board_format)
-    entry = state.board_cache.get_or_build(key, partial(build_board, state.db, key))
+    entry = state.board_cache.get_or_build(key, state.board_times.measured(key, partial(build_board, state.db, key)))
     return entry.response(",".join(request.headers.getlist("accept-encoding")))

@@ -55,6 +55,14 @@ class Telemetry:
             "Time from submission to the first start of scoring.",
             buckets=SCORING_SECONDS_BUCKETS,
         )
+        self.board_build_seconds = histogram(
+            "assay_board_build_seconds", "Time to build a leaderboard.", buckets=REQUEST_SECONDS_BUCKETS
+        )
+        self.board_age_seconds = histogram(
+            "assay_board_age_seconds",
+            "Age of a leaderboard when it was built again, at most 60 s.",
+            buckets=REQUEST_SECONDS_BUCKETS,
+        )
         # Every series exists from the start, with 0, so that rates are defined before the first event.
         for code in REFUSED_LOGIN_CODES:
             self._refused_logins.labels(code)

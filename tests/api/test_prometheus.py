@@ -10,7 +10,10 @@ import pytest
 from pydantic import ValidationError
 from starlette.requests import Request
 
+from app.api.caching.board_cache import BoardKey, CachedReply
+from app.api.caching.board_times import BoardTimes
 from app.api.prometheus import is_loopback_request
+from app.runtime.telemetry import Telemetry, prometheus_text
 from app.settings import Settings
 from tests.api.conftest import GOLD
 from tests.api.in_process_app import ADMIN_TOKEN, ServedApp, app_settings, serve_app
@@ -90,6 +93,36 @@ def test_a_refusal_is_counted_under_its_code_and_the_template_of_its_route(
     for name, labels in (("assay_http_requests_total", asked), ("assay_refused_total", {"code": code})):
         assert after.value(name, **labels) - before.value(name, **labels) == 1, name
     assert "secret" not in read(app).text
+
+
+def test_the_builds_of_boards_are_timed_and_so_is_how_old_they_became(app: ServedApp) -> None:
+    board = f"{app.url}/api/v1/challenges/digits/phases/main/leaderboard"
+    httpx.get(board, timeout=MAX_WAIT_SECONDS).raise_for_status()
+    before = scrape(app.url)
+    assert app.admin().submit("digits", LABELS, team="Blue").json()["status"] == "finished"
+    for _ in range(2):  # the second is served from memory
+        httpx.get(board, timeout=MAX_WAIT_SECONDS).raise_for_status()
+    after = scrape(app.url)
+    for name in ("assay_board_build_seconds", "assay_board_age_seconds"):
+        assert after.value(f"{name}_count") - before.value(f"{name}_count") == 1, name
+        assert after.value(f"{name}_sum") > before.value(f"{name}_sum"), name
+
+
+def test_the_age_of_a_board_counts_from_its_last_build_and_at_most_while_it_is_shown() -> None:
+    now, figures = [100.0], Telemetry()
+    times = BoardTimes(figures, lambda: now[0])
+    reply = CachedReply.build(b"{}", "application/json", marks=frozenset(), expires_at=0.0)
+
+    def build() -> CachedReply:
+        now[0] += 2
+        return reply
+
+    for key, pause in (("a", 5), ("a", 1000), ("b", 0), ("a", 0)):
+        assert times.measured(BoardKey(key, "main", "visitor"), build)() is reply
+        now[0] += pause
+    found = Scrape(prometheus_text(figures.registry).decode())
+    assert [found.value(f"assay_board_build_seconds_{name}") for name in ("count", "sum")] == [4, 8]
+    assert [found.value(f"assay_board_age_seconds_{name}") for name in ("count", "sum")] == [2, 7 + 60]
 
 
 def test_refused_logins_are_counted_by_reason(app: ServedApp) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from app.formats.memory_needs import (
+    PLAIN_BYTES_PER_RECORD,
     PROCESS_BYTES,
     STRICT_BYTES_PER_RECORD,
     STRICT_BYTES_PER_SCORE,
@@ -22,34 +23,41 @@ PEAK = """
 import json, re, sys
 from pathlib import Path
 from app.formats import FileKind, ReadingRules
-from app.pipeline import SourceFile, validate_predictions
+from app.pipeline import SourceFile, load_gold, validate_predictions
 from app.scoring.declaration.task import TaskSpec
 from app.scoring.evaluation_input import IdIndex
 
 def peak():
     return int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1]) * 1024
 
-path, count, scores = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+path, count, kind = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+source = SourceFile(path, FileKind("jsonl"))
+if kind == "gold":
+    before = peak()
+    gold, problems = load_gold(source, task="multiclass")
+    assert gold is not None, problems.to_dict()
+    print(peak() - before)
+    sys.exit()
 index = IdIndex([f"instance-{number:08}" for number in range(count)])
 spec = TaskSpec("multiclass", tuple(json.loads(sys.argv[4])))
 before = peak()
 arrays, problems, _ = validate_predictions(
-    index, spec, SourceFile(path, FileKind("jsonl")), rules=ReadingRules(scores=scores)
+    index, spec, source, rules=ReadingRules(scores="due" if kind == "scores" else "ignored")
 )
 assert arrays is not None, problems.to_dict()
 print(peak() - before)
 """
 
 
-def bytes_for(folder: Path, count: int, *, scores: bool) -> int:
-    """The peak memory of the strict reader for so many records, which it takes as there are no lookup tables."""
+def bytes_for(folder: Path, count: int, kind: str) -> int:
+    """The peak memory for so many records; of predictions without lookup tables, which the strict reader reads."""
     path = folder / f"{count}.jsonl"
     each = [number / 97 for number in range(len(CLASSES))]
     with path.open("w") as file:
         for number in range(count):
-            answer = ("scores", each) if scores else ("label", CLASSES[number % len(CLASSES)])
+            answer = ("scores", each) if kind == "scores" else ("label", CLASSES[number % len(CLASSES)])
             file.write(json.dumps(dict([("id", f"instance-{number:08}"), answer])) + "\n")
-    arguments = [str(path), str(count), "due" if scores else "ignored", json.dumps(CLASSES)]
+    arguments = [str(path), str(count), kind, json.dumps(CLASSES)]
     ran = subprocess.run(
         [sys.executable, "-c", PEAK, *arguments],
         capture_output=True,
@@ -64,13 +72,19 @@ def bytes_for(folder: Path, count: int, *, scores: bool) -> int:
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc")
-@pytest.mark.parametrize("scores", [False, True])
-def test_the_strict_reader_takes_about_the_memory_that_is_declared(tmp_path: Path, scores: bool) -> None:
-    few, many = (1_000, 9_000) if scores else (5_000, 45_000)
-    grown = bytes_for(tmp_path, many, scores=scores) - bytes_for(tmp_path, few, scores=scores)
-    values = (many - few) * (len(CLASSES) if scores else 1)
-    declared = STRICT_BYTES_PER_SCORE if scores else STRICT_BYTES_PER_RECORD
-    assert declared / 1.6 <= grown / values <= declared * 1.2
+@pytest.mark.parametrize(
+    ("kind", "few", "many", "declared"),
+    [
+        ("gold", 40_000, 240_000, PLAIN_BYTES_PER_RECORD),
+        ("labels", 5_000, 45_000, STRICT_BYTES_PER_RECORD),
+        ("scores", 1_000, 9_000, STRICT_BYTES_PER_SCORE * len(CLASSES)),
+    ],
+)
+def test_reading_takes_about_the_memory_that_is_declared(
+    tmp_path: Path, kind: str, few: int, many: int, declared: int
+) -> None:
+    grown = (bytes_for(tmp_path, many, kind) - bytes_for(tmp_path, few, kind)) / (many - few)
+    assert declared / 1.6 <= grown <= declared * 1.2
 
 
 def test_the_largest_file_grows_with_the_memory_and_none_fits_where_the_process_does_not() -> None:

@@ -158,7 +158,7 @@ class BoardBuildMiddleware:
         state: AppState = scope["app"].state.service
         try:
             state.request_limits.count_request("address", scope_address_block(scope))
-            render = partial(build_board, state.db, board_request.key)
+            render = state.board_times.measured(board_request.key, partial(build_board, state.db, board_request.key))
             entry = await state.board_cache.get_or_build_async(board_request.key, render)
         except AssayError as error:
             await problem_response(error)(scope, receive, send)
