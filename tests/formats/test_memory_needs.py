@@ -84,7 +84,7 @@ def test_reading_takes_about_the_memory_that_is_declared(
     tmp_path: Path, kind: str, few: int, many: int, declared: int
 ) -> None:
     grown = (bytes_for(tmp_path, many, kind) - bytes_for(tmp_path, few, kind)) / (many - few)
-    assert declared / 1.6 <= grown <= declared * 1.2
+    assert declared / 2 <= grown <= declared * 1.4  # hash tables double in size
 
 
 def test_the_largest_file_grows_with_the_memory_and_none_fits_where_the_process_does_not() -> None:
