@@ -53,6 +53,7 @@ from app.api.limits.reader_queue import ReaderPool, ReaderQueue
 from app.api.limits.request_limits import RequestLimits
 from app.api.openapi import docs_page, document
 from app.files import FileStore
+from app.formats.memory_needs import describe_largest_file
 from app.queue.jobs import JobTable
 from app.runtime import logging_setup
 from app.runtime.data_folder import open_file_store, own_process_folder
@@ -71,7 +72,6 @@ from app.worker.worker import (
     Worker,
     create_process_pool,
     create_telemetry,
-    describe_largest_file,
     reader_timeout,
 )
 
@@ -306,11 +306,11 @@ def _announce_address(settings: Settings, port: int, *, show_token: bool) -> Non
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     if settings.log_format == "json":  # Every line must be JSON.
         address, token_file = f"http://{host}:{port}", path and str(path)
-        largest = describe_largest_file(settings)
+        largest = describe_largest_file(settings.max_records, settings.scoring_memory)
         log.info("listening", address=address, version=__version__, admin_token_file=token_file, largest_file=largest)
         return
     lines = [f"Assay {__version__} listens on http://{host}:{port}  (API documentation: /docs)"]
     if path is not None:
         lines.append(f"The administrator's token is in {path}" + (f": {token}" if show_token else ""))
-    lines.append(describe_largest_file(settings))
+    lines.append(describe_largest_file(settings.max_records, settings.scoring_memory))
     print("\n".join(lines), file=sys.stderr, flush=True)  # noqa: T201 - for the user who started it

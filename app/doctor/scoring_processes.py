@@ -7,12 +7,12 @@ from pathlib import Path
 from app.doctor.check_declaration import CheckResult, check, ok, problem, skipped, warning
 from app.doctor.installation import Installation
 from app.formats import FileKind
-from app.formats.memory_needs import largest_file
+from app.formats.memory_needs import describe_largest_file, largest_file
 from app.pipeline import SourceFile
 from app.prepared.gold_source import GoldFile, GoldSource
 from app.scoring_processes import ScoringProcessError
 from app.scoring_processes.messages import CheckGold, GoldSummary
-from app.worker.worker import GOLD_PROCESSES, READER_PROCESSES, create_process_pool, describe_largest_file
+from app.worker.worker import GOLD_PROCESSES, READER_PROCESSES, create_process_pool
 
 PROBE_GOLD = [{"id": "a", "label": "yes"}, {"id": "b", "label": "no"}]
 MAX_ANSWER_SECONDS = 20.0
@@ -63,7 +63,7 @@ def check_scoring_memory(installation: Installation) -> CheckResult:
 def check_largest_file(installation: Installation) -> CheckResult:
     """The memory of a scoring process suffices for as many plain records as a file may have."""
     settings = installation.settings
-    observation = describe_largest_file(settings)
+    observation = describe_largest_file(settings.max_records, settings.scoring_memory)
     fits = largest_file(settings.scoring_memory).plain_records
     return warning(observation) if fits < settings.max_records else ok(observation)
 

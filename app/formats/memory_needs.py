@@ -29,3 +29,13 @@ def largest_file(memory: int) -> LargestFile:
     """The largest file that a scoring process with `memory` bytes can read, in records or scores."""
     left = max(0, memory - PROCESS_BYTES)
     return LargestFile(left // PLAIN_BYTES_PER_RECORD, left // STRICT_BYTES_PER_RECORD, left // STRICT_BYTES_PER_SCORE)
+
+
+def describe_largest_file(records: int, memory: int) -> str:
+    """The largest file by the limit of records and by that of the bytes of memory, for operators."""
+    fits = largest_file(memory)
+    return (
+        f"A file may have {records:,} records (ASSAY_MAX_RECORDS). {memory >> 20:,} MiB (ASSAY_SCORING_MEMORY) suffice for "
+        f"about {fits.plain_records:,} records of plain, uniform layout, and in any other layout for "
+        f"{fits.strict_records:,} with a label or {fits.strict_scores:,} scores."
+    )

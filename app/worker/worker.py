@@ -26,7 +26,7 @@ from app.actions.scoring_tasks.settle_in_groups import GroupSettlement
 from app.errors import AssayError
 from app.files import FileStore
 from app.formats import Limits
-from app.formats.memory_needs import largest_file
+from app.formats.memory_needs import describe_largest_file
 from app.prepared.gold_folder import PreparedGoldFolder
 from app.queue import MayContinue, TaskClaim, WorkerQueue
 from app.queue.local import LocalQueue
@@ -75,16 +75,6 @@ def file_limits(settings: Settings) -> Limits:
         text_length=settings.max_text_length,
         columns=settings.max_columns,
         nesting=settings.max_nesting,
-    )
-
-
-def describe_largest_file(settings: Settings) -> str:
-    """The largest file by the limit of records and by that of memory, for operators."""
-    fits, memory = largest_file(settings.scoring_memory), settings.scoring_memory >> 20
-    return (
-        f"A file may have {settings.max_records:,} records (ASSAY_MAX_RECORDS). {memory:,} MiB (ASSAY_SCORING_MEMORY) suffice "
-        f"for about {fits.plain_records:,} records of plain, uniform layout, and in any other layout for {fits.strict_records:,} "
-        f"with a label or {fits.strict_scores:,} scores."
     )
 
 
@@ -371,7 +361,11 @@ def serve(settings: Settings) -> None:
         worker = Worker(settings, db, open_file_store(settings, work), work, on_settled=lambda _: None, figures=figures)
         with _health_server(settings, partial(worker.fault, monitoring_db), figures):
             worker.start()
-            log.info("worker_started", slots=settings.workers, largest_file=describe_largest_file(settings))
+            log.info(
+                "worker_started",
+                slots=settings.workers,
+                largest_file=describe_largest_file(settings.max_records, settings.scoring_memory),
+            )
             end.wait()
             worker.stop()
         db.close()
