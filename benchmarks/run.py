@@ -28,6 +28,7 @@ PIECES = {
     "W6-boards": "boards",
     "W6-posts": "posts",
     "W6-waits": "waits",
+    "W6-cost": "submission_cost",
     "W7": "growth",
     "prepared": "prepared_gold",
     "hostile": "hostile",

@@ -1,0 +1,228 @@
+"""CPU time per submission of all processes of the service, by process, on both databases, beside another program.
+
+`python -m benchmarks.submission_cost [--against CHECKOUT] [--databases SQLite,PostgreSQL] [--turns 4] [--count 80]`.
+The programs take turns under the same load in one run, so that their ratio holds on a busy machine too. Without
+`--against`, the other program is the one that the target names, taken from the history of the repository.
+"""
+
+import argparse
+import json
+import os
+import sqlite3
+import statistics
+import subprocess
+import sys
+import tarfile
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from io import BytesIO
+from pathlib import Path
+
+from benchmarks.figures import Measured
+from benchmarks.load import loaded, request
+from benchmarks.measure import processor_seconds
+from benchmarks.served import RECIPE
+from benchmarks.sizes import Sizes
+from tests.cluster import ServiceProcess
+from tests.faults.inspection import children_of
+from tests.live_service import PASSWORD, ROOT, Caller, eventually, open_challenge
+from tests.postgres import OwnPostgresServer
+
+RECORDS, CLASSES, SENDERS = 3500, 20, 8
+DATABASES = ("SQLite", "PostgreSQL")
+TARGETS = {"SQLite": 0.7, "PostgreSQL": 0.6}
+STARTING_COMMIT = "e1c3277"
+OURS, OTHER, ALL = "assay", f"assay at {STARTING_COMMIT}", "all processes"
+TOKEN = "a-token-of-the-administrator-for-benchmarks"  # noqa: S105 - of a service on loopback that ends with the run
+WAITING = "SELECT count(*) FROM score_tasks WHERE status IN ('queued', 'running')"
+GOLD = [{"id": f"instance-{number:06d}", "label": f"c{number % CLASSES:02d}"} for number in range(RECORDS)]
+SENT = json.dumps(
+    {"predictions": [{"id": row["id"], "label": f"c{number * 7 % CLASSES:02d}"} for number, row in enumerate(GOLD)]}
+).encode()
+LOADS = {"burst": 202, "waiting": 201}
+"""The status of a reply by load: sent without waiting for the scores, or with `Prefer: wait`."""
+
+Spent = dict[str, float]
+"""CPU seconds by process."""
+
+
+class Program:
+    """The service of one checkout with its own database; on PostgreSQL an API, a worker and a database server."""
+
+    def __init__(self, checkout: Path, folder: Path, server: OwnPostgresServer | None) -> None:
+        self._folder, self._server = folder, server
+        self._command = ["env", "-C", str(checkout), sys.executable, "-m", "app.cli"]
+        self._url = server.url(server.create()) if server else f"sqlite:///{folder}/assay.sqlite3"
+        self._settings = {
+            "ASSAY_DATA_DIR": str(folder / "data"),
+            "ASSAY_DATABASE_URL": self._url,
+            "ASSAY_FILES_SHARED": "true",
+            "ASSAY_RATE_LIMITS": "off",
+            "ASSAY_MIN_FREE": "0",
+            "ASSAY_WORKERS": "1",
+            "ASSAY_LOG_FORMAT": "json",
+            "ASSAY_ADMIN_TOKEN": TOKEN,
+        }
+        self._parts: list[ServiceProcess] = []
+        self._unfinished: Callable[[], int] = lambda: 0
+        self._own_backend = 0
+        self.close = ExitStack()
+
+    def start(self) -> None:
+        """Migrate the database, start all processes, and open a challenge with participants."""
+        self._folder.mkdir()
+        if self._server:
+            keep = {name: value for name, value in os.environ.items() if not name.startswith("ASSAY_")}
+            subprocess.run([*self._command, "migrate"], env=keep | self._settings, check=True, capture_output=True)
+        for role in ("api", "worker") if self._server else ("serve",):
+            part = ServiceProcess(role, self._folder, self._settings)
+            part.program = self._command
+            self._parts.append(part)
+            self.close.callback(part.kill, group=True)
+            part.start().wait_ready()
+        self._watch()
+        phases = [{"name": "main", "quota": {"per_day": 1_000_000, "concurrent": 1_000_000}}]
+        url = self._parts[0].url
+        with Caller(url, TOKEN) as admin:
+            open_challenge(admin, "bench", GOLD, recipe=RECIPE, phases=phases)
+            self._tokens = [_participant(admin, url, f"person-{number}") for number in range(SENDERS)]
+
+    def load(self, kind: str, count: int) -> Spent:
+        """CPU seconds of each process for this many submissions, from the first request to the last score."""
+        headers = {"Prefer": "wait=60"} if kind == "waiting" else {}
+        path = "/api/v1/challenges/bench/phases/main/submissions?method=Bench"
+        own = [{"Authorization": f"Bearer {token}", "Content_Type": "application/json"} for token in self._tokens]
+        requests = [request("POST", path, SENT, **each, **headers) for each in own]
+        before = self._spent()
+        counts = loaded(self._parts[0].port, requests, SENDERS, 300, most=count)
+        assert set(counts.statuses) == {LOADS[kind]}, counts.statuses
+        eventually(lambda: not self._unfinished(), "all is scored", 600)
+        return {name: seconds - before[name] for name, seconds in self._spent().items()}
+
+    def _watch(self) -> None:
+        """Open the connection that asks how many submissions are unfinished; its own cost does not count."""
+        if self._server:
+            connection = self.close.enter_context(self._server.connect(self._url.rpartition("/")[2]))
+            self._own_backend = connection.info.backend_pid
+            self._unfinished = lambda: int(connection.execute(WAITING).fetchone()[0])  # type: ignore[index]
+            return
+        path = self._url.removeprefix("sqlite:///")
+        opened = sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=30)
+        read = self.close.enter_context(closing(opened))
+        self._unfinished = lambda: int(read.execute(WAITING).fetchone()[0])
+
+    def _spent(self) -> Spent:
+        """CPU seconds so far of each kind of process."""
+        own = {part.role: processor_seconds(part.pid) for part in self._parts}
+        children = sum(_processor_of_children(part.pid) for part in self._parts)
+        if not self._server:
+            return {"API and worker": own["serve"], "scoring process": children}
+        server = processor_seconds(self._server.pid) + _processor_of_children(self._server.pid)
+        server -= processor_seconds(self._own_backend)
+        return {"API": own["api"], "worker": own["worker"], "scoring process": children, "PostgreSQL": server}
+
+
+def _processor_of_children(pid: int) -> float:
+    """CPU seconds of the direct children of a process, with those that have ended."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    ended = (int(fields[13]) + int(fields[14])) / os.sysconf("SC_CLK_TCK")
+    return ended + sum(map(processor_seconds, children_of(pid)))
+
+
+def _participant(admin: Caller, url: str, name: str) -> str:
+    """The token of a new account with a team of its own."""
+    body = {"email": f"{name}@example.org", "name": name, "password": PASSWORD}
+    admin.post("/users", json=body).raise_for_status()
+    answer = admin.post("/tokens", json={"email": body["email"], "password": PASSWORD})
+    token = str(answer.raise_for_status().json()["token"])
+    with Caller(url, token) as person:
+        person.join("bench", f"Team {name}")
+    return token
+
+
+@contextmanager
+def starting_commit() -> Iterator[Path]:
+    """The files of the commit that the targets name; raises CalledProcessError where the history lacks it."""
+    command = ["git", "archive", STARTING_COMMIT]
+    archive = subprocess.run(command, cwd=ROOT, check=True, capture_output=True).stdout
+    with tempfile.TemporaryDirectory(prefix="assay-start-") as folder:
+        with tarfile.open(fileobj=BytesIO(archive)) as files:
+            files.extractall(folder, filter="data")
+        yield Path(folder)
+
+
+def compare(
+    checkouts: dict[str, Path], folder: Path, database: str, *, turns: int, count: int
+) -> dict[tuple[str, str], list[Spent]]:
+    """By load and program, the CPU milliseconds per submission of each turn."""
+    found: dict[tuple[str, str], list[Spent]] = {}
+    with ExitStack() as running:
+        programs = {}
+        for number, (name, checkout) in enumerate(checkouts.items()):
+            server = running.enter_context(closing(OwnPostgresServer())) if database == "PostgreSQL" else None
+            programs[name] = Program(checkout, folder / f"{database}-{number}", server)
+            running.enter_context(programs[name].close)
+            programs[name].start()
+            for kind in LOADS:
+                programs[name].load(kind, 2 * SENDERS)  # everything that is computed once
+        for turn in range(turns):
+            order = list(programs.items())[:: -1 if turn % 2 else 1]
+            for kind in LOADS:
+                for name, program in order:
+                    spent = program.load(kind, count)
+                    found.setdefault((kind, name), []).append(
+                        {each: 1000 * max(seconds, 1e-4) / count for each, seconds in spent.items()}
+                    )
+    return found
+
+
+def measure_programs(
+    checkouts: dict[str, Path], folder: Path, databases: Sequence[str], *, turns: int, count: int
+) -> Measured:
+    """The figures of the programs; with two of them also the targets."""
+    figures = Measured()
+    for database in databases:
+        found = compare(checkouts, folder, database, turns=turns, count=count)
+        for kind in LOADS:
+            of_each = {name: found[kind, name] for name in checkouts}
+            for process in next(iter(of_each.values()))[0]:
+                medians = {name: statistics.median(each[process] for each in runs) for name, runs in of_each.items()}
+                figures.ways(f"{database}, {kind}: {process}", medians, "ms each")
+            totals = {name: statistics.median(sum(each.values()) for each in runs) for name, runs in of_each.items()}
+            figures.ways(f"{database}, {kind}: {ALL}", totals, "ms each")
+            if len(totals) > 1:
+                what = f"processor per submission, {database}, {kind}, over {OTHER}"
+                figures.at_most(what, TARGETS[database], totals[OURS] / totals[OTHER])
+    return figures
+
+
+def measure(sizes: Sizes, folder: Path) -> Measured:
+    """Measure this program beside the starting commit on both databases."""
+    with starting_commit() as before:
+        checkouts = {OTHER: before, OURS: ROOT}
+        return measure_programs(checkouts, folder, DATABASES, turns=sizes.repetitions, count=max(1, sizes.waits // 4))
+
+
+def main() -> None:
+    """Measure and print the table."""
+    from benchmarks.run import report  # noqa: PLC0415 - which imports this module by name
+
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--against", type=Path, help="a checkout to compare with, instead of the starting commit")
+    parser.add_argument("--databases", default=",".join(DATABASES))
+    parser.add_argument("--turns", type=int, default=4)
+    parser.add_argument("--count", type=int, default=80, help="submissions per turn, load and program")
+    given = parser.parse_args()
+    with ExitStack() as kept:
+        before = given.against or kept.enter_context(starting_commit())
+        folder = Path(kept.enter_context(tempfile.TemporaryDirectory(prefix="assay-cost-")))
+        checkouts = {OTHER: before.resolve(), OURS: ROOT}
+        databases = given.databases.split(",")
+        figures = measure_programs(checkouts, folder, databases, turns=given.turns, count=given.count)
+    print(report({"submission": {"rows": [vars(row) for row in figures.rows],
+                                 "targets": [vars(each) | {"met": each.met} for each in figures.targets]}}))  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()
