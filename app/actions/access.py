@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from app import errors
 from app.store import locks
-from app.store.queries import challenges, phase_for_user, teams
+from app.store.queries import challenges, teams
 from app.store.queries.phase_for_user import PhaseContext
 from app.store.session import ReadSession
 from app.store.tables import Challenge, Phase, Registration, Submission
@@ -131,17 +131,13 @@ def phase_not_found(session: ReadSession, challenge: Challenge, phase_slug: str)
     return errors.NotFound(detail, remedy=f"Its phases are: {', '.join(known)}.", known_phases=known)
 
 
-def load_admission_facts(session: ReadSession, caller: Caller, slug: str, phase_slug: str) -> PhaseContext:
-    """Everything that admission depends on, if the caller may see the phase; raises NotFound."""
-    locks.challenge(session, slug)
-    facts = phase_for_user.load_context(session, slug, phase_slug, caller.user_id)
-    if facts is None:
-        raise phase_not_found(session, load_visible_challenge(session, caller, slug), phase_slug)
-    if not is_public(facts):
-        joined = facts.registration == "approved"
-        if not _can_see_private(caller, facts, role=effective_role(caller, facts.role), joined=joined):
-            raise errors.NotFound
-    return facts
+def require_visible_context(caller: Caller, context: PhaseContext) -> None:
+    """Raise NotFound unless the caller may see the phase of this context, which was read for them."""
+    if is_public(context):
+        return
+    joined = context.registration == "approved"
+    if not _can_see_private(caller, context, role=effective_role(caller, context.role), joined=joined):
+        raise errors.NotFound
 
 
 def effective_role(caller: Caller, role: str | None) -> str | None:

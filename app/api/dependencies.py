@@ -16,9 +16,10 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from starlette.concurrency import run_in_threadpool
 
 from app.actions.access import VISITOR, Caller, load_visible_challenge, require_organizer
-from app.actions.accounts.issue_token import authenticate_token
+from app.actions.accounts.issue_token import authenticate_sender, authenticate_token
 from app.actions.accounts.passwords import DecoyHashes
 from app.actions.operations.check_readiness import ReadinessChecker
+from app.actions.submissions.submit_prediction import AdmissionFacts, load_admission_facts
 from app.api.caching.board_cache import BoardCache
 from app.api.caching.board_times import BoardTimes
 from app.api.caching.generated_files import GeneratedFiles
@@ -35,6 +36,7 @@ from app.settings import Settings
 from app.store.session import Database
 
 Row = TypeVar("Row")
+T = TypeVar("T")
 
 MONITORING_WAIT_SECONDS = 1.0  # for the database to say whose token it is
 
@@ -72,17 +74,18 @@ class Notifier:
             with self._lock:
                 self._unsubscribe(waiter)
 
-    def subscribe(self, waiter: Waiter, submission_id: str, max_waiters: float = math.inf) -> None:
-        """Wait for this submission, unless `max_waiters` wait already; safe from any thread.
+    def subscribe(self, waiter: Waiter, submission_id: str, max_waiters: float = math.inf) -> bool:
+        """Wait for this submission, unless `max_waiters` wait already; returns whether it does. Safe from any thread.
 
         Subscribe before the submission is committed, so that no notification can be missed.
         """
         with self._lock:
             if self.count >= max_waiters:
-                return
+                return False
             waiter.submission_id = submission_id
             self.count += 1
             self._waiting.setdefault(submission_id, []).append(waiter)
+            return True
 
     def _unsubscribe(self, waiter: Waiter) -> None:
         if waiter.submission_id is None:
@@ -182,22 +185,15 @@ AppStateDep = Annotated[AppState, Depends(_app_state)]
 _bearer_scheme = HTTPBearer(
     auto_error=False, description="A token from POST /api/v1/tokens.", bearerFormat="assay_<id>.<secret>"
 )
+CredentialsDep = Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer_scheme)]
 
 
-def current_caller(
-    request: Request,
-    state: AppStateDep,
-    credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer_scheme)],
-) -> Caller:
+def current_caller(request: Request, state: AppStateDep, credentials: CredentialsDep) -> Caller:
     """The caller, a visitor if there is no token; raises Unauthorized for an invalid token, and TooManyRequests."""
     return _counted_caller(request, state, credentials, state.db)
 
 
-async def monitoring_caller(
-    request: Request,
-    state: AppStateDep,
-    credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer_scheme)],
-) -> Caller:
+async def monitoring_caller(request: Request, state: AppStateDep, credentials: CredentialsDep) -> Caller:
     """The caller of a route that must answer soon even if the database does not; also raises DatabaseUnavailable.
 
     It waits for no thread that other requests may occupy.
@@ -216,13 +212,41 @@ def _counted_caller(
     if "authorization" not in request.headers:
         state.request_limits.count_request("address", client_address_block(request))
         return VISITOR
+    caller, _ = _count_request(request, state, lambda: (_authenticate(state, credentials, db), None))
+    return caller
+
+
+@dataclass(frozen=True, slots=True)
+class Sender:
+    """Who submits, and what admission to the phase in the path depends on: one statement reads both."""
+
+    caller: Caller
+    facts: AdmissionFacts
+
+
+def current_sender(request: Request, state: AppStateDep, credentials: CredentialsDep) -> Sender:
+    """The sender of a submission; raises Unauthorized, also for a visitor, and TooManyRequests."""
+    if "authorization" not in request.headers:
+        require_account(current_caller(request, state, credentials))
+    path, key = request.path_params, request.headers.get("idempotency-key")
+    return Sender(
+        *_count_request(
+            request,
+            state,
+            lambda: _authenticate_sender(state, credentials, path["slug"], path.get("phase", ""), key),
+        )
+    )
+
+
+def _count_request(request: Request, state: AppState, authenticate: Callable[[], tuple[Caller, T]]) -> tuple[Caller, T]:
+    """Authenticate and count a request of the caller, or of the address if that raises Unauthorized."""
     try:
-        caller = _authenticate(state, credentials, db)
+        caller, others = authenticate()
     except Unauthorized:
         state.request_limits.count_request("address", client_address_block(request))
         raise
     state.request_limits.count_request("user", caller.user_id or "")  # all tokens of a user share one limit
-    return caller
+    return caller, others
 
 
 def caller_key(request: Request, caller: Caller) -> str:
@@ -231,13 +255,31 @@ def caller_key(request: Request, caller: Caller) -> str:
 
 
 def _authenticate(state: AppState, credentials: HTTPAuthorizationCredentials | None, db: Database) -> Caller:
+    token = _token_text(credentials)
+    if _is_admin_token(state, token):
+        return state.administrator
+    with db.read_one() as session:
+        return authenticate_token(session, token)
+
+
+def _authenticate_sender(
+    state: AppState, credentials: HTTPAuthorizationCredentials | None, slug: str, phase: str, key: str | None
+) -> tuple[Caller, AdmissionFacts]:
+    token = _token_text(credentials)
+    with state.db.read_one() as session:
+        if _is_admin_token(state, token):
+            return state.administrator, load_admission_facts(session, state.administrator, slug, phase, key)
+        return authenticate_sender(session, token, slug, phase, key)
+
+
+def _token_text(credentials: HTTPAuthorizationCredentials | None) -> str:
     if credentials is None:
         raise Unauthorized("The Authorization header is not of the form 'Bearer <token>'.")
-    token = credentials.credentials
-    if hmac.compare_digest(token.encode(), state.admin_token.encode()):
-        return state.administrator
-    with db.read() as session:
-        return authenticate_token(session, token)
+    return credentials.credentials
+
+
+def _is_admin_token(state: AppState, token: str) -> bool:
+    return hmac.compare_digest(token.encode(), state.admin_token.encode())
 
 
 CallerDep = Annotated[Caller, Depends(current_caller)]
@@ -256,6 +298,7 @@ async def _current_account(caller: CallerDep) -> Caller:
 
 
 AccountDep = Annotated[Caller, Depends(_current_account)]
+SenderDep = Annotated[Sender, Depends(current_sender)]
 
 
 def current_organizer(slug: str, caller: AccountDep, state: AppStateDep) -> Caller:

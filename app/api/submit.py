@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any
 
@@ -17,15 +17,18 @@ from app.actions.access import Caller
 from app.actions.scoring_tasks.scoring_request import gold_reference, send_scoring_request
 from app.actions.submissions.read_submissions import SubmissionView, read_submission_status
 from app.actions.submissions.submit_prediction import (
+    AdmissionFacts,
     SubmissionMetadata,
     dry_run,
+    load_admission_facts,
     max_prediction_bytes,
     only_open_phase,
     require_admission_early,
     require_quota_early,
+    require_visible_phase,
     submit_prediction,
 )
-from app.api.dependencies import AccountDep, AppState, AppStateDep, Waiter, caller_key, parse_prefer_wait
+from app.api.dependencies import AppState, AppStateDep, SenderDep, Waiter, caller_key, parse_prefer_wait
 from app.api.field_types import Shape, SingleLineText, TeamName, reply_example
 from app.api.http.json_body import api_router
 from app.api.http.problem_documents import error_responses, json_examples
@@ -68,6 +71,7 @@ class SubmissionRequest:
     request: Request
     state: AppState
     caller: Caller
+    facts: AdmissionFacts
     entry: SubmissionMetadata
     kind: FileKind
     wait_seconds: int
@@ -82,7 +86,7 @@ class SubmissionRequest:
 
 async def submission_request(
     request: Request,
-    caller: AccountDep,
+    sender: SenderDep,
     state: AppStateDep,
     *,
     method: Annotated[
@@ -127,7 +131,9 @@ async def submission_request(
     entry = SubmissionMetadata(method=method, description=description, link=link, team=team, baseline=baseline)
     kind = request_file_kind(request, filename, layout)
     wait_seconds = parse_prefer_wait(prefer or ())
-    return SubmissionRequest(request, state, caller, entry, kind, wait_seconds, idempotency_key, dry_run)
+    return SubmissionRequest(
+        request, state, sender.caller, sender.facts, entry, kind, wait_seconds, idempotency_key, dry_run
+    )
 
 
 SubmissionRequestDep = Annotated[SubmissionRequest, Depends(submission_request)]
@@ -172,7 +178,7 @@ async def post_submission(slug: str, phase: str, upload: SubmissionRequestDep) -
 
     The file is stored durably before the reply, and scored soon after.
     """
-    organizer = await run_in_threadpool(_refuse_early, upload, slug, phase)
+    organizer = await _refuse_early(upload, slug, phase)
     if upload.dry_run:
         return await _dry_run(upload, slug, phase, organizer=organizer)
     with upload.state.notifier.listen() as waiter:
@@ -195,17 +201,25 @@ async def post_submission(slug: str, phase: str, upload: SubmissionRequestDep) -
 async def post_to_open_phase(slug: str, upload: SubmissionRequestDep) -> Response:
     """Submits predictions to the only phase that is open now. Everything else is as in the route with a phase."""
 
-    def find_phase() -> str:
+    def find_phase() -> tuple[str, AdmissionFacts]:
         with upload.state.db.read() as session:
-            return only_open_phase(session, upload.caller, slug, key=upload.stored_key)
+            phase = only_open_phase(session, upload.caller, slug, key=upload.stored_key)
+            return phase, load_admission_facts(session, upload.caller, slug, phase, upload.stored_key)
 
-    return await post_submission(slug, await run_in_threadpool(find_phase), upload)
+    phase, facts = await run_in_threadpool(find_phase)
+    return await post_submission(slug, phase, replace(upload, facts=facts))
 
 
-def _refuse_early(upload: SubmissionRequest, slug: str, phase: str) -> bool:
+async def _refuse_early(upload: SubmissionRequest, slug: str, phase: str) -> bool:
     """Raise the errors that are known before the body is read; returns whether the caller organizes the challenge."""
-    with upload.state.db.read() as session:
-        return require_admission_early(session, upload.caller, slug, phase, upload.entry, key=upload.stored_key)
+
+    def read_phase() -> None:
+        with upload.state.db.read() as session:
+            require_visible_phase(session, upload.caller, slug, phase, upload.facts)
+
+    if upload.facts.context is None:
+        await run_in_threadpool(read_phase)  # raises the error, which may name the phases that there are
+    return require_admission_early(upload.caller, upload.facts, upload.entry, retries=not upload.dry_run)
 
 
 def _max_useful_bytes(upload: SubmissionRequest, slug: str, phase: str) -> int | None:
@@ -213,10 +227,12 @@ def _max_useful_bytes(upload: SubmissionRequest, slug: str, phase: str) -> int |
     settings = upload.state.settings
     limits = Limits(expanded_bytes=settings.max_expanded, text_length=settings.max_text_length)
     with upload.state.db.read() as session:
+        facts = load_admission_facts(session, upload.caller, slug, phase)
+        context = require_visible_phase(session, upload.caller, slug, phase, facts)
         # With a key the request may be a repetition, which is answered even if the quota is used up.
         if not upload.dry_run and upload.idempotency_key is None:
-            require_quota_early(session, upload.caller, slug, phase, upload.entry)
-        return max_prediction_bytes(session, upload.caller, slug, phase, limits, pairs=upload.kind.layout == "long")
+            require_quota_early(session, upload.caller, context, upload.entry, facts.read_at.now)
+        return max_prediction_bytes(session, context.gold_id, limits, pairs=upload.kind.layout == "long")
 
 
 async def _dry_run(upload: SubmissionRequest, slug: str, phase: str, *, organizer: bool) -> Response:
@@ -243,6 +259,9 @@ async def _dry_run(upload: SubmissionRequest, slug: str, phase: str, *, organize
 async def _submit(upload: SubmissionRequest, slug: str, phase: str, waiter: Waiter) -> tuple[SubmissionView, bool]:
     """Store the submission; returns it and whether it is new. The waiter is subscribed if the request wants to wait."""
 
+    def subscribe(submission_id: str) -> bool:
+        return upload.state.notifier.subscribe(waiter, submission_id, upload.state.settings.max_waiters)
+
     def store(stored: StoredFile) -> tuple[SubmissionView, bool]:
         with upload.state.db.write() as session:
             view, new = submit_prediction(
@@ -255,9 +274,8 @@ async def _submit(upload: SubmissionRequest, slug: str, phase: str, waiter: Wait
                 stored=stored,
                 kind=upload.kind,
                 key=upload.idempotency_key,
+                will_wait=subscribe if upload.wait_seconds else None,
             )
-            if new and upload.wait_seconds:
-                upload.state.notifier.subscribe(waiter, view.submission.id, upload.state.settings.max_waiters)
         if not new:
             delete_unreferenced(upload.state.files, stored)
         return view, new

@@ -1,4 +1,4 @@
-"""Connections to PostgreSQL with a timeout on every wait for a reply.
+"""Connections to PostgreSQL with a timeout on every wait for a reply, and a check of those that were idle.
 
 The server limits the time of a statement, and keepalives detect a machine that vanished. Neither helps if the remote
 host still acknowledges packets while the server behind it never replies (a proxy, a server whose disk hangs). For that
@@ -7,10 +7,17 @@ cancelled by the server and this one closes only dead connections.
 """
 
 import math
+import select
+import time
 from typing import Any
 
 import psycopg
 from psycopg.errors import _WaitTimeout
+from sqlalchemy import Engine, event
+from sqlalchemy.exc import InvalidatePoolError
+
+PING_AFTER_IDLE_SECONDS = 1.0
+_RETURNED_AT = "returned_at"
 
 
 def connection_with_timeout(seconds: float) -> "type[psycopg.Connection[Any]]":
@@ -27,6 +34,39 @@ def connection_with_timeout(seconds: float) -> "type[psycopg.Connection[Any]]":
                 raise _timeout_error(seconds) from timed_out
 
     return ConnectionWithTimeout
+
+
+def ping_unless_just_used(engine: Engine) -> None:
+    """Before the pool hands a connection out, ask the server through it, unless it was used a moment ago and is quiet.
+
+    A server that restarted has closed its end, which makes the socket readable. Only a connection that died silently
+    within PING_AFTER_IDLE_SECONDS passes unnoticed; its next statement fails.
+    """
+
+    @event.listens_for(engine, "checkin")
+    def remember(_connection: Any, record: Any) -> None:
+        record.info[_RETURNED_AT] = time.monotonic()
+
+    @event.listens_for(engine, "checkout")
+    def check(connection: Any, record: Any, _proxy: Any) -> None:
+        returned = record.info.get(_RETURNED_AT)
+        if returned is None:
+            return  # a new connection
+        if time.monotonic() - returned < PING_AFTER_IDLE_SECONDS and not _has_something_to_read(connection):
+            return
+        try:
+            engine.dialect.do_ping(connection)
+        except psycopg.Error as fault:
+            raise InvalidatePoolError from fault  # the others are as old: the pool connects anew
+
+
+def _has_something_to_read(connection: "psycopg.Connection[Any]") -> bool:
+    """Whether an idle connection was closed, or the server has sent something unasked."""
+    if connection.closed:
+        return True
+    poll = select.poll()  # select() itself takes no descriptor above 1023
+    poll.register(connection.fileno(), select.POLLIN)
+    return bool(poll.poll(0))
 
 
 def async_connection_with_timeout(seconds: float) -> "type[psycopg.AsyncConnection[Any]]":

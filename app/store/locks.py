@@ -8,9 +8,14 @@ A transaction takes the locks in the order of this file. With one order for all,
 """
 
 import hashlib
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import BigInteger, ColumnElement, Select, bindparam, func, select
 
+from app.store import clock
+from app.store.clock import ClockReading
 from app.store.session import ReadSession, WriteSession
 
 CHALLENGE = "challenge"
@@ -27,12 +32,17 @@ def challenge(session: ReadSession, slug: str, *, shared: bool = False) -> None:
         _acquire(session, CHALLENGE, slug, shared=shared)
 
 
-def try_key(session: WriteSession, user_id: str, key: str) -> bool:
-    """Lock an Idempotency-Key; returns False while another request holds it.
+def try_submission(session: WriteSession, slug: str, user_id: str, key: str | None) -> bool:
+    """Lock the challenge for a submission, shared, and its Idempotency-Key, in one statement.
 
-    Once that request has committed, its key names the submission that it stored.
+    Returns False while another request holds the key. Once that request has committed, the key names the submission
+    that it stored.
     """
-    return _try_acquire(session, "key", user_id, key)
+    assert CHALLENGE not in session.info
+    session.info[CHALLENGE] = slug
+    names = {"challenge": (CHALLENGE, slug)} | ({} if key is None else {"key": ("key", user_id, key)})
+    locked = _run(session, _LOCK_SUBMISSION if key is None else _LOCK_SUBMISSION_AND_KEY, names)
+    return key is None or locked is None or bool(locked[1])
 
 
 def team_names(session: WriteSession, challenge_id: str) -> None:
@@ -50,6 +60,17 @@ def lane(session: WriteSession, name: str) -> None:
     _acquire(session, "lane", name)
 
 
+def team_and_lane(session: WriteSession, phase_id: str, team_id: str, lane_name: str) -> ClockReading:
+    """Lock a team's quota, then a lane, in one statement; returns the time after both waits.
+
+    So timestamps order a team's submissions.
+    """
+    names = {"team": ("team", phase_id, team_id), "lane": ("lane", lane_name)}
+    locked = _run(session, _LOCK_TEAM_AND_LANE, names)
+    moment: datetime | None = None if locked is None else locked[2]
+    return clock.reading(session, moment)
+
+
 def first_start(session: WriteSession) -> None:
     """Lock what the first process to start creates."""
     _acquire(session, "first start")
@@ -58,6 +79,27 @@ def first_start(session: WriteSession) -> None:
 def try_maintenance(session: WriteSession) -> bool:
     """Whether this process may do periodic maintenance now, which only one process should do at a time."""
     return _try_acquire(session, "maintenance")
+
+
+def _lock(function: Any, name: str) -> ColumnElement[Any]:
+    """A column that takes the lock whose number is the parameter `name`."""
+    return function(bindparam(name, type_=BigInteger))  # type: ignore[no-any-return]
+
+
+# PostgreSQL computes the columns of a row from left to right.
+_LOCK_SUBMISSION = select(_lock(func.pg_advisory_xact_lock_shared, "challenge"))
+_LOCK_SUBMISSION_AND_KEY = _LOCK_SUBMISSION.add_columns(_lock(func.pg_try_advisory_xact_lock, "key"))
+_LOCK_TEAM_AND_LANE = select(
+    _lock(func.pg_advisory_xact_lock, "team"), _lock(func.pg_advisory_xact_lock, "lane"), clock.DatabaseTime()
+)
+
+
+def _run(session: WriteSession, statement: Select[Any], names: Mapping[str, tuple[str, ...]]) -> Any:
+    """The row of a statement that takes locks; None on SQLite, where every lock is held."""
+    if session.get_bind().dialect.name == "sqlite":
+        return None
+    numbers = {parameter: _lock_key(*name) for parameter, name in names.items()}
+    return session.connection().execute(statement, numbers).one()
 
 
 def _acquire(session: WriteSession, *name: str, shared: bool = False) -> None:

@@ -32,6 +32,7 @@ HIDE_PARAMETERS: dict[str, Any] = {"hide_parameters": True}
 UNIQUE_VIOLATION = "23505"
 MONITORING_CONNECTIONS = 2
 MONITORING_SECONDS = 5.0  # for one statement of a health check or metric
+WITHOUT_TRANSACTION = "without_transaction"  # an execution option of the engine for single SELECTs on SQLite
 # The key in a session's info of the function that is called with the tags that its transaction changed.
 INVALIDATION_CALLBACK = "invalidation_callback"
 KEEPALIVE_OPTIONS: dict[str, Any] = {  # either side detects within half a minute that the other machine vanished
@@ -73,6 +74,7 @@ class Database:
             if self.url.database:
                 Path(self.url.database).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._read = _sqlite_engine(settings, begin="BEGIN", query_only=True)
+            self._read_one = self._read.execution_options(**{WITHOUT_TRANSACTION: True})
             self._write = _sqlite_engine(settings, begin="BEGIN IMMEDIATE")
             self._relaxed_write = _sqlite_engine(settings, begin="BEGIN IMMEDIATE", synchronous="NORMAL")
         else:
@@ -81,6 +83,7 @@ class Database:
             self._write = self._relaxed_write = _postgresql_engine(settings, isolation_level="READ COMMITTED")
             read_only = {"postgresql_readonly": True}
             self._read = _postgresql_engine(settings, isolation_level="REPEATABLE READ", execution_options=read_only)
+            self._read_one = self._read.execution_options(isolation_level="AUTOCOMMIT")
 
     def for_monitoring(self, settings: Settings) -> "Database":
         """The same database for health checks and metrics.
@@ -104,6 +107,13 @@ class Database:
         """A session on one snapshot; it cannot write."""
         with translate_database_errors(), ReadSession(self._read, expire_on_commit=False, info=self._info) as session:
             yield session  # closing ends the transaction; a rollback would also expire the loaded objects
+
+    @contextmanager
+    def read_one(self) -> Iterator[ReadSession]:
+        """A session for one SELECT, which sees one snapshot without the statements around it that begin and end one."""
+        info = self._info
+        with translate_database_errors(), ReadSession(self._read_one, expire_on_commit=False, info=info) as session:
+            yield session
 
     @contextmanager
     def write(self, *, durable: bool = True) -> Iterator[WriteSession]:
@@ -200,13 +210,15 @@ def silence_timeout(settings: Settings) -> float:
 
 
 def _postgresql_engine(settings: Settings, **options: Any) -> Engine:
-    from app.store.connection_timeouts import connection_with_timeout  # noqa: PLC0415 - SQLite does without the driver
+    from app.store.connection_timeouts import (  # noqa: PLC0415 - SQLite does without the driver
+        connection_with_timeout,
+        ping_unless_just_used,
+    )
 
     pool = {"pool_size": settings.database_pool, "max_overflow": 0, "pool_timeout": settings.database_wait}
     engine = create_engine(
         settings.database,
         connect_args=connection_options(settings),
-        pool_pre_ping=True,
         **pool,
         **options,
         **HIDE_PARAMETERS,
@@ -216,6 +228,8 @@ def _postgresql_engine(settings: Settings, **options: Any) -> Engine:
     @event.listens_for(engine, "do_connect")
     def connect(_dialect: Any, _record: Any, arguments: Any, options: Any) -> Any:
         return connection_class.connect(*arguments, **options)
+
+    ping_unless_just_used(engine)
 
     @event.listens_for(engine, "checkout")  # after the pool has checked the connection
     def report_answer(*_arguments: Any) -> None:
@@ -245,6 +259,7 @@ def _sqlite_engine(settings: Settings, *, begin: str, query_only: bool = False, 
 
     @event.listens_for(engine, "begin")
     def begin_transaction(connection: Any) -> None:
-        connection.exec_driver_sql(begin)
+        if WITHOUT_TRANSACTION not in connection.get_execution_options():
+            connection.exec_driver_sql(begin)
 
     return engine

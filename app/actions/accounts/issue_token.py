@@ -9,7 +9,9 @@ from datetime import timedelta
 from app.actions.access import SCOPES, Caller, require_scope
 from app.errors import Forbidden, InsufficientScope, NotFound, Unauthorized
 from app.store import clock
-from app.store.queries import challenges, paging, users
+from app.store.queries import admission, challenges, paging, users
+from app.store.queries.admission import AdmissionFacts
+from app.store.queries.users import BearerToken
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import Token, User
 from app.store.types import new_id
@@ -56,13 +58,40 @@ def issue_token(
 
 def authenticate_token(session: ReadSession, text: str) -> Caller:
     """The caller that this token identifies; raises Unauthorized."""
+    token_id, secret = _token_parts(text)
+    return _caller_for_token(users.live_token(session, token_id), token_id, secret)
+
+
+def authenticate_sender(
+    session: ReadSession, text: str, slug: str, phase_slug: str, key: str | None
+) -> tuple[Caller, AdmissionFacts]:
+    """The same with the facts about the caller that admission to a phase depends on; raises Unauthorized."""
+    token_id, secret = _token_parts(text)
+    found = admission.load_token_and_facts(session, token_id, slug, phase_slug, key)
+    token, facts = found or (None, None)
+    caller = _caller_for_token(token, token_id, secret)
+    assert facts is not None
+    return caller, facts
+
+
+def _token_parts(text: str) -> tuple[str, str]:
+    """The id and the secret of a token; raises Unauthorized if it has another form."""
     head, _, secret = text.partition(".")
     prefix, _, token_id = head.partition("_")
-    token = users.live_token(session, token_id, clock.steady(session)) if prefix == TOKEN_PREFIX and secret else None
+    if prefix != TOKEN_PREFIX or not secret:
+        raise _invalid_token()
+    return token_id, secret
+
+
+def _caller_for_token(token: BearerToken | None, token_id: str, secret: str) -> Caller:
     if token is None or not hmac.compare_digest(hash_token_secret(secret), token.secret_hash):
-        raise Unauthorized("This token is unknown, expired or revoked.")
+        raise _invalid_token()
     scopes = frozenset(token.scopes)
     return Caller(token.user_id, token.email, token.name, token.admin, token.approved, scopes, token_id)
+
+
+def _invalid_token() -> Unauthorized:
+    return Unauthorized("This token is unknown, expired or revoked.")
 
 
 def caller_for_user(user: User, scopes: list[str]) -> Caller:

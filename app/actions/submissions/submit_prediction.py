@@ -2,18 +2,21 @@
 
 import hashlib
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 
 from app.actions.access import (
     Caller,
     can_organize,
     effective_role,
-    load_admission_facts,
     load_visible_challenge,
+    phase_not_found,
     require_administrator,
     require_approved_status,
     require_scope,
+    require_visible_context,
 )
 from app.actions.challenges.team_registration import add_team
 from app.actions.scoring_tasks.upgrade_scorer import target_scorer_version
@@ -35,11 +38,13 @@ from app.prepared.gold_source import GoldSource
 from app.queue import Queue
 from app.scoring_processes.messages import ValidatePredictions
 from app.store import clock, locks
-from app.store.queries import challenges, fair_scheduling, quota, submissions, tasks, teams
+from app.store.queries import admission as admission_queries
+from app.store.queries import challenges, fair_scheduling, quota, tasks, teams
+from app.store.queries.admission import AdmissionFacts as AdmissionFacts
 from app.store.queries.phase_for_user import PhaseContext
 from app.store.queries.submission_details import SubmissionDetails, TaskState
 from app.store.session import ReadSession, WriteSession
-from app.store.tables import Challenge, GoldVersion, IdempotencyKey, Phase, Recipe, Submission, Team
+from app.store.tables import Challenge, GoldVersion, Phase, Recipe, Submission, Team
 from app.store.types import format_timestamp, id_at
 from app.task_priorities import SUBMISSION_PRIORITY
 
@@ -57,11 +62,10 @@ class SubmissionMetadata:
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """Permission to submit to a phase for a team, given by id and name; None if the team is still to be created."""
+    """Permission to submit to a phase for the team of this name."""
 
     context: PhaseContext
     name: str
-    team: tuple[str, str] | None
     by_organizer: bool
 
     @property
@@ -78,7 +82,8 @@ def only_open_phase(session: ReadSession, caller: Caller, slug: str, *, key: str
     A retry with a known Idempotency-Key goes to the phase of the first request, whichever phases are open now.
     """
     challenge = load_visible_challenge(session, caller, slug)
-    stored = _find_key(session, caller, key) if key else None
+    user_id = require_scope(caller, "submit") if key else ""
+    stored = admission_queries.load_facts(session, user_id, slug, "", key).key if key else None
     if stored is not None:
         phase = session.get_one(Phase, session.get_one(Submission, stored.submission_id).phase_id)
         if phase.challenge_id == challenge.id:
@@ -91,28 +96,58 @@ def only_open_phase(session: ReadSession, caller: Caller, slug: str, *, key: str
     return open_now[0].slug
 
 
-def _find_key(session: ReadSession, caller: Caller, key: str) -> IdempotencyKey | None:
-    return submissions.find_idempotency_key(session, require_scope(caller, "submit"), key, clock.steady(session))
+def load_admission_facts(
+    session: ReadSession, caller: Caller, slug: str, phase_slug: str, key: str | None = None
+) -> AdmissionFacts:
+    """Everything that admission depends on."""
+    assert caller.user_id is not None
+    return admission_queries.load_facts(session, caller.user_id, slug, phase_slug, key)
 
 
-def admit(session: ReadSession, caller: Caller, slug: str, phase_slug: str, entry: SubmissionMetadata) -> Admission:
-    """The single rule of admission, for every route; raises the reason for a refusal. It does not check the quota."""
-    admission = _resolve_admission(session, caller, slug, phase_slug, entry)
-    _require_open(admission, clock.now(session))
+def require_visible_phase(
+    session: ReadSession, caller: Caller, slug: str, phase_slug: str, facts: AdmissionFacts
+) -> PhaseContext:
+    """The phase of these facts, if the caller may see it; raises NotFound."""
+    if facts.context is None:
+        raise phase_not_found(session, load_visible_challenge(session, caller, slug), phase_slug)
+    require_visible_context(caller, facts.context)
+    return facts.context
+
+
+def require_admission_early(caller: Caller, facts: AdmissionFacts, entry: SubmissionMetadata, *, retries: bool) -> bool:
+    """Raise what admission raises before the body is read; the storing transaction checks again.
+
+    The phase must exist. Returns whether an organizer sends the submission; False for a retry, where that is not
+    checked.
+
+    With `retries`, one with a known Idempotency-Key passes: its submission was admitted by the first request.
+    """
+    assert facts.context is not None
+    require_visible_context(caller, facts.context)
+    require_scope(caller, "submit")
+    if retries and facts.key is not None:
+        return False
+    return admit(caller, facts.context, entry, facts.read_at.now).by_organizer
+
+
+def admit(caller: Caller, context: PhaseContext, entry: SubmissionMetadata, now: datetime) -> Admission:
+    """The single rule of admission to a phase that the caller may see; raises the reason for a refusal.
+
+    It does not check the quota.
+    """
+    admission = _resolve_admission(caller, context, entry)
+    _require_open(admission, now)
     return admission
 
 
-def _resolve_admission(
-    session: ReadSession, caller: Caller, slug: str, phase_slug: str, entry: SubmissionMetadata
-) -> Admission:
-    """The caller and the team that the caller may submit for, at any time."""
-    context = load_admission_facts(session, caller, slug, phase_slug)
+def _resolve_admission(caller: Caller, context: PhaseContext, entry: SubmissionMetadata) -> Admission:
+    """The team that the caller may submit for, at any time."""
     require_scope(caller, "submit")
     by_organizer = can_organize(caller) and effective_role(caller, context.role) in {"owner", "editor"}
     if (entry.team is not None or entry.baseline) and not by_organizer:
         require_administrator(caller, "Only organizers may name a team or enter a baseline.")
     name = entry.team if entry.team is not None else _own_team_name(context, by_organizer=by_organizer)
-    return Admission(context, name, _resolve_team(session, context, entry, name), by_organizer)
+    return Admission(context, name, by_organizer)
 
 
 def _require_open(admission: Admission, now: datetime) -> None:
@@ -127,42 +162,24 @@ def _require_open(admission: Admission, now: datetime) -> None:
     _ = admission.gold_id  # raises NoGold
 
 
-def require_admission_early(
-    session: ReadSession, caller: Caller, slug: str, phase_slug: str, entry: SubmissionMetadata, *, key: str | None
-) -> bool:
-    """Raise what admission raises before the body is read; the storing transaction checks again.
-
-    Returns whether an organizer sends the submission; False for a retry, where that is not checked.
-
-    A retry with a known Idempotency-Key passes: its submission was admitted by the first request.
-    """
-    if key is not None:
-        load_admission_facts(session, caller, slug, phase_slug)
-        if _find_key(session, caller, key) is not None:
-            return False
-    return admit(session, caller, slug, phase_slug, entry).by_organizer
-
-
 def require_quota_early(
-    session: ReadSession, caller: Caller, slug: str, phase_slug: str, entry: SubmissionMetadata
+    session: ReadSession, caller: Caller, context: PhaseContext, entry: SubmissionMetadata, now: datetime
 ) -> None:
     """Raise QuotaExceeded early if the storing transaction would refuse now, so that no large body is sent first."""
-    admission = admit(session, caller, slug, phase_slug, entry)
-    if not admission.by_organizer and admission.team is not None:
-        _require_quota(session, admission, admission.team[0], clock.now(session))
+    admission = admit(caller, context, entry, now)
+    if not admission.by_organizer:
+        assert context.team_id is not None
+        _require_quota(session, admission, context.team_id, now)
 
 
-def max_prediction_bytes(
-    session: ReadSession, caller: Caller, slug: str, phase_slug: str, limits: Limits, *, pairs: bool
-) -> int | None:
-    """The largest useful body of predictions for this phase, in bytes; None if unknown.
+def max_prediction_bytes(session: ReadSession, gold_id: str | None, limits: Limits, *, pairs: bool) -> int | None:
+    """The largest useful body of predictions for a phase with this gold, in bytes; None if unknown.
 
     `pairs`: the upload declares a table with one row per pair of instance and label.
 
     For gold stored before `longest_id` existed, ids are assumed to have the maximum length. The limit of such gold is
     unknown if some instances are not scored.
     """
-    gold_id = load_admission_facts(session, caller, slug, phase_slug).gold_id
     gold = None if gold_id is None else session.get_one(GoldVersion, gold_id)
     if gold is None or (gold.void_instances is None and not is_fully_scored(gold.notes)):
         return None
@@ -170,17 +187,6 @@ def max_prediction_bytes(
     instances = gold.instances + (gold.void_instances or 0)
     size = replace(PhaseSize.of((), gold.classes), instances=instances, longest_id_bytes=longest)
     return max_upload_bytes(size, limits, pairs=pairs)
-
-
-def _resolve_team(
-    session: ReadSession, context: PhaseContext, entry: SubmissionMetadata, name: str
-) -> tuple[str, str] | None:
-    """The caller's own team, or the named one; baselines have names of their own, separate from those of teams."""
-    if entry.team is None and not entry.baseline:
-        assert context.team_id is not None
-        return context.team_id, name
-    team = teams.by_name(session, context.challenge_id, name, baseline=entry.baseline)
-    return None if team is None else (team.id, team.name)
 
 
 def _own_team_name(context: PhaseContext, *, by_organizer: bool) -> str:
@@ -195,12 +201,23 @@ def _own_team_name(context: PhaseContext, *, by_organizer: bool) -> str:
     return context.team
 
 
-def _find_or_create_team(session: WriteSession, challenge_id: str, name: str, *, baseline: bool) -> tuple[str, str]:
-    """The team or baseline that an organizer names. It is looked up again: another request may just have created it."""
-    locks.team_names(session, challenge_id)
-    challenge = session.get_one(Challenge, challenge_id)
-    team = teams.by_name(session, challenge_id, name, baseline=baseline)
-    team = team or add_team(session, challenge, name, baseline=baseline, reserved=True)
+def _find_or_create_team(session: WriteSession, admission: Admission, entry: SubmissionMetadata) -> tuple[str, str]:
+    """The caller's own team, or the one that an organizer names, which is created if it does not exist.
+
+    Baselines have names of their own, separate from those of teams.
+    """
+    context, name = admission.context, admission.name
+    if entry.team is None and not entry.baseline:
+        assert context.team_id is not None
+        return context.team_id, name
+    team = teams.by_name(session, context.challenge_id, name, baseline=entry.baseline)
+    if team is None:
+        locks.team_names(session, context.challenge_id)
+        # It is looked up again: another request may just have created it.
+        team = teams.by_name(session, context.challenge_id, name, baseline=entry.baseline)
+    if team is None:
+        challenge = session.get_one(Challenge, context.challenge_id)
+        team = add_team(session, challenge, name, baseline=entry.baseline, reserved=True)
     return team.id, team.name
 
 
@@ -215,48 +232,47 @@ def submit_prediction(
     stored: StoredFile,
     kind: FileKind,
     key: str | None = None,
+    will_wait: Callable[[str], bool] | None = None,
 ) -> tuple[SubmissionView, bool]:
     """The stored submission and whether it is new: a retry of the same request with the same key returns the first one.
+
+    `will_wait` is called with the id of a new one; if it returns True, that comes without its position in the queue,
+    because the caller reads it again later.
 
     Raises what admission raises, QuotaExceeded, RequestInFlight and IdempotencyMismatch.
     """
     user_id = require_scope(caller, "submit")
-    locks.challenge(session, slug, shared=True)
-    if key is not None and not locks.try_key(session, user_id, key):
+    if not locks.try_submission(session, slug, user_id, key):
         raise RequestInFlight  # another replica handles a request with this key
+    facts = load_admission_facts(session, caller, slug, phase_slug, key)
     mark = request_fingerprint(slug, phase_slug, entry, kind, stored.sha256)
-    earlier = find_earlier_submission(session, user_id, key, mark) if key is not None else None
-    if earlier is not None:
-        return read_submission_status(session, caller, earlier), False
-    admission = _resolve_admission(session, caller, slug, phase_slug, entry)
-    team = admission.team or _find_or_create_team(
-        session, admission.context.challenge_id, admission.name, baseline=entry.baseline
-    )
-    if not admission.by_organizer:
-        locks.team(session, admission.context.phase_id, team[0])
-    moment = clock.read(session)  # read after taking the lock, so that timestamps order a team's submissions
+    if facts.key is not None:
+        if facts.key.fingerprint != mark:
+            raise IdempotencyMismatch
+        return read_submission_status(session, caller, facts.key.submission_id), False
+    context = require_visible_phase(session, caller, slug, phase_slug, facts)
+    admission = _resolve_admission(caller, context, entry)
+    team = _find_or_create_team(session, admission, entry)
+    lane = _lane(admission, user_id, team[0])
+    moment = locks.team_and_lane(session, context.phase_id, team[0], lane.name)
     _require_open(admission, moment.now)
     submission = _new_submission(admission, team, entry, stored, kind, user_id=user_id, moment=moment)
-    _reserve_and_add(session, admission, submission, moment.now)
-    task = _enqueue(session, queue, submission, admission, moment.steady)
-    if key is not None:
-        submissions.delete_expired_keys(session, user_id, key, moment.steady)
-        names = {"user_id": user_id, "key": key, "fingerprint": mark, "submission_id": submission.id}
-        session.add(IdempotencyKey(**names, created_at=moment.steady))
-    session.flush()
-    details = SubmissionDetails(submission, admission.context, task, scores={})
-    organizer = can_organize(caller) and effective_role(caller, admission.context.role) is not None
+    named = None if key is None else _stored_key(submission, key, mark, moment)
+    task = _store(session, queue, submission, admission, lane=lane, moment=moment, key=named)
+    waits = will_wait is not None and will_wait(submission.id)
+    details = SubmissionDetails(submission, context, None if waits else task, scores={})
+    organizer = can_organize(caller) and effective_role(caller, context.role) is not None
     return submission_view(session, caller, details, organizer=organizer), True
 
 
-def _reserve_and_add(session: WriteSession, admission: Admission, submission: Submission, now: datetime) -> None:
-    """Store the row and, unless an organizer sends it, the quota reservation."""
-    if admission.by_organizer:
-        submissions.add(session, submission)
-        return
-    day = _require_quota(session, admission, submission.team_id, now)
-    submissions.add(session, submission)
-    quota.reserve(session, submission, day)
+def _lane(admission: Admission, user_id: str, team_id: str) -> fair_scheduling.Lane:
+    lane = fair_scheduling.Lane
+    return lane.of_organizer(user_id) if admission.by_organizer else lane.of_participant(user_id, team_id)
+
+
+def _stored_key(submission: Submission, key: str, mark: str, moment: clock.ClockReading) -> dict[str, Any]:
+    names = {"user_id": submission.user_id, "key": key, "fingerprint": mark, "submission_id": submission.id}
+    return names | {"created_at": moment.steady}
 
 
 def _require_quota(session: ReadSession, admission: Admission, team_id: str, now: datetime) -> str:
@@ -267,16 +283,6 @@ def _require_quota(session: ReadSession, admission: Admission, team_id: str, now
     if limits:
         require_quota(limits, quota.usage(session, context.phase_id, team_id, day), reset_at=reset_at, now=now)
     return day
-
-
-def find_earlier_submission(session: ReadSession, user_id: str, key: str, mark: str) -> str | None:
-    """The id of the submission stored with this key; raises IdempotencyMismatch for a key of another request."""
-    row = submissions.find_idempotency_key(session, user_id, key, clock.steady(session))
-    if row is None:
-        return None
-    if row.fingerprint != mark:
-        raise IdempotencyMismatch
-    return row.submission_id
 
 
 def request_fingerprint(slug: str, phase_slug: str, entry: SubmissionMetadata, kind: FileKind, sha256: str) -> str:
@@ -320,24 +326,28 @@ def _new_submission(
     )
 
 
-def _enqueue(
-    session: WriteSession, queue: Queue, submission: Submission, admission: Admission, moment: datetime
+def _store(
+    session: WriteSession,
+    queue: Queue,
+    submission: Submission,
+    admission: Admission,
+    *,
+    lane: fair_scheduling.Lane,
+    moment: clock.ClockReading,
+    key: dict[str, Any] | None,
 ) -> TaskState:
+    """Store the submission with its task, its key and, unless an organizer sends it, the quota reservation."""
+    reservation = None
+    if not admission.by_organizer:
+        day = _require_quota(session, admission, submission.team_id, moment.now)
+        reservation = quota.reservation(submission, day)
     version = target_scorer_version(admission.context.scorer_version)
-    sender = submission.user_id
-    own = fair_scheduling.Lane.of_participant(sender, submission.team_id)
-    task_id = tasks.add(
-        session,
-        submission_id=submission.id,
-        gold_id=admission.gold_id,
-        recipe_id=admission.context.recipe_id,
-        scorer_version=version,
-        lane=fair_scheduling.Lane.of_organizer(sender) if admission.by_organizer else own,
-        moment=moment,
-    )
-    assert task_id is not None, "a new submission has no task yet"
-    queue.enqueue(session, task_id, scorer_version=version)
-    return TaskState(task_id, "queued", SUBMISSION_PRIORITY, version)
+    provenance = {"gold_id": admission.gold_id, "recipe_id": admission.context.recipe_id, "scorer_version": version}
+    turn = fair_scheduling.next_turn(session, lane)
+    task = tasks.new_values({"submission_id": submission.id} | provenance, lane, turn, moment.steady)
+    admission_queries.store(session, submission, task=task, reservation=reservation, key=key)
+    queue.enqueue(session, task["id"], scorer_version=version)
+    return TaskState(task["id"], "queued", SUBMISSION_PRIORITY, version)
 
 
 @dataclass(frozen=True, slots=True)
@@ -357,7 +367,9 @@ def dry_run(
     session: ReadSession, caller: Caller, slug: str, phase_slug: str, entry: SubmissionMetadata
 ) -> DryRunContext:
     """The gold, challenge and recipe to check predictions against; raises what admission raises."""
-    admission = admit(session, caller, slug, phase_slug, entry)
+    facts = load_admission_facts(session, caller, slug, phase_slug)
+    context = require_visible_phase(session, caller, slug, phase_slug, facts)
+    admission = admit(caller, context, entry, facts.read_at.now)
     return DryRunContext(
         gold=session.get_one(GoldVersion, admission.gold_id),
         challenge=session.get_one(Challenge, admission.context.challenge_id),

@@ -52,18 +52,22 @@ class TaskTurn(NamedTuple):
 
 
 _LANE_ROUNDS = """
-    SELECT (SELECT max(served_turn) FROM score_tasks {served} WHERE served_turn IS NOT NULL) AS served,
-           (SELECT max(turn) FROM score_tasks {lane} WHERE {waiting} AND lane = :lane) AS last,
-           (SELECT min(subturn) FROM score_tasks {subturn} WHERE {waiting} AND lane = :lane) AS first_subturn,
-           (SELECT max(subturn) FROM score_tasks {sublane} WHERE {waiting} AND lane = :lane AND sublane = :sublane)
-               AS last_subturn
+    SELECT rounds.*, CASE WHEN rounds.last IS NULL OR rounds.last < rounds.served THEN (
+        SELECT 1 FROM score_tasks {served}
+        WHERE served_turn IS NOT NULL AND served_turn >= rounds.served AND lane = :lane
+        ORDER BY served_turn DESC LIMIT 1
+    ) END AS just_served
+    FROM (
+        SELECT (SELECT max(served_turn) FROM score_tasks {served} WHERE served_turn IS NOT NULL) AS served,
+               (SELECT max(turn) FROM score_tasks {lane} WHERE {waiting} AND lane = :lane) AS last,
+               (SELECT min(subturn) FROM score_tasks {subturn} WHERE {waiting} AND lane = :lane) AS first_subturn,
+               (SELECT max(subturn) FROM score_tasks {sublane} WHERE {waiting} AND lane = :lane AND sublane = :sublane)
+                   AS last_subturn
+    ) AS rounds
 """
-_JUST_SERVED = """
-    SELECT 1 FROM score_tasks {served} WHERE served_turn IS NOT NULL AND served_turn >= :turn AND lane = :lane
-    ORDER BY served_turn DESC LIMIT 1
-"""
-"""Whether the lane was served in the latest round. ORDER BY makes PostgreSQL use the index even if its statistics say
-that nearly all rows are of this lane and round; otherwise it would read them all."""
+"""`just_served` says whether a lane without a later turn was served in the latest round. Its ORDER BY makes PostgreSQL
+use the index even if its statistics say that nearly all rows are of this lane and round; otherwise it would read them
+all."""
 _DUE = "{waiting} AND scorer_version = :scorer AND (not_before IS NULL OR not_before <= :moment)"
 _CHOOSE = f"""
     WITH holder AS MATERIALIZED (
@@ -151,7 +155,7 @@ def _statements(dialect: str) -> dict[str, Executable]:
     words |= {"waiting": WAITING_CONDITION, "locked": "" if dialect == "sqlite" else "FOR UPDATE SKIP LOCKED"}
     changes = _changes(dialect)
     words["start"] = "" if dialect == "sqlite" else "".join(f", {name} AS ({sql})" for name, sql in changes.items())
-    templates = {"lane_rounds": _LANE_ROUNDS, "just_served": _JUST_SERVED, "choose": _CHOOSE}
+    templates = {"lane_rounds": _LANE_ROUNDS, "choose": _CHOOSE}
     templates |= {"close_gap": _CLOSE_GAP, "effective_turn": _EFFECTIVE_TURN, "ahead": _AHEAD}
     if dialect == "sqlite":
         templates |= changes
@@ -183,19 +187,24 @@ def lane_of(session: ReadSession, submission_id: str) -> Lane:
 
 
 def take_turn(session: WriteSession, lane: Lane) -> TaskTurn:
-    """The next free turn of this lane; the lane stays locked until the transaction ends.
+    """The next free turn of this lane; the lane stays locked until the transaction ends."""
+    locks.lane(session, lane.name)
+    return next_turn(session, lane)
+
+
+def next_turn(session: WriteSession, lane: Lane) -> TaskTurn:
+    """The next free turn of a lane that this transaction has locked.
 
     A lane without waiting tasks starts with the current round, or with the next one if it was already served in the
     current round. So a new participant does not wait for the backlog, and one who returns does not overtake others.
     """
-    locks.lane(session, lane.name)
-    connection, statements = session.connection(), _SQL[session.get_bind().dialect.name]
-    row = connection.execute(statements["lane_rounds"], {"lane": lane.name, "sublane": lane.sublane}).one()
+    statement = _SQL[session.get_bind().dialect.name]["lane_rounds"]
+    row = session.connection().execute(statement, {"lane": lane.name, "sublane": lane.sublane}).one()
     turn = row.served or 0
     if row.last is not None and row.last >= turn:
         turn = row.last + 1
-    elif row.served is not None:
-        turn += connection.execute(statements["just_served"], {"turn": turn, "lane": lane.name}).first() is not None
+    elif row.just_served is not None:
+        turn += 1
     subturn = max(row.first_subturn or 0, 0 if row.last_subturn is None else row.last_subturn + 1)
     return TaskTurn(turn, subturn)
 

@@ -4,9 +4,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, get_type_hints
 
-from sqlalchemy import BindParameter, Label, Select, and_, bindparam, select
+from sqlalchemy import ColumnElement, Label, Select, and_, bindparam
 
-from app.store.session import ReadSession
 from app.store.tables import Challenge, GoldVersion, Organizer, Phase, Recipe, Registration, Team
 
 
@@ -50,30 +49,21 @@ def columns_of(record: type) -> list[Label[Any]]:
     return [column.__clause_element__().label(f"{record.__name__}_{name}") for name, column in columns.items()]
 
 
-def join_context(query: Select[Any]) -> Select[Any]:
-    """Join the other tables of a PhaseContext to a query on challenges and phases; `user_id` is a parameter of it."""
-    user: BindParameter[str] = bindparam("user_id")
+def join_context(
+    query: Select[Any], user: "ColumnElement[str] | None" = None, *, optional: bool = False
+) -> Select[Any]:
+    """Join the other tables of a PhaseContext to a query on challenges and phases.
+
+    `user` is the id of the user, by default the parameter `user_id` of the query. With `optional`, rows without a
+    challenge stay.
+    """
+    own: ColumnElement[str] = bindparam("user_id") if user is None else user
     return (
-        query.join(Recipe.__table__, and_(Recipe.challenge_id == Challenge.id, Recipe.status == "active"))
-        .outerjoin(GoldVersion.__table__, and_(GoldVersion.phase_id == Phase.id, GoldVersion.status == "active"))
-        .outerjoin(Organizer.__table__, and_(Organizer.challenge_id == Challenge.id, Organizer.user_id == user))
-        .outerjoin(
-            Registration.__table__, and_(Registration.challenge_id == Challenge.id, Registration.user_id == user)
+        query.join(
+            Recipe.__table__, and_(Recipe.challenge_id == Challenge.id, Recipe.status == "active"), isouter=optional
         )
+        .outerjoin(GoldVersion.__table__, and_(GoldVersion.phase_id == Phase.id, GoldVersion.status == "active"))
+        .outerjoin(Organizer.__table__, and_(Organizer.challenge_id == Challenge.id, Organizer.user_id == own))
+        .outerjoin(Registration.__table__, and_(Registration.challenge_id == Challenge.id, Registration.user_id == own))
         .outerjoin(Team.__table__, Team.id == Registration.team_id)
     )
-
-
-# Built once, and from tables instead of mapped classes: every submission runs this query at least twice.
-_CONTEXT_QUERY = join_context(
-    select(*columns_of(PhaseContext))
-    .select_from(Challenge.__table__)
-    .join(Phase.__table__, and_(Phase.challenge_id == Challenge.id, Phase.slug == bindparam("phase")))
-).where(Challenge.slug == bindparam("challenge"))
-
-
-def load_context(session: ReadSession, challenge: str, phase: str, user_id: str | None) -> PhaseContext | None:
-    """The phase with these slugs, in one statement; None if there is none."""
-    slugs = {"challenge": challenge, "phase": phase}
-    row = session.connection().execute(_CONTEXT_QUERY, slugs | {"user_id": user_id}).first()
-    return None if row is None else PhaseContext(*row)

@@ -60,10 +60,10 @@ def entries(session: ReadSession, phase_id: str, team_id: str) -> list[QuotaEntr
     return list(session.scalars(query.order_by(QuotaEntry.id.desc()).limit(200)))
 
 
-def reserve(session: WriteSession, submission: Submission, day: str) -> None:
-    """Reserve one submission of the quota at admission."""
+def reservation(submission: Submission, day: str) -> dict[str, Any]:
+    """The entry that reserves one submission of the quota at admission."""
     entry = _entry_values(submission.id) | {"phase_id": submission.phase_id, "team_id": submission.team_id, "day": day}
-    session.connection().execute(_RESERVE, entry | {"kind": "reserve", "reason": "admitted"})
+    return entry | {"kind": "reserve", "reason": "admitted"}
 
 
 def settle(session: WriteSession, submission_id: str, ended: str, failure: str | None = None) -> None:
@@ -107,5 +107,4 @@ def _settle_statement() -> Insert:
     return insert(table).from_select(list(columns), select(*columns.values()).where(reserved))
 
 
-_RESERVE = insert(QuotaEntry.__table__)
 _SETTLE = _settle_statement()

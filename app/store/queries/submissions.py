@@ -1,20 +1,18 @@
-"""Queries for submissions, their scores and their idempotency keys."""
+"""Queries for submissions and their scores."""
 
 from collections.abc import Iterable, Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import Select, bindparam, delete, exists, func, insert, or_, select, tuple_, update
+from sqlalchemy import Select, bindparam, exists, func, insert, or_, select, update
 
 from app.store.board_invalidation import NO_BOARD_CHANGE
 from app.store.queries.score_provenance import ScoreProvenance
 from app.store.session import ReadSession, WriteSession
-from app.store.tables import IdempotencyKey, Phase, QuotaEntry, Score, ScoreTask, Submission, Team
+from app.store.tables import Phase, QuotaEntry, Score, ScoreTask, Submission, Team
 
-IDEMPOTENCY_KEY_LIFETIME = timedelta(hours=24)
 TOTALS_AT_LEAST = "at_least"
 """The extra key in the problem totals of a file, true if reading stopped before its end."""
-_ADD = insert(Submission.__table__)
 _ADD_SCORE = insert(Score.__table__)
 _SET_FINAL_STATUS = (
     update(Submission.__table__)
@@ -28,12 +26,6 @@ _SET_FINAL_STATUS = (
     )
     .returning(Submission.phase_id)
 )
-
-
-def add(session: WriteSession, submission: Submission) -> None:
-    """Store a new submission; the object stays outside the session, which would read the row back."""
-    table = Submission.__table__
-    session.connection().execute(_ADD, {name: value for name, value in vars(submission).items() if name in table.c})
 
 
 def add_scores(session: WriteSession, key: Mapping[str, Any], scores: Mapping[str, Any]) -> None:
@@ -162,18 +154,3 @@ def lock_task(session: WriteSession, submission_id: str, provenance: ScoreProven
     query = select(ScoreTask).where(ScoreTask.submission_id == submission_id, provenance.task_condition())
     locked = query.order_by(ScoreTask.id.desc()).limit(1).with_for_update()
     return session.scalar(locked.execution_options(populate_existing=True))
-
-
-def find_idempotency_key(session: ReadSession, user_id: str, key: str, now: datetime) -> IdempotencyKey | None:
-    """The stored key of this user, if it has not expired."""
-    row = session.get(IdempotencyKey, (user_id, key))
-    return row if row is not None and row.created_at > now - IDEMPOTENCY_KEY_LIFETIME else None
-
-
-def delete_expired_keys(session: WriteSession, user_id: str, key: str, now: datetime) -> None:
-    """Delete this key if it has expired, and all other expired keys except those that others are deleting."""
-    old = IdempotencyKey.created_at <= now - IDEMPOTENCY_KEY_LIFETIME
-    session.execute(delete(IdempotencyKey).where(IdempotencyKey.user_id == user_id, IdempotencyKey.key == key, old))
-    primary_key = (IdempotencyKey.user_id, IdempotencyKey.key)
-    unlocked = select(*primary_key).where(old).with_for_update(skip_locked=True)
-    session.execute(delete(IdempotencyKey).where(tuple_(*primary_key).in_(unlocked)))

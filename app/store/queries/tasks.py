@@ -7,7 +7,7 @@ the steady clock. On SQLite a single service owns its work list, so its claims n
 Rows are locked in one order everywhere, to prevent deadlocks: a task, then its submission, then rows that refer to it.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -20,7 +20,7 @@ from app.store import clock
 from app.store.board_invalidation import NO_BOARD_CHANGE
 from app.store.clock import ClockReading
 from app.store.queries import fair_scheduling
-from app.store.queries.fair_scheduling import Lane
+from app.store.queries.fair_scheduling import Lane, TaskTurn
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import ScoreTask, Submission
 from app.store.types import id_at
@@ -85,25 +85,29 @@ def add(
     priority: int = SUBMISSION_PRIORITY,
     status: str = "queued",
     lane: Lane | None = None,
-    moment: datetime | None = None,
 ) -> str | None:
     """Add a task; returns None if it exists already, which the unique key decides and no lock.
 
-    `lane` defaults to that of the submission. `moment` is the steady time, if the caller has read it.
+    `lane` defaults to that of the submission.
     """
     lane = lane or fair_scheduling.lane_of(session, submission_id)
     turn = fair_scheduling.take_turn(session, lane)
-    now = moment or clock.steady(session)
+    now = clock.steady(session)
+    key = {"submission_id": submission_id, "gold_id": gold_id, "recipe_id": recipe_id, "scorer_version": scorer_version}
+    values = new_values(key, lane, turn, now) | {"status": status, "priority": priority}
+    added = session.connection().execute(_ADD[session.get_bind().dialect.name], values)
+    return added.scalar_one_or_none()
+
+
+def new_values(key: Mapping[str, Any], lane: Lane, turn: TaskTurn, now: datetime) -> dict[str, Any]:
+    """The row of a new task of a submission: `key` holds its submission, gold, recipe and scorer version."""
     task_id = id_at(now)
-    values: dict[str, Any] = {
+    return {
+        **key,
         "id": task_id,
         "ticket": task_id,
-        "submission_id": submission_id,
-        "gold_id": gold_id,
-        "recipe_id": recipe_id,
-        "scorer_version": scorer_version,
-        "status": status,
-        "priority": priority,
+        "status": "queued",
+        "priority": SUBMISSION_PRIORITY,
         "lane": lane.name,
         "sublane": lane.sublane,
         **turn._asdict(),
@@ -112,8 +116,6 @@ def add(
         "interruptions": 0,
         "created_at": now,
     }
-    added = session.connection().execute(_ADD[session.get_bind().dialect.name], values)
-    return added.scalar_one_or_none()
 
 
 def has_due(session: ReadSession, scorer_version: int, longer: timedelta = timedelta()) -> bool:

@@ -6,6 +6,7 @@ from typing import Any
 
 from sqlalchemy import Select, bindparam, case, func, select
 
+from app.store import clock
 from app.store.session import ReadSession
 from app.store.tables import Token, User
 from app.text.email_addresses import email_spellings
@@ -47,22 +48,29 @@ class BearerToken:
     admin: bool
     approved: bool
 
+    def is_live(self, now: datetime) -> bool:
+        """Whether the token is neither revoked nor expired."""
+        return self.revoked_at is None and self.expires_at > now
 
+
+BEARER_COLUMNS = (
+    *(Token.__table__.c[name] for name in ("secret_hash", "scopes", "expires_at", "revoked_at")),
+    *(User.__table__.c[name] for name in ("id", "email", "name", "admin", "approved")),
+)
 _BEARER_QUERY: Select[Any] = (
-    select(
-        *(Token.__table__.c[name] for name in ("secret_hash", "scopes", "expires_at", "revoked_at")),
-        *(User.__table__.c[name] for name in ("id", "email", "name", "admin", "approved")),
-    )
+    select(*BEARER_COLUMNS, clock.DatabaseTime())
     .join(User.__table__, User.__table__.c.id == Token.__table__.c.user_id)
     .where(Token.__table__.c.id == bindparam("token_id"))
 )  # built once: every request with a token runs it
 
 
-def live_token(session: ReadSession, token_id: str, now: datetime) -> BearerToken | None:
+def live_token(session: ReadSession, token_id: str) -> BearerToken | None:
     """A token that is neither revoked nor expired."""
     row = session.connection().execute(_BEARER_QUERY, {"token_id": token_id}).first()
-    token = None if row is None else BearerToken(*row)
-    return token if token is not None and token.revoked_at is None and token.expires_at > now else None
+    if row is None:
+        return None
+    token = BearerToken(*row[:-1])
+    return token if token.is_live(clock.reading(session, row[-1]).steady) else None
 
 
 def tokens_of(user_id: str) -> Select[Token]:
