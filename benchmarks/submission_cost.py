@@ -8,6 +8,7 @@ The programs take turns under the same load in one run, so that their ratio hold
 import argparse
 import json
 import os
+import secrets
 import sqlite3
 import statistics
 import subprocess
@@ -17,6 +18,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from io import BytesIO
+from itertools import cycle
 from pathlib import Path
 
 from benchmarks.figures import Measured
@@ -93,7 +95,11 @@ class Program:
         headers = {"Prefer": "wait=60"} if kind == "waiting" else {}
         path = "/api/v1/challenges/bench/phases/main/submissions?method=Bench"
         own = [{"Authorization": f"Bearer {token}", "Content_Type": "application/json"} for token in self._tokens]
-        requests = [request("POST", path, SENT, **each, **headers) for each in own]
+        # As `assay submit` does, each request has a key of its own.
+        keys = [{"Idempotency_Key": secrets.token_hex(16)} for _ in range(count)]
+        requests = [
+            request("POST", path, SENT, **each, **key, **headers) for key, each in zip(keys, cycle(own), strict=False)
+        ]
         before = self._spent()
         counts = loaded(self._parts[0].port, requests, SENDERS, 300, most=count)
         assert set(counts.statuses) == {LOADS[kind]}, counts.statuses
