@@ -81,8 +81,7 @@ class Database:
             # Stated explicitly, whatever the default of the server is: after a wait for a lock, the next statement of a
             # writer must see what the previous holder committed.
             self._write = self._relaxed_write = _postgresql_engine(settings, isolation_level="READ COMMITTED")
-            read_only = {"postgresql_readonly": True}
-            self._read = _postgresql_engine(settings, isolation_level="REPEATABLE READ", execution_options=read_only)
+            self._read = _postgresql_engine(settings, isolation_level="REPEATABLE READ", read_only=True)
             self._read_one = self._read.execution_options(isolation_level="AUTOCOMMIT")
 
     def for_monitoring(self, settings: Settings) -> "Database":
@@ -209,19 +208,18 @@ def silence_timeout(settings: Settings) -> float:
     return 2 * settings.statement_seconds
 
 
-def _postgresql_engine(settings: Settings, **options: Any) -> Engine:
+def _postgresql_engine(settings: Settings, *, isolation_level: str, read_only: bool = False) -> Engine:
     from app.store.connection_timeouts import (  # noqa: PLC0415 - SQLite does without the driver
         connection_with_timeout,
         ping_unless_just_used,
     )
 
     pool = {"pool_size": settings.database_pool, "max_overflow": 0, "pool_timeout": settings.database_wait}
+    arguments = connection_options(settings)
+    if read_only:
+        arguments["options"] += " -c default_transaction_read_only=on"  # of single statements too
     engine = create_engine(
-        settings.database,
-        connect_args=connection_options(settings),
-        **pool,
-        **options,
-        **HIDE_PARAMETERS,
+        settings.database, connect_args=arguments, isolation_level=isolation_level, **pool, **HIDE_PARAMETERS
     )
     connection_class = connection_with_timeout(silence_timeout(settings))
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import structlog
 
+from app.actions.operations.forget_keys import forget_expired_keys
 from app.actions.operations.read_backlog import BacklogCollector
 from app.actions.operations.sweep_files import OrphanFileSweeper
 from app.actions.operations.worker_heartbeats import Heartbeat, record_heartbeat, remove_silent_workers, remove_worker
@@ -54,6 +55,7 @@ GOLD_PROCESSES = 1  # for gold alone, so that no participant can delay an organi
 REAP_SECONDS = 2.0
 RECONCILE_SECONDS = 5.0
 SWEEP_SECONDS = 3600.0
+FORGET_KEYS_SECONDS = 600.0
 MAX_CLAIM_TRIES = 20
 CLAIM_RETRY_SECONDS = 0.05  # a claim takes some milliseconds
 STUCK_TIMEOUT_SECONDS = 30.0  # without a claim, while a task is due and a slot is free; then the queue is restarted
@@ -185,6 +187,7 @@ class Worker:
             self._jobs.every(RECONCILE_SECONDS, self._reconcile)
             self._jobs.every(RECONCILE_SECONDS, self._watch)
         self._jobs.every(SWEEP_SECONDS, self._sweep)
+        self._jobs.every(FORGET_KEYS_SECONDS, self._forget_keys)
         self._jobs.every(RECONCILE_SECONDS, self._rescorer.raise_scorer)
         self._jobs.run(lambda: self.queue.run(self._work, self._jobs.stop), "scheduler")
         self._jobs.run(lambda: self._rescorer.run(self._jobs.stop), "rescorer")
@@ -331,6 +334,13 @@ class Worker:
 
     def _sweep(self) -> None:
         self._sweeper.sweep()
+
+    def _forget_keys(self) -> None:
+        """Delete expired Idempotency-Keys, a batch per transaction, so that submissions do not wait for long."""
+        while not self._jobs.stop.is_set():
+            with self._db.write(durable=False) as session:
+                if not forget_expired_keys(session):
+                    return
 
 
 class PostgresqlRequired(AssayError):

@@ -4,9 +4,10 @@ import re
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
 
 import pytest
-from sqlalchemy import delete, select, text, update
+from sqlalchemy import Engine, delete, event, select, text, update
 from sqlalchemy.exc import DBAPIError, IntegrityError, StatementError
 
 from app import errors
@@ -25,9 +26,10 @@ def emails(db: Database) -> list[str]:
         return list(session.scalars(select(User.email).order_by(User.email)))
 
 
-def test_a_reading_session_refuses_to_write(db: Database) -> None:
+@pytest.mark.parametrize("kind", ["read", "read_one"])
+def test_a_reading_session_refuses_to_write(db: Database, kind: str) -> None:
     def write() -> None:
-        with db.read() as session:
+        with getattr(db, kind)() as session:
             session.add(User(email="x@y", name="X"))
             session.flush()
 
@@ -35,6 +37,30 @@ def test_a_reading_session_refuses_to_write(db: Database) -> None:
         write()
     assert re.search("read-?only", f"{refused.value} {refused.value.__cause__}")
     assert emails(db) == []
+
+
+def test_a_session_for_one_statement_sends_no_other(db: Database) -> None:
+    statements: list[str] = []
+    with db.read():
+        pass  # a connection is open from now on
+
+    def note(_connection: object, _cursor: object, statement: str, *_: object) -> None:
+        statements.append(statement)
+
+    event.listen(Engine, "before_cursor_execute", note)
+    try:
+        with db.read_one() as session:
+            assert session.execute(text("SELECT 1")).scalar_one() == 1
+            driver: Any = session.connection().connection.driver_connection
+            in_transaction = driver.in_transaction if db.sqlite else driver.info.transaction_status
+    finally:
+        event.remove(Engine, "before_cursor_execute", note)
+    assert statements == ["SELECT 1"]
+    assert not in_transaction
+    with db.read() as session:  # the next user of the connection has a transaction again
+        session.execute(text("SELECT 1"))
+        driver = session.connection().connection.driver_connection
+        assert driver.in_transaction if db.sqlite else driver.info.transaction_status
 
 
 @only_sqlite

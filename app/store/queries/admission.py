@@ -1,6 +1,5 @@
 """What admitting a submission reads, in one statement, and what it stores, on PostgreSQL in one statement too."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
@@ -9,6 +8,7 @@ from typing import Annotated, Any
 from sqlalchemy import ColumnElement, Insert, Select, and_, bindparam, delete, insert, literal, select, tuple_
 from sqlalchemy.dialects.postgresql import insert as postgresql_insert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
+from sqlalchemy.sql.schema import ScalarElementColumnDefault
 
 from app.store import clock
 from app.store.clock import ClockReading
@@ -107,25 +107,33 @@ def store(
     session: WriteSession,
     submission: Submission,
     *,
-    task: Mapping[str, Any],
-    reservation: Mapping[str, Any] | None,
-    key: Mapping[str, Any] | None,
+    task: dict[str, Any],
+    reservation: dict[str, Any] | None,
+    key: dict[str, Any] | None,
 ) -> None:
     """Store a new submission with its task, and a reservation of quota and an Idempotency-Key if they are given.
 
     The key replaces one that has expired. The object stays outside the session, which would read the row back.
     """
     columns = Submission.__table__.c
-    rows: dict[type[Base], Mapping[str, Any]] = {
+    rows: dict[type[Base], dict[str, Any]] = {
         Submission: {name: value for name, value in vars(submission).items() if name in columns},
         ScoreTask: task,
         **({} if reservation is None else {QuotaEntry: reservation}),
         **({} if key is None else {IdempotencyKey: key}),
     }
+    rows = {kind: _scalar_defaults(kind) | row for kind, row in rows.items()}
     values = {f"{kind.__tablename__}_{name}": value for kind, row in rows.items() for name, value in row.items()}
     shape = tuple((kind, tuple(row)) for kind, row in rows.items())
     for statement in _insert_statements(session.get_bind().dialect.name, shape):
         session.connection().execute(statement, values)
+
+
+@cache
+def _scalar_defaults(kind: type[Base]) -> dict[str, Any]:
+    """The declared default values of a table, which SQLAlchemy does not fill in within a common table expression."""
+    defaults = {column.name: column.default for column in kind.__table__.c}
+    return {name: default.arg for name, default in defaults.items() if isinstance(default, ScalarElementColumnDefault)}
 
 
 @cache
