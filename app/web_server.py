@@ -51,36 +51,41 @@ class FairConnection(H11Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Parse the data now, or after earlier data that is waiting."""
-        waiting = bool(self._unread)
-        self._unread += data
-        if waiting:
+        if self._unread:
+            self._unread += data
             self.transport.pause_reading()  # again, as uvicorn may have resumed it
         else:
-            self._read_for_one_slice()
+            self._read_for_one_slice(data)
 
-    def _read_for_one_slice(self) -> None:
+    def _read_waiting_data(self) -> None:
+        data, self._unread = bytes(self._unread), bytearray()
+        self._read_for_one_slice(data)
+
+    def _read_for_one_slice(self, data: bytes) -> None:
         """Parse for one time slice, then restart or cancel the header timeout and schedule the next slice."""
-        began = time.thread_time()
-        while self._unread and not self.transport.is_closing():
-            part = bytes(self._unread[: self._read_bytes])
-            del self._unread[: self._read_bytes]
-            before = time.thread_time()
+        began = before = time.thread_time()
+        at = 0
+        while at < len(data) and not self.transport.is_closing():
+            part = data[at : at + self._read_bytes]  # no copy if that is all
+            at += len(part)
             super().data_received(part)
             now = time.thread_time()
             was_slow = now - before > TIME_SLICE_SECONDS / 2
             self._read_bytes = MIN_READ_BYTES if was_slow else min(2 * self._read_bytes, MAX_READ_BYTES)
             if now - began > TIME_SLICE_SECONDS:
                 break
+            before = now
         if self.conn.their_state is h11.IDLE or self._has_answered_early():
             self._start_header_timeout()
         else:
             self._cancel_header_timeout()
-        if not self._unread or self.transport.is_closing():
+        if at == len(data) or self.transport.is_closing():
             if not self.flow.read_paused:
                 self.transport.resume_reading()
             return
+        self._unread += data[at:]
         self.transport.pause_reading()
-        self.loop.call_at(self._next_slice_start(), self._read_for_one_slice)
+        self.loop.call_at(self._next_slice_start(), self._read_waiting_data)
 
     def _next_slice_start(self) -> float:
         """When to continue. All connections that need more than one slice together get half of the time."""

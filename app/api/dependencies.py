@@ -19,7 +19,7 @@ from app.actions.access import VISITOR, Caller, load_visible_challenge, require_
 from app.actions.accounts.issue_token import authenticate_sender, authenticate_token
 from app.actions.accounts.passwords import DecoyHashes
 from app.actions.operations.check_readiness import ReadinessChecker
-from app.actions.submissions.submit_prediction import AdmissionFacts, load_admission_facts
+from app.actions.submissions.submit_prediction import Sender, load_admission_facts
 from app.api.caching.board_cache import BoardCache
 from app.api.caching.board_times import BoardTimes
 from app.api.caching.generated_files import GeneratedFiles
@@ -36,7 +36,6 @@ from app.settings import Settings
 from app.store.session import Database
 
 Row = TypeVar("Row")
-T = TypeVar("T")
 
 MONITORING_WAIT_SECONDS = 1.0  # for the database to say whose token it is
 
@@ -212,41 +211,33 @@ def _counted_caller(
     if "authorization" not in request.headers:
         state.request_limits.count_request("address", client_address_block(request))
         return VISITOR
-    caller, _ = _count_request(request, state, lambda: (_authenticate(state, credentials, db), None))
+    with _counted_if_unauthorized(request, state):
+        caller = _authenticate(state, credentials, db)
+    state.request_limits.count_request("user", caller.user_id or "")  # all tokens of a user share one limit
     return caller
 
 
-@dataclass(frozen=True, slots=True)
-class Sender:
-    """Who submits, and what admission to the phase in the path depends on: one statement reads both."""
-
-    caller: Caller
-    facts: AdmissionFacts
-
-
 def current_sender(request: Request, state: AppStateDep, credentials: CredentialsDep) -> Sender:
-    """The sender of a submission; raises Unauthorized, also for a visitor, and TooManyRequests."""
+    """The sender of a submission, with facts that the same statement reads.
+
+    Raises Unauthorized, also for a visitor, and TooManyRequests.
+    """
     if "authorization" not in request.headers:
         require_account(current_caller(request, state, credentials))
-    path, key = request.path_params, request.headers.get("idempotency-key")
-    return Sender(
-        *_count_request(
-            request,
-            state,
-            lambda: _authenticate_sender(state, credentials, path["slug"], path.get("phase", ""), key),
-        )
-    )
+    with _counted_if_unauthorized(request, state):
+        sender = _authenticate_sender(request, state, credentials)
+    state.request_limits.count_request("user", sender.caller.user_id or "")
+    return sender
 
 
-def _count_request(request: Request, state: AppState, authenticate: Callable[[], tuple[Caller, T]]) -> tuple[Caller, T]:
-    """Authenticate and count a request of the caller, or of the address if that raises Unauthorized."""
+@contextmanager
+def _counted_if_unauthorized(request: Request, state: AppState) -> Iterator[None]:
+    """Count a request of the address if the block raises Unauthorized."""
     try:
-        caller, others = authenticate()
+        yield
     except Unauthorized:
         state.request_limits.count_request("address", client_address_block(request))
         raise
-    state.request_limits.count_request("user", caller.user_id or "")  # all tokens of a user share one limit
-    return caller, others
 
 
 def caller_key(request: Request, caller: Caller) -> str:
@@ -262,14 +253,14 @@ def _authenticate(state: AppState, credentials: HTTPAuthorizationCredentials | N
         return authenticate_token(session, token)
 
 
-def _authenticate_sender(
-    state: AppState, credentials: HTTPAuthorizationCredentials | None, slug: str, phase: str, key: str | None
-) -> tuple[Caller, AdmissionFacts]:
-    token = _token_text(credentials)
+def _authenticate_sender(request: Request, state: AppState, credentials: HTTPAuthorizationCredentials | None) -> Sender:
+    token, key = _token_text(credentials), request.headers.get("idempotency-key")
+    slug, phase = request.path_params["slug"], request.path_params.get("phase", "")
     with state.db.read_one() as session:
         if _is_admin_token(state, token):
-            return state.administrator, load_admission_facts(session, state.administrator, slug, phase, key)
-        return authenticate_sender(session, token, slug, phase, key)
+            facts = load_admission_facts(session, state.administrator, slug, phase, key)
+            return Sender(state.administrator, facts)
+        return Sender(*authenticate_sender(session, token, slug, phase, key))
 
 
 def _token_text(credentials: HTTPAuthorizationCredentials | None) -> str:

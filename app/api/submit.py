@@ -17,7 +17,7 @@ from app.actions.access import Caller
 from app.actions.scoring_tasks.scoring_request import gold_reference, send_scoring_request
 from app.actions.submissions.read_submissions import SubmissionView, read_submission_status
 from app.actions.submissions.submit_prediction import (
-    AdmissionFacts,
+    Sender,
     SubmissionMetadata,
     dry_run,
     load_admission_facts,
@@ -70,13 +70,17 @@ class SubmissionRequest:
 
     request: Request
     state: AppState
-    caller: Caller
-    facts: AdmissionFacts
+    sender: Sender
     entry: SubmissionMetadata
     kind: FileKind
     wait_seconds: int
     idempotency_key: str | None
     dry_run: bool
+
+    @property
+    def caller(self) -> Caller:
+        """The sender's account."""
+        return self.sender.caller
 
     @property
     def stored_key(self) -> str | None:
@@ -131,9 +135,7 @@ async def submission_request(
     entry = SubmissionMetadata(method=method, description=description, link=link, team=team, baseline=baseline)
     kind = request_file_kind(request, filename, layout)
     wait_seconds = parse_prefer_wait(prefer or ())
-    return SubmissionRequest(
-        request, state, sender.caller, sender.facts, entry, kind, wait_seconds, idempotency_key, dry_run
-    )
+    return SubmissionRequest(request, state, sender, entry, kind, wait_seconds, idempotency_key, dry_run)
 
 
 SubmissionRequestDep = Annotated[SubmissionRequest, Depends(submission_request)]
@@ -201,13 +203,14 @@ async def post_submission(slug: str, phase: str, upload: SubmissionRequestDep) -
 async def post_to_open_phase(slug: str, upload: SubmissionRequestDep) -> Response:
     """Submits predictions to the only phase that is open now. Everything else is as in the route with a phase."""
 
-    def find_phase() -> tuple[str, AdmissionFacts]:
+    def find_phase() -> tuple[str, Sender]:
         with upload.state.db.read() as session:
             phase = only_open_phase(session, upload.caller, slug, key=upload.stored_key)
-            return phase, load_admission_facts(session, upload.caller, slug, phase, upload.stored_key)
+            facts = load_admission_facts(session, upload.caller, slug, phase, upload.stored_key)
+            return phase, Sender(upload.caller, facts)
 
-    phase, facts = await run_in_threadpool(find_phase)
-    return await post_submission(slug, phase, replace(upload, facts=facts))
+    phase, sender = await run_in_threadpool(find_phase)
+    return await post_submission(slug, phase, replace(upload, sender=sender))
 
 
 async def _refuse_early(upload: SubmissionRequest, slug: str, phase: str) -> bool:
@@ -215,23 +218,23 @@ async def _refuse_early(upload: SubmissionRequest, slug: str, phase: str) -> boo
 
     def read_phase() -> None:
         with upload.state.db.read() as session:
-            require_visible_phase(session, upload.caller, slug, phase, upload.facts)
+            require_visible_phase(session, upload.caller, slug, phase, upload.sender.facts)
 
-    if upload.facts.context is None:
+    if upload.sender.facts.context is None:
         await run_in_threadpool(read_phase)  # raises the error, which may name the phases that there are
-    return require_admission_early(upload.caller, upload.facts, upload.entry, retries=not upload.dry_run)
+    return require_admission_early(upload.caller, upload.sender.facts, upload.entry, retries=not upload.dry_run)
 
 
-def _max_useful_bytes(upload: SubmissionRequest, slug: str, phase: str) -> int | None:
-    """The size above which predictions for the phase are useless, None if unknown; raises QuotaExceeded."""
+def _max_useful_bytes(upload: SubmissionRequest) -> int | None:
+    """The size above which predictions for the phase of the request are useless, None if unknown; raises QuotaExceeded."""
     settings = upload.state.settings
     limits = Limits(expanded_bytes=settings.max_expanded, text_length=settings.max_text_length)
+    context, now = upload.sender.facts.context, upload.sender.facts.read_at.now
+    assert context is not None, "it was required before"
     with upload.state.db.read() as session:
-        facts = load_admission_facts(session, upload.caller, slug, phase)
-        context = require_visible_phase(session, upload.caller, slug, phase, facts)
         # With a key the request may be a repetition, which is answered even if the quota is used up.
         if not upload.dry_run and upload.idempotency_key is None:
-            require_quota_early(session, upload.caller, context, upload.entry, facts.read_at.now)
+            require_quota_early(session, upload.caller, context, upload.entry, now)
         return max_prediction_bytes(session, context.gold_id, limits, pairs=upload.kind.layout == "long")
 
 
@@ -251,7 +254,7 @@ async def _dry_run(upload: SubmissionRequest, slug: str, phase: str, *, organize
             delete_unreferenced(state.files, stored)
 
     with upload.state.readers.queue.enter(caller_key(upload.request, upload.caller), organizer=organizer) as position:
-        max_bytes = partial(_max_useful_bytes, upload, slug, phase)
+        max_bytes = partial(_max_useful_bytes, upload)
         answer = await receive_upload(upload.request, upload.state, check, max_bytes, position.wait_for_turn)
     return JSONResponse(DryRun.model_validate(answer).model_dump(mode="json", exclude_unset=True))
 
@@ -281,7 +284,7 @@ async def _submit(upload: SubmissionRequest, slug: str, phase: str, waiter: Wait
         return view, new
 
     large = upload.state.large_uploads.admit(caller_key(upload.request, upload.caller))
-    max_bytes = partial(_max_useful_bytes, upload, slug, phase)
+    max_bytes = partial(_max_useful_bytes, upload)
     view, new = await receive_upload(upload.request, upload.state, store, max_bytes, large=large)
     structlog.contextvars.bind_contextvars(submission=view.submission.id)
     if new:

@@ -168,7 +168,7 @@ def test_expired_keys_are_forgotten_and_no_others(db: Database, ids: RowIds) -> 
             age = IDEMPOTENCY_KEY_LIFETIME if number % 5 else IDEMPOTENCY_KEY_LIFETIME - timedelta(hours=1)
             row = {"user_id": ids.user, "fingerprint": "f", "submission_id": ids.submission}
             session.add(IdempotencyKey(key=f"old {number}", created_at=now - age, **row))
-    counts = []
+    counts: list[int] = []
     while not counts or counts[-1]:
         with db.write() as session:
             counts.append(admission.forget_expired_keys(session))

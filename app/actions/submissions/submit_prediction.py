@@ -40,7 +40,8 @@ from app.scoring_processes.messages import ValidatePredictions
 from app.store import clock, locks
 from app.store.queries import admission as admission_queries
 from app.store.queries import challenges, fair_scheduling, quota, tasks, teams
-from app.store.queries.admission import AdmissionFacts as AdmissionFacts
+from app.store.queries import gold as gold_queries
+from app.store.queries.admission import AdmissionFacts
 from app.store.queries.phase_for_user import PhaseContext
 from app.store.queries.submission_details import SubmissionDetails, TaskState
 from app.store.session import ReadSession, WriteSession
@@ -74,6 +75,14 @@ class Admission:
         if self.context.gold_id is None:
             raise NoGold
         return self.context.gold_id
+
+
+@dataclass(frozen=True, slots=True)
+class Sender:
+    """Who submits, and what admission to the phase of the request depends on."""
+
+    caller: Caller
+    facts: AdmissionFacts
 
 
 def only_open_phase(session: ReadSession, caller: Caller, slug: str, *, key: str | None) -> str:
@@ -180,7 +189,7 @@ def max_prediction_bytes(session: ReadSession, gold_id: str | None, limits: Limi
     For gold stored before `longest_id` existed, ids are assumed to have the maximum length. The limit of such gold is
     unknown if some instances are not scored.
     """
-    gold = None if gold_id is None else session.get_one(GoldVersion, gold_id)
+    gold = None if gold_id is None else gold_queries.size_of(session, gold_id)
     if gold is None or (gold.void_instances is None and not is_fully_scored(gold.notes)):
         return None
     longest = 4 * limits.text_length if gold.longest_id is None else gold.longest_id

@@ -1,11 +1,32 @@
 """Queries for gold versions."""
 
 from datetime import datetime
+from typing import NamedTuple
 
-from sqlalchemy import Select, func, select
+from sqlalchemy import Select, bindparam, func, select
 
 from app.store.session import ReadSession
 from app.store.tables import GoldVersion, Phase
+
+
+class GoldSize(NamedTuple):
+    """What the size of useful predictions follows from; the columns of gold stored by older programs may be null."""
+
+    instances: int
+    void_instances: int | None
+    longest_id: int | None
+    classes: list[str]
+    notes: list[str]
+
+
+_SIZE_QUERY = select(*(GoldVersion.__table__.c[name] for name in GoldSize._fields)).where(
+    GoldVersion.__table__.c.id == bindparam("gold_id")
+)
+
+
+def size_of(session: ReadSession, gold_id: str) -> GoldSize:
+    """The size of a gold."""
+    return GoldSize(*session.connection().execute(_SIZE_QUERY, {"gold_id": gold_id}).one())
 
 
 def active(session: ReadSession, phase_id: str) -> GoldVersion | None:
