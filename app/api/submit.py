@@ -15,7 +15,7 @@ from starlette.responses import JSONResponse
 from app import errors
 from app.actions.access import Caller
 from app.actions.scoring_tasks.scoring_request import gold_reference, send_scoring_request
-from app.actions.submissions.read_submissions import SubmissionView, read_submission_status
+from app.actions.submissions.read_submissions import SubmissionView, read_finished, read_submission_status
 from app.actions.submissions.submit_prediction import (
     Sender,
     SubmissionMetadata,
@@ -296,6 +296,10 @@ async def _wait_for_scores(upload: SubmissionRequest, view: SubmissionView, wait
     """Wait for the final status without holding a thread or a database session."""
 
     def read() -> SubmissionView:
+        with upload.state.db.read_one() as session:
+            finished = read_finished(session, upload.caller, view.submission.id)
+        if finished is not None:
+            return finished
         with upload.state.db.read() as session:
             return read_submission_status(session, upload.caller, view.submission.id)
 

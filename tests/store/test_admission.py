@@ -12,7 +12,7 @@ from sqlalchemy import select, update
 
 from app.scoring import SCORER_VERSION
 from app.store import clock, locks
-from app.store.queries import admission, fair_scheduling, quota, tasks
+from app.store.queries import admission, fair_scheduling, quota, submission_details, tasks
 from app.store.queries.admission import FORGET_BATCH_SIZE, IDEMPOTENCY_KEY_LIFETIME
 from app.store.session import Database, WriteSession
 from app.store.tables import (
@@ -22,6 +22,7 @@ from app.store.tables import (
     Phase,
     QuotaEntry,
     Registration,
+    Score,
     ScoreTask,
     Submission,
     Token,
@@ -247,3 +248,29 @@ def test_a_key_that_another_request_holds_is_not_waited_for(db: Database, ids: R
     for key in ("k", "another", None):
         with db.write() as session:
             assert locks.try_submission(session, "pets", ids.user, key)
+
+
+def test_a_finished_submission_is_read_by_one_statement_as_by_two(db: Database, ids: RowIds) -> None:
+    with db.write() as session:
+        key = {"submission_id": ids.submission, "gold_id": ids.gold, "recipe_id": ids.recipe}
+        version = session.get_one(Phase, ids.phase).scorer_version
+        for split in ("public", "private"):
+            session.add(Score(split=split, metrics={"accuracy": {"value": 0.5}}, scorer_version=version, **key))
+        session.add(Score(split="public", metrics={}, scorer_version=version + 1, **key))  # not current
+    for status in ("queued", "rejected", "finished"):
+        with db.write() as session:
+            session.execute(update(Submission).values(status=status))
+        with db.read() as session:
+            details = submission_details.load_submission_details(session, [ids.submission], ids.user)[ids.submission]
+        with db.read_one() as session:
+            found = submission_details.load_finished(session, ids.submission, ids.user)
+            assert submission_details.load_finished(session, new_id(), ids.user) is None
+        assert (found is None) == (status != "finished")
+    assert found is not None
+    assert (found.context, found.task, found.scores) == (details.context, details.task, details.scores)
+    assert set(found.scores) >= {"public", "private"}
+    columns = Submission.__table__.c.keys()
+    assert [getattr(found.submission, name) for name in columns] == [
+        getattr(details.submission, name) for name in columns
+    ]
+    assert found.submission.team.name == details.submission.team.name == "Blue"

@@ -98,7 +98,16 @@ def read_submission_status(session: ReadSession, caller: Caller, submission_id: 
     details_by_id = submission_details.load_submission_details(session, [submission_id], caller.user_id)
     if caller.user_id is None or submission_id not in details_by_id:
         raise NotFound
-    details = details_by_id[submission_id]
+    return _view_for_sender(session, caller, details_by_id[submission_id])
+
+
+def read_finished(session: ReadSession, caller: Caller, submission_id: str) -> SubmissionView | None:
+    """The same by one statement for a submission that is finished; None for any other; raises NotFound."""
+    details = submission_details.load_finished(session, submission_id, caller.user_id)
+    return None if details is None else _view_for_sender(session, caller, details)
+
+
+def _view_for_sender(session: ReadSession, caller: Caller, details: SubmissionDetails) -> SubmissionView:
     context = details.context
     own = context.team_id == details.submission.team_id and context.registration != "pending"
     organizer = can_read_as_organizer(caller, effective_role(caller, context.role), own=own)

@@ -1,15 +1,15 @@
-"""Submissions with their phase, newest task and scores, for one reader: two statements for any number of them."""
+"""Submissions with their phase, newest task and scores, for one reader: two statements for any number of them, one for one of them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any
 
-from sqlalchemy import BindParameter, Select, bindparam, func, select
+from sqlalchemy import BindParameter, Select, bindparam, func, join, select
 
 from app.store.queries.phase_for_user import PhaseContext, columns_of, join_context
 from app.store.session import ReadSession
-from app.store.tables import Challenge, Phase, Recipe, Score, ScoreTask, Submission, Team
+from app.store.tables import Challenge, GoldVersion, Phase, Recipe, Score, ScoreTask, Submission, Team
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +74,23 @@ def _scores_query() -> Select[Any]:
     )
 
 
-# Built once, and from tables instead of mapped classes: every request that waits for scores runs both at its end.
+def _finished_query(details: Select[Any]) -> Select[Any]:
+    """The details with a row for each of the current scores, and one row if there are none."""
+    scores, recipes = Score.__table__.alias(), Recipe.__table__.alias()
+    current = (
+        (scores.c.submission_id == Submission.id)
+        & (scores.c.gold_id == GoldVersion.id)
+        & (scores.c.scorer_version == Phase.scorer_version)
+        & (recipes.c.fingerprint == Recipe.fingerprint)
+    )
+    joined = details.outerjoin(join(scores, recipes, recipes.c.id == scores.c.recipe_id), current)
+    return joined.add_columns(scores.c.split, scores.c.metrics).order_by(scores.c.id)
+
+
+# Built once, and from tables instead of mapped classes: each listing runs the first two, each request that waits for
+# scores the third at its end.
 _DETAILS_QUERY, _SCORES_QUERY = _details_query(), _scores_query()
+_FINISHED_QUERY = _finished_query(_DETAILS_QUERY)
 
 
 def load_submission_details(
@@ -91,6 +106,16 @@ def load_submission_details(
         key["ids"] = [each.submission.id for each in finished]
         for submission_id, split, metrics in session.connection().execute(_SCORES_QUERY, key):
             details[submission_id].scores[split] = metrics
+    return details
+
+
+def load_finished(session: ReadSession, submission_id: str, user_id: str | None) -> SubmissionDetails | None:
+    """The details of one submission with its scores, in one statement; None if it is not finished."""
+    rows = session.connection().execute(_FINISHED_QUERY, {"ids": [submission_id], "user_id": user_id}).all()
+    if not rows or rows[0].status != "finished":
+        return None
+    details = _details_from_row(rows[0][:-2])
+    details.scores.update({row[-2]: row[-1] for row in rows if row[-2] is not None})
     return details
 
 
