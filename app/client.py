@@ -2,7 +2,7 @@
 
 import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -129,9 +129,11 @@ class Client(Transport):
         wait: float = 0.0,
         idempotency_key: str | None = None,
         progress: Progress | None = None,
+        on_waiting: Callable[[Json], None] | None = None,
     ) -> Json:
         """Submit predictions, wait up to `wait` seconds for a final status, and return the submission.
 
+        `on_waiting` is called with the submission each time that it is read and its status is not final.
         After a broken connection or a 503 the request is retried with the same Idempotency-Key, so that the predictions
         are submitted only once.
         """
@@ -144,7 +146,7 @@ class Client(Transport):
             headers["Prefer"] = f"wait={header_wait}"
         body, path = StreamedBody(predictions, progress), _submissions_path(slug, phase)
         submission = self._upload(path, body, params, headers, retry=True, patience=header_wait)
-        return self._wait_until_final(submission, deadline)
+        return self._wait_until_final(submission, deadline, on_waiting)
 
     def dry_run(
         self,
@@ -212,9 +214,13 @@ class Client(Transport):
         """The metric catalogue, or one metric."""
         return self._json("GET", _api_path("metrics") if key is None else _api_path("metrics", key))
 
-    def _wait_until_final(self, submission: Json, deadline: float) -> Json:
+    def _wait_until_final(
+        self, submission: Json, deadline: float, on_waiting: Callable[[Json], None] | None = None
+    ) -> Json:
         pause = 0.25
         while submission.get("status") not in FINAL and (left := deadline - time.monotonic()) > 0:
+            if on_waiting is not None:
+                on_waiting(submission)
             time.sleep(min(pause, left))
             pause = min(pause * 1.5, 10.0)
             submission = self.submission(str(submission["id"]))

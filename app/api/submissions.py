@@ -26,6 +26,10 @@ from app.store.tables import Submission
 router = api_router("submissions")
 
 TOTAL_AT_LEAST_DESCRIPTION = "Whether `total` is a lower bound, because reading stopped before the end of the file."
+ETA_DESCRIPTION = (
+    "When the final status is expected, by the durations of recent scorings; rounded up to the second. Null unless the "
+    "submission is queued, and while no duration or no worker is known."
+)
 EXAMPLE_CANCELLED: dict[str, Any] = {"status": "cancelled", "scores": {}, "failure": CANCELLED_FAILURE}
 FINAL_STATUSES = frozenset({"finished", "rejected", "failed", "cancelled"})
 ORGANIZER_FILE_NOTE = "an organizer sent this file on behalf of the team: its content is visible to organizers only"
@@ -91,6 +95,7 @@ class SubmissionShape(Shape):
     failure: dict[str, Any] | None
     attempt: int
     queue_position: int | None
+    eta: Moment | None = Field(description=ETA_DESCRIPTION)
     timings: Timings
     rerun: RerunState | None = Field(None, description="Set if the submission was scored again; organizers only.")
 
@@ -151,6 +156,7 @@ def submission_shape(view: SubmissionView) -> SubmissionShape:
         failure=row.failure,
         attempt=row.attempt,
         queue_position=view.queue_position,
+        eta=_round_up_to_second(view.eta),
         timings=_timings(row, organizer=view.organizer),
         rerun=None if view.rerun is None else RerunState.model_validate(view.rerun),
     )
@@ -176,7 +182,7 @@ def get_submissions(
     responses=error_responses(errors.InsufficientScope, errors.NotFound),
 )
 def get_submission(submission_id: str, caller: AccountDep, state: AppStateDep) -> SubmissionShape:
-    """Returns the status, queue position, times, problems and scores of a submission."""
+    """Returns the status, queue position, expected and actual times, problems and scores of a submission."""
     with state.db.read() as session:
         return submission_shape(read_submission(session, caller, submission_id))
 

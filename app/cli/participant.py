@@ -16,7 +16,7 @@ from app.cli.terminal.output import EXIT_FAILED, EXIT_STILL_WAITING, CommandOutp
 from app.cli.terminal.problem_tables import show_problems
 
 if TYPE_CHECKING:
-    from app.client import Client
+    from app.client import Client, Json
 
 TemplateFormat = Literal[
     "json", "columns", "map", "documents", "jsonl", "csv", "tsv", "npz", "parquet", "arrow"
@@ -113,8 +113,13 @@ def submit(
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
         patience = timeout if wait else 0.0
         with out.upload_bar(f"Uploading {file.name}", final_label="Waiting for scores" if wait else "Sent") as progress:
+
+            def show_place(waiting: "Json") -> None:
+                if progress is not None:
+                    progress.relabel(f"Waiting for scores{object_tables.queue_place(waiting)}")
+
             fields = {"method": method, "description": description, "link": link, "phase": phase, "layout": layout}
-            result = client.submit(slug, file, **fields, wait=patience, progress=progress)
+            result = client.submit(slug, file, **fields, wait=patience, progress=progress, on_waiting=show_place)
         out.result(result, lambda console: object_tables.show_submission(console, result))
         status = result.get("status")
         if status in _UNSUCCESSFUL_STATUSES:

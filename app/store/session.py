@@ -35,6 +35,10 @@ MONITORING_SECONDS = 5.0  # for one statement of a health check or metric
 WITHOUT_TRANSACTION = "without_transaction"  # an execution option of the engine for single SELECTs on SQLite
 # The key in a session's info of the function that is called with the tags that its transaction changed.
 INVALIDATION_CALLBACK = "invalidation_callback"
+# The key of the number of files scored at once, where the service is the only worker and the workers table is empty.
+SCORING_SLOTS = "scoring_slots"
+# The key of a dictionary that all sessions of a database share, for results that need not be read each time.
+SHARED_CACHE = "shared_cache"
 KEEPALIVE_OPTIONS: dict[str, Any] = {  # either side detects within half a minute that the other machine vanished
     "connect_timeout": 5,
     "keepalives": 1,
@@ -66,11 +70,12 @@ class Database:
     def __init__(self, settings: Settings, now: Callable[[datetime], datetime] | None = None) -> None:
         """`now` maps the real time to the time used for windows and quota days; for tests of the calendar."""
         self.url = make_url(settings.database)
-        self._info: dict[str, Any] = {"now": now}
+        self._info: dict[str, Any] = {"now": now, SHARED_CACHE: {}}
         self.sqlite = self.url.get_backend_name() == "sqlite"
         self._lock = threading.Lock()
         self._wait = settings.database_wait
         if self.sqlite:
+            self._info[SCORING_SLOTS] = settings.workers
             if self.url.database:
                 Path(self.url.database).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._read = _sqlite_engine(settings, begin="BEGIN", query_only=True)

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from app.client import ApiError, Client, ClientError, UnreachableError
+from app.client import ApiError, Client, ClientError, Json, UnreachableError
 from tests.cli.scripted_server import ScriptedAnswer, ScriptedServer
 
 OPEN = "POST /api/v1/challenges/irony/submissions"
@@ -100,8 +100,10 @@ def test_waiting_asks_the_service_to_wait_and_then_asks_until_the_status_is_fina
     service.on(
         "GET /api/v1/submissions/s1", ScriptedAnswer(200, QUEUED | {"status": "running"}), ScriptedAnswer(200, DONE)
     )
+    waiting: list[Json] = []
     with Client(service.url) as client:
-        assert client.submit("irony", b"{}", wait=100) == DONE
+        assert client.submit("irony", b"{}", wait=100, on_waiting=waiting.append) == DONE
+    assert [each["status"] for each in waiting] == ["queued", "running"]
     assert service.requests[0].headers["prefer"] == "wait=60"
 
 

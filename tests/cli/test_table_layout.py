@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
+from rich.progress import Progress
 
 from app.cli.terminal import object_tables
+from app.cli.terminal.output import UploadBar
 from app.cli.terminal.problem_tables import show_problems
 from app.cli.terminal.table_layout import Column, format_numbers, score_column, show_table
 from tests.cli.run_command import run_assay
@@ -133,3 +135,34 @@ def test_problems_are_sentences_where_there_is_little_room_and_name_their_file()
     rows = [line.split() for line in roomy.export_text().splitlines()]
     assert rows[1][0] == "file"
     assert [row[0] for row in rows[3:5]] == ["gold", "predictions"]
+
+
+def test_a_queued_submission_shows_its_place_and_when_its_scores_are_expected() -> None:
+    queued = FOUND[0] | {"status": "queued", "queue_position": 7, "eta": "2027-01-31T12:00:02Z", "scores": {}}
+    console = recorded(200)
+    object_tables.show_submission(console, queued)
+    object_tables.show_submission(console, queued | {"eta": None})
+    object_tables.show_submission(console, FOUND[0])
+    lines = console.export_text().splitlines()
+    expected = "queued, position 7 in the queue"
+    assert [line for line in lines if "queue" in line and "Submission" not in line] == [
+        f"{expected}, scores expected at 2027-01-31 12:00:02 UTC",
+        expected,
+    ]
+    object_tables.show_submissions(console, [queued, FOUND[0]])
+    text = console.export_text()
+    assert "queue_position" in text
+    assert "2027-01-31 12:00:02" in text
+
+
+def test_the_label_of_an_upload_says_what_is_sent_and_then_what_is_awaited() -> None:
+    console = recorded(100)
+    with Progress(console=console, auto_refresh=False) as progress:
+        bar = UploadBar(progress, "Uploading mine.json", "Waiting for scores")
+        labels = []
+        for sent in (1, 2):
+            bar(sent, 2)
+            labels.append(progress.tasks[0].description)
+        bar.relabel("Waiting for scores, position 3")
+        labels.append(progress.tasks[0].description)
+    assert labels == ["Uploading mine.json", "Waiting for scores", "Waiting for scores, position 3"]

@@ -1,6 +1,7 @@
 """Over a real service: many files of one user delay another's by one, and what is cancelled or barred leaves the queue."""
 
 from collections.abc import Iterator
+from datetime import datetime
 
 import pytest
 
@@ -51,7 +52,19 @@ def test_twenty_files_of_one_user_delay_that_of_another_by_one(site: Live) -> No
         assert shown_position is not None
         assert shown_position <= 3  # one of the other user, one of the organizers
         assert place(greedy, many[-1]) == 19 + 1 + len(baselines)
+        listed = site.admin().get(f"{MAIN}/submissions", params={"limit": 100}).json()["items"]
+        assert {row["id"]: row["queue_position"] for row in listed} == {
+            sent: place(site.admin(), sent) for sent in (*many, *baselines, one)
+        }
     eventually(lambda: submission_status(greedy, many[-1]) == "finished", "all are scored")
+    with frozen_scoring(site):  # now that something was scored, the time is known
+        under_way(modest, send(modest))
+        last = send(modest)
+        seen = modest.get(f"/submissions/{last}").json()
+        assert (seen["queue_position"], seen["eta"][-4:-1].isdigit()) == (1, False)  # whole seconds
+        assert datetime.fromisoformat(seen["eta"]) >= datetime.fromisoformat(seen["timings"]["submitted_at"])
+        assert modest.get(f"{MAIN}/submissions").json()["items"][0]["eta"] is not None
+    eventually(lambda: submission_status(modest, last) == "finished", "these too")
     order = finished_order(site)
     before = order[: order.index(one)]
     assert len([each for each in before if each in many]) <= 2  # the one that was being scored, and one more

@@ -63,7 +63,7 @@ def test_without_a_wait_the_answer_is_202_and_the_address_to_follow(people: Peop
     final = until_final(blue, answer.headers["location"])
     assert final["status"] == "finished"
     assert final["scores"]["accuracy"] == {"value": 1.0}
-    assert (final["attempt"], final["queue_position"], final["failure"]) == (1, None, None)
+    assert (final["attempt"], final["queue_position"], final["eta"], final["failure"]) == (1, None, None, None)
     seen = people.admin.get(f"/submissions/{sent['id']}").json()["timings"]
     moments = [seen[name] for name in ("submitted_at", "started_at", "finished_at")]
     assert moments == sorted(moments)

@@ -18,6 +18,7 @@ from app.settings import Settings
 from app.store import clock
 from app.store.queries import fair_scheduling, tasks
 from app.store.queries.fair_scheduling import Lane
+from app.store.queries.queue_positions import queue_positions
 from app.store.session import Database
 from app.store.tables import Score, ScoreTask, Team, User
 from tests.migrated_databases import migrate_by_copy
@@ -76,7 +77,9 @@ class WorkList:
     def positions(self, queued: list[str]) -> list[str]:
         """The queued tasks in the order of the positions that their senders are told."""
         with self.db.read() as session:
-            places = {fair_scheduling.queue_position(session, each): each for each in queued}
+            places = {place: each for each, place in queue_positions(session, queued).items()}
+            page = queued[:: max(1, len(queued) // 4)]
+            assert all(places[place] == each for each, place in queue_positions(session, page).items())
         assert set(places) == {*range(1, len(queued) + 1)}
         return [places[place] for place in range(1, len(queued) + 1)]
 
@@ -175,20 +178,37 @@ def test_twenty_files_of_one_user_delay_that_of_another_by_one(work: WorkList) -
 def test_a_task_that_is_claimed_while_a_writer_asks_for_its_position_has_none(work: WorkList) -> None:
     first, second = work.send("ann"), work.send("ann")
     with work.db.read() as session:
-        assert fair_scheduling.queue_position(session, first) == 1
+        assert queue_positions(session, [first]) == {first: 1}
     if work.db.sqlite:  # writers go one after the other
         assert work.claim() == first
     with work.db.write() as session:
-        assert fair_scheduling.queue_position(session, second) == (1 if work.db.sqlite else 2)
+        assert queue_positions(session, [second]) == {second: 1 if work.db.sqlite else 2}
         if not work.db.sqlite:
             assert work.claim() == first
-        assert (fair_scheduling.queue_position(session, first), fair_scheduling.queue_position(session, second)) == (
-            None,
-            1,
-        )
+        assert queue_positions(session, [first, second]) == {second: 1}
         if not work.db.sqlite:
             assert work.claim() == second
-            assert fair_scheduling.queue_position(session, second) is None
+            assert queue_positions(session, [second]) == {}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_tasks_that_were_interrupted_keep_their_turns_and_are_served_as_the_positions_say(
+    work: WorkList, seed: int
+) -> None:
+    """A worker that dies gives back the turn, after later turns of the same lane were taken: such a lane has gaps."""
+    chance = random.Random(seed)
+    queued = [work.send(chance.choice("aaab"), chance.choice("xy")) for _ in range(16)]
+    claimed = [task for _ in range(9) if (task := work.claim()) is not None]
+    interrupted = chance.sample(claimed, 5)
+    with work.db.write() as session:
+        for task_id in interrupted:
+            session.get_one(ScoreTask, task_id).status = "queued"
+    waiting = [task for task in queued if task not in claimed or task in interrupted]
+    expected = work.positions(waiting)
+    with work.db.read() as session:
+        ranks = {each: queue_positions(session, [each])[each] for each in waiting}
+    assert ranks == {each: place for place, each in enumerate(expected, 1)}
+    assert work.drain() == expected
 
 
 def test_the_teams_of_a_user_take_turns_and_cost_the_others_nothing(work: WorkList) -> None:
@@ -326,4 +346,4 @@ def test_a_task_that_is_claimed_has_no_position_any_more(work: WorkList) -> None
     task = work.send("grace")
     assert work.claim() == task
     with work.db.read() as session:
-        assert fair_scheduling.queue_position(session, task) is None
+        assert queue_positions(session, [task]) == {}

@@ -1,8 +1,9 @@
 """Read submissions: their status, problems and scores, limited to what the reader may see."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from app.actions.access import (
     Caller,
@@ -20,7 +21,7 @@ from app.actions.submissions.score_visibility import ScoreView, current_split
 from app.errors import Forbidden, NotFound, NotRegistered, PhaseClosed, RegistrationPending, SubmissionNotFinished
 from app.scoring.declaration.recipe import disclosed_digits
 from app.store import clock, locks
-from app.store.queries import fair_scheduling, paging, submission_details, submissions, teams
+from app.store.queries import paging, queue_positions, scoring_pace, submission_details, submissions, teams
 from app.store.queries.submission_details import SubmissionDetails
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import Phase, Submission
@@ -38,6 +39,16 @@ class LastRescoring:
     failure: dict[str, Any] | None
 
 
+class QueuePlace(NamedTuple):
+    """The position of a submission in the queue, from 1, and the expected time of its final status, if it is known."""
+
+    position: int | None
+    eta: datetime | None
+
+
+NOT_QUEUED = QueuePlace(None, None)
+
+
 @dataclass(frozen=True, slots=True)
 class SubmissionView:
     """A submission as its reader sees it; the object belongs to no session."""
@@ -49,6 +60,7 @@ class SubmissionView:
     challenge: str
     phase: str
     queue_position: int | None
+    eta: datetime | None  # when the final status is expected
     scores: dict[str, dict[str, Any]]
     splits: dict[str, dict[str, dict[str, Any]]] | None  # all of them, for organizers only
     split: str | None
@@ -126,6 +138,23 @@ def submission_view(
     session: ReadSession, caller: Caller, details: SubmissionDetails, *, organizer: bool
 ) -> SubmissionView:
     """The submission with the scores that this reader may see."""
+    return submission_views(session, caller, [details], organizer=organizer)[0]
+
+
+def submission_views(
+    session: ReadSession, caller: Caller, submissions_details: Sequence[SubmissionDetails], *, organizer: bool
+) -> list[SubmissionView]:
+    """Submissions with the scores that this reader may see; the queue is counted once for all of them."""
+    places = _queue_places(session, submissions_details)
+    return [
+        _submission_view(caller, details, places.get(details.submission.id, NOT_QUEUED), organizer=organizer)
+        for details in submissions_details
+    ]
+
+
+def _submission_view(
+    caller: Caller, details: SubmissionDetails, place: QueuePlace, *, organizer: bool
+) -> SubmissionView:
     submission, context = details.submission, details.context
     score_view = ScoreView(organizer=organizer, digits=None if organizer else disclosed_digits(context.recipe))
     shown = {split: score_view.metrics(metrics) for split, metrics in details.scores.items()}
@@ -138,7 +167,8 @@ def submission_view(
         is_file_visible=organizer or not submission.on_behalf,
         challenge=context.challenge,
         phase=context.phase,
-        queue_position=_queue_position(session, details),
+        queue_position=place.position,
+        eta=place.eta,
         scores=shown.get(split or "", {}) if allowed else {},
         splits=shown if organizer else None,
         split=split,
@@ -150,14 +180,24 @@ def submission_view(
     )
 
 
-def _queue_position(session: ReadSession, details: SubmissionDetails) -> int | None:
-    """The position in the queue; None for a rescoring task, which is in no fair order and only compares values."""
+def _queue_places(session: ReadSession, rows: Iterable[SubmissionDetails]) -> dict[str, QueuePlace]:
+    """By submission id: the places of those that wait for their first scoring."""
+    waiting = {details.task.id: details.submission.id for details in rows if details.task and _is_waiting(details)}
+    positions = queue_positions.queue_positions(session, waiting.keys())
+    if not positions:
+        return {}
+    pace, now = scoring_pace.recent(session), clock.now(session)
+    return {
+        waiting[task_id]: QueuePlace(position, None if pace is None else pace.eta(now, position))
+        for task_id, position in positions.items()
+    }
+
+
+def _is_waiting(details: SubmissionDetails) -> bool:
+    """Whether the newest task waits in the fair order; a rescoring task does not, it only compares values."""
     task = details.task
-    if task is None or task.status != "queued" or task.priority >= RESCORING_PRIORITY:
-        return None
-    if details.submission.status not in {"queued", "running"}:
-        return None
-    return fair_scheduling.queue_position(session, task.id)
+    is_first_scoring = task is not None and task.status == "queued" and task.priority < RESCORING_PRIORITY
+    return is_first_scoring and details.submission.status in {"queued", "running"}
 
 
 def _last_rescoring(details: SubmissionDetails) -> LastRescoring | None:
@@ -182,7 +222,7 @@ def list_submissions(
     query = submissions.phase_submissions(phase.id, team_id)
     rows, next_cursor = paging.page(session, query, Submission, limit=limit, cursor=cursor)
     details = submission_details.load_submission_details(session, [row.id for row in rows], caller.user_id)
-    return [submission_view(session, caller, details[row.id], organizer=organizer) for row in rows], next_cursor
+    return submission_views(session, caller, [details[row.id] for row in rows], organizer=organizer), next_cursor
 
 
 def own_team_id(session: ReadSession, caller: Caller, phase: Phase) -> str:

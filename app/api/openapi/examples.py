@@ -157,6 +157,7 @@ SUBMISSION: JSON = {
     "failure": None,
     "attempt": 1,
     "queue_position": None,
+    "eta": None,
     "timings": {
         "submitted_at": TIMESTAMP,
         "started_at": None,
@@ -188,6 +189,7 @@ QUEUED: JSON = SUBMISSION | {
     "scores": {},
     "attempt": 0,
     "queue_position": 1,
+    "eta": "2027-01-31T12:00:02Z",
 }
 DRY_RUN: JSON = {
     "valid": False,

@@ -167,16 +167,27 @@ def show_submissions(console: "Console", rows: Sequence[Json]) -> None:
         *_field_columns(rows, "status"),
         *_score_columns(rows, _metric_keys(rows)),
     ]
+    if any(row.get("queue_position") is not None for row in rows):
+        columns += _field_columns(rows, "queue_position", right=True, drop_priority=1)
+        columns += _field_columns(rows, "eta", formatter=format_times, drop_priority=2)
     if any(row.get("selected") for row in rows):
         columns.append(Column("selected", ["yes" if row.get("selected") else "" for row in rows], drop_priority=1))
     show_table(console, columns)
 
 
+def queue_place(submission: Json) -> str:
+    """The position of a submission in the queue and when its final status is expected; empty if it is not queued."""
+    if submission.get("queue_position") is None:
+        return ""
+    expected = f", scores expected at {clean(format_time(submission['eta']))} UTC" if submission.get("eta") else ""
+    return f", position {clean(submission['queue_position'])} in the queue{expected}"
+
+
 def show_submission(console: "Console", submission: Json) -> None:
     """Print a submission: status, then scores, problems, or the reason of a failure."""
     console.print(f"Submission {clean(submission.get('id'))}: {clean(submission.get('status'))}", **PLAIN)
-    if submission.get("queue_position") is not None:
-        console.print(f"position in the queue: {submission['queue_position']}")
+    if place := queue_place(submission):
+        console.print(f"queued{place}", **PLAIN)
     failure = submission.get("failure")
     if failure:
         console.print(f"reason: {clean(failure.get('detail') or failure.get('code') or failure)}", **PLAIN)

@@ -16,6 +16,7 @@ from app.errors import AssayError, CommitUncertain, DatabaseUnavailable
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.progress import Progress
 
 EXIT_DONE, EXIT_FAILED, EXIT_WRONG_USAGE, EXIT_STILL_WAITING = 0, 1, 2, 3
 """The exit statuses: success, failed or refused, wrong usage, timed out while still queued or running."""
@@ -73,7 +74,7 @@ class CommandOutput:
             self.note(f"Note: {text}")
 
     @contextmanager
-    def upload_bar(self, label: str, final_label: str = "Sent") -> Iterator[Callable[[int, int], None] | None]:
+    def upload_bar(self, label: str, final_label: str = "Sent") -> Iterator["UploadBar | None"]:
         """A progress bar on standard error: a function of the bytes sent and in total; None without a terminal.
 
         Its label is `final_label` once everything has been sent.
@@ -85,17 +86,7 @@ class CommandOutput:
 
         columns = (TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TransferSpeedColumn())
         with Progress(*columns, console=self.stderr_console, transient=True) as progress:
-            task = progress.add_task(clean(label), total=None)
-
-            def update(bytes_sent: int, total: int) -> None:
-                progress.update(
-                    task,
-                    completed=bytes_sent,
-                    total=total,
-                    description=clean(final_label if bytes_sent >= total else label),
-                )
-
-            yield update
+            yield UploadBar(progress, label, final_label)
 
     @contextmanager
     def count_bar(self, label: str) -> Iterator[Callable[[int, int], None]]:
@@ -205,3 +196,20 @@ def error_document(error: AssayError | OSError) -> dict[str, Any]:
         return document | {"remedy": explain_problem(document)["remedy"]}
     name = "" if error.filename is None else f"{error.filename}: "
     return {"code": "file_error", "detail": f"{name}{error.strerror or error}"}
+
+
+class UploadBar:
+    """A progress bar of an upload; call it with the bytes sent and in total."""
+
+    def __init__(self, progress: "Progress", label: str, final_label: str) -> None:
+        self._progress, self._label, self._final_label = progress, label, final_label
+        self._task = progress.add_task(clean(label), total=None)
+
+    def __call__(self, bytes_sent: int, total: int) -> None:
+        """Show how much has been sent."""
+        label = self._final_label if bytes_sent >= total else self._label
+        self._progress.update(self._task, completed=bytes_sent, total=total, description=clean(label))
+
+    def relabel(self, label: str) -> None:
+        """Show what happens after the upload."""
+        self._progress.update(self._task, description=clean(label))

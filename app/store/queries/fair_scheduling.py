@@ -4,7 +4,7 @@ Each participant has a lane, with a sublane for each of their teams. Everything 
 shares one lane, with a sublane per organizer. A queued task takes its lane's next free `turn`, the number of a round.
 The task with the smallest turn determines which lane is next. Within that lane the smallest `subturn` determines the
 task, in the same way among sublanes. If that is another task, the two swap turns: turns belong to the lane, not to the
-task.
+task. So the n-th task of a lane by subturn is served with the n-th turn of the lane (app.store.queries.queue_positions).
 
 So a claim reads the first entries of two indexes, however many tasks wait. Each statement spells out the condition of
 these partial indexes: with bound parameters, neither database would know that they apply.
@@ -110,23 +110,6 @@ _CLOSE_GAP = """
         ORDER BY turn DESC LIMIT 1 {locked}
     )
 """
-# The n-th task of a lane by subturn is served with the n-th turn of the lane.
-_SAME_LANE = "{waiting} AND lane = my_lane AND priority = my_priority"
-_EFFECTIVE_TURN = f"""
-    WITH own AS (
-        SELECT id AS my_id, lane AS my_lane, priority AS my_priority, subturn AS my_subturn
-        FROM score_tasks WHERE id = :id AND {{waiting}}
-    )
-    SELECT priority, turn, ticket FROM own CROSS JOIN score_tasks {{lane}} WHERE {_SAME_LANE}
-    ORDER BY turn, ticket LIMIT 1 OFFSET (
-        SELECT count(*) FROM own CROSS JOIN score_tasks {{subturn}}
-        WHERE {_SAME_LANE} AND (subturn, id) < (my_subturn, my_id)
-    )
-"""  # noqa: S608 - constants
-_AHEAD = """
-    SELECT count(*) FROM score_tasks {turn}
-    WHERE {waiting} AND (priority, turn, ticket) < (:priority, :turn, :ticket)
-"""
 _MOMENT: BindParameter[Any] = bindparam("moment", type_=ScoreTask.not_before.type)
 _NOW: BindParameter[Any] = bindparam("now", type_=ScoreTask.started_at.type)
 _UNTIL: BindParameter[Any] = bindparam("until", type_=ScoreTask.lease_until.type)
@@ -155,8 +138,7 @@ def _statements(dialect: str) -> dict[str, Executable]:
     words |= {"waiting": WAITING_CONDITION, "locked": "" if dialect == "sqlite" else "FOR UPDATE SKIP LOCKED"}
     changes = _changes(dialect)
     words["start"] = "" if dialect == "sqlite" else "".join(f", {name} AS ({sql})" for name, sql in changes.items())
-    templates = {"lane_rounds": _LANE_ROUNDS, "choose": _CHOOSE}
-    templates |= {"close_gap": _CLOSE_GAP, "effective_turn": _EFFECTIVE_TURN, "ahead": _AHEAD}
+    templates = {"lane_rounds": _LANE_ROUNDS, "choose": _CHOOSE, "close_gap": _CLOSE_GAP}
     if dialect == "sqlite":
         templates |= changes
     statements = {name: text(template.format(**words)) for name, template in templates.items()}
@@ -243,17 +225,3 @@ def release_turn(session: WriteSession, task: ScoreTask) -> None:
     """Pass the turn of a task that is no longer queued to the last task of its lane, so that the lane has no gap."""
     statement = _SQL[session.get_bind().dialect.name]["close_gap"]
     session.connection().execute(statement, {"turn": task.turn, "ticket": task.ticket, "lane": task.lane})
-
-
-def queue_position(session: ReadSession, task_id: str) -> int | None:
-    """The position of a queued task, from 1, if no further tasks arrive; None for a task that is not queued any more.
-
-    A writer on PostgreSQL (READ COMMITTED) sees what others commit between its statements: a worker may just have
-    claimed the task.
-    """
-    connection, statements = session.connection(), _SQL[session.get_bind().dialect.name]
-    turn = connection.execute(statements["effective_turn"], {"id": task_id}).one_or_none()
-    if turn is None:
-        return None
-    ahead: int = connection.execute(statements["ahead"], turn._asdict()).scalar_one()
-    return ahead + 1

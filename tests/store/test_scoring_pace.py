@@ -1,0 +1,90 @@
+"""When a waiting submission will be scored, from the durations of the newest scorings."""
+
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import event, text
+
+from app.settings import Settings
+from app.store import clock
+from app.store.queries import scoring_pace, workers
+from app.store.queries.scoring_pace import SAMPLE_SIZE, ScoringPace
+from app.store.session import SHARED_CACHE, Database
+from app.task_priorities import RESCORING_PRIORITY
+from tests.store.sample_rows import RowIds, add_row, fill_tables, submission, task
+
+
+@pytest.fixture
+def row_ids(db: Database) -> RowIds:
+    with db.write() as session:
+        found = fill_tables(session)
+        workers.remove_all(session)
+        return found
+
+
+def score_tasks(db: Database, row_ids: RowIds, *seconds: float, priority: int = 0) -> None:
+    """Store a scored task for each duration, the newest last."""
+    with db.write() as session:
+        now = clock.now(session)
+        for duration in seconds:
+            sent = add_row(session, submission(row_ids.phase, row_ids.team, row_ids.user, status="finished"))
+            times = {"started_at": now - timedelta(seconds=duration), "finished_at": now}
+            add_row(session, task(sent, row_ids.gold, row_ids.recipe, status="done", priority=priority, **times))
+
+
+def read_pace(db: Database) -> ScoringPace | None:
+    with db.read() as session:
+        session.info[SHARED_CACHE].clear()
+        return scoring_pace.recent(session)
+
+
+def register_workers(db: Database, *slots: int) -> None:
+    with db.write() as session:
+        now = clock.steady(session)
+        for number, count in enumerate(slots):
+            workers.record_heartbeat(session, f"w{number}", name="w", slots=count, now=now, claimed_at=None)
+
+
+def test_the_pace_is_the_mean_of_the_newest_first_scorings_and_all_slots(
+    db: Database, row_ids: RowIds, settings: Settings
+) -> None:
+    assert read_pace(db) is None  # nothing was scored yet
+    score_tasks(db, row_ids, 1000.0, *[2.0] * (SAMPLE_SIZE // 2), *[4.0] * (SAMPLE_SIZE // 2))
+    score_tasks(db, row_ids, 500.0, priority=RESCORING_PRIORITY)  # only compares values
+    if not db.sqlite:
+        assert read_pace(db) is None  # no worker
+        register_workers(db, 2, 3)
+    pace = read_pace(db)
+    assert pace is not None
+    assert pace.mean_seconds == pytest.approx(3.0)
+    assert pace.slots == (settings.workers if db.sqlite else 5)
+    assert ScoringPace(3.0, 5).seconds_until_scored(10) == 3.0 * 10 / 5 + 3.0
+
+
+def test_the_pace_is_read_once_a_second_for_all_replies(
+    db: Database, row_ids: RowIds, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [1000.0]
+    monkeypatch.setattr("app.store.queries.scoring_pace.time.monotonic", lambda: now[0])
+    score_tasks(db, row_ids, 1.0)
+    register_workers(db, 1)
+    sent: list[str] = []
+    event.listen(db._read, "before_cursor_execute", lambda *given: sent.append(given[2]))
+    for seconds, expected in ((0.0, 1), (0.5, 1), (0.6, 2)):
+        now[0] += seconds
+        with db.read() as session:
+            assert scoring_pace.recent(session) is not None
+        assert sum("finished_at" in statement for statement in sent) == expected
+
+
+def test_the_newest_scorings_are_found_by_an_index(db: Database, row_ids: RowIds) -> None:
+    score_tasks(db, row_ids, *[1.0] * 5)
+    statement = str(scoring_pace._NEWEST.compile(db._read, compile_kwargs={"literal_binds": True}))
+    with db.read() as session:
+        if not db.sqlite:  # so few rows would not be worth an index
+            session.execute(text("SET LOCAL enable_seqscan = off"))
+        explain = "EXPLAIN QUERY PLAN " if db.sqlite else "EXPLAIN "
+        plan = "\n".join(map(str, session.execute(text(explain + statement))))
+    assert "ix_score_tasks_claim" in plan
+    assert "Sort" not in plan
+    assert "TEMP B-TREE" not in plan
