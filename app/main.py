@@ -8,7 +8,7 @@ import threading
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import datetime
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple, NoReturn, Protocol
@@ -44,6 +44,7 @@ from app.api import (
 )
 from app.api.caching.board_cache import BoardCache, CachedReply
 from app.api.caching.cached_board_app import BoardBuildMiddleware, CachedBoardApp
+from app.api.caching.database_presence import DatabasePresence
 from app.api.caching.generated_files import GeneratedFiles
 from app.api.dependencies import AppState, Notifier
 from app.api.http import problem_documents
@@ -60,6 +61,7 @@ from app.runtime.data_folder import open_file_store, own_process_folder
 from app.runtime.open_file_limit import raise_limit
 from app.runtime.telemetry import Telemetry
 from app.settings import Settings
+from app.store.database_probe import database_answers
 from app.store.migrate import require_head, upgrade
 from app.store.notifications import NotificationListener
 from app.store.session import Database
@@ -203,6 +205,7 @@ def build_app(
         generated_files=generated_files,
         notifier=notifier,
         board_cache=boards,
+        database_presence=DatabasePresence(partial(database_answers, settings)),
         figures=telemetry,
         request_limits=RequestLimits(settings),
         decoys=DecoyHashes(db, admin_token),

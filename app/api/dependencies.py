@@ -22,6 +22,7 @@ from app.actions.operations.check_readiness import ReadinessChecker
 from app.actions.submissions.submit_prediction import Sender, load_admission_facts
 from app.api.caching.board_cache import BoardCache
 from app.api.caching.board_times import BoardTimes
+from app.api.caching.database_presence import DatabasePresence
 from app.api.caching.generated_files import GeneratedFiles
 from app.api.limits.body_memory import BodyMemoryLimiter
 from app.api.limits.client_addresses import client_address_block
@@ -133,6 +134,7 @@ class AppState:
     generated_files: GeneratedFiles
     notifier: Notifier
     board_cache: BoardCache
+    database_presence: DatabasePresence
     figures: Telemetry
     request_limits: RequestLimits
     decoys: DecoyHashes

@@ -8,16 +8,19 @@ from typing import Annotated, Any, Literal
 
 from fastapi import Query, Request, Response
 from pydantic import Field
+from starlette.concurrency import run_in_threadpool
 
 from app import errors
+from app.actions.access import Caller
 from app.actions.submissions.read_leaderboard import (
     CacheableBoard,
     board_audience,
     build_cacheable_board,
+    recently_finished,
     wait_for_admitted_submissions,
 )
-from app.api.caching.board_cache import BoardFormat, BoardKey, CachedReply
-from app.api.dependencies import AppStateDep, CallerDep
+from app.api.caching.board_cache import ALL_TEAMS, BoardFormat, BoardKey, CachedReply
+from app.api.dependencies import AppState, AppStateDep, CallerDep
 from app.api.field_types import Moment, Shape, reply_example
 from app.api.http.json_body import api_router
 from app.api.http.problem_documents import TOKEN_OPTIONAL, error_responses, success_response
@@ -124,6 +127,22 @@ def build_board(db: Database, key: BoardKey) -> CachedReply:
     )
 
 
+def _identify_reader(state: AppState, caller: Caller, slug: str, phase: str) -> tuple[str, str | None]:
+    """The audience of the caller, and whose scores the board must contain (as in `BoardCache.get`).
+
+    A team may have been told by another process, or by polling, that its submission is finished, before this process
+    was notified. So the database is asked for what the team has finished a short time ago.
+    """
+    with state.db.read() as session:
+        audience = board_audience(session, caller, slug, phase)
+        if audience.organizer:
+            return audience.view, ALL_TEAMS
+        finished = recently_finished(session, audience)
+    if audience.own_team is not None:
+        state.board_cache.note_settled(audience.phase.id, audience.own_team, finished)
+    return audience.view, audience.own_team
+
+
 @router.get(
     "/challenges/{slug}/phases/{phase}/leaderboard",
     summary="Read a leaderboard",
@@ -134,7 +153,7 @@ def build_board(db: Database, key: BoardKey) -> CachedReply:
     ),
     openapi_extra=TOKEN_OPTIONAL,
 )
-def get_leaderboard(
+async def get_leaderboard(
     request: Request,
     slug: str,
     phase: str,
@@ -154,8 +173,8 @@ def get_leaderboard(
 
     The reply is compressed with gzip if the client accepts that.
     """
-    with state.db.read() as session:
-        view = board_audience(session, caller, slug, phase).view
+    view, reader = await run_in_threadpool(_identify_reader, state, caller, slug, phase)
     key = BoardKey(slug, phase, view, split, metric, board_format)
-    entry = state.board_cache.get_or_build(key, state.board_times.measured(key, partial(build_board, state.db, key)))
+    render = state.board_times.measured(key, partial(build_board, state.db, key))
+    entry = await state.board_cache.get_or_build(key, render, reader)
     return entry.response(",".join(request.headers.getlist("accept-encoding")))

@@ -1,13 +1,14 @@
 """Finds out which boards a transaction changes, and reports them when it ends, in this process and to other hosts.
 
-Each cached board depends on a few tags. Rows are watched as they are flushed. An UPDATE, INSERT or DELETE through the
+Each cached board depends on a few tags. A tag that a worker reports for a settled submission also names the team and
+the submission: caches may show the board without it to others for a moment. Rows are watched as they are flushed. An UPDATE, INSERT or DELETE through the
 session that bypasses its objects invalidates every board, unless its execution options hold `NO_BOARD_CHANGE`. No event
 sees what is sent to the connection directly: such code calls `invalidate` itself.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Table, event, func, inspect, select
 from sqlalchemy.orm import ORMExecuteState, SessionTransaction
@@ -19,7 +20,10 @@ CHANNEL = "assay_changed"
 ALL_BOARDS = "*"
 NO_BOARD_CHANGE = {"no_board_shows": True}
 _PENDING_TAGS = "pending board tags"  # key in the info of a session
-_MAX_TAGS = 100  # in one notification, whose payload is limited to 8000 bytes
+_MAX_TAGS = 100  # of one transaction; more are reported as `ALL_BOARDS`
+_MAX_PAYLOAD_BYTES = 7900  # PostgreSQL allows less than 8000
+_SETTLED = " settled "
+_WAITING = "waiting "
 
 InvalidationCallback = Callable[[frozenset[str]], None]
 
@@ -36,12 +40,37 @@ def phase_tag(phase_id: str) -> str:
 
 def waiting_tag(phase_id: str) -> str:
     """The tag of the number of unsettled submissions of a phase; boards that appear at zero depend on it."""
-    return f"waiting {phase_id}"
+    return f"{_WAITING}{phase_id}"
 
 
 def scores_tag(gold_id: str, scorer_version: int) -> str:
     """The tag of scores; boards depend only on those of the active gold and the phase's scorer version."""
     return f"scores {gold_id} {scorer_version}"
+
+
+class SettledTag(NamedTuple):
+    """A parsed tag of a settled submission: the tag of the boards that it changes, its team and its id."""
+
+    board_tag: str
+    team_id: str
+    submission_id: str
+
+
+def settled_tag(board_tag: str, team_id: str, submission_id: str) -> str:
+    """The tag with which a worker reports that a submission has its final status, instead of `board_tag` alone."""
+    return f"{board_tag}{_SETTLED}{team_id} {submission_id}"
+
+
+def parse_settled_tag(tag: str) -> SettledTag | None:
+    """The parts of a tag that `settled_tag` built; None for all other tags."""
+    board_tag, separator, ids = tag.partition(_SETTLED)
+    team_id, _, submission_id = ids.partition(" ")
+    return SettledTag(board_tag, team_id, submission_id) if separator else None
+
+
+def is_waiting_tag(tag: str) -> bool:
+    """Whether a tag of `waiting_tag`: a board with such a tag appears only after the close."""
+    return tag.startswith(_WAITING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,5 +172,17 @@ def _record_tags(session: Any, tags: Iterable[Any]) -> None:
     new_tags = sorted(set(tags) - pending)
     pending.update(new_tags)
     if new_tags and session.get_bind().dialect.name != "sqlite":
-        payload = ALL_BOARDS if len(new_tags) > _MAX_TAGS else "\n".join(new_tags)
-        session.execute(select(func.pg_notify(CHANNEL, payload)))
+        for payload in _payloads([ALL_BOARDS] if len(new_tags) > _MAX_TAGS else new_tags):
+            session.execute(select(func.pg_notify(CHANNEL, payload)))
+
+
+def _payloads(tags: Sequence[str]) -> Iterator[str]:
+    """The tags, one per line, in as few notifications as their limited size allows."""
+    lines, size = list[str](), 0
+    for tag in tags:
+        if size + len(tag) >= _MAX_PAYLOAD_BYTES:
+            yield "\n".join(lines)
+            lines, size = [], 0
+        lines.append(tag)
+        size += len(tag) + 1
+    yield "\n".join(lines)

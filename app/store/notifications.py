@@ -22,7 +22,6 @@ CHANNEL = "assay_settled"
 MAX_IDS = 200  # in one notification, whose payload is limited to 8000 bytes
 NOTIFICATION_WAIT_SECONDS = 1.0  # bounds the time between two checks of the connection, and the delay of `stop`
 RECONNECT_DELAY_SECONDS = 1.0
-CACHE_VALID_SECONDS = 5.0  # after the last check that the database answered
 
 
 def notify_settled(session: WriteSession, *submission_ids: str) -> None:
@@ -42,19 +41,22 @@ class InvalidatedCache(Protocol):
     def invalidate(self, tags: frozenset[str], /) -> None:
         """Drop the entries that depend on one of these tags."""
 
-    def trust_until(self, deadline: float, /) -> None:
-        """All changes so far were reported; entries may be served until this time (time.monotonic())."""
+    def confirm(self, at: float, /) -> None:
+        """All changes until this time (time.monotonic()) were reported; entries may be served for some seconds."""
 
     def distrust(self) -> None:
-        """Stop serving entries: changes may have been missed, now and until the next `trust_until`."""
+        """Stop serving entries while the database answers: changes may be missed, until the next `confirm`."""
+
+    def forget(self) -> None:
+        """Drop all entries: changes may have been missed."""
 
 
 class NotificationListener:
     """A thread that listens on a connection of its own; it calls `on_missed` when notifications may have been lost.
 
     NOTIFY has no memory: what is sent while the connection is down is lost. After each connect, waiting requests
-    therefore read their status again, and the cache is distrusted. A connection can also die unnoticed, so entries are
-    trusted only for a few seconds after a query that the server answered.
+    therefore read their status again, and the cache is emptied. A connection can also die unnoticed, so the cache is told
+    when the server last answered a query.
     """
 
     def __init__(
@@ -92,7 +94,7 @@ class NotificationListener:
                     connection.execute(f"LISTEN {CHANNEL}")
                     connection.execute(f"LISTEN {board_invalidation.CHANNEL}")
                     # After LISTEN, not before: what is read from now on cannot miss a notification.
-                    self._cache.distrust()  # entries from rows read before may be outdated
+                    self._cache.forget()  # entries from rows read before may be outdated
                     self._on_missed()
                     self._listen(connection)
             except psycopg.Error as fault:
@@ -106,7 +108,7 @@ class NotificationListener:
             connection.execute("SELECT 1")  # detects a connection that died unnoticed
             DATABASE_OUTAGE.answered()
             self._receive(connection, 0)  # notifications sent before the reply have arrived before it
-            self._cache.trust_until(checked_at + CACHE_VALID_SECONDS)
+            self._cache.confirm(checked_at)
             self._receive(connection, NOTIFICATION_WAIT_SECONDS)
         self._cache.distrust()
 

@@ -1,6 +1,7 @@
 """One app for the tests of a file, with a challenge that has everything."""
 
 from collections.abc import Iterator
+from types import SimpleNamespace
 
 import pytest
 
@@ -16,3 +17,11 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedApp]:
     with serve_app(given) as running:
         open_challenge(running.admin(), "digits", GOLD)
         yield running
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The time of the cache, which stands still."""
+    now = [1000.0]
+    monkeypatch.setattr("app.api.caching.board_cache.time", SimpleNamespace(monotonic=lambda: now[0]))
+    return now

@@ -1,6 +1,8 @@
 """An API that does not hear what changes shows nothing from memory."""
 
+import asyncio
 import math
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -71,10 +73,10 @@ def test_a_board_that_was_being_built_while_changes_may_have_been_missed_is_not_
     def build(*, misses_changes: bool) -> CachedReply:
         if misses_changes:
             boards.distrust()
-        boards.trust_until(math.inf)
+        boards.confirm(time.monotonic())
         return CachedReply.build(b"{}", "application/json", marks=frozenset({"phase 1"}), expires_at=math.inf)
 
-    boards.get_or_build(key, lambda: build(misses_changes=True))
+    asyncio.run(boards.get_or_build(key, lambda: build(misses_changes=True)))
     assert boards.get(key) is None
-    boards.get_or_build(key, lambda: build(misses_changes=False))
+    asyncio.run(boards.get_or_build(key, lambda: build(misses_changes=False)))
     assert boards.get(key) is not None

@@ -23,7 +23,17 @@ from app.scoring import SCORER_VERSION
 from app.scoring_processes.messages import FileResult
 from app.settings import Settings
 from app.store import board_invalidation, clock, notifications
-from app.store.board_invalidation import ALL_BOARDS, CHANNEL, challenge_tag, phase_tag, scores_tag, waiting_tag
+from app.store.board_invalidation import (
+    ALL_BOARDS,
+    CHANNEL,
+    SettledTag,
+    challenge_tag,
+    parse_settled_tag,
+    phase_tag,
+    scores_tag,
+    settled_tag,
+    waiting_tag,
+)
 from app.store.queries import tasks
 from app.store.queries.submissions import BoardSubmission
 from app.store.session import Database, WriteSession
@@ -205,8 +215,8 @@ def test_what_is_scored_by_statements_past_the_session_is_said(
     with db.write() as session:
         assert settle_results(session, {claim: replace(ANSWER, valid=valid)}, utcnow()) == {claim: row_ids.submission}
         assert invalidations == []
-    scored = {phase_tag(row_ids.phase), scores_tag(row_ids.gold, SCORER_VERSION)}
-    assert invalidations == [scored if valid else {waiting_tag(row_ids.phase)}]
+    tag = (phase_tag if valid else waiting_tag)(row_ids.phase)
+    assert invalidations == [{settled_tag(tag, row_ids.team, row_ids.submission)}]
 
 
 def test_scores_under_gold_that_is_not_in_force_have_a_mark_of_their_own(
@@ -266,9 +276,20 @@ def test_every_replica_is_told_once_it_is_stored_and_only_then(postgres: Postgre
             with db.write() as session:
                 for version in range(150):
                     score(session, row_ids, scorer_version=1000 + version)
-            found = [notice.payload for notice in listening.notifies(timeout=MAX_WAIT_SECONDS, stop_after=3)]
+            many = [settled_tag(phase_tag(row_ids.phase), row_ids.team, f"{number:032x}") for number in range(100)]
+            with db.write() as session:
+                board_invalidation.invalidate(session, *many)
+            found = [notice.payload for notice in listening.notifies(timeout=MAX_WAIT_SECONDS, stop_after=5)]
         db.close()
-    assert found == [challenge_tag(row_ids.challenge), phase_tag(row_ids.phase), ALL_BOARDS]
+    assert found[:3] == [challenge_tag(row_ids.challenge), phase_tag(row_ids.phase), ALL_BOARDS]
+    assert max(map(len, found)) < 8000
+    assert "\n".join(found[3:]).split("\n") == many
+
+
+def test_the_tag_of_a_settled_submission_names_its_boards_its_team_and_itself() -> None:
+    tag = phase_tag("f" * 32)
+    assert parse_settled_tag(settled_tag(tag, "a", "b")) == SettledTag(tag, "a", "b")
+    assert parse_settled_tag(tag) is parse_settled_tag(ALL_BOARDS) is None
 
 
 def test_a_board_bears_the_marks_of_all_that_it_was_made_of(db: Database, row_ids: RowIds) -> None:
@@ -325,8 +346,8 @@ def test_boards_are_told_before_those_who_wait_for_the_submission(
         found = [
             (notice.channel, notice.payload) for notice in listening.notifies(timeout=MAX_WAIT_SECONDS, stop_after=2)
         ]
-    marks = sorted([phase_tag(row_ids.phase), scores_tag(row_ids.gold, SCORER_VERSION)])
-    assert found == [(CHANNEL, "\n".join(marks)), (notifications.CHANNEL, row_ids.submission)]
+    mark = settled_tag(phase_tag(row_ids.phase), row_ids.team, row_ids.submission)
+    assert found == [(CHANNEL, mark), (notifications.CHANNEL, row_ids.submission)]
 
 
 class Heard:
@@ -339,10 +360,14 @@ class Heard:
         """Something changed."""
         self.said.extend(marks)
 
-    def trust_until(self, until: float) -> None:
+    def confirm(self, at: float) -> None:
         """All was said until now."""
-        assert until > 0
+        assert at > 0
         self.said.append("hears")
+
+    def forget(self) -> None:
+        """What was made before is not believed."""
+        self.said.append("forgets")
 
     def distrust(self) -> None:
         """Nothing is heard."""
@@ -356,5 +381,5 @@ def test_what_was_begun_before_a_listener_listens_is_not_believed(shared: tuple[
     listener.start()
     eventually(lambda: "hears" in heard.said, "it listens")
     listener.stop()
-    assert heard.said[:3] == ["deaf", "look", "hears"]
+    assert heard.said[:3] == ["forgets", "look", "hears"]
     assert heard.said[-1] == "deaf"

@@ -191,18 +191,18 @@ def _settle_result(
     session: WriteSession, claim: TaskClaim, key: dict[str, Any], result: FileResult, now: datetime
 ) -> tuple[bool, list[str]]:
     """Whether the status of the submission became final, and the tags of the boards that changed."""
-    status, changed = ("finished" if result.valid else "rejected"), []
+    status, submission_id = ("finished" if result.valid else "rejected"), key["submission_id"]
     if result.valid:
         submissions.add_scores(session, key, result.scores)
-        changed.append(board_invalidation.scores_tag(key["gold_id"], key["scorer_version"]))
-    phase_id = submissions.set_final_status(session, key["submission_id"], status, now, result.to_dict())
-    if phase_id is not None:
-        quota.settle(session, key["submission_id"], status)
+    settled = submissions.set_final_status(session, submission_id, status, now, result.to_dict())
+    if settled is not None:
+        quota.settle(session, submission_id, status)
         tag = board_invalidation.phase_tag if result.valid else board_invalidation.waiting_tag
-        changed.append(tag(phase_id))
-    elif not result.valid:  # the status is final already, and an earlier scorer version accepted this file
+        return True, [board_invalidation.settled_tag(tag(settled.phase_id), settled.team_id, submission_id)]
+    if not result.valid:  # the status is final already, and an earlier scorer version accepted this file
         tasks.fail(session, claim.task_id, now, refused_again_failure(result))
-    return phase_id is not None, changed
+        return False, []
+    return False, [board_invalidation.scores_tag(key["gold_id"], key["scorer_version"])]
 
 
 def refused_again_failure(result: FileResult) -> dict[str, str]:
@@ -268,7 +268,8 @@ def _fail_task(session: WriteSession, context: WorkerContext, task: ScoreTask, c
     after_commit(session, partial(context.figures.count_settlement, "failed"))
     submission.status, submission.finished_at = "failed", now
     session.flush()
-    board_invalidation.invalidate(session, board_invalidation.waiting_tag(submission.phase_id))
+    mark = board_invalidation.waiting_tag(submission.phase_id)
+    board_invalidation.invalidate(session, board_invalidation.settled_tag(mark, submission.team_id, submission.id))
     quota.settle(session, submission.id, "failed", code)
     notifications.notify_settled(session, submission.id)
     return submission.id

@@ -20,6 +20,7 @@ from app.store.queries import challenges, gold, submissions
 from app.store.queries.submissions import BoardSubmission, MetricValues
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import GoldVersion, Phase, Recipe
+from app.store.types import utcnow
 
 BoardScores = dict[str, MetricValues]
 """Metric values by the id of the submission."""
@@ -28,6 +29,7 @@ TEAM_AUDIENCE_PREFIX = "team "
 CLOSE_RECHECK_SECONDS = 1.0  # between two checks whether a board that is shown after the close may be shown
 LATE_COMMIT_GRACE = timedelta(minutes=10)
 """The longest time after the close that a submission admitted before it may take to commit."""
+RECENTLY = timedelta(minutes=10)  # more than the age of a cached board and the difference of two hosts' clocks
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +110,16 @@ def build_cacheable_board(
         return CacheableBoard(None, refusal.with_traceback(None), frozenset(marks), seconds)
     marks.add(board_invalidation.scores_tag(version.id, board["scorer_version"]))
     return CacheableBoard(board, None, frozenset(marks), seconds, _may_be_incomplete(session, audience))
+
+
+def recently_finished(session: ReadSession, audience: BoardAudience) -> list[str]:
+    """The ids of submissions that the audience's own team has finished in the last minutes; [] without a team.
+
+    Cached boards are a minute old at most, so they contain everything that was finished before.
+    """
+    if audience.own_team is None:
+        return []
+    return submissions.finished_since(session, audience.phase.id, audience.own_team, utcnow() - RECENTLY)
 
 
 def wait_for_admitted_submissions(session: WriteSession, slug: str) -> None:

@@ -1,7 +1,9 @@
 """Leaderboards for visitors, answered before any route: from memory, or built once for all waiting requests."""
 
+import asyncio
 import time
 import uuid
+from datetime import datetime
 from functools import partial
 from typing import NamedTuple, get_args
 from urllib.parse import parse_qsl
@@ -11,14 +13,15 @@ from fastapi import FastAPI
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.actions.submissions.read_leaderboard import VISITOR_AUDIENCE
-from app.api.caching.board_cache import BoardFormat, BoardKey, CachedReply
+from app.api.caching.board_cache import BoardFormat, BoardKey, BoardWhileAway, CachedReply
 from app.api.dependencies import AppState
 from app.api.http.middleware import ANONYMOUS_CACHE_CONTROL, SECURITY_HEADERS, keep_encoded_slashes
 from app.api.http.negotiation import matches_etag
 from app.api.http.problem_documents import problem_response
 from app.api.leaderboards import build_board, get_leaderboard
 from app.api.limits.client_addresses import scope_address_block
-from app.errors import AssayError, TooManyRequests
+from app.errors import AssayError, DatabaseUnavailable, TooManyRequests
+from app.store.types import format_timestamp
 
 log = structlog.get_logger()
 
@@ -27,6 +30,7 @@ ROUTE_SEGMENTS = BOARD_ROUTE.split("/")
 ROUTE_PREFIX = BOARD_ROUTE.partition("{")[0]
 ROUTE_SUFFIX = BOARD_ROUTE.rpartition("}")[2]
 MAX_QUERY_BYTES = 500
+AWAY_CHECK_SECONDS = 1.0  # between two checks whether the database still answers, while a board is being built
 SPLITS = frozenset({"all", "public", "private"})
 BOARD_FORMATS: dict[str, BoardFormat] = {form: form for form in get_args(BoardFormat)}
 _FIXED_HEADERS = (*SECURITY_HEADERS, ("Cache-Control", ANONYMOUS_CACHE_CONTROL))
@@ -158,9 +162,48 @@ class BoardBuildMiddleware:
         state: AppState = scope["app"].state.service
         try:
             state.request_limits.count_request("address", scope_address_block(scope))
-            render = state.board_times.measured(board_request.key, partial(build_board, state.db, board_request.key))
-            entry = await state.board_cache.get_or_build_async(board_request.key, render)
+            entry, stale_since = await _read_board(state, board_request.key)
         except AssayError as error:
             await problem_response(error)(scope, receive, send)
             return
-        await entry.response(board_request.accept_encoding)(scope, receive, send)
+        response = entry.response(board_request.accept_encoding)
+        if stale_since is not None:
+            response.headers["Assay-Stale-Since"] = format_timestamp(stale_since.replace(microsecond=0))
+        await response(scope, receive, send)
+
+
+async def _read_board(state: AppState, key: BoardKey) -> tuple[CachedReply, datetime | None]:
+    """The cached or newly built board; while the database is away, the last one and since when it may be outdated.
+
+    A database that fell silent would keep the request waiting, so it is asked again each second.
+    """
+    boards = state.board_cache
+    if not boards.is_trusted and (away := await _board_while_away(state, key)) is not None:
+        return away
+    render = state.board_times.measured(key, partial(build_board, state.db, key))
+    build = asyncio.ensure_future(boards.get_or_build(key, render))
+    try:
+        while True:
+            done, _ = await asyncio.wait({build}, timeout=AWAY_CHECK_SECONDS)
+            if done:
+                return build.result(), None
+            if not boards.is_trusted and (away := await _board_while_away(state, key)) is not None:
+                return away
+    except DatabaseUnavailable:
+        if (away := await _board_while_away(state, key)) is None:
+            raise
+        return away
+    finally:
+        build.cancel()
+
+
+async def _board_while_away(state: AppState, key: BoardKey) -> BoardWhileAway | None:
+    """The board to show if the database is away. If it answers, boards that are not trusted are dropped instead."""
+    boards = state.board_cache
+    if boards.board_while_away(key) is None:
+        return None
+    if await state.database_presence.answers():
+        if not boards.is_trusted:
+            boards.forget()
+        return None
+    return boards.board_while_away(key)  # read again: an organizer may have hidden it meanwhile

@@ -24,8 +24,15 @@ _SET_FINAL_STATUS = (
         problem_totals=bindparam("totals", type_=Submission.problem_totals.type),
         notes=bindparam("file_notes", type_=Submission.notes.type),
     )
-    .returning(Submission.phase_id)
+    .returning(Submission.phase_id, Submission.team_id)
 )
+
+
+class SettledSubmission(NamedTuple):
+    """A submission whose status this transaction has made final."""
+
+    phase_id: str
+    team_id: str
 
 
 def add_scores(session: WriteSession, key: Mapping[str, Any], scores: Mapping[str, Any]) -> None:
@@ -35,17 +42,17 @@ def add_scores(session: WriteSession, key: Mapping[str, Any], scores: Mapping[st
 
 def set_final_status(
     session: WriteSession, submission_id: str, status: str, now: datetime, findings: Mapping[str, Any]
-) -> str | None:
+) -> SettledSubmission | None:
     """Set the final status, with the `findings` in the file; the caller invalidates boards.
 
-    Returns the id of the phase; None if the status was final already. The status in the condition of the UPDATE makes
+    Returns None if the status was final already. The status in the condition of the UPDATE makes
     the check and the change one step.
     """
     totals = findings["total"] | ({TOTALS_AT_LEAST: True} if findings.get("total_at_least") else {})
     parameters = {"submission": submission_id, "final": status, "now": now, "totals": totals}
     parameters |= {f"file_{name}": findings[name] for name in ("problems", "notes")}
-    phase_id: str | None = session.connection().execute(_SET_FINAL_STATUS, parameters).scalar_one_or_none()
-    return phase_id
+    row = session.connection().execute(_SET_FINAL_STATUS, parameters).one_or_none()
+    return None if row is None else SettledSubmission(*row)
 
 
 def cancel(session: WriteSession, submission_id: str, now: datetime, reason: Mapping[str, str]) -> str | None:
@@ -77,6 +84,13 @@ def unsettled_ids(session: ReadSession, team_id: str, user_id: str) -> list[str]
     phases = select(Phase.id).join(Team, Team.challenge_id == Phase.challenge_id).where(Team.id == team_id)
     unsettled = own & Submission.phase_id.in_(phases) & Submission.status.in_(("queued", "running"))
     return list(session.scalars(select(Submission.id).where(unsettled).order_by(Submission.id)))
+
+
+def finished_since(session: ReadSession, phase_id: str, team_id: str, since: datetime) -> list[str]:
+    """The ids of the submissions of a team in a phase that were finished after this time."""
+    of_team = (Submission.phase_id == phase_id) & (Submission.team_id == team_id)
+    finished = of_team & (Submission.status == "finished") & (Submission.finished_at > since)
+    return list(session.scalars(select(Submission.id).where(finished)))
 
 
 def count_baseline_entries(session: ReadSession, challenge_id: str) -> int:
