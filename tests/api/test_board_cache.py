@@ -2,8 +2,11 @@
 
 import gzip
 import http.client
+import itertools
 import threading
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
@@ -21,11 +24,13 @@ from app.api.caching.board_cache import (
 from app.api.caching.cached_board_app import BOARD_ROUTE
 from app.api.leaderboards import encode_board
 from app.runtime.telemetry import prometheus_text
+from app.store import board_invalidation
 from app.store.board_invalidation import ALL_BOARDS
 from app.store.session import Database
+from app.store.tables import Phase
 from tests.api.conftest import GOLD
 from tests.api.in_process_app import ServedApp, app_settings, serve_app
-from tests.live_service import MAX_WAIT_SECONDS, open_challenge
+from tests.live_service import MAX_WAIT_SECONDS, Caller, open_challenge
 from tests.prometheus_scrape import Scrape
 
 BOARD = "/challenges/digits/phases/main/leaderboard"
@@ -229,3 +234,65 @@ def test_requests_for_kept_boards_are_counted_and_limited(tmp_path: Any, monkeyp
 
 def test_the_address_counted_is_that_of_the_route(app: ServedApp) -> None:
     assert BOARD_ROUTE in app.app.openapi()["paths"]
+
+
+def test_many_who_look_while_scores_arrive_cost_a_build_a_second(tmp_path: Any) -> None:
+    """Each build takes one session; whoever looks meanwhile takes none."""
+    with serve_app(app_settings(tmp_path / "data")) as app:
+        open_challenge(app.admin(), "digits", GOLD)
+        sent = app.admin().submit("digits", LABELS, team="Blue").json()
+        db, ended = app.app.state.service.db, threading.Event()
+        with db.read() as session:
+            phase_id = session.query(Phase).one().id
+
+        def settle_many() -> None:
+            for number in itertools.count():
+                if ended.wait(0.01):
+                    return
+                with db.write() as session:
+                    tag = board_invalidation.phase_tag(phase_id)
+                    board_invalidation.invalidate(
+                        session, board_invalidation.settled_tag(tag, sent["team"]["id"], f"s{number}")
+                    )
+                    session.connection()
+
+        def look() -> int:
+            reads = 0
+            while not ended.is_set():
+                assert exchange(app, "GET", BOARD)[0] == 200
+                reads += 1
+            return reads
+
+        settling = threading.Thread(target=settle_many, name="raise the number of scores")
+        with sessions(db) as taken, ThreadPoolExecutor(8) as readers:
+            began = time.monotonic()
+            settling.start()
+            looking = [readers.submit(look) for _ in range(8)]
+            ended.wait(2.2)
+            ended.set()
+            reads = sum(each.result(MAX_WAIT_SECONDS) for each in looking)
+            settling.join()
+            elapsed = time.monotonic() - began
+        assert 1 <= len(taken) <= 1 + elapsed
+        assert reads > 2 * len(taken)
+
+
+def member(app: ServedApp, team: str) -> Caller:
+    """Somebody with a team."""
+    body = {"email": f"{team}@example.org", "name": team, "password": "a password for tests"}
+    app.admin().post("/users", json=body).raise_for_status()
+    token = app.caller().post("/tokens", json={"email": body["email"], "password": body["password"]})
+    return app.caller(token.raise_for_status().json()["token"]).join("digits", team)
+
+
+def test_a_team_sees_its_own_score_even_if_its_process_was_not_told(tmp_path: Any) -> None:
+    """It may be notified later than its member, who waited at another process."""
+    with serve_app(app_settings(tmp_path / "data")) as app:
+        open_challenge(app.admin(), "digits", GOLD)
+        blue, green = (member(app, name) for name in ("Blue", "Green"))
+        assert green.submit("digits", LABELS).status_code == 201
+        assert len(app.caller().get(BOARD).json()["rows"]) == 1
+        app.app.state.service.db.on_invalidation(lambda _tags: None)
+        assert blue.submit("digits", LABELS).json()["status"] == "finished"
+        for caller, teams in ((app.caller(), 1), (green, 1), (blue, 2), (app.caller(), 2), (green, 2)):
+            assert len(caller.get(BOARD).json()["rows"]) == teams
