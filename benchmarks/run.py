@@ -26,6 +26,8 @@ PIECES = {
     "W3-metrics": "scores",
     "W3-files": "uploads",
     "W6-boards": "boards",
+    "W6-readers": "board_readers",
+    "W6-queue": "queue_listing",
     "W6-posts": "posts",
     "W6-waits": "waits",
     "W6-cost": "submission_cost",

@@ -19,6 +19,8 @@ class Sizes:
     growing: tuple[int, ...]
     """Numbers of records for W7, ascending."""
     board: int
+    queue: int
+    """Submissions that wait to be scored."""
     seconds: float
     """Seconds of load on an address per turn."""
     posts: int
@@ -44,6 +46,7 @@ FULL = Sizes(
     matrix=(100_000, 100),
     growing=(10_000, 100_000, 1_000_000, 10_000_000),
     board=200,
+    queue=20_000,
     seconds=2.0,
     posts=16,
     post_bytes=10_000_000,
@@ -63,6 +66,7 @@ QUICK = Sizes(
     matrix=(20_000, 50),
     growing=(10_000, 100_000, 1_000_000),
     board=200,
+    queue=20_000,
     seconds=0.7,
     posts=8,
     post_bytes=10_000_000,
@@ -82,6 +86,7 @@ TINY = Sizes(
     matrix=(300, 4),
     growing=(500, 1000),
     board=3,
+    queue=50,
     seconds=0.1,
     posts=2,
     post_bytes=50_000,

@@ -23,6 +23,8 @@ PIECES = {
     "W3-metrics": "metrics of a matrix of scores, from arrays, on one thread",
     "W3-files": "files of scores, from the bytes to a checked matrix in the order of the gold",
     "W6-boards": "reading a leaderboard over HTTP",
+    "W6-readers": "live readers of a leaderboard while scores arrive",
+    "W6-queue": "listings and submissions among few and many that wait",
     "W6-posts": "large predictions accepted over HTTP, durable before the reply; the memory that they take",
     "W6-waits": "from a POST with `Prefer: wait` to the scores, with many in flight",
     "W6-cost": "CPU time of a submission by process, beside the starting commit of the target",

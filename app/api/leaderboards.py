@@ -91,6 +91,15 @@ def board_csv(board: dict[str, Any]) -> str:
 
 
 _EXAMPLE_BOARD = Board.model_validate(examples.BOARD).model_dump()
+_BOARD_RESPONSE = success_response(
+    "The board, best first.", {"text/csv": named_examples(board=board_csv(_EXAMPLE_BOARD))}
+)
+_BOARD_RESPONSE[200]["headers"] = {
+    "Assay-Stale-Since": {
+        "description": "Only while the database is away: since when changes of the board may be missing, at most 60 s.",
+        "schema": {"type": "string", "format": "date-time"},
+    }
+}
 
 
 def encode_board(board: dict[str, Any], form: BoardFormat) -> bytes:
@@ -147,7 +156,7 @@ def _identify_reader(state: AppState, caller: Caller, slug: str, phase: str) -> 
     "/challenges/{slug}/phases/{phase}/leaderboard",
     summary="Read a leaderboard",
     response_model=Board,
-    responses=success_response("The board, best first.", {"text/csv": named_examples(board=board_csv(_EXAMPLE_BOARD))})
+    responses=_BOARD_RESPONSE
     | error_responses(
         errors.InsufficientScope, errors.LeaderboardHidden, errors.SplitHidden, errors.NotFound, errors.NoGold
     ),
@@ -171,7 +180,8 @@ async def get_leaderboard(
 ) -> Response:
     """Returns the ranking of a phase. Ranks use full precision; values are shown with the digits that the recipe sets.
 
-    The reply is compressed with gzip if the client accepts that.
+    New scores show at once to their team and to organizers, to others within a second. The reply is compressed with
+    gzip if the client accepts that.
     """
     view, reader = await run_in_threadpool(_identify_reader, state, caller, slug, phase)
     key = BoardKey(slug, phase, view, split, metric, board_format)

@@ -135,7 +135,7 @@ def test_a_board_that_was_hidden_while_an_api_was_deaf_does_not_come_back(
     keep(app, board())
     terminate = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'assay listener'"
     with own_postgres.connect(url.rpartition("/")[2]) as connection:
-        assert connection.execute(terminate).fetchall() == [(True,)]  # type: ignore[arg-type]
+        assert connection.execute(terminate).fetchall() == [(True,)]
         eventually(lambda: not app.app.state.service.board_cache.is_trusted, "it is deaf")
         hide(url, app, "hidden")
         answer = visitor.get(board())
