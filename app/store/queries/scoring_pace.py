@@ -49,12 +49,13 @@ def recent(session: ReadSession) -> ScoringPace | None:
 
     Read once a second for all sessions of a database, because every reply about a queued submission needs it.
     """
-    shared: dict[str, tuple[float, ScoringPace | None]] = session.info.get(SHARED_CACHE, {})
+    shared: dict[str, tuple[float, ScoringPace]] = session.info.get(SHARED_CACHE, {})
     cached = shared.get(_CACHED_PACE)
     if cached is not None and time.monotonic() < cached[0] + CACHE_SECONDS:
         return cached[1]
     pace = _read_pace(session)
-    shared[_CACHED_PACE] = (time.monotonic(), pace)
+    if pace is not None:
+        shared[_CACHED_PACE] = (time.monotonic(), pace)
     return pace
 
 
