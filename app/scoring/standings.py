@@ -1,48 +1,41 @@
-"""Leaderboard standings: one entry per team, ranked by the primary metric; equal values share a rank."""
+"""Leaderboard standings: how values are ranked, which entry represents a team, and the ranks; equal values share one."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_DOWN, ROUND_HALF_EVEN, Context, Decimal
 from math import isfinite
-from typing import Any
 
-from app.errors import InvalidMetric
-from app.scoring.declaration.metric import MetricCall
-from app.scoring.declaration.recipe import ScoringRecipe
+ValueKey = tuple[bool, float]
+"""The ranking key of one value, see `ranking_key`."""
+UNDEFINED: ValueKey = (True, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
-class ScoredEntry:
-    """A scored submission: its id, team, submission time (of any orderable type) and values by canonical string.
+class BoardEntry:
+    """An entry of a leaderboard: a submission by its id, which orders submissions by time, and what it is ranked by.
 
-    `choice` has the values for selecting a team's best entry if they differ from those shown: the values of the public
-    split if the private split is ranked.
+    `keys` are the ranking keys of the ranking metric and, after it, of the tie-breakers.
     """
 
-    key: str
+    submission: str
     team: str
-    submitted_at: Any
-    values: Mapping[str, float | None]
-    baseline: bool = False
-    selected: bool = False
-    choice: Mapping[str, float | None] | None = None
+    baseline: bool
+    keys: tuple[ValueKey, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
     """A row of the leaderboard; baselines and entries without a value have no rank.
 
-    Tied rows share the rank and the tie group; they occupy the ranks from `rank_low` to `rank_high`. `entries` is the
-    number of the team's entries.
+    Tied rows share the rank and the tie group; they occupy the ranks from `rank_low` to `rank_high`.
     """
 
-    entry: ScoredEntry
+    entry: BoardEntry
     rank: int | None
     rank_low: int | None
     rank_high: int | None
     tie_group: int | None
-    entries: int
 
 
 def round_significant(value: float | None, digits: int | None) -> float | None:
@@ -57,102 +50,53 @@ def round_significant(value: float | None, digits: int | None) -> float | None:
     return nearest if isfinite(nearest) else float(Context(prec=digits, rounding=ROUND_DOWN).create_decimal(exact))
 
 
-def standings(entries: Sequence[ScoredEntry], recipe: ScoringRecipe, metric: str | None = None) -> list[Standing]:
-    """The leaderboard, best first: one row per team by the recipe's selection, and one row per baseline.
+def ranking_key(direction: str, value: float | None) -> ValueKey:
+    """The sort key of a value: smaller is better, equal keys tie, null follows all numbers."""
+    if value is None or value != value:  # noqa: PLR0124  NaN cannot be ranked either
+        return UNDEFINED
+    return False, (-value if direction == "higher" else value) + 0.0  # turns -0.0 into 0.0
 
-    With `metric` (a canonical string of the recipe) the same rows are ranked by that metric alone; the entry of each
-    team is still selected by the primary. Raises InvalidMetric if the recipe does not compute the metric.
+
+def rounded_key(key: ValueKey, digits: int | None) -> ValueKey:
+    """The ranking key of the value with the digits that participants see. Rounding keeps the order of keys."""
+    undefined, number = key
+    rounded = round_significant(number, digits)
+    assert rounded is not None
+    return undefined, rounded + 0.0
+
+
+def near_tie_width(digits: int) -> float:
+    """A bound on the relative difference of values that are equal when rounded to significant digits.
+
+    Equal ones differ by at most one unit of the last digit. The factor covers the next power of ten and the largest
+    binary64 numbers, which are rounded down.
     """
-    order = [metric] if metric is not None else [recipe.primary, *recipe.tie_breakers]
-    strength = _ranking_key_function([_find_call(recipe, text) for text in order])
-    counts: dict[str, int] = {}
-    for entry in entries:
-        counts[entry.team] = counts.get(entry.team, 0) + (not entry.baseline)
-    rows = [*_select_entries(entries, recipe), *(entry for entry in entries if entry.baseline)]
-    keys = {entry.key: strength(entry.values) for entry in rows}
-    rows.sort(key=lambda entry: (keys[entry.key], entry.baseline, entry.submitted_at, entry.key))
-    return _assign_ranks(rows, keys, counts)
+    return float(4 * 10.0 ** (1 - digits))
 
 
-RankingKey = tuple[tuple[int, float], ...]
+def standings(entries: Iterable[BoardEntry]) -> list[Standing]:
+    """The leaderboard of these entries, best first: one per team, and baselines."""
+    rows = sorted(entries, key=lambda entry: (entry.keys, entry.baseline, entry.submission))
+    return _assign_ranks(rows)
 
 
-def _find_call(recipe: ScoringRecipe, text: str) -> MetricCall:
-    call = recipe.call(text)
-    if call is None:
-        known = ", ".join(call.text for call in recipe.metrics)
-        raise InvalidMetric(f"This board does not compute '{text}'; it has {known}.")
-    return call
-
-
-def _ranking_key_function(calls: Sequence[MetricCall]) -> Callable[[Mapping[str, float | None]], RankingKey]:
-    """A function that returns the sort key of values: smaller is better, equal keys tie, null follows all numbers."""
-
-    def key(call: MetricCall, value: float | None) -> tuple[int, float]:
-        if value is None or value != value:  # noqa: PLR0124  NaN cannot be ranked either
-            return 1, 0.0
-        return 0, (-value if call.metric.direction == "higher" else value) + 0.0  # turns -0.0 into 0.0
-
-    return lambda values: tuple(key(call, values.get(call.text)) for call in calls)
-
-
-def _select_entries(entries: Sequence[ScoredEntry], recipe: ScoringRecipe) -> list[ScoredEntry]:
-    """The entry that represents each team.
-
-    `best` takes the best primary value, `latest` the last submission, and `selected` the best of those that the team
-    selected, or its best entry if it selected none. Among equals, the earliest wins. Values are compared with the
-    digits that participants see, so the selected entry does not reveal further digits to the team.
-    """
-    strength = _ranking_key_function([_find_call(recipe, recipe.primary)])
-    teams: dict[str, list[ScoredEntry]] = {}
-    for entry in entries:
-        if not entry.baseline:
-            teams.setdefault(entry.team, []).append(entry)
-    return [_representative(own, recipe, strength) for own in teams.values()]
-
-
-def _representative(
-    own: list[ScoredEntry], recipe: ScoringRecipe, strength: Callable[[Mapping[str, float | None]], RankingKey]
-) -> ScoredEntry:
-    if recipe.selection == "latest":
-        return max(own, key=lambda entry: (entry.submitted_at, entry.key))
-    if recipe.selection == "selected":
-        own = [entry for entry in own if entry.selected] or own
-    return min(
-        own,
-        key=lambda entry: (
-            strength(_round_primary(entry.values if entry.choice is None else entry.choice, recipe)),
-            entry.submitted_at,
-            entry.key,
-        ),
-    )
-
-
-def _round_primary(values: Mapping[str, float | None], recipe: ScoringRecipe) -> dict[str, float | None]:
-    """The primary value with the digits that participants see."""
-    return {recipe.primary: round_significant(values.get(recipe.primary), recipe.digits)}
-
-
-def _assign_ranks(
-    rows: Sequence[ScoredEntry], keys: Mapping[str, RankingKey], counts: Mapping[str, int]
-) -> list[Standing]:
+def _assign_ranks(rows: Sequence[BoardEntry]) -> list[Standing]:
     """Ranks 1, 1, 3 over the rows that can be ranked; the others keep their position without a rank."""
-    sizes = Counter(keys[entry.key] for entry in rows if _is_rankable(entry, keys))  # in the order of the rows
-    first: dict[RankingKey, tuple[int, int]] = {}
+    sizes = Counter(entry.keys for entry in rows if _is_rankable(entry))  # in the order of the rows
+    first: dict[tuple[ValueKey, ...], tuple[int, int]] = {}
     next_rank = 1
-    for group, (key, size) in enumerate(sizes.items(), start=1):
-        first[key] = (next_rank, group)
+    for group, (keys, size) in enumerate(sizes.items(), start=1):
+        first[keys] = (next_rank, group)
         next_rank += size
     board = []
     for entry in rows:
-        rank = group_number = last = None
-        if _is_rankable(entry, keys):
-            rank, group_number = first[keys[entry.key]]
-            last = rank + sizes[keys[entry.key]] - 1
-        entries = 1 if entry.baseline else counts[entry.team]
-        board.append(Standing(entry, rank, rank, last, group_number, entries))
+        if _is_rankable(entry):
+            rank, group = first[entry.keys]
+            board.append(Standing(entry, rank, rank, rank + sizes[entry.keys] - 1, group))
+        else:
+            board.append(Standing(entry, None, None, None, None))
     return board
 
 
-def _is_rankable(entry: ScoredEntry, keys: Mapping[str, RankingKey]) -> bool:
-    return not entry.baseline and keys[entry.key][0][0] == 0
+def _is_rankable(entry: BoardEntry) -> bool:
+    return not entry.baseline and not entry.keys[0][0]

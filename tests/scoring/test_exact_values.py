@@ -14,7 +14,7 @@ from app.scoring.declaration.metric import CATALOGUE
 from app.scoring.declaration.recipe import parse_recipe
 from app.scoring.evaluation_input import EvaluationInput
 from app.scoring.metrics.labels import whole_task
-from app.scoring.standings import ScoredEntry, standings
+from app.scoring.standings import BoardEntry, ranking_key, standings
 from tests.scoring.case_builder import case, results, value
 
 FEW = settings(max_examples=60, deadline=None)
@@ -249,8 +249,9 @@ def average_precision_at(positions: Sequence[int], n: int) -> float:
 
 def board(text: str, values: Sequence[float]) -> list[int | None]:
     recipe = parse_recipe({"primary": text}, "binary", positive_label="yes")
-    entries = [ScoredEntry(str(at), str(at), at, {text: one}) for at, one in enumerate(values)]
-    return [row.rank for row in standings(entries, recipe)]
+    direction = recipe.metrics[0].metric.direction
+    keys = [(ranking_key(direction, each),) for each in values]
+    return [row.rank for row in standings(BoardEntry(str(at), str(at), False, key) for at, key in enumerate(keys))]
 
 
 def test_average_precisions_of_41_88_share_a_rank() -> None:

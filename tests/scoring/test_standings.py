@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from app.errors import InvalidMetric
 from app.scoring.declaration.recipe import ScoringRecipe, parse_recipe
-from app.scoring.standings import ScoredEntry, Standing, round_significant, standings
+from app.scoring.standings import near_tie_width, ranking_key, round_significant, rounded_key
+from tests.oracles.pure_standings import ScoredEntry, Standing, standings
 
 
 def recipe(**more: Any) -> ScoringRecipe:
@@ -181,3 +182,26 @@ def test_the_time_of_a_submission_decides_and_not_its_id() -> None:
 def test_a_baseline_is_not_counted_among_the_entries_of_its_team() -> None:
     rows = standings([entry("s1", "A", 0.5), entry("b1", "A", 0.4, baseline=True)], recipe())
     assert [(row.entry.key, row.entries) for row in rows] == [("s1", 1), ("b1", 1)]
+
+
+NUMBERS = st.one_of(
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.floats(-1, 1),
+    st.sampled_from([0.0, -0.0, 1.0, 1.7976931348623157e308, -1.7e308, 5e-324]),
+)
+
+
+@pytest.mark.parametrize("direction", ["higher", "lower"])
+@given(NUMBERS, NUMBERS, st.integers(1, 17))
+def test_rounding_keeps_the_order_of_keys(direction: str, one: float, other: float, digits: int) -> None:
+    better, worse = sorted([ranking_key(direction, one), ranking_key(direction, other)])
+    assert rounded_key(better, digits) <= rounded_key(worse, digits)
+    assert rounded_key(ranking_key(direction, one), digits) == ranking_key(direction, round_significant(one, digits))
+
+
+@given(NUMBERS, st.floats(-1, 1), st.integers(1, 17))
+def test_values_that_are_equal_once_rounded_are_near(value: float, part: float, digits: int) -> None:
+    width = near_tie_width(digits)
+    key, other = sorted([(False, value + 0.0), (False, value * (1 + part * width) + 0.0)])
+    if rounded_key(key, digits) == rounded_key(other, digits):
+        assert other[1] <= key[1] + abs(key[1]) * width

@@ -8,7 +8,7 @@ from app.formats.content.format_detection import FileKind
 from app.offline import score_offline
 from app.pipeline import SourceFile
 from app.scoring.declaration.recipe import parse_recipe
-from app.scoring.standings import ScoredEntry, standings
+from tests.oracles.pure_standings import ScoredEntry, standings
 from tests.storm.load_generator import CLASSES
 from tests.storm.stored_rows import Row, StoredRows
 

@@ -1,6 +1,7 @@
 """Read a leaderboard: a pure query over scores and recipe, never a flag on a submission."""
 
 import math
+import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -8,25 +9,35 @@ from typing import Any
 from app.actions import access
 from app.actions.access import Caller
 from app.actions.challenges.change_recipe import equivalent_recipe_ids, parse_stored_recipe
-from app.actions.submissions.score_visibility import require_visible_board, resolve_split, score_view_for
-from app.errors import AssayError, BadRequest, InvalidMetric, LeaderboardHidden, NoGold, NotFound, SplitHidden
+from app.actions.submissions.score_visibility import ScoreView, require_visible_board, resolve_split, score_view_for
+from app.errors import (
+    AssayError,
+    BadCursor,
+    BadRequest,
+    InvalidMetric,
+    LeaderboardHidden,
+    NoGold,
+    NotFound,
+    SplitHidden,
+)
 from app.scoring.catalogue.description import describe_call
 from app.scoring.declaration.metric_parser import parse_metric
 from app.scoring.declaration.metric_syntax import pluralize
 from app.scoring.declaration.recipe import ScoringRecipe
-from app.scoring.standings import ScoredEntry, Standing, standings
+from app.scoring.standings import Standing, standings
 from app.store import board_invalidation, clock, locks
-from app.store.queries import challenges, gold, submissions
-from app.store.queries.submissions import BoardSubmission, MetricValues
+from app.store.queries import board_entries, challenges, gold, submissions
+from app.store.queries.board_entries import BoardRow, BoardScores
+from app.store.queries.score_provenance import ScoreProvenance
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import GoldVersion, Phase, Recipe
 from app.store.types import utcnow
 
-BoardScores = dict[str, MetricValues]
-"""Metric values by the id of the submission."""
 VISITOR_AUDIENCE = "visitor"
 TEAM_AUDIENCE_PREFIX = "team "
 CLOSE_RECHECK_SECONDS = 1.0  # between two checks whether a board that is shown after the close may be shown
+MAX_PAGE_ROWS = 200
+CURSOR_PATTERN = re.compile(r"[1-9][0-9]{0,8}")  # of pages: the number of rows before
 LATE_COMMIT_GRACE = timedelta(minutes=10)
 """The longest time after the close that a submission admitted before it may take to commit."""
 RECENTLY = timedelta(minutes=10)  # more than the age of a cached board and the difference of two hosts' clocks
@@ -51,6 +62,23 @@ class BoardAudience:
 
 
 @dataclass(frozen=True, slots=True)
+class BoardPage:
+    """A part of a board: up to `limit` rows after the first `start` ones."""
+
+    limit: int
+    start: int = 0
+
+    @classmethod
+    def parse(cls, limit: int | None, cursor: str | None) -> "BoardPage | None":
+        """The page after a cursor, which counts the rows before it; None for all rows. Raises BadCursor."""
+        if cursor is not None and not CURSOR_PATTERN.fullmatch(cursor):
+            raise BadCursor
+        if limit is None and cursor is None:
+            return None
+        return cls(MAX_PAGE_ROWS if limit is None else limit, int(cursor or 0))
+
+
+@dataclass(frozen=True, slots=True)
 class CacheableBoard:
     """A board or the reason of its refusal, with cache tags (app.store.board_invalidation) and lifetime in seconds.
 
@@ -66,13 +94,21 @@ class CacheableBoard:
 
 
 def read_leaderboard(
-    session: ReadSession, caller: Caller, slug: str, phase_slug: str, *, split: str | None, metric: str | None
+    session: ReadSession,
+    caller: Caller,
+    slug: str,
+    phase_slug: str,
+    *,
+    split: str | None,
+    metric: str | None,
+    page: BoardPage | None = None,
 ) -> dict[str, Any]:
     """The board of a phase, best first, in the shape of the API; not cached.
 
     Raises NotFound, LeaderboardHidden, SplitHidden, NoGold, and BadRequest for a metric that the recipe lacks.
     """
-    return _build_board(session, board_audience(session, caller, slug, phase_slug), split=split, metric=metric)[0]
+    audience = board_audience(session, caller, slug, phase_slug)
+    return _build_board(session, audience, split=split, metric=metric, page=page)[0]
 
 
 def board_audience(session: ReadSession, caller: Caller, slug: str, phase_slug: str) -> BoardAudience:
@@ -92,7 +128,14 @@ def board_audience(session: ReadSession, caller: Caller, slug: str, phase_slug: 
 
 
 def build_cacheable_board(
-    session: ReadSession, view: str, slug: str, phase_slug: str, *, split: str | None, metric: str | None
+    session: ReadSession,
+    view: str,
+    slug: str,
+    phase_slug: str,
+    *,
+    split: str | None,
+    metric: str | None,
+    page: BoardPage | None = None,
 ) -> CacheableBoard:
     """The board of an audience, given its key. The rights of the caller were checked before; only visitors have none.
 
@@ -105,7 +148,7 @@ def build_cacheable_board(
         marks.add(board_invalidation.waiting_tag(phase.id))
     seconds = _seconds_until_stale(session, audience)
     try:
-        board, version = _build_board(session, audience, split=split, metric=metric)
+        board, version = _build_board(session, audience, split=split, metric=metric, page=page)
     except (LeaderboardHidden, SplitHidden, NoGold) as refusal:
         return CacheableBoard(None, refusal.with_traceback(None), frozenset(marks), seconds)
     marks.add(board_invalidation.scores_tag(version.id, board["scorer_version"]))
@@ -185,7 +228,7 @@ def _require_all_scored(session: ReadSession, audience: BoardAudience) -> None:
 
 
 def _build_board(
-    session: ReadSession, audience: BoardAudience, *, split: str | None, metric: str | None
+    session: ReadSession, audience: BoardAudience, *, split: str | None, metric: str | None, page: BoardPage | None
 ) -> tuple[dict[str, Any], GoldVersion]:
     """The board, and the active gold."""
     phase, organizer = audience.phase, audience.organizer
@@ -198,13 +241,13 @@ def _build_board(
     recipe = parse_stored_recipe(phase.challenge, stored)
     shown_split = resolve_split(phase, version, split, organizer=organizer)
     ranked_by = _ranking_metric(recipe, metric)
-    entries = submissions.board_submissions(session, phase.id)
-    scores = _load_board_scores(session, phase, version, stored, shown_split)
-    selection_scores = _load_board_scores(session, phase, version, stored, "public") if version.has_splits else scores
-    board_standings = _rank_entries(entries, scores, selection_scores, recipe, ranked_by)
+    scores = _board_scores(session, phase, version, stored, shown_split=shown_split, ranked_by=ranked_by)
+    board_standings = standings(board_entries.entries(session, scores))
     names = _anonymous_names(board_standings, phase, own_team=audience.own_team, organizer=organizer)
     view = score_view_for(recipe, organizer=organizer)
-    by_id = {entry.id: entry for entry in entries}
+    shown, following = _page_of(board_standings, page)
+    rows = board_entries.load_rows(session, scores, [standing.entry.submission for standing in shown])
+    counts = board_entries.count_entries(session, scores, [standing.entry.team for standing in shown])
     primary = next(call for call in recipe.metrics if call.text == ranked_by)
     return {
         "challenge": phase.challenge.slug,
@@ -215,13 +258,20 @@ def _build_board(
         "gold_version": version.version,
         "recipe_version": stored.version,
         "scorer_version": phase.scorer_version,
-        "as_of": _as_of(entries, version, stored),
+        "as_of": _as_of(session, phase, version, stored),
         "metrics": [describe_call(call) for call in recipe.metrics],
-        "rows": [
-            _board_row(standing, by_id[standing.entry.key], names, view.metrics(scores[standing.entry.key]))
-            for standing in board_standings
-        ],
+        "total": len(board_standings),
+        "next": following,
+        "rows": [_board_row(standing, rows[standing.entry.submission], names, counts, view) for standing in shown],
     }, version
+
+
+def _page_of(rows: list[Standing], page: BoardPage | None) -> tuple[list[Standing], str | None]:
+    """The rows of a page, and the cursor of the next one; all rows without a page."""
+    if page is None:
+        return rows, None
+    end = page.start + page.limit
+    return rows[page.start : end], str(end) if end < len(rows) else None
 
 
 def _ranking_metric(recipe: ScoringRecipe, requested: str | None) -> str:
@@ -238,43 +288,27 @@ def _ranking_metric(recipe: ScoringRecipe, requested: str | None) -> str:
     return text
 
 
-def _load_board_scores(
-    session: ReadSession, phase: Phase, version: GoldVersion, recipe: Recipe, split: str
+def _board_scores(
+    session: ReadSession, phase: Phase, version: GoldVersion, stored: Recipe, *, shown_split: str, ranked_by: str
 ) -> BoardScores:
-    """Scores of one gold, one scorer version and equivalent recipes: a board never mixes incomparable scores."""
-    recipe_ids, scorer_version = equivalent_recipe_ids(session, recipe), phase.scorer_version
-    return submissions.scores_for_board(
-        session, phase.id, gold_id=version.id, recipe_ids=recipe_ids, scorer_version=scorer_version, split=split
+    """Scores of one gold, one scorer version and equivalent recipes: a board never mixes incomparable scores.
+
+    The submission of each team that counts is selected by its values on the public split. Ranking by the primary metric
+    uses the tie-breakers; ranking by another metric does not.
+    """
+    recipe, recipe_ids = parse_stored_recipe(phase.challenge, stored), equivalent_recipe_ids(session, stored)
+    return BoardScores(
+        challenge_id=phase.challenge_id,
+        phase_id=phase.id,
+        provenance=ScoreProvenance(version.id, recipe_ids, phase.scorer_version),
+        fingerprint=stored.fingerprint,
+        primary=recipe.primary,
+        ranked_by=(ranked_by, *(recipe.tie_breakers if ranked_by == recipe.primary else ())),
+        chosen_by="public" if version.has_splits else shown_split,
+        shown=shown_split,
+        selection=recipe.selection,
+        digits=recipe.digits,
     )
-
-
-def _rank_entries(
-    entries: list[BoardSubmission],
-    scores: BoardScores,
-    selection_scores: BoardScores,
-    recipe: ScoringRecipe,
-    ranked_by: str,
-) -> list[Standing]:
-    """The submission of each team that counts: selected by its values on the public split, ranked by those shown."""
-    scored_entries = [
-        ScoredEntry(
-            key=row.id,
-            team=row.team_id,
-            submitted_at=row.id,
-            values=_metric_values(scores[row.id]),
-            baseline=row.baseline,
-            selected=row.selected_at is not None,
-            choice=_metric_values(selection_scores[row.id]),
-        )
-        for row in entries
-        if row.id in scores and row.id in selection_scores
-    ]
-    # Ranking by the primary metric uses the tie-breakers; ranking by another metric does not.
-    return standings(scored_entries, recipe, metric=None if ranked_by == recipe.primary else ranked_by)
-
-
-def _metric_values(score: MetricValues) -> dict[str, float | None]:
-    return {name: value["value"] for name, value in score.items()}
 
 
 def _anonymous_names(
@@ -288,30 +322,31 @@ def _anonymous_names(
     return {team: f"Anonymous {number}" for number, team in enumerate(dict.fromkeys(others), 1)}
 
 
-def _as_of(entries: list[BoardSubmission], version: GoldVersion, recipe: Recipe) -> datetime:
+def _as_of(session: ReadSession, phase: Phase, version: GoldVersion, recipe: Recipe) -> datetime:
     """The newest time among the inputs of the board.
 
     Never the end of a scoring, as its duration depends on the gold.
     """
+    newest = board_entries.newest_submission_time(session, phase.id)
     activated_at = version.activated_at or version.created_at
-    return max(activated_at, recipe.created_at, *(row.submitted_at for row in entries))
+    return max(activated_at, recipe.created_at, *([] if newest is None else [newest]))
 
 
 def _board_row(
-    standing: Standing, submission: BoardSubmission, names: dict[str, str] | None, scores: dict[str, dict[str, Any]]
+    standing: Standing, row: BoardRow, names: dict[str, str] | None, counts: dict[str, int], view: ScoreView
 ) -> dict[str, Any]:
-    hidden = names is not None and submission.team_id in names
-    name = names[submission.team_id] if names is not None and hidden else submission.team_name
+    hidden = names is not None and row.team_id in names
+    name = names[row.team_id] if names is not None and hidden else row.team_name
     return {
         "rank": standing.rank,
         "rank_low": standing.rank_low,
         "rank_high": standing.rank_high,
         "tie_group": standing.tie_group,
-        "team": {"id": None if hidden else submission.team_id, "name": name},
-        "submission": None if hidden else submission.id,
-        "method": "" if hidden else submission.method,
-        "submitted_at": submission.submitted_at,
-        "entries": standing.entries,
-        "baseline": submission.baseline,
-        "scores": scores,
+        "team": {"id": None if hidden else row.team_id, "name": name},
+        "submission": None if hidden else row.submission,
+        "method": "" if hidden else row.method,
+        "submitted_at": row.submitted_at,
+        "entries": 1 if row.baseline else counts[row.team_id],
+        "baseline": row.baseline,
+        "scores": view.metrics(row.metrics),
     }

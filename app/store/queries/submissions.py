@@ -1,15 +1,17 @@
 """Queries for submissions and their scores."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
 from sqlalchemy import Select, bindparam, exists, func, insert, or_, select, update
 
 from app.store.board_invalidation import NO_BOARD_CHANGE
+from app.store.queries import ranked_values
 from app.store.queries.score_provenance import ScoreProvenance
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import Phase, QuotaEntry, Score, ScoreTask, Submission, Team
+from app.store.types import new_id
 
 TOTALS_AT_LEAST = "at_least"
 """The extra key in the problem totals of a file, true if reading stopped before its end."""
@@ -36,8 +38,13 @@ class SettledSubmission(NamedTuple):
 
 
 def add_scores(session: WriteSession, key: Mapping[str, Any], scores: Mapping[str, Any]) -> None:
-    """Store the metric values of each split under the key of their task; the caller invalidates boards."""
-    session.connection().execute(_ADD_SCORE, [{**key, "split": split, "metrics": scores[split]} for split in scores])
+    """Store the metric values of each split under the key of their task, with their ranked values.
+
+    The caller finishes the submission in the same transaction, unless its status is final, and invalidates boards.
+    """
+    rows = [{**key, "id": new_id(), "split": split, "metrics": scores[split]} for split in scores]
+    session.connection().execute(_ADD_SCORE, rows)
+    ranked_values.add(session, [ranked_values.StoredScore(**row) for row in rows])
 
 
 def set_final_status(
@@ -105,62 +112,6 @@ def phase_submissions(phase_id: str, team_id: str | None = None) -> Select[Submi
     """Submissions of a phase, optionally of one team only."""
     query = select(Submission).where(Submission.phase_id == phase_id)
     return query if team_id is None else query.where(Submission.team_id == team_id)
-
-
-class BoardSubmission(NamedTuple):
-    """The columns of a submission that a board needs."""
-
-    id: str
-    team_id: str
-    team_name: str
-    method: str
-    baseline: bool
-    submitted_at: datetime
-    selected_at: datetime | None
-
-
-MetricValues = Mapping[str, Mapping[str, Any]]  # of one score, by the canonical string of the metric
-
-
-def board_submissions(session: ReadSession, phase_id: str) -> list[BoardSubmission]:
-    """Finished submissions that were neither withdrawn nor disqualified: the rows of a board.
-
-    Columns instead of mapped objects, because a board reads thousands of rows after each change.
-    """
-    query = select(
-        Submission.id,
-        Submission.team_id,
-        Team.name,
-        Submission.method,
-        Submission.baseline,
-        Submission.submitted_at,
-        Submission.selected_at,
-    ).join(Team, Team.id == Submission.team_id)
-    shown = query.where(
-        Submission.phase_id == phase_id,
-        Submission.status == "finished",
-        Submission.withdrawn_at.is_(None),
-        Submission.disqualified_at.is_(None),
-    )
-    return [BoardSubmission(*row) for row in session.execute(shown.order_by(Submission.id))]
-
-
-def scores_for_board(
-    session: ReadSession, phase_id: str, *, gold_id: str, recipe_ids: Iterable[str], scorer_version: int, split: str
-) -> dict[str, MetricValues]:
-    """Metric values by submission id, of one gold, recipe family, scorer version and split."""
-    query = (
-        select(Score.submission_id, Score.metrics)
-        .join(Submission, Submission.id == Score.submission_id)
-        .where(
-            Submission.phase_id == phase_id,
-            Score.gold_id == gold_id,
-            Score.recipe_id.in_(list(recipe_ids)),
-            Score.scorer_version == scorer_version,
-            Score.split == split,
-        )
-    )
-    return {row.submission_id: row.metrics for row in session.execute(query)}
 
 
 def lock_task(session: WriteSession, submission_id: str, provenance: ScoreProvenance) -> ScoreTask | None:

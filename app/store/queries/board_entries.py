@@ -1,0 +1,257 @@
+"""Queries of a leaderboard: the entry of each team from the index of ranked values, then the rows that are shown."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from sqlalchemy import ColumnElement, ScalarSelect, Select, and_, exists, false, func, or_, select
+from sqlalchemy.orm import aliased
+
+from app.scoring.standings import UNDEFINED, BoardEntry, ValueKey, near_tie_width, rounded_key
+from app.store.queries.ranked_values import provenance_key
+from app.store.queries.score_provenance import ScoreProvenance
+from app.store.session import ReadSession
+from app.store.tables import RankedValue, Score, Submission, Team
+
+_MAX_IN_STATEMENT = 500
+MetricValues = Mapping[str, Mapping[str, Any]]  # of one score, by the canonical string of the metric
+
+
+@dataclass(frozen=True, slots=True)
+class BoardScores:
+    """The scores that a board is computed from, and how it is ranked.
+
+    A team's entry is chosen by the `primary` metric on the split `chosen_by`, where digits beyond `digits` do not
+    count; `ranked_by` are the metrics that rank the entries on the split `shown`.
+    """
+
+    challenge_id: str
+    phase_id: str
+    provenance: ScoreProvenance
+    fingerprint: str
+    primary: str
+    ranked_by: tuple[str, ...]
+    chosen_by: str
+    shown: str
+    selection: str
+    digits: int | None
+
+    @property
+    def key(self) -> str:
+        """The provenance key of the entries that teams choose from."""
+        origin = self.provenance
+        return provenance_key(origin.gold_id, self.fingerprint, origin.scorer_version, self.chosen_by, self.primary)
+
+    def score_of(self, submission: Any, split: str) -> ColumnElement[bool]:
+        """Whether a score is that of this submission on this split."""
+        return and_(Score.submission_id == submission, self.provenance.score_condition(), Score.split == split)
+
+
+class BoardRow(NamedTuple):
+    """What a board shows of an entry besides its rank."""
+
+    submission: str
+    team_id: str
+    team_name: str
+    method: str
+    baseline: bool
+    submitted_at: datetime
+    metrics: MetricValues
+
+
+_OFF_BOARD = or_(Submission.withdrawn_at.is_not(None), Submission.disqualified_at.is_not(None))
+_ON_BOARD = and_(
+    Submission.status == "finished", Submission.withdrawn_at.is_(None), Submission.disqualified_at.is_(None)
+)
+
+
+def newest_submission_time(session: ReadSession, phase_id: str) -> datetime | None:
+    """The time of the newest finished submission that was neither withdrawn nor disqualified."""
+    query = select(Submission.submitted_at).where(Submission.phase_id == phase_id, _ON_BOARD)
+    return session.scalar(query.order_by(Submission.submitted_at.desc()).limit(1))
+
+
+class _Choice(NamedTuple):
+    """A submission with the ranking key of its primary value on the split that teams choose by."""
+
+    key: ValueKey
+    submission: str
+
+
+def entries(session: ReadSession, board: BoardScores) -> list[BoardEntry]:
+    """The entry of each team, and all baselines, in no order."""
+    chosen = _latest(session, board) if board.selection == "latest" else _best(session, board)
+    if board.selection == "selected":
+        chosen |= _best_selected(session, board)
+    baselines = _baselines(session, board)
+    entrants = [(choice, team, False) for team, choice in chosen.items()]
+    entrants += [(choice, team, True) for choice, team in baselines]
+    if board.ranked_by == (board.primary,) and board.chosen_by == board.shown:
+        return [BoardEntry(choice.submission, team, baseline, (choice.key,)) for choice, team, baseline in entrants]
+    keys = _shown_keys(session, board, [choice.submission for choice, _, _ in entrants])
+    return [
+        BoardEntry(choice.submission, team, baseline, keys[choice.submission])
+        for choice, team, baseline in entrants
+        if choice.submission in keys
+    ]
+
+
+def count_entries(session: ReadSession, board: BoardScores, teams: Sequence[str] | None = None) -> dict[str, int]:
+    """How many scored submissions each team has, apart from baselines; of these teams, or of all.
+
+    Counted in the index of ranked values; the few that are withdrawn or disqualified are looked up and subtracted.
+    """
+    if teams is not None and len(teams) > _MAX_IN_STATEMENT:
+        teams = None
+    table = RankedValue
+    scored = select(table.team_id, func.count()).where(table.provenance == board.key).group_by(table.team_id)
+    gone = (
+        select(table.team_id, func.count())
+        .select_from(Submission)
+        .join(Score, board.score_of(Submission.id, board.chosen_by))
+        .join(table, and_(table.score_id == Score.id, table.metric == board.primary))
+        .where(Submission.phase_id == board.phase_id, _OFF_BOARD, table.provenance == board.key)
+        .group_by(table.team_id)
+    )
+    if teams is not None:
+        scored, gone = scored.where(table.team_id.in_(teams)), gone.where(table.team_id.in_(teams))
+    counts = {str(row[0]): row[1] for row in session.execute(scored)}
+    for row in session.execute(gone):
+        counts[str(row[0])] -= row[1]
+    return counts
+
+
+def load_rows(session: ReadSession, board: BoardScores, submissions: Sequence[str]) -> dict[str, BoardRow]:
+    """What the board shows of these submissions, by id; the only query that reads the JSON of scores."""
+    columns = (Submission.id, Submission.team_id, Team.name, Submission.method, Submission.baseline)
+    query = (
+        select(*columns, Submission.submitted_at, Score.metrics)
+        .join(Team, Team.id == Submission.team_id)
+        .join(Score, board.score_of(Submission.id, board.shown))
+    )
+    rows: dict[str, BoardRow] = {}
+    for some in _batches(submissions):
+        rows |= {row[0]: BoardRow(*row) for row in session.execute(query.where(Submission.id.in_(some)))}
+    return rows
+
+
+def _best(session: ReadSession, board: BoardScores) -> dict[str, _Choice]:
+    """The entry of each team with the best primary value: the first in its part of the index.
+
+    If a worse value of a team may be equal once both are rounded, all such values are read and compared.
+    """
+    found = aliased(RankedValue)
+    columns: tuple[Any, ...] = (found.team_id, found.undefined, found.ranking_key, found.submission_id)
+    teams = select(Team.id, _first_entry(board).label("score_id")).where(Team.challenge_id == board.challenge_id)
+    first = teams.subquery()
+    query: Select[Any] = select(*columns).join(first, found.score_id == first.c.score_id).where(found.metric == board.primary)
+    if board.digits is None:
+        return {team: _Choice((undefined, key), str(one)) for team, undefined, key, one in session.execute(query)}
+    near = aliased(RankedValue)
+    is_near = _is_near(board, found, near, board.digits)
+    next_key = select(near.ranking_key).where(is_near).order_by(near.ranking_key).limit(1).correlate(found)
+    chosen, tied = {}, False
+    for team, undefined, key, submission, following in session.execute(query.add_columns(next_key.scalar_subquery())):
+        chosen[team] = _Choice((undefined, key), submission)
+        if following is not None and not tied:
+            tied = rounded_key((False, following), board.digits) == rounded_key((False, key), board.digits)
+    if tied:
+        rivals = query.join(near, is_near).with_only_columns(found.team_id, near.ranking_key, near.submission_id)
+        candidates = {team: [choice] for team, choice in chosen.items()}
+        for team, key, submission in session.execute(rivals.where(near.submission_id.not_in(_off_board_ids(board)))):
+            candidates[team].append(_Choice((False, key), submission))
+        chosen = {team: _best_choice(choices, board.digits) for team, choices in candidates.items()}
+    return chosen
+
+
+def _first_entry(board: BoardScores) -> ScalarSelect[str]:
+    """The score of the best entry of the team of the enclosing query; among equals, that of the earliest submission."""
+    entry = RankedValue
+    own = (entry.provenance == board.key, entry.team_id == Team.id)
+    query = select(entry.score_id).where(*own, entry.submission_id.not_in(_off_board_ids(board)))
+    order = (entry.undefined, entry.ranking_key, entry.submission_id)
+    return query.order_by(*order).limit(1).correlate(Team).scalar_subquery()
+
+
+def _is_near(board: BoardScores, best: type[RankedValue], other: type[RankedValue], digits: int) -> ColumnElement[bool]:
+    """Whether another entry of the team has a worse value that may equal the best one once both are rounded."""
+    bound = best.ranking_key + func.abs(best.ranking_key) * near_tie_width(digits)
+    own = and_(other.provenance == board.key, other.team_id == best.team_id, other.undefined == false())
+    return and_(own, other.ranking_key > best.ranking_key, other.ranking_key <= bound)
+
+
+def _best_choice(choices: Sequence[_Choice], digits: int | None) -> _Choice:
+    """The choice with the best value as participants see it; among equals, the earliest submission."""
+    if len(choices) == 1:
+        return choices[0]
+    return min(choices, key=lambda choice: (rounded_key(choice.key, digits), choice.submission))
+
+
+def _best_selected(session: ReadSession, board: BoardScores) -> dict[str, _Choice]:
+    """The entry of each team that has selected any: the best of those."""
+    selected = and_(Submission.selected_at.is_not(None), Submission.baseline.is_(False))
+    choices: dict[str, list[_Choice]] = {}
+    for choice, team in _scored(session, board, selected):
+        choices.setdefault(team, []).append(choice)
+    return {team: _best_choice(of_team, board.digits) for team, of_team in choices.items()}
+
+
+def _baselines(session: ReadSession, board: BoardScores) -> list[tuple[_Choice, str]]:
+    """All baselines, with their teams."""
+    return _scored(session, board, Submission.baseline.is_(True))
+
+
+def _scored(session: ReadSession, board: BoardScores, which: ColumnElement[bool]) -> list[tuple[_Choice, str]]:
+    """Submissions of the board that fulfil a condition, with their teams; each once, as equivalent recipes agree."""
+    value = RankedValue
+    query = (
+        select(Submission.id, Submission.team_id, value.undefined, value.ranking_key)
+        .join(Score, board.score_of(Submission.id, board.chosen_by))
+        .join(value, and_(value.score_id == Score.id, value.metric == board.primary))
+        .where(Submission.phase_id == board.phase_id, which, _ON_BOARD)
+    )
+    found = {one: (_Choice((undefined, key), one), team) for one, team, undefined, key in session.execute(query)}
+    return list(found.values())
+
+
+def _latest(session: ReadSession, board: BoardScores) -> dict[str, _Choice]:
+    """The latest scored submission of each team."""
+    own = and_(Submission.phase_id == board.phase_id, Submission.team_id == Team.id, Submission.baseline.is_(False))
+    scored = exists().where(board.score_of(Submission.id, board.chosen_by))
+    newest = select(Submission.id).where(own, _ON_BOARD, scored).order_by(Submission.id.desc()).limit(1)
+    last = newest.correlate(Team).scalar_subquery()
+    teams = select(Team.id, last.label("submission")).where(Team.challenge_id == board.challenge_id).subquery()
+    value = RankedValue
+    query = (
+        select(teams.c.id, teams.c.submission, value.undefined, value.ranking_key)
+        .join(Score, board.score_of(teams.c.submission, board.chosen_by))
+        .join(value, and_(value.score_id == Score.id, value.metric == board.primary))
+    )
+    return {team: _Choice((undefined, key), one) for team, one, undefined, key in session.execute(query)}
+
+
+def _shown_keys(
+    session: ReadSession, board: BoardScores, submissions: Sequence[str]
+) -> dict[str, tuple[ValueKey, ...]]:
+    """The ranking keys of these submissions on the split that is shown; a metric without a value is undefined."""
+    value = RankedValue
+    of_score = and_(value.score_id == Score.id, value.metric.in_(board.ranked_by))
+    query = (
+        select(Score.submission_id, value.metric, value.undefined, value.ranking_key)
+        .outerjoin(value, of_score)
+        .where(board.provenance.score_condition(), Score.split == board.shown)
+    )
+    found: dict[str, dict[str, ValueKey]] = {}
+    for some in _batches(submissions):
+        for submission, metric, undefined, key in session.execute(query.where(Score.submission_id.in_(some))):
+            found.setdefault(submission, {})[metric] = (undefined, key)
+    return {one: tuple(keys.get(metric, UNDEFINED) for metric in board.ranked_by) for one, keys in found.items()}
+
+
+def _off_board_ids(board: BoardScores) -> Select[str]:
+    return select(Submission.id).where(Submission.phase_id == board.phase_id, _OFF_BOARD)
+
+
+def _batches(ids: Sequence[str]) -> list[Sequence[str]]:
+    return [ids[start : start + _MAX_IN_STATEMENT] for start in range(0, len(ids), _MAX_IN_STATEMENT)]

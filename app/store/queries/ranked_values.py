@@ -1,0 +1,201 @@
+"""Ranked values: the ranking keys of scores, kept beside them so that a board finds each team's entry by an index.
+
+They follow from scores, recipes and submissions alone. `add` writes them in the transaction that stores scores; sessions
+watch scores and submissions that are stored as objects. `rewrite` derives those of a submission again.
+"""
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, cast
+
+from sqlalchemy import bindparam, delete, event, func, insert, inspect, select
+
+from app.scoring.declaration.recipe import parse_recipe
+from app.scoring.declaration.task import TaskKind
+from app.scoring.standings import ranking_key
+from app.store.session import ReadSession, WriteSession
+from app.store.tables import Challenge, RankedValue, Recipe, Score, Submission
+
+SETTLING = frozenset({"queued", "running", "finished"})
+"""The statuses from which a submission is finished once the transaction that stores its scores has committed."""
+_MAX_CACHED_RECIPES = 256
+_MAX_IN_STATEMENT = 500
+_ADD = insert(RankedValue.__table__)
+
+RankedRow = dict[str, Any]
+"""The columns of a ranked value."""
+
+
+class StoredScore(NamedTuple):
+    """The columns of a score that its ranked values depend on."""
+
+    id: str
+    submission_id: str
+    gold_id: str
+    recipe_id: str
+    scorer_version: int
+    split: str
+    metrics: Mapping[str, Mapping[str, Any]]
+
+
+class Entrant(NamedTuple):
+    """The columns of a submission that decide whether its scores are entries, and of which team."""
+
+    team_id: str
+    status: str
+    baseline: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RankingRules:
+    """What ranked values take from the recipe: the primary metric, and the directions by canonical string."""
+
+    fingerprint: str
+    primary: str
+    directions: Mapping[str, str]
+
+
+_ROW_COLUMNS = tuple(RankedValue.__table__.c.keys())
+_SCORE_COLUMNS = tuple(Score.__table__.c[name] for name in StoredScore._fields)
+_ENTRANT_COLUMNS = tuple(Submission.__table__.c[name] for name in Entrant._fields)
+_ENTRANT_AND_SCORES = (
+    select(*_ENTRANT_COLUMNS, select(func.count()).where(Score.submission_id == Submission.id).scalar_subquery())
+    .where(Submission.id == bindparam("submission"))
+    .with_for_update(of=Submission, key_share=True)
+)
+_rules: dict[str, RankingRules] = {}  # by the id of the recipe, whose row never changes
+
+
+def provenance_key(gold_id: str, fingerprint: str, scorer_version: int, split: str, primary: str) -> str:
+    """The key that the entries of one board share; recipes with the same fingerprint compute the same values."""
+    parts = (gold_id, fingerprint, str(scorer_version), split, primary)
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]
+
+
+def add(session: WriteSession, scores: Sequence[StoredScore]) -> None:
+    """Store the ranked values of new scores of one submission, in the transaction that finishes it.
+
+    The row of the submission is locked, because its status decides; this transaction is about to write it anyway.
+    """
+    submission_id = scores[0].submission_id
+    row = session.connection().execute(_ENTRANT_AND_SCORES, {"submission": submission_id}).one()
+    entrant, stored = Entrant(*row[:-1]), row[-1]
+    if entrant.status in SETTLING:
+        entrant = entrant._replace(status="finished")
+    if stored == len(scores):
+        _insert(session, scores, {submission_id: entrant})
+    else:  # scores of another scorer version, which may not have been entries
+        _replace(session, {submission_id: entrant})
+
+
+def rewrite(session: WriteSession, submission_ids: Iterable[str]) -> None:
+    """Derive all ranked values of these submissions again."""
+    ids = sorted(set(submission_ids))
+    for start in range(0, len(ids), _MAX_IN_STATEMENT):
+        _replace(session, _entrants(session, ids[start : start + _MAX_IN_STATEMENT]))
+
+
+def outdated_submissions(session: ReadSession, ids: Sequence[str]) -> list[str]:
+    """Of these submissions, those whose ranked values do not follow from their scores, sorted."""
+    scores = _scores(session, ids)
+    owners = {score.id: score.submission_id for score in scores}
+    derived = {tuple(row.values()) for row in _rows(session, scores, _entrants(session, ids))}
+    columns = RankedValue.__table__.c
+    query = select(*(columns[name] for name in _ROW_COLUMNS)).where(columns.score_id.in_(owners))
+    stored = {tuple(row) for row in session.connection().execute(query)}
+    return sorted({owners[row[0]] for row in derived ^ stored})
+
+
+def submission_ids(session: ReadSession, *, before: str | None, limit: int) -> list[str]:
+    """The ids of up to `limit` submissions, newest first, from before this one."""
+    query = select(Submission.id).order_by(Submission.id.desc()).limit(limit)
+    return list(session.scalars(query if before is None else query.where(Submission.id < before)))
+
+
+def _replace(session: WriteSession, entrants: Mapping[str, Entrant]) -> None:
+    own = select(Score.id).where(Score.submission_id.in_(entrants))
+    session.connection().execute(delete(RankedValue.__table__).where(RankedValue.score_id.in_(own)))
+    _insert(session, _scores(session, entrants), entrants)
+
+
+def _insert(session: WriteSession, scores: Iterable[StoredScore], entrants: Mapping[str, Entrant]) -> None:
+    rows = _rows(session, scores, entrants)
+    if rows:
+        session.connection().execute(_ADD, rows)
+
+
+def _scores(session: ReadSession, of: Iterable[str]) -> list[StoredScore]:
+    query = select(*_SCORE_COLUMNS).where(Score.submission_id.in_(list(of))).order_by(Score.id)
+    return [StoredScore(*row) for row in session.connection().execute(query)]
+
+
+def _entrants(session: ReadSession, ids: Sequence[str]) -> dict[str, Entrant]:
+    query = select(Submission.id, *_ENTRANT_COLUMNS).where(Submission.id.in_(ids))
+    return {row[0]: Entrant(*row[1:]) for row in session.connection().execute(query)}
+
+
+def _rows(session: ReadSession, scores: Iterable[StoredScore], entrants: Mapping[str, Entrant]) -> list[RankedRow]:
+    """The ranked values of these scores.
+
+    A submission is one entry even if it has scores of several recipes that compute the same.
+    """
+    rows: list[RankedRow] = []
+    entered: set[tuple[str, str]] = set()
+    for score in scores:
+        rules, entrant = _rules_of(session, score.recipe_id), entrants[score.submission_id]
+        provenance = _provenance_of(score, rules)
+        is_entry = entrant.status == "finished" and not entrant.baseline
+        is_entry = is_entry and (score.submission_id, provenance) not in entered
+        entered.add((score.submission_id, provenance))
+        for metric, direction in rules.directions.items():
+            primary = metric == rules.primary
+            if not primary and metric not in score.metrics:
+                continue
+            undefined, key = ranking_key(direction, score.metrics.get(metric, {}).get("value"))
+            entry = (provenance, entrant.team_id, score.submission_id) if is_entry and primary else (None, None, None)
+            rows.append(dict(zip(_ROW_COLUMNS, (score.id, metric, undefined, key, *entry), strict=True)))
+    return rows
+
+
+def _provenance_of(score: StoredScore, rules: RankingRules) -> str:
+    return provenance_key(score.gold_id, rules.fingerprint, score.scorer_version, score.split, rules.primary)
+
+
+def _rules_of(session: ReadSession, recipe_id: str) -> RankingRules:
+    rules = _rules.get(recipe_id)
+    if rules is None:
+        columns = (Recipe.body, Recipe.fingerprint, Challenge.task, Challenge.positive_label, Challenge.classes)
+        query = select(*columns).join(Challenge, Challenge.id == Recipe.challenge_id).where(Recipe.id == recipe_id)
+        row = session.connection().execute(query).one()
+        task, options = cast("TaskKind", row.task), {"positive_label": row.positive_label, "classes": row.classes}
+        recipe = parse_recipe(row.body, task, **options, stored=True)
+        rules = RankingRules(
+            row.fingerprint, recipe.primary, {call.text: call.metric.direction for call in recipe.metrics}
+        )
+        if len(_rules) >= _MAX_CACHED_RECIPES:
+            _rules.clear()
+        _rules[recipe_id] = rules
+    return rules
+
+
+# ---- scores and submissions that are stored as objects of the session
+
+
+@event.listens_for(WriteSession, "after_flush")
+def _after_flush(session: WriteSession, _context: Any) -> None:
+    """Follow what is written as objects: scores of rescoring, and changes that decide which scores are entries."""
+    scored = {row.submission_id for row in session.new if isinstance(row, Score)}
+    changed = {row.id for row in session.dirty if isinstance(row, Submission) and _changes_entries(row)}
+    if scored or changed:
+        rewrite(session, scored | changed)
+
+
+def _changes_entries(submission: Submission) -> bool:
+    """Whether this change makes scores entries, or ends that. A submission that is not finished has no entry."""
+    history = {name: inspect(submission).attrs[name].history for name in Entrant._fields}
+    if not any(each.has_changes() for each in history.values()):
+        return False
+    status = history["status"]
+    # A value that was never loaded leaves no history: then the submission may have been finished.
+    return submission.status == "finished" or (status.has_changes() and "finished" in (status.deleted or ("finished",)))

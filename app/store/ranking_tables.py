@@ -1,0 +1,43 @@
+"""The table of ranked values, which is derived from scores and can be rebuilt from them."""
+
+from sqlalchemy import Double, ForeignKey, Index, Text, text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app.store.base import ID, Base
+
+ENTRY_CONDITION = "team_id IS NOT NULL"
+
+
+class RankedValue(Base):
+    """The ranking key of one metric value of a score, so that a board does not read the JSON of scores that lose.
+
+    The row of the primary metric also says, in the columns that are null in all other rows, for which team this score
+    competes with which others: only then is it an entry. Written with the scores (app.store.queries.ranked_values).
+    """
+
+    __tablename__ = "ranked_values"
+    __table_args__ = (
+        Index(
+            "ix_ranked_values_entries",
+            "provenance",
+            "team_id",
+            "undefined",
+            "ranking_key",
+            "submission_id",
+            "score_id",
+            sqlite_where=text(ENTRY_CONDITION),
+            postgresql_where=text(ENTRY_CONDITION),
+        ),
+        {"sqlite_with_rowid": False},
+    )
+
+    score_id: Mapped[str] = mapped_column(ForeignKey("scores.id", ondelete="CASCADE"), primary_key=True)
+    metric: Mapped[str] = mapped_column(Text, primary_key=True)
+    undefined: Mapped[bool]
+    """The value is null, so it follows all numbers."""
+    ranking_key: Mapped[float] = mapped_column(Double)
+    """Smaller is better: the value, or its negative if higher values are better; 0 if undefined."""
+    provenance: Mapped[str | None] = mapped_column(ID)
+    """A hash of gold, recipe fingerprint, scorer version, split and primary metric: entries with the same compete."""
+    team_id: Mapped[str | None] = mapped_column(ID)
+    submission_id: Mapped[str | None] = mapped_column(ID)

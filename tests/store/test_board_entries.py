@@ -1,0 +1,201 @@
+"""A board that is read by the index of ranked values equals the one computed from all scores, whatever is stored."""
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from app.actions.challenges.change_recipe import normalize_recipe, recipe_fingerprint
+from app.actions.submissions import read_leaderboard
+from app.actions.submissions.read_leaderboard import BoardAudience, BoardPage
+from app.api.leaderboards import encode_board
+from app.store.queries import ranked_values, submissions
+from app.store.session import Database, WriteSession
+from app.store.tables import Challenge, Phase, Recipe, Score, Submission, Team, User
+from app.store.types import utcnow
+from tests.oracles.pure_board import pure_board
+from tests.store.sample_rows import add_row, gold_version, submission
+
+BODY = {"primary": "f1_macro", "metrics": ["f1_macro", "accuracy", "error_rate"]}
+VALUES = st.one_of(
+    st.none(),
+    st.sampled_from([0.0, -0.0, 0.5, 0.5000001, 0.5000004, 0.5000006, 0.499, 1.0, 1e-300, 1.7e308]),
+    st.floats(-1, 1),
+)
+SCORED = st.fixed_dictionaries({"f1_macro": VALUES}, optional={"accuracy": VALUES, "error_rate": VALUES})
+ENTRIES = st.fixed_dictionaries(
+    {
+        "team": st.integers(0, 3),
+        "status": st.sampled_from(["finished"] * 6 + ["failed", "rejected"]),
+        "baseline": st.sampled_from([False] * 5 + [True]),
+        "selected": st.booleans(),
+        "gone": st.sampled_from([None] * 5 + ["withdrawn_at", "disqualified_at"]),
+        "recipes": st.sampled_from([(0,), (0,), (0,), (1,), (0, 1), (2,), ()]),
+        "versions": st.sampled_from([(1,), (1,), (1,), (2,), (1, 2)]),
+        "splits": st.fixed_dictionaries(dict.fromkeys(("all", "public", "private"), SCORED)),
+        "age": st.integers(0, 5),
+        "as_object": st.booleans(),
+    }
+)
+CHANGES = st.lists(
+    st.tuples(
+        st.integers(0, 30),
+        st.sampled_from(["status", "baseline", "withdrawn_at", "disqualified_at", "selected_at", "team_id"]),
+    ),
+    max_size=4,
+)
+RECIPES = st.fixed_dictionaries(
+    {
+        "selection": st.sampled_from(["best", "best", "latest", "selected"]),
+        "tie_breakers": st.sampled_from([[], [], ["error_rate"], ["accuracy", "error_rate"]]),
+        "disclosure": st.sampled_from([{"digits": 6}, {"digits": 2}, {"digits": "full"}]),
+    }
+)
+
+
+class Filled:
+    """A challenge with one phase, several recipes, and drawn submissions."""
+
+    def __init__(self, session: WriteSession, rules: dict[str, Any], *, has_splits: bool, anonymous: bool) -> None:
+        slug = uuid4().hex
+        self.user = add_row(session, User(email=f"{slug}@example.org", name="Ada"))
+        texts = {"title": "Pets", "description": "", "task": "multiclass", "timezone": "UTC", "slug": slug}
+        policy = {"status": "published", "visibility": "public", "registration": "open"}
+        self.challenge = add_row(session, Challenge(created_by=self.user, **texts, **policy))
+        bodies = [BODY | rules, BODY | {"selection": "latest"}, BODY | {"options": {"zero_division": "1"}}]
+        self.recipes = [self._recipe(session, body, version) for version, body in enumerate(bodies)]
+        window = {"position": 0, "opens_at": utcnow(), "quota": {}, "leaderboard": "public", "reports": ["scores"]}
+        phase = Phase(challenge_id=self.challenge, slug="main", name="main", anonymous=anonymous, **window)
+        phase.scorer_version = 1
+        self.phase = add_row(session, phase)
+        self.gold = add_row(session, gold_version(self.phase, created_by=self.user, has_splits=has_splits))
+        self.teams = [
+            add_row(session, Team(challenge_id=self.challenge, name=name, name_key=name))
+            for name in ("A", "B", "C", "D")
+        ]
+        self.splits = ("all", "public", "private") if has_splits else ("all",)
+        self.submissions: list[str] = []
+
+    def _recipe(self, session: WriteSession, body: dict[str, Any], version: int) -> str:
+        stored, recipe = normalize_recipe(body, task="multiclass", positive_label=None, classes=None)
+        status = "retired" if version else "active"
+        row = Recipe(challenge_id=self.challenge, version=version, status=status, body=stored)
+        row.fingerprint = recipe_fingerprint(recipe)
+        return str(add_row(session, row))
+
+    def add(self, session: WriteSession, entry: dict[str, Any]) -> None:
+        """A submission with scores, stored as the settling transaction does it or as objects of the session."""
+        at_once = entry["as_object"] or entry["status"] != "finished"
+        values: dict[str, Any] = {"status": entry["status"] if at_once else "running", "baseline": entry["baseline"]}
+        now = utcnow()
+        values["submitted_at"] = now - timedelta(days=entry["age"])
+        values["selected_at"] = now if entry["selected"] else None
+        if entry["gone"]:
+            values[entry["gone"]] = now
+        one = add_row(session, submission(self.phase, self.teams[entry["team"]], self.user, **values))
+        self.submissions.append(one)
+        for recipe in entry["recipes"]:
+            for version in entry["versions"]:
+                # Scores of recipes that compute the same are the same.
+                worth = {split: self._metrics(entry["splits"][split], recipe == 2) for split in self.splits}
+                key = {"submission_id": one, "gold_id": self.gold, "recipe_id": self.recipes[recipe]}
+                self._store(session, key | {"scorer_version": version}, worth, as_object=entry["as_object"])
+        if not at_once:
+            findings: dict[str, Any] = {"problems": [], "total": {}, "notes": []}
+            submissions.set_final_status(session, one, "finished", now, findings)
+            session.expire_all()
+
+    def _metrics(self, values: dict[str, float | None], other: bool) -> dict[str, Any]:
+        return {name: {"value": None if other and value is None else value} for name, value in values.items()}
+
+    def _store(self, session: WriteSession, key: dict[str, Any], worth: dict[str, Any], *, as_object: bool) -> None:
+        if as_object:
+            session.add_all(Score(split=split, metrics=metrics, **key) for split, metrics in worth.items())
+            session.flush()
+        else:
+            submissions.add_scores(session, key, worth)
+
+    def change(self, session: WriteSession, which: int, column: str) -> None:
+        """What organizers, later versions or hands do to a submission."""
+        if not self.submissions:
+            return
+        row = session.get_one(Submission, self.submissions[which % len(self.submissions)])
+        if column == "status":
+            row.status = "queued" if row.status == "finished" else "finished"
+        elif column == "baseline":
+            row.baseline = not row.baseline
+        elif column == "team_id":
+            row.team_id = self.teams[which % len(self.teams)]
+        else:
+            setattr(row, column, None if getattr(row, column) else utcnow())
+        session.flush()
+
+
+@pytest.fixture(scope="module")
+def reused() -> dict[str, Any]:
+    return {}
+
+
+@hypothesis_settings(max_examples=400, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(
+    st.lists(ENTRIES, max_size=14), RECIPES, st.booleans(), st.sampled_from([False, False, True]), CHANGES,
+    st.sampled_from([None, None, "accuracy", "error_rate"]),
+)  # fmt: skip
+def test_the_board_is_that_of_the_pure_query_over_all_scores(
+    db: Database,
+    drawn: list[dict[str, Any]],
+    rules: dict[str, Any],
+    has_splits: bool,
+    anonymous: bool,
+    changes: list[tuple[int, str]],
+    metric: str | None,
+) -> None:
+    with db.write() as session:
+        filled = Filled(session, rules, has_splits=has_splits, anonymous=anonymous)
+        for entry in drawn:
+            filled.add(session, entry)
+        for which, column in changes:
+            filled.change(session, which, column)
+        phase = session.get_one(Phase, filled.phase)
+        require_equal_boards(session, phase, metric)
+        if has_splits:
+            phase.released_at = utcnow()
+            session.flush()
+            require_equal_boards(session, phase, metric)
+            organizer = BoardAudience(phase, organizer=True)
+            require_equal_boards(session, phase, metric, organizer, "all")
+        assert ranked_values.outdated_submissions(session, filled.submissions) == []
+
+
+def require_equal_boards(
+    session: WriteSession,
+    phase: Phase,
+    metric: str | None,
+    audience: BoardAudience | None = None,
+    split: str | None = None,
+) -> None:
+    """The whole board byte for byte, and its pages."""
+    audience = audience or BoardAudience(phase, organizer=False)
+    expected = pure_board(session, audience, split=split, metric=metric)
+
+    def board(page: BoardPage | None) -> dict[str, Any]:
+        return read_leaderboard._build_board(session, audience, split=split, metric=metric, page=page)[0]
+
+    found = board(None)
+    assert found == expected
+    for form in ("json", "csv"):
+        assert encode_board(found, form) == encode_board(expected, form)  # type: ignore[arg-type]
+    rows, page = [], BoardPage(2)
+    while True:
+        part = board(page)
+        rows += part["rows"]
+        assert part | {"rows": [], "next": None} == expected | {"rows": []}
+        if part["next"] is None:
+            break
+        page = replace(page, start=int(part["next"]))
+    assert rows == expected["rows"]
