@@ -201,11 +201,11 @@ class Client(Transport):
 
     # ---- results
 
-    def leaderboard(self, slug: str, phase: str, **filters: str | None) -> Json:
-        """The leaderboard of a phase, best first; filters: `metric`, `split`."""
+    def leaderboard(self, slug: str, phase: str, **filters: str | int | None) -> Json:
+        """The leaderboard of a phase, best first; filters: `metric`, `split`, and `limit` and `cursor` for a page."""
         return self._json("GET", _phase_path(slug, phase, "leaderboard"), params=filters)
 
-    def leaderboard_csv(self, slug: str, phase: str, **filters: str | None) -> str:
+    def leaderboard_csv(self, slug: str, phase: str, **filters: str | int | None) -> str:
         """The leaderboard of a phase as CSV text; filters as for `leaderboard`."""
         path, params = _phase_path(slug, phase, "leaderboard"), filters | {"format": "csv"}
         return self._call("GET", path, params=params, headers={"Accept": "text/csv"}).text

@@ -3,16 +3,21 @@
 import csv
 import io
 import time
+from collections.abc import Iterator
 from functools import partial
+from itertools import chain, islice
 from typing import Annotated, Any, Literal
 
 from fastapi import Query, Request, Response
-from pydantic import Field
+from pydantic import Field, TypeAdapter
 from starlette.concurrency import run_in_threadpool
 
 from app import errors
 from app.actions.access import Caller
 from app.actions.submissions.read_leaderboard import (
+    MAX_PAGE_ROWS,
+    ROWS_AT_ONCE,
+    BoardPage,
     CacheableBoard,
     board_audience,
     build_cacheable_board,
@@ -20,13 +25,13 @@ from app.actions.submissions.read_leaderboard import (
     wait_for_admitted_submissions,
 )
 from app.api.caching.board_cache import ALL_TEAMS, BoardFormat, BoardKey, CachedReply
-from app.api.dependencies import AppState, AppStateDep, CallerDep
+from app.api.dependencies import AppState, AppStateDep, CallerDep, Cursor
 from app.api.field_types import Moment, Shape, reply_example
 from app.api.http.json_body import api_router
 from app.api.http.problem_documents import TOKEN_OPTIONAL, error_responses, success_response
 from app.api.openapi import examples
 from app.api.openapi.examples import named_examples
-from app.store.session import Database
+from app.store.session import Database, ReadSession
 from app.store.types import format_timestamp
 from app.text.spreadsheet_cells import escape_formula
 
@@ -73,26 +78,51 @@ class Board(Shape):
     scorer_version: int
     as_of: Moment = Field(description="The time of the newest submission, gold or recipe that the board shows.")
     metrics: list[dict[str, Any]]
+    total: int = Field(description="How many rows the whole board has.")
+    next: str | None = Field(description="The cursor of the next page; null at the end, and without `limit`.")
     rows: list[BoardRow]
 
 
-def board_csv(board: dict[str, Any]) -> str:
+_ROWS = TypeAdapter(list[BoardRow])
+
+
+def _json_pieces(board: dict[str, Any]) -> Iterator[bytes]:
+    """The board as JSON; its rows, the last member, are encoded a few at a time."""
+    head = Board.model_validate(board | {"rows": []}).model_dump_json().encode()
+    yield head.removesuffix(b"]}")
+    rows, comma = iter(board["rows"]), b""
+    while some := list(islice(rows, ROWS_AT_ONCE)):
+        yield comma + _ROWS.dump_json(_ROWS.validate_python(some))[1:-1]
+        comma = b","
+    yield b"]}"
+
+
+def _csv_pieces(board: dict[str, Any]) -> Iterator[bytes]:
     """The board as CSV: one line per row, one column per metric. An empty field is null."""
     names = [metric["key"] for metric in board["metrics"]]
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["rank", "team", "method", "submission", "submitted_at", "entries", "baseline", *names])
-    for row in board["rows"]:
-        values = [row["scores"].get(name, {}).get("value") for name in names]
-        fixed = [row["rank"], escape_formula(row["team"]["name"]), escape_formula(row["method"]), row["submission"]]
-        rest = [format_timestamp(row["submitted_at"]), row["entries"], str(row["baseline"]).lower()]
-        writer.writerow(["" if field is None else field for field in [*fixed, *rest, *values]])
-    return out.getvalue()
+    head = ["rank", "team", "method", "submission", "submitted_at", "entries", "baseline", *names]
+    lines = chain([head], (_csv_fields(row, names) for row in board["rows"]))
+    while some := list(islice(lines, ROWS_AT_ONCE)):
+        out = io.StringIO()
+        csv.writer(out, lineterminator="\n").writerows(some)
+        yield out.getvalue().encode()
+
+
+def _csv_fields(row: dict[str, Any], names: list[str]) -> list[Any]:
+    values = [row["scores"].get(name, {}).get("value") for name in names]
+    fixed = [row["rank"], escape_formula(row["team"]["name"]), escape_formula(row["method"]), row["submission"]]
+    rest = [format_timestamp(row["submitted_at"]), row["entries"], str(row["baseline"]).lower()]
+    return ["" if field is None else field for field in [*fixed, *rest, *values]]
+
+
+def encode_board(board: dict[str, Any], form: BoardFormat) -> bytes:
+    """The board in the requested format; takes its rows a few at a time."""
+    return b"".join(_csv_pieces(board) if form == "csv" else _json_pieces(board))
 
 
 _EXAMPLE_BOARD = Board.model_validate(examples.BOARD).model_dump()
 _BOARD_RESPONSE = success_response(
-    "The board, best first.", {"text/csv": named_examples(board=board_csv(_EXAMPLE_BOARD))}
+    "The board, best first.", {"text/csv": named_examples(board=encode_board(_EXAMPLE_BOARD, "csv").decode())}
 )
 _BOARD_RESPONSE[200]["headers"] = {
     "Assay-Stale-Since": {
@@ -102,38 +132,45 @@ _BOARD_RESPONSE[200]["headers"] = {
 }
 
 
-def encode_board(board: dict[str, Any], form: BoardFormat) -> bytes:
-    """The board in the requested format."""
-    if form == "csv":
-        return board_csv(board).encode()
-    return Board.model_validate(board).model_dump_json().encode()
-
-
-def _read_board(db: Database, key: BoardKey) -> CacheableBoard:
-    with db.read() as session:
-        return build_cacheable_board(session, key.view, key.slug, key.phase, split=key.split, metric=key.metric)
+def _build_reply(session: ReadSession, key: BoardKey) -> tuple[CacheableBoard, bytes]:
+    """The board and its encoded body, empty if the board is refused."""
+    page = BoardPage.parse(key.limit, key.cursor)
+    result = build_cacheable_board(
+        session, key.view, key.slug, key.phase, split=key.split, metric=key.metric, page=page
+    )
+    return result, b"" if result.board is None else encode_board(result.board, key.form)
 
 
 def build_board(db: Database, key: BoardKey) -> CachedReply:
     """Build a board from the rows. Raises the errors that are not cached: NotFound, BadRequest, DatabaseUnavailable."""
     began = time.monotonic()
-    result = _read_board(db, key)
+    with db.read() as session:
+        result, body = _build_reply(session, key)
     if result.may_be_incomplete:
         with db.write(durable=False) as session:
             wait_for_admitted_submissions(session, key.slug)
-        result = _read_board(db, key)
-    # Only boards by the primary metric are cached, so that arbitrary metric strings cannot fill the cache.
-    if result.board is None:
-        is_cacheable, body = key.metric is None, b""
-    else:
-        is_cacheable, body = key.metric in {None, result.board["primary"]}, encode_board(result.board, key.form)
+        with db.read() as session:
+            result, body = _build_reply(session, key)
     return CachedReply.build(
         body,
         MEDIA_TYPES[key.form],
         refusal=result.refusal,
         marks=result.marks,
-        expires_at=began + result.seconds if is_cacheable else began,
+        expires_at=began + result.seconds if _is_cacheable(key, result.board) else began,
     )
+
+
+def _is_cacheable(key: BoardKey, board: dict[str, Any] | None) -> bool:
+    """Whether a reply may be cached.
+
+    Only boards by the primary metric, and of pages those that a reader meets from the first one on, so that arbitrary
+    metric strings and cursors cannot fill the cache.
+    """
+    if board is None:
+        return key.metric is None and key.cursor is None
+    page = BoardPage.parse(key.limit, key.cursor)
+    is_met = page is None or (page.start % page.limit == 0 and page.start <= board["total"])
+    return is_met and key.metric in {None, board["primary"]}
 
 
 def _identify_reader(state: AppState, caller: Caller, slug: str, phase: str) -> tuple[str, str | None]:
@@ -158,7 +195,12 @@ def _identify_reader(state: AppState, caller: Caller, slug: str, phase: str) -> 
     response_model=Board,
     responses=_BOARD_RESPONSE
     | error_responses(
-        errors.InsufficientScope, errors.LeaderboardHidden, errors.SplitHidden, errors.NotFound, errors.NoGold
+        errors.BadCursor,
+        errors.InsufficientScope,
+        errors.LeaderboardHidden,
+        errors.SplitHidden,
+        errors.NotFound,
+        errors.NoGold,
     ),
     openapi_extra=TOKEN_OPTIONAL,
 )
@@ -177,14 +219,20 @@ async def get_leaderboard(
     board_format: Annotated[
         BoardFormat, Query(alias="format", description="`csv` has one line per row and one column per metric.")
     ] = "json",
+    limit: Annotated[
+        int | None, Query(ge=1, le=MAX_PAGE_ROWS, description="Rows per page; without it, the reply has all rows.")
+    ] = None,
+    cursor: Cursor = None,
 ) -> Response:
     """Returns the ranking of a phase. Ranks use full precision; values are shown with the digits that the recipe sets.
 
-    New scores show at once to their team and to organizers, to others within a second. The reply is compressed with
+    New scores show at once to their team and to organizers, to others within a second. With `limit` the reply is a
+    page. Its ranks, ties and `total` are those of the whole board. A cursor names a position: if the board changes
+    between two requests, a row that has moved can appear on both pages or on neither. The reply is compressed with
     gzip if the client accepts that.
     """
     view, reader = await run_in_threadpool(_identify_reader, state, caller, slug, phase)
-    key = BoardKey(slug, phase, view, split, metric, board_format)
+    key = BoardKey(slug, phase, view, split, metric, board_format, limit, cursor)
     render = state.board_times.measured(key, partial(build_board, state.db, key))
     entry = await state.board_cache.get_or_build(key, render, reader)
     return entry.response(",".join(request.headers.getlist("accept-encoding")))

@@ -15,13 +15,19 @@ from app.cli.terminal.safe_text import PLAIN, clean
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from app.cli.terminal.output import CommandOutput
     from app.doctor import Finding
+    from app.settings import Settings
 
+Repair = Annotated[
+    bool,
+    typer.Option("--repair", help="First derive again what boards are ranked by, where it differs from the scores."),
+]
 Deep = Annotated[bool, typer.Option("--deep", help="Also check every stored file and index; can take an hour.")]
 
 
-def doctor(data_dir: DataDir = None, deep: Deep = False, as_json: AsJson = False) -> None:
-    """Check an installation and suggest remedies, without changing anything.
+def doctor(data_dir: DataDir = None, deep: Deep = False, repair: Repair = False, as_json: AsJson = False) -> None:
+    """Check an installation and suggest remedies; without --repair it changes nothing.
 
     The service may be running or stopped. Exit status 0 without problems, 1 with problems.
     """
@@ -29,6 +35,8 @@ def doctor(data_dir: DataDir = None, deep: Deep = False, as_json: AsJson = False
         from app.doctor import run_checks
         from app.runtime import logging_setup
 
+        if repair:
+            _repair(load_settings(data_dir=data_dir), out)
         with logging_setup.silence_logs(), out.spinner("Checking the installation"):
             findings = list(run_checks(lambda: load_settings(data_dir=data_dir), os.environ, deep=deep))
         states: Counter[str] = Counter(finding.state for finding in findings)
@@ -37,6 +45,24 @@ def doctor(data_dir: DataDir = None, deep: Deep = False, as_json: AsJson = False
         out.result(value, lambda console: _show_findings(console, findings, states))
     if worst == "problem":
         raise typer.Exit(EXIT_FAILED)
+
+
+def _repair(settings: "Settings", out: "CommandOutput") -> None:
+    from app.actions.operations.rebuild_ranked_values import rebuild_ranked_values
+    from app.cli.serve import require_database_file
+    from app.store.migrate import require_head
+    from app.store.session import Database
+
+    require_database_file(settings)
+    database = Database(settings)
+    try:
+        require_head(database.engine())
+        rebuilt = rebuild_ranked_values(database)
+    finally:
+        database.close()
+    out.say(
+        f"Corrected the ranked values of {rebuilt.submissions} submissions, and {rebuilt.counts} numbers of entries."
+    )
 
 
 def _show_findings(console: "Console", findings: "Sequence[Finding]", states: "Counter[str]") -> None:

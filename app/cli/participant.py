@@ -208,6 +208,12 @@ def leaderboard(
     split: Annotated[
         str | None, typer.Option("--split", metavar="SPLIT", help="public, private or all, if visible to you.")
     ] = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", metavar="N", min=1, max=200, help="Only the first N rows (default: all).")
+    ] = None,
+    cursor: Annotated[
+        str | None, typer.Option("--cursor", metavar="CURSOR", help="The rows after a page: its 'next' (see --json).")
+    ] = None,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print the leaderboard as CSV.")] = False,
     url: Url = None,
     token: Token = None,
@@ -219,10 +225,14 @@ def leaderboard(
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
         name = client.phase(slug, phase)
         if as_csv:
-            sys.stdout.write(client.leaderboard_csv(slug, name, metric=metric, split=split))
+            text = client.leaderboard_csv(slug, name, metric=metric, split=split, limit=limit, cursor=cursor)
+            sys.stdout.write(text)
             return
-        board = client.leaderboard(slug, name, metric=metric, split=split)
+        board = client.leaderboard(slug, name, metric=metric, split=split, limit=limit, cursor=cursor)
         out.result(board, lambda console: object_tables.show_board(console, board))
+        if board.get("next") is not None:
+            shown = f"{len(board['rows'])} of {board['total']} rows"
+            out.notes([f"These are {shown}; the next ones: --cursor {board['next']}"])
 
 
 def validate(

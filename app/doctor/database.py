@@ -7,6 +7,7 @@ from sqlalchemy import text
 
 from app.doctor.check_declaration import (
     NEEDS_DATABASE,
+    NEEDS_SCHEMA,
     REACHABLE_CHECK,
     SCHEMA_CHECK,
     CheckResult,
@@ -17,10 +18,12 @@ from app.doctor.check_declaration import (
 )
 from app.doctor.installation import Installation
 from app.store.migrate import require_head
+from app.store.queries import ranked_values
 from app.store.read_only_sessions import database_file
 
 MIN_SQLITE_VERSION = (3, 35)  # the first with RETURNING
 MIN_POSTGRESQL_VERSION = 14
+CHECKED_SUBMISSIONS = 1000  # the newest, without --deep; also those that are read at once
 SLOW_ROUND_TRIP_SECONDS = 0.05  # a submission takes about ten round trips
 
 
@@ -64,3 +67,25 @@ def check_schema(installation: Installation) -> CheckResult:
     with installation.session() as session:
         require_head(session.connection())
     return ok("It is that of this version.")
+
+
+@check(
+    "database.ranked_values",
+    needs=NEEDS_SCHEMA,
+    state_on_timeout="skipped",
+    remedy="Run 'assay doctor --repair', which derives them again; until then boards may choose or count entries wrongly.",
+)
+def check_ranked_values(installation: Installation) -> CheckResult:
+    """Ranked values and numbers of entries follow from the scores of the newest submissions; with --deep of all."""
+    seen, outdated = 0, 0
+    with installation.session() as session:
+        before = None
+        while ids := ranked_values.submission_ids(session, before=before, limit=CHECKED_SUBMISSIONS):
+            seen, before = seen + len(ids), ids[-1]
+            outdated += len(ranked_values.outdated_submissions(session, ids))
+            if not installation.deep:
+                break
+        counts = len(ranked_values.wrong_counts(session))
+    if outdated or counts:
+        return problem(f"Those of {outdated} of {seen} submissions, and {counts} numbers of entries, do not follow.")
+    return ok(f"Those of {seen} submissions, and all numbers of entries, follow from the scores.")

@@ -3,7 +3,8 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from decimal import ROUND_DOWN, ROUND_HALF_EVEN, Context, Decimal
+from decimal import ROUND_DOWN, ROUND_HALF_EVEN, Context
+from functools import cache
 from math import isfinite
 
 ValueKey = tuple[bool, float]
@@ -45,9 +46,15 @@ def round_significant(value: float | None, digits: int | None) -> float | None:
     """
     if value is None or digits is None:
         return value
-    exact = Decimal(repr(value))
-    nearest = float(Context(prec=digits, rounding=ROUND_HALF_EVEN).create_decimal(exact))
-    return nearest if isfinite(nearest) else float(Context(prec=digits, rounding=ROUND_DOWN).create_decimal(exact))
+    text = repr(value)
+    nearest = float(_context(digits, ROUND_HALF_EVEN).create_decimal(text))
+    return nearest if isfinite(nearest) else float(_context(digits, ROUND_DOWN).create_decimal(text))
+
+
+@cache
+def _context(digits: int, rounding: str) -> Context:
+    """A context for rounding; making one takes longer than rounding with it."""
+    return Context(prec=digits, rounding=rounding)
 
 
 def ranking_key(direction: str, value: float | None) -> ValueKey:

@@ -1,4 +1,4 @@
-"""The table of ranked values, which is derived from scores and can be rebuilt from them."""
+"""Tables that are derived from scores for leaderboards, and can be rebuilt from them."""
 
 from sqlalchemy import Double, ForeignKey, Index, Text, text
 from sqlalchemy.orm import Mapped, mapped_column
@@ -41,3 +41,14 @@ class RankedValue(Base):
     """A hash of gold, recipe fingerprint, scorer version, split and primary metric: entries with the same compete."""
     team_id: Mapped[str | None] = mapped_column(ID)
     submission_id: Mapped[str | None] = mapped_column(ID)
+
+
+class EntryCount(Base):
+    """How many entries of a team compete, so that a board does not count them."""
+
+    __tablename__ = "entry_counts"
+    __table_args__ = ({"sqlite_with_rowid": False},)
+
+    provenance: Mapped[str] = mapped_column(ID, primary_key=True)
+    team_id: Mapped[str] = mapped_column(ForeignKey("teams.id", ondelete="CASCADE"), primary_key=True, index=True)
+    entries: Mapped[int]

@@ -8,11 +8,11 @@ from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from app.store.account_tables import KnownAddress, Token, User
 from app.store.base import ID, Base, JSONObject, one_of_check
-from app.store.ranking_tables import RankedValue
+from app.store.ranking_tables import EntryCount, RankedValue
 from app.store.types import new_id, utcnow
 from app.task_priorities import WAITING_CONDITION
 
-__all__ = ["Base", "KnownAddress", "RankedValue", "Token", "User"]  # and all classes of this module
+__all__ = ["Base", "EntryCount", "KnownAddress", "RankedValue", "Token", "User"]  # and all classes of this module
 
 OFF_BOARD_CONDITION = "withdrawn_at IS NOT NULL OR disqualified_at IS NOT NULL"
 

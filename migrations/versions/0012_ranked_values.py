@@ -31,6 +31,12 @@ SCORES = sa.text(
     WHERE submission_id > :after AND submission_id <= :last ORDER BY submission_id, scores.id
     """
 ).columns(metrics=sa.JSON, baseline=sa.Boolean)
+COUNT = sa.text(
+    """
+    INSERT INTO entry_counts (provenance, team_id, entries)
+    SELECT provenance, team_id, count(*) FROM ranked_values WHERE team_id IS NOT NULL GROUP BY provenance, team_id
+    """
+)
 LAST_OF_BATCH = sa.text(
     "SELECT max(id) FROM (SELECT id FROM submissions WHERE id > :after ORDER BY id LIMIT :rows) AS batch"
 )
@@ -66,7 +72,18 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("score_id", "metric", name=op.f("pk_ranked_values")),
         sqlite_with_rowid=False,
     )
+    op.create_table(
+        "entry_counts",
+        sa.Column("provenance", sa.String(length=32), nullable=False),
+        sa.Column("team_id", sa.String(length=32), nullable=False),
+        sa.Column("entries", sa.Integer(), nullable=False),
+        sa.ForeignKeyConstraint(["team_id"], ["teams.id"], name=op.f("fk_entry_counts_team_id"), ondelete="CASCADE"),
+        sa.PrimaryKeyConstraint("provenance", "team_id", name=op.f("pk_entry_counts")),
+        sqlite_with_rowid=False,
+    )
+    op.create_index(op.f("ix_entry_counts_team_id"), "entry_counts", ["team_id"])
     _fill(op.get_bind(), ranked_values)
+    op.execute(COUNT)
     entry = sa.text("team_id IS NOT NULL")
     columns = ["provenance", "team_id", "undefined", "ranking_key", "submission_id", "score_id"]
     op.create_index("ix_ranked_values_entries", "ranked_values", columns, sqlite_where=entry, postgresql_where=entry)
@@ -79,6 +96,7 @@ def upgrade() -> None:
 def downgrade() -> None:
     for name in ("ix_submissions_submitted_at", *(each[0] for each in INDEXES)):
         op.drop_index(name, table_name="submissions")
+    op.drop_table("entry_counts")
     op.drop_table("ranked_values")
 
 

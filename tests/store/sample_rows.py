@@ -10,6 +10,7 @@ from app.scoring import SCORER_VERSION
 from app.store.tables import (
     Base,
     Challenge,
+    EntryCount,
     GoldVersion,
     IdempotencyKey,
     KnownAddress,
@@ -102,6 +103,7 @@ def fill_tables(session: Session) -> RowIds:
     add_row(session, task(submission_id, gold, recipe))
     key = {"submission_id": submission_id, "gold_id": gold, "recipe_id": recipe, "scorer_version": SCORER_VERSION}
     add_row(session, Score(split="all", metrics={"accuracy": {"value": 1.0}}, **key))
+    add_row(session, EntryCount(provenance="0" * 32, team_id=team, entries=0))
     ledger = {"phase_id": phase, "team_id": team, "submission_id": submission_id, "day": "2026-01-01"}
     add_row(session, QuotaEntry(kind="reserve", reason="admitted", **ledger))
     add_row(session, IdempotencyKey(user_id=user, key="k", fingerprint="f", submission_id=submission_id))

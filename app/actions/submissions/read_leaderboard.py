@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -37,6 +38,7 @@ VISITOR_AUDIENCE = "visitor"
 TEAM_AUDIENCE_PREFIX = "team "
 CLOSE_RECHECK_SECONDS = 1.0  # between two checks whether a board that is shown after the close may be shown
 MAX_PAGE_ROWS = 200
+ROWS_AT_ONCE = 500  # of a board that are read and encoded together
 CURSOR_PATTERN = re.compile(r"[1-9][0-9]{0,8}")  # of pages: the number of rows before
 LATE_COMMIT_GRACE = timedelta(minutes=10)
 """The longest time after the close that a submission admitted before it may take to commit."""
@@ -108,7 +110,8 @@ def read_leaderboard(
     Raises NotFound, LeaderboardHidden, SplitHidden, NoGold, and BadRequest for a metric that the recipe lacks.
     """
     audience = board_audience(session, caller, slug, phase_slug)
-    return _build_board(session, audience, split=split, metric=metric, page=page)[0]
+    board = _build_board(session, audience, split=split, metric=metric, page=page)[0]
+    return board | {"rows": list(board["rows"])}
 
 
 def board_audience(session: ReadSession, caller: Caller, slug: str, phase_slug: str) -> BoardAudience:
@@ -139,7 +142,7 @@ def build_cacheable_board(
 ) -> CacheableBoard:
     """The board of an audience, given its key. The rights of the caller were checked before; only visitors have none.
 
-    Raises NotFound, and BadRequest for a metric that the recipe lacks.
+    Its rows are an iterator that reads them from the session. Raises NotFound, and BadRequest for a metric that the recipe lacks.
     """
     audience = _audience_from_key(session, view, slug, phase_slug)
     phase = audience.phase
@@ -230,7 +233,7 @@ def _require_all_scored(session: ReadSession, audience: BoardAudience) -> None:
 def _build_board(
     session: ReadSession, audience: BoardAudience, *, split: str | None, metric: str | None, page: BoardPage | None
 ) -> tuple[dict[str, Any], GoldVersion]:
-    """The board, and the active gold."""
+    """The board, whose rows are read from the session as they are taken, and the active gold."""
     phase, organizer = audience.phase, audience.organizer
     require_visible_board(phase, clock.now(session), organizer=organizer)
     _require_all_scored(session, audience)
@@ -246,8 +249,7 @@ def _build_board(
     names = _anonymous_names(board_standings, phase, own_team=audience.own_team, organizer=organizer)
     view = score_view_for(recipe, organizer=organizer)
     shown, following = _page_of(board_standings, page)
-    rows = board_entries.load_rows(session, scores, [standing.entry.submission for standing in shown])
-    counts = board_entries.count_entries(session, scores, [standing.entry.team for standing in shown])
+    counts = board_entries.count_entries(session, scores)
     primary = next(call for call in recipe.metrics if call.text == ranked_by)
     return {
         "challenge": phase.challenge.slug,
@@ -262,8 +264,23 @@ def _build_board(
         "metrics": [describe_call(call) for call in recipe.metrics],
         "total": len(board_standings),
         "next": following,
-        "rows": [_board_row(standing, rows[standing.entry.submission], names, counts, view) for standing in shown],
+        "rows": _load_rows(
+            session, scores, shown, lambda standing, row: _board_row(standing, row, names, counts, view)
+        ),
     }, version
+
+
+def _load_rows(
+    session: ReadSession,
+    scores: BoardScores,
+    shown: list[Standing],
+    build: Callable[[Standing, BoardRow], dict[str, Any]],
+) -> Iterator[dict[str, Any]]:
+    """The rows, read as they are taken, so that a large board is never in memory as a whole."""
+    for start in range(0, len(shown), ROWS_AT_ONCE):
+        some = shown[start : start + ROWS_AT_ONCE]
+        rows = board_entries.load_rows(session, scores, [standing.entry.submission for standing in some])
+        yield from (build(standing, rows[standing.entry.submission]) for standing in some)
 
 
 def _page_of(rows: list[Standing], page: BoardPage | None) -> tuple[list[Standing], str | None]:

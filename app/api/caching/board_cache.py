@@ -60,6 +60,8 @@ class BoardKey(NamedTuple):
     split: str | None = None
     metric: str | None = None
     form: BoardFormat = "json"
+    limit: int | None = None
+    cursor: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """Leaderboards for visitors, answered before any route: from memory, or built once for all waiting requests."""
 
 import asyncio
+import re
 import time
 import uuid
 from datetime import datetime
@@ -32,6 +33,7 @@ ROUTE_SUFFIX = BOARD_ROUTE.rpartition("}")[2]
 MAX_QUERY_BYTES = 500
 AWAY_CHECK_SECONDS = 1.0  # between two checks whether the database still answers, while a board is being built
 SPLITS = frozenset({"all", "public", "private"})
+LIMIT_PATTERN = re.compile(r"[1-9][0-9]?|1[0-9]{2}|200")  # others are left to the route, which refuses them
 BOARD_FORMATS: dict[str, BoardFormat] = {form: form for form in get_args(BoardFormat)}
 _FIXED_HEADERS = (*SECURITY_HEADERS, ("Cache-Control", ANONYMOUS_CACHE_CONTROL))
 FIXED_HEADERS = [(name.lower().encode(), value.encode()) for name, value in _FIXED_HEADERS]
@@ -85,9 +87,13 @@ def _apply_query(key: BoardKey, query: bytes) -> BoardKey | None:
         return None
     form = BOARD_FORMATS.get(parameters.pop("format", "json"))
     split, metric = parameters.pop("split", None), parameters.pop("metric", None)
+    limit, cursor = parameters.pop("limit", None), parameters.pop("cursor", None)
     if parameters or form is None or not (split is None or split in SPLITS):
         return None
-    return key._replace(split=split, metric=metric, form=form)
+    if limit is not None and not LIMIT_PATTERN.fullmatch(limit):
+        return None
+    rows = None if limit is None else int(limit)
+    return key._replace(split=split, metric=metric, form=form, limit=rows, cursor=cursor)
 
 
 class CachedBoardApp(FastAPI):

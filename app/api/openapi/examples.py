@@ -227,6 +227,8 @@ BOARD: JSON = {
     "scorer_version": SCORER_VERSION,
     "as_of": TIMESTAMP,
     "metrics": [describe_call(parse_metric(name)) for name in RECIPE["metrics"]],
+    "total": 1,
+    "next": None,
     "rows": [
         {
             "rank": 1,

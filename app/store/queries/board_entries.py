@@ -12,7 +12,7 @@ from app.scoring.standings import UNDEFINED, BoardEntry, ValueKey, near_tie_widt
 from app.store.queries.ranked_values import provenance_key
 from app.store.queries.score_provenance import ScoreProvenance
 from app.store.session import ReadSession
-from app.store.tables import RankedValue, Score, Submission, Team
+from app.store.tables import EntryCount, RankedValue, Score, Submission, Team
 
 _MAX_IN_STATEMENT = 500
 MetricValues = Mapping[str, Mapping[str, Any]]  # of one score, by the canonical string of the metric
@@ -97,28 +97,23 @@ def entries(session: ReadSession, board: BoardScores) -> list[BoardEntry]:
     ]
 
 
-def count_entries(session: ReadSession, board: BoardScores, teams: Sequence[str] | None = None) -> dict[str, int]:
-    """How many scored submissions each team has, apart from baselines; of these teams, or of all.
+def count_entries(session: ReadSession, board: BoardScores) -> dict[str, int]:
+    """How many scored submissions each team has, apart from baselines.
 
-    Counted in the index of ranked values; the few that are withdrawn or disqualified are looked up and subtracted.
+    The counts are kept; the few that are withdrawn or disqualified are looked up and subtracted.
     """
-    if teams is not None and len(teams) > _MAX_IN_STATEMENT:
-        teams = None
-    table = RankedValue
-    scored = select(table.team_id, func.count()).where(table.provenance == board.key).group_by(table.team_id)
+    kept = select(EntryCount.team_id, EntryCount.entries).where(EntryCount.provenance == board.key)
     gone = (
-        select(table.team_id, func.count())
+        select(RankedValue.team_id, func.count())
         .select_from(Submission)
         .join(Score, board.score_of(Submission.id, board.chosen_by))
-        .join(table, and_(table.score_id == Score.id, table.metric == board.primary))
-        .where(Submission.phase_id == board.phase_id, _OFF_BOARD, table.provenance == board.key)
-        .group_by(table.team_id)
+        .join(RankedValue, and_(RankedValue.score_id == Score.id, RankedValue.metric == board.primary))
+        .where(Submission.phase_id == board.phase_id, _OFF_BOARD, RankedValue.provenance == board.key)
+        .group_by(RankedValue.team_id)
     )
-    if teams is not None:
-        scored, gone = scored.where(table.team_id.in_(teams)), gone.where(table.team_id.in_(teams))
-    counts = {str(row[0]): row[1] for row in session.execute(scored)}
-    for row in session.execute(gone):
-        counts[str(row[0])] -= row[1]
+    counts = {team: entries for team, entries in session.execute(kept)}  # noqa: C416 - a row is no pair to the checker
+    for team, count in session.execute(gone):
+        counts[str(team)] -= count
     return counts
 
 
@@ -130,10 +125,7 @@ def load_rows(session: ReadSession, board: BoardScores, submissions: Sequence[st
         .join(Team, Team.id == Submission.team_id)
         .join(Score, board.score_of(Submission.id, board.shown))
     )
-    rows: dict[str, BoardRow] = {}
-    for some in _batches(submissions):
-        rows |= {row[0]: BoardRow(*row) for row in session.execute(query.where(Submission.id.in_(some)))}
-    return rows
+    return {row[0]: BoardRow(*row) for row in session.execute(query.where(Submission.id.in_(submissions)))}
 
 
 def _best(session: ReadSession, board: BoardScores) -> dict[str, _Choice]:
@@ -145,14 +137,18 @@ def _best(session: ReadSession, board: BoardScores) -> dict[str, _Choice]:
     columns: tuple[Any, ...] = (found.team_id, found.undefined, found.ranking_key, found.submission_id)
     teams = select(Team.id, _first_entry(board).label("score_id")).where(Team.challenge_id == board.challenge_id)
     first = teams.subquery()
-    query: Select[Any] = select(*columns).join(first, found.score_id == first.c.score_id).where(found.metric == board.primary)
+    query: Select[Any] = (
+        select(*columns).join(first, found.score_id == first.c.score_id).where(found.metric == board.primary)
+    )
     if board.digits is None:
-        return {team: _Choice((undefined, key), str(one)) for team, undefined, key, one in session.execute(query)}
+        return {row[0]: _Choice((row[1], row[2]), row[3]) for row in session.execute(query)}
     near = aliased(RankedValue)
     is_near = _is_near(board, found, near, board.digits)
     next_key = select(near.ranking_key).where(is_near).order_by(near.ranking_key).limit(1).correlate(found)
-    chosen, tied = {}, False
-    for team, undefined, key, submission, following in session.execute(query.add_columns(next_key.scalar_subquery())):
+    chosen: dict[str, _Choice] = {}
+    tied = False
+    with_next: Select[Any] = query.add_columns(next_key.scalar_subquery())
+    for team, undefined, key, submission, following in session.execute(with_next):
         chosen[team] = _Choice((undefined, key), submission)
         if following is not None and not tied:
             tied = rounded_key((False, following), board.digits) == rounded_key((False, key), board.digits)
@@ -160,7 +156,7 @@ def _best(session: ReadSession, board: BoardScores) -> dict[str, _Choice]:
         rivals = query.join(near, is_near).with_only_columns(found.team_id, near.ranking_key, near.submission_id)
         candidates = {team: [choice] for team, choice in chosen.items()}
         for team, key, submission in session.execute(rivals.where(near.submission_id.not_in(_off_board_ids(board)))):
-            candidates[team].append(_Choice((False, key), submission))
+            candidates[str(team)].append(_Choice((False, key), str(submission)))
         chosen = {team: _best_choice(choices, board.digits) for team, choices in candidates.items()}
     return chosen
 
@@ -199,7 +195,7 @@ def _best_selected(session: ReadSession, board: BoardScores) -> dict[str, _Choic
 
 def _baselines(session: ReadSession, board: BoardScores) -> list[tuple[_Choice, str]]:
     """All baselines, with their teams."""
-    return _scored(session, board, Submission.baseline.is_(True))
+    return _scored(session, board, and_(Submission.baseline))
 
 
 def _scored(session: ReadSession, board: BoardScores, which: ColumnElement[bool]) -> list[tuple[_Choice, str]]:

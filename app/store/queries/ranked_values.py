@@ -5,17 +5,18 @@ watch scores and submissions that are stored as objects. `rewrite` derives those
 """
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 
-from sqlalchemy import bindparam, delete, event, func, insert, inspect, select
+from sqlalchemy import bindparam, delete, event, func, insert, inspect, select, text
 
 from app.scoring.declaration.recipe import parse_recipe
 from app.scoring.declaration.task import TaskKind
 from app.scoring.standings import ranking_key
 from app.store.session import ReadSession, WriteSession
-from app.store.tables import Challenge, RankedValue, Recipe, Score, Submission
+from app.store.tables import Challenge, EntryCount, RankedValue, Recipe, Score, Submission
 
 SETTLING = frozenset({"queued", "running", "finished"})
 """The statuses from which a submission is finished once the transaction that stores its scores has committed."""
@@ -63,6 +64,11 @@ _ENTRANT_AND_SCORES = (
     select(*_ENTRANT_COLUMNS, select(func.count()).where(Score.submission_id == Submission.id).scalar_subquery())
     .where(Submission.id == bindparam("submission"))
     .with_for_update(of=Submission, key_share=True)
+)
+_PENDING_COUNTS = "pending entry counts"  # key in the info of a session
+_ADD_TO_COUNT = (
+    "INSERT INTO entry_counts (provenance, team_id, entries) VALUES (:provenance, :team_id, :entries) "
+    "ON CONFLICT (provenance, team_id) DO UPDATE SET entries = entry_counts.entries + excluded.entries"
 )
 _rules: dict[str, RankingRules] = {}  # by the id of the recipe, whose row never changes
 
@@ -113,9 +119,44 @@ def submission_ids(session: ReadSession, *, before: str | None, limit: int) -> l
     return list(session.scalars(query if before is None else query.where(Submission.id < before)))
 
 
+def lock_submissions(session: WriteSession, ids: Sequence[str]) -> None:
+    """Lock these rows in the order of their ids, so that no scores are added to them meanwhile."""
+    query = select(Submission.id).where(Submission.id.in_(ids)).order_by(Submission.id)
+    session.connection().execute(query.with_for_update(key_share=True))
+
+
+def wrong_counts(session: ReadSession) -> list[EntryCount]:
+    """The numbers of entries that should be stored, where others are."""
+    competing = select(RankedValue.provenance, RankedValue.team_id, func.count()).where(
+        RankedValue.team_id.is_not(None)
+    )
+    counted = {
+        (str(row[0]), str(row[1])): int(row[2])
+        for row in session.execute(competing.group_by(RankedValue.provenance, RankedValue.team_id))
+    }
+    kept = {(row.provenance, row.team_id): row.entries for row in session.scalars(select(EntryCount))}
+    differing = [key for key in counted.keys() | kept.keys() if counted.get(key, 0) != kept.get(key, 0)]
+    return [EntryCount(provenance=key[0], team_id=key[1], entries=counted.get(key, 0)) for key in sorted(differing)]
+
+
+def correct_counts(session: WriteSession) -> int:
+    """Store the right numbers of entries where others are stored; returns how many were wrong.
+
+    The table is locked on PostgreSQL, so that no transaction adds an entry between counting and storing.
+    """
+    if session.get_bind().dialect.name != "sqlite":
+        session.execute(text("LOCK TABLE entry_counts IN SHARE ROW EXCLUSIVE MODE"))
+    wrong = wrong_counts(session)
+    for row in wrong:
+        session.merge(row)
+    return len(wrong)
+
+
 def _replace(session: WriteSession, entrants: Mapping[str, Entrant]) -> None:
-    own = select(Score.id).where(Score.submission_id.in_(entrants))
-    session.connection().execute(delete(RankedValue.__table__).where(RankedValue.score_id.in_(own)))
+    own = RankedValue.score_id.in_(select(Score.id).where(Score.submission_id.in_(entrants)))
+    gone = select(RankedValue.provenance, RankedValue.team_id).where(own, RankedValue.team_id.is_not(None))
+    _change_counts(session, [(str(row[0]), str(row[1]), -1) for row in session.connection().execute(gone)])
+    session.connection().execute(delete(RankedValue.__table__).where(own))
     _insert(session, _scores(session, entrants), entrants)
 
 
@@ -123,6 +164,13 @@ def _insert(session: WriteSession, scores: Iterable[StoredScore], entrants: Mapp
     rows = _rows(session, scores, entrants)
     if rows:
         session.connection().execute(_ADD, rows)
+        _change_counts(session, [(row["provenance"], row["team_id"], 1) for row in rows if row["team_id"] is not None])
+
+
+def _change_counts(session: WriteSession, changes: Iterable[tuple[str, str, int]]) -> None:
+    pending: Counter[tuple[str, str]] = session.info.setdefault(_PENDING_COUNTS, Counter())
+    for provenance, team_id, change in changes:
+        pending[provenance, team_id] += change
 
 
 def _scores(session: ReadSession, of: Iterable[str]) -> list[StoredScore]:
@@ -177,6 +225,25 @@ def _rules_of(session: ReadSession, recipe_id: str) -> RankingRules:
             _rules.clear()
         _rules[recipe_id] = rules
     return rules
+
+
+@event.listens_for(WriteSession, "before_commit")
+def _store_counts(session: WriteSession) -> None:
+    """Store the changed counts at the very end and in one order, so that no two transactions can deadlock by them."""
+    session.flush()
+    pending = session.info.pop(_PENDING_COUNTS, {})
+    changes = [
+        {"provenance": provenance, "team_id": team_id, "entries": change}
+        for (provenance, team_id), change in sorted(pending.items())
+        if change
+    ]
+    if changes:
+        session.connection().execute(text(_ADD_TO_COUNT), changes)
+
+
+@event.listens_for(WriteSession, "after_rollback")
+def _forget_counts(session: WriteSession) -> None:
+    session.info.pop(_PENDING_COUNTS, None)
 
 
 # ---- scores and submissions that are stored as objects of the session
