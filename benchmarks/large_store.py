@@ -47,10 +47,33 @@ def fill(url: str, slug: str, count: int, *, first: int, teams: int = TEAMS) -> 
                 first=first,
                 last=last,
             )
+    _derive(engine, submission, first=first, last=last)
     if engine.dialect.name == "postgresql":  # as autovacuum does sooner or later; SQLite does nothing like it
         with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
             connection.execute(text("ANALYZE"))
     engine.dispose()
+
+
+def _derive(engine: Engine, submission: str, *, first: int, last: int) -> None:
+    """The ranked values of the copies, and the numbers of entries of their teams."""
+    statements = ("""
+        INSERT INTO ranked_values (score_id, metric, undefined, ranking_key, provenance, team_id, submission_id)
+        SELECT c.id, v.metric, v.undefined, v.ranking_key, v.provenance, CASE WHEN v.team_id IS NOT NULL THEN s.team_id END,
+               CASE WHEN v.team_id IS NOT NULL THEN s.id END
+        FROM submissions s JOIN scores c ON c.submission_id = s.id
+        JOIN scores o ON o.submission_id = :row AND o.split = c.split AND o.scorer_version = c.scorer_version
+        JOIN ranked_values v ON v.score_id = o.id WHERE s.id BETWEEN :first AND :last
+    """, """
+        INSERT INTO entry_counts (provenance, team_id, entries)
+        SELECT provenance, team_id, count(*) FROM ranked_values
+        WHERE team_id IS NOT NULL AND submission_id BETWEEN :first AND :last GROUP BY provenance, team_id
+    """)  # fmt: skip
+    parameters = {"row": submission, "first": f"0{first:031x}", "last": f"0{last:031x}"}
+    with engine.begin() as connection:
+        for statement in statements:
+            connection.execute(
+                text(statement), {name: parameters[name] for name in parameters if f":{name}" in statement}
+            )
 
 
 def _copy(engine: Engine, table: str, row: str, *, new: dict[str, tuple[str, str]], first: int, last: int) -> None:

@@ -28,6 +28,7 @@ PIECES = {
     "W6-boards": "boards",
     "W6-readers": "board_readers",
     "W6-queue": "queue_listing",
+    "W6-rebuild": "board_rebuild",
     "W6-posts": "posts",
     "W6-waits": "waits",
     "W6-cost": "submission_cost",

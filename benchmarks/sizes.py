@@ -21,6 +21,10 @@ class Sizes:
     board: int
     queue: int
     """Submissions that wait to be scored."""
+    board_teams: tuple[int, ...]
+    """Numbers of teams of boards that are built from the rows, ascending."""
+    board_entries: int
+    """Submissions of each team of the largest of them."""
     seconds: float
     """Seconds of load on an address per turn."""
     posts: int
@@ -47,6 +51,8 @@ FULL = Sizes(
     growing=(10_000, 100_000, 1_000_000, 10_000_000),
     board=200,
     queue=20_000,
+    board_teams=(100, 1000, 10_000),
+    board_entries=50,
     seconds=2.0,
     posts=16,
     post_bytes=10_000_000,
@@ -67,6 +73,8 @@ QUICK = Sizes(
     growing=(10_000, 100_000, 1_000_000),
     board=200,
     queue=20_000,
+    board_teams=(100, 1000),
+    board_entries=50,
     seconds=0.7,
     posts=8,
     post_bytes=10_000_000,
@@ -87,6 +95,8 @@ TINY = Sizes(
     growing=(500, 1000),
     board=3,
     queue=50,
+    board_teams=(2, 3),
+    board_entries=2,
     seconds=0.1,
     posts=2,
     post_bytes=50_000,

@@ -25,6 +25,7 @@ PIECES = {
     "W6-boards": "reading a leaderboard over HTTP",
     "W6-readers": "live readers of a leaderboard while scores arrive",
     "W6-queue": "listings and submissions among few and many that wait",
+    "W6-rebuild": "building a leaderboard from the rows, against teams and against submissions of a team",
     "W6-posts": "large predictions accepted over HTTP, durable before the reply; the memory that they take",
     "W6-waits": "from a POST with `Prefer: wait` to the scores, with many in flight",
     "W6-cost": "CPU time of a submission by process, beside the starting commit of the target",
