@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from sqlalchemy import delete, update
+from sqlalchemy import delete, event, update
 
 from app.actions.operations.rebuild_ranked_values import rebuild_ranked_values
 from app.actions.submissions.read_leaderboard import BoardAudience, _build_board
@@ -62,3 +62,32 @@ def test_whatever_differs_is_seen_and_derived_again(filled: Database, name: str)
     with filled.read() as session:
         assert outdated(session) == (0, 0)
         assert board(session) == before
+
+
+def test_a_board_reads_its_entries_by_the_indexes(filled: Database) -> None:
+    """Neither database scans ranked values or submissions; both would do so for a condition that fits no index."""
+    statements: list[tuple[str, Any]] = []
+    engine = filled._read
+
+    def record(_connection: Any, _cursor: Any, statement: str, parameters: Any, *_more: Any) -> None:
+        statements.append((statement, parameters))
+
+    event.listen(engine, "before_cursor_execute", record)
+    with filled.read() as session:
+        board(session)
+    event.remove(engine, "before_cursor_execute", record)
+    explain = "EXPLAIN QUERY PLAN " if filled.sqlite else "EXPLAIN "
+    with engine.connect() as connection:
+        if not filled.sqlite:  # or it would scan tables of so few rows
+            connection.exec_driver_sql("SET LOCAL enable_seqscan = off")
+        plans = [
+            "\n".join(str(row[-1]) for row in connection.exec_driver_sql(explain + statement, parameters))
+            for statement, parameters in statements
+            if "ranked_values" in statement or "selected_at" in statement or "withdrawn_at" in statement
+        ]
+    assert any("ix_ranked_values_entries" in plan for plan in plans)
+    assert any("ix_submissions_off_board" in plan for plan in plans)
+    assert any("ix_submissions_baseline" in plan for plan in plans)
+    assert any("ix_submissions_submitted_at" in plan for plan in plans)
+    scanned = ("SCAN ranked_values", "SCAN submissions", "SCAN scores", "Seq Scan on")
+    assert not [plan for plan in plans if any(words in plan for words in scanned)]
