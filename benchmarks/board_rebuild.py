@@ -33,12 +33,10 @@ def rows_alone(db: Database) -> Any:
         board = build_cacheable_board(session, KEY.view, KEY.slug, KEY.phase, split=None, metric=None).board
         assert board is not None
         board["rows"] = list(board["rows"])
-    entries = [
-        BoardEntry(
-            row["submission"], row["team"]["id"], False, (ranking_key("higher", row["scores"][METRICS[0]]["value"]),)
-        )
-        for row in board["rows"]
-    ]
+    entries = []
+    for row in board["rows"]:
+        keys = (ranking_key("higher", row["scores"][METRICS[0]]["value"]),)
+        entries.append(BoardEntry(row["submission"], row["team"]["id"], baseline=False, keys=keys))
     entries.sort(key=lambda entry: entry.submission)
     return lambda: (standings(entries), encode_board(board, "json"))
 

@@ -97,6 +97,15 @@ def test_looking_changes_nothing(data: Path) -> None:
     assert sorted(path.name for path in data.iterdir() if "sqlite3" in path.name) == ["assay.sqlite3"]
 
 
+def test_what_boards_are_ranked_by_is_repaired_where_it_differs(data: Path) -> None:
+    change(data, "UPDATE ranked_values SET ranking_key = 0.5")
+    change(data, "UPDATE entry_counts SET entries = 9")
+    ran = run_assay("doctor", "--data-dir", data, "--json", "--repair")
+    assert findings(ran)["database.ranked_values"]["state"] == "ok"
+    assert "Corrected the ranked values of 1 submissions, and 1 numbers of entries." in ran.err
+    assert "of 0 submissions, and 0 numbers" in run_assay("doctor", "--data-dir", data, "--repair").out
+
+
 def test_people_get_a_line_for_each_check_with_the_remedy_below(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ASSAY_PROT", "8001")
     ran = run_assay("doctor", "--data-dir", data)
@@ -188,6 +197,14 @@ BROKEN: dict[str, tuple[Callable[[Path], Any], str, str, str]] = {
     "upload cut": (
         lambda data: next((data / "files" / "uploads").iterdir()).write_text(""),
         *("files.present", "problem", "has 0 bytes"),
+    ),
+    "ranked otherwise": (
+        lambda data: change(data, "UPDATE ranked_values SET ranking_key = 0.5"),
+        *("database.ranked_values", "problem", "Those of 1 of 1 submissions"),
+    ),
+    "counted otherwise": (
+        lambda data: change(data, "DELETE FROM entry_counts"),
+        *("database.ranked_values", "problem", "1 numbers of entries"),
     ),
     "nobody works": (queue_tasks, "queue.workers", "warning", "tasks waiting: 1"),
     "waits long": (queue_tasks, "queue.backlog", "warning", "1 queued"),

@@ -124,6 +124,18 @@ def test_the_board_as_csv_is_what_the_service_sends(service: ScriptedServer) -> 
     assert service.requests[0].query == {"format": ["csv"], "metric": ["f1"]}
 
 
+def test_a_page_of_the_board_says_how_to_get_the_next_one(service: ScriptedServer) -> None:
+    page = BOARD | {"total": 40, "next": "2"}
+    service.on("GET /api/v1/challenges/irony/phases/main/leaderboard", ScriptedAnswer(200, page))
+    words = ("leaderboard", "irony", "--phase", "main", "--limit", "2", "--url", service.url)
+    ran = run_assay(*words, "--cursor", "7")
+    assert service.requests[0].query == {"limit": ["2"], "cursor": ["7"]}
+    assert f"{len(BOARD['rows'])} of 40 rows; the next ones: --cursor 2" in ran.err
+    assert run_assay(*words, "--json").value() == page
+    run_assay(*words, "--csv")
+    assert service.requests[-1].query == {"limit": ["2"], "format": ["csv"]}
+
+
 def test_challenges_are_listed_and_shown(service: ScriptedServer) -> None:
     service.on("GET /api/v1/challenges", ScriptedAnswer(200, {"items": [CHALLENGE], "next": None}))
     service.on("GET /api/v1/challenges/irony", ScriptedAnswer(200, CHALLENGE))

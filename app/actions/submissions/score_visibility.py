@@ -27,11 +27,11 @@ class ScoreView:
 
         Notes name classes of the gold, so only organizers get them.
         """
+        if self.organizer:
+            return {name: dict(value) for name, value in stored.items()}
         return {name: self._metric(value) for name, value in stored.items()}
 
     def _metric(self, stored: Mapping[str, Any]) -> dict[str, Any]:
-        if self.organizer:
-            return dict(stored)
         shown: dict[str, Any] = {"value": round_significant(stored["value"], self.digits)}
         reason = stored.get("reason")
         if reason:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, ScalarSelect, Select, and_, exists, false, func, or_, select
+from sqlalchemy import ColumnElement, FromClause, Select, and_, exists, false, func, or_, select, true
 from sqlalchemy.orm import aliased
 
 from app.scoring.standings import UNDEFINED, BoardEntry, ValueKey, near_tie_width, rounded_key
@@ -118,14 +118,18 @@ def count_entries(session: ReadSession, board: BoardScores) -> dict[str, int]:
 
 
 def load_rows(session: ReadSession, board: BoardScores, submissions: Sequence[str]) -> dict[str, BoardRow]:
-    """What the board shows of these submissions, by id; the only query that reads the JSON of scores."""
-    columns = (Submission.id, Submission.team_id, Team.name, Submission.method, Submission.baseline)
-    query = (
-        select(*columns, Submission.submitted_at, Score.metrics)
-        .join(Team, Team.id == Submission.team_id)
-        .join(Score, board.score_of(Submission.id, board.shown))
+    """What the board shows of these submissions, by id; the only query that reads the JSON of scores.
+
+    Two queries by id: a join might scan all scores while PostgreSQL has no statistics.
+    """
+    scores = select(Score.submission_id, Score.metrics).where(
+        Score.submission_id.in_(submissions), board.provenance.score_condition(), Score.split == board.shown
     )
-    return {row[0]: BoardRow(*row) for row in session.execute(query.where(Submission.id.in_(submissions)))}
+    metrics = {row[0]: row[1] for row in session.connection().execute(scores)}
+    columns = (Submission.id, Submission.team_id, Team.name, Submission.method, Submission.baseline)
+    query = select(*columns, Submission.submitted_at).join(Team, Team.id == Submission.team_id)
+    rows = session.connection().execute(query.where(Submission.id.in_(submissions)))
+    return {row[0]: BoardRow(*row, metrics[row[0]]) for row in rows}
 
 
 def _best(session: ReadSession, board: BoardScores) -> dict[str, _Choice]:
@@ -133,48 +137,71 @@ def _best(session: ReadSession, board: BoardScores) -> dict[str, _Choice]:
 
     If a worse value of a team may be equal once both are rounded, all such values are read and compared.
     """
-    found = aliased(RankedValue)
-    columns: tuple[Any, ...] = (found.team_id, found.undefined, found.ranking_key, found.submission_id)
-    teams = select(Team.id, _first_entry(board).label("score_id")).where(Team.challenge_id == board.challenge_id)
-    first = teams.subquery()
-    query: Select[Any] = (
-        select(*columns).join(first, found.score_id == first.c.score_id).where(found.metric == board.primary)
-    )
+    query, found = _first_entries(session, board)
     if board.digits is None:
-        return {row[0]: _Choice((row[1], row[2]), row[3]) for row in session.execute(query)}
+        return {row[0]: _Choice((row[1], row[2]), row[3]) for row in session.connection().execute(query)}
     near = aliased(RankedValue)
-    is_near = _is_near(board, found, near, board.digits)
-    next_key = select(near.ranking_key).where(is_near).order_by(near.ranking_key).limit(1).correlate(found)
+    next_key = select(near.ranking_key).where(_is_near(board, found, near, board.digits)).order_by(near.ranking_key)
+    with_next = query.add_columns(next_key.limit(1).correlate(found).scalar_subquery())
     chosen: dict[str, _Choice] = {}
-    tied = False
-    with_next: Select[Any] = query.add_columns(next_key.scalar_subquery())
-    for team, undefined, key, submission, following in session.execute(with_next):
+    tied: list[str] = []
+    for team, undefined, key, submission, following in session.connection().execute(with_next):
         chosen[team] = _Choice((undefined, key), submission)
-        if following is not None and not tied:
-            tied = rounded_key((False, following), board.digits) == rounded_key((False, key), board.digits)
-    if tied:
-        rivals = query.join(near, is_near).with_only_columns(found.team_id, near.ranking_key, near.submission_id)
-        candidates = {team: [choice] for team, choice in chosen.items()}
-        for team, key, submission in session.execute(rivals.where(near.submission_id.not_in(_off_board_ids(board)))):
-            candidates[str(team)].append(_Choice((False, key), str(submission)))
-        chosen = {team: _best_choice(choices, board.digits) for team, choices in candidates.items()}
+        if following is not None and _is_tied(following, key, board.digits):
+            tied.append(team)
+    for some in _batches(tied):
+        candidates = {team: [chosen[team]] for team in some}
+        query, found = _first_entries(session, board, some)
+        rivals = query.join(near, _is_near(board, found, near, board.digits)).with_only_columns(
+            found.c.team_id, near.ranking_key, near.submission_id
+        )
+        shown = rivals.where(near.submission_id.not_in(_off_board_ids(board)))
+        for team, key, submission in session.connection().execute(shown):
+            candidates[team].append(_Choice((False, key), submission))
+        chosen |= {team: _best_choice(choices, board.digits) for team, choices in candidates.items()}
     return chosen
 
 
-def _first_entry(board: BoardScores) -> ScalarSelect[str]:
-    """The score of the best entry of the team of the enclosing query; among equals, that of the earliest submission."""
+def _is_tied(key: float, other: float, digits: int) -> bool:
+    return rounded_key((False, key), digits) == rounded_key((False, other), digits)
+
+
+def _first_entries(
+    session: ReadSession, board: BoardScores, teams: Sequence[str] | None = None
+) -> tuple[Select[Any], FromClause]:
+    """The best entry of each of these teams, or of all of the challenge; among equals, the earliest submission.
+
+    Also returns where the columns come from. PostgreSQL needs LATERAL, because it would join by a hash of all ranked
+    values; SQLite has no LATERAL and searches the entry by its key.
+    """
     entry = RankedValue
+    wanted = Team.challenge_id == board.challenge_id if teams is None else Team.id.in_(teams)
     own = (entry.provenance == board.key, entry.team_id == Team.id)
-    query = select(entry.score_id).where(*own, entry.submission_id.not_in(_off_board_ids(board)))
     order = (entry.undefined, entry.ranking_key, entry.submission_id)
-    return query.order_by(*order).limit(1).correlate(Team).scalar_subquery()
+    first = (
+        select(entry.team_id, entry.undefined, entry.ranking_key, entry.submission_id)
+        .where(*own, entry.submission_id.not_in(_off_board_ids(board)))
+        .order_by(*order)
+        .limit(1)
+        .correlate(Team)
+    )
+    found: FromClause
+    if session.get_bind().dialect.name != "sqlite":
+        found = first.lateral("best")
+        query: Select[Any] = select(*found.c).select_from(Team).join(found, true()).where(wanted)
+        return query, found
+    found = RankedValue.__table__.alias("best")
+    score = select(first.with_only_columns(entry.score_id).scalar_subquery().label("score_id")).where(wanted).subquery()
+    columns = [found.c[name] for name in ("team_id", "undefined", "ranking_key", "submission_id")]
+    by_key = and_(found.c.score_id == score.c.score_id, found.c.metric == board.primary)
+    return select(*columns).select_from(score).join(found, by_key), found
 
 
-def _is_near(board: BoardScores, best: type[RankedValue], other: type[RankedValue], digits: int) -> ColumnElement[bool]:
+def _is_near(board: BoardScores, best: FromClause, other: type[RankedValue], digits: int) -> ColumnElement[bool]:
     """Whether another entry of the team has a worse value that may equal the best one once both are rounded."""
-    bound = best.ranking_key + func.abs(best.ranking_key) * near_tie_width(digits)
-    own = and_(other.provenance == board.key, other.team_id == best.team_id, other.undefined == false())
-    return and_(own, other.ranking_key > best.ranking_key, other.ranking_key <= bound)
+    bound = best.c.ranking_key + func.abs(best.c.ranking_key) * near_tie_width(digits)
+    own = and_(other.provenance == board.key, other.team_id == best.c.team_id, other.undefined == false())
+    return and_(own, other.ranking_key > best.c.ranking_key, other.ranking_key <= bound)
 
 
 def _best_choice(choices: Sequence[_Choice], digits: int | None) -> _Choice:
