@@ -1,7 +1,7 @@
 """Building a board from the rows: over sorting and serialising alone, for growing numbers of teams and submissions."""
 
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 from app.actions.submissions.read_leaderboard import build_cacheable_board
 from app.api.caching.board_cache import BoardKey
@@ -11,7 +11,7 @@ from app.settings import Settings
 from app.store.session import Database
 from benchmarks.board_store import METRICS, SLUG, fill, migrated
 from benchmarks.figures import Measured
-from benchmarks.measure import timed
+from benchmarks.measure import Way, timed
 from benchmarks.sizes import Sizes
 
 KEY = BoardKey(SLUG, "main", "visitor")
@@ -27,7 +27,7 @@ def rebuild(db: Database) -> bytes:
         return encode_board(board, "json")
 
 
-def rows_alone(db: Database) -> Any:
+def rows_alone(db: Database) -> Way:
     """Sorting and serialising the rows of a board that are in memory."""
     with db.read() as session:
         board = build_cacheable_board(session, KEY.view, KEY.slug, KEY.phase, split=None, metric=None).board
@@ -49,8 +49,9 @@ def measure(sizes: Sizes, folder: Path) -> Measured:
     try:
         for (teams, entries), db in stores.items():
             fill(db, teams, entries)
-        ways = {f"assay, {teams:,} teams, {entries} submissions each": (lambda db=db: rebuild(db))
-                for (teams, entries), db in stores.items()}  # fmt: skip
+        ways: dict[str, Way] = {}
+        for (teams, entries), db in stores.items():
+            ways[f"assay, {teams:,} teams, {entries} submissions each"] = partial(rebuild, db)
         few, many = stores[most, 1], stores[most, sizes.board_entries]
         ways |= {ALONE: rows_alone(few), PAGE: lambda: build_board(many, KEY._replace(limit=PAGE_ROWS))}
         spent = timed(ways, repetitions=sizes.repetitions)

@@ -38,8 +38,8 @@ def _challenge(session: WriteSession, slug: str, teams: int) -> tuple[dict[str, 
     texts = {"title": "Boards", "description": "", "task": "multiclass", "timezone": "UTC", "slug": slug}
     policy = {"status": "published", "visibility": "public", "registration": "open"}
     challenge = add_row(session, Challenge(created_by=user, **texts, **policy))
-    named = {"task": "multiclass", "positive_label": None, "classes": None}
-    body, parsed = normalize_recipe({"primary": METRICS[0], "metrics": METRICS}, **named)
+    ranking = {"primary": METRICS[0], "metrics": METRICS}
+    body, parsed = normalize_recipe(ranking, task="multiclass", positive_label=None, classes=None)
     recipe = Recipe(challenge_id=challenge, version=1, status="active", body=body)
     recipe.fingerprint = recipe_fingerprint(parsed)
     recipe_id = add_row(session, recipe)

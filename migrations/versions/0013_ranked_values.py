@@ -13,8 +13,8 @@ from alembic import op
 from app.scoring import metrics
 from app.scoring.declaration.recipe import parse_recipe
 
-revision = "0012"
-down_revision = "0011"
+revision = "0013"
+down_revision = "0012"
 
 assert metrics  # importing them fills the catalogue that recipes are parsed with
 
@@ -89,8 +89,8 @@ def upgrade() -> None:
     op.create_index("ix_ranked_values_entries", "ranked_values", columns, sqlite_where=entry, postgresql_where=entry)
     op.create_index("ix_submissions_submitted_at", "submissions", ["phase_id", "submitted_at"])
     for name, on_sqlite, on_postgresql in INDEXES:
-        conditions = {"sqlite_where": sa.text(on_sqlite), "postgresql_where": sa.text(on_postgresql or on_sqlite)}
-        op.create_index(name, "submissions", ["phase_id"], **conditions)
+        where, postgresql_where = sa.text(on_sqlite), sa.text(on_postgresql or on_sqlite)
+        op.create_index(name, "submissions", ["phase_id"], sqlite_where=where, postgresql_where=postgresql_where)
 
 
 def downgrade() -> None:
