@@ -8,6 +8,22 @@ from app.store.base import ID, Base
 ENTRY_CONDITION = "team_id IS NOT NULL"
 
 
+def submission_indexes() -> tuple[Index, ...]:
+    """The indexes by which a board finds single submissions; their columns never change while one is scored."""
+    partial = {
+        "off_board": ("withdrawn_at IS NOT NULL OR disqualified_at IS NOT NULL",) * 2,
+        "baseline": ("baseline = 1", "baseline"),
+        "selected": ("selected_at IS NOT NULL",) * 2,
+    }
+    return (
+        Index("ix_submissions_submitted_at", "phase_id", "submitted_at"),
+        *(
+            Index(f"ix_submissions_{name}", "phase_id", sqlite_where=text(sqlite), postgresql_where=text(postgresql))
+            for name, (sqlite, postgresql) in partial.items()
+        ),
+    )
+
+
 class RankedValue(Base):
     """The ranking key of one metric value of a score, so that a board does not read the JSON of scores that lose.
 

@@ -8,13 +8,11 @@ from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from app.store.account_tables import KnownAddress, Token, User
 from app.store.base import ID, Base, JSONObject, one_of_check
-from app.store.ranking_tables import EntryCount, RankedValue
+from app.store.ranking_tables import EntryCount, RankedValue, submission_indexes
 from app.store.types import new_id, utcnow
 from app.task_priorities import WAITING_CONDITION
 
 __all__ = ["Base", "EntryCount", "KnownAddress", "RankedValue", "Token", "User"]  # and all classes of this module
-
-OFF_BOARD_CONDITION = "withdrawn_at IS NOT NULL OR disqualified_at IS NOT NULL"
 
 
 class Challenge(Base):
@@ -218,15 +216,7 @@ class Submission(Base):
         Index("ix_submissions_phase_team", "phase_id", "team_id", "id"),
         Index("ix_submissions_phase_id", "phase_id", "id"),
         Index("ix_submissions_file_key", "file_key"),
-        Index("ix_submissions_submitted_at", "phase_id", "submitted_at"),
-        *(
-            Index(name, "phase_id", sqlite_where=text(on_sqlite), postgresql_where=text(on_postgresql))
-            for name, on_sqlite, on_postgresql in (
-                ("ix_submissions_off_board", OFF_BOARD_CONDITION, OFF_BOARD_CONDITION),
-                ("ix_submissions_baseline", "baseline = 1", "baseline"),
-                ("ix_submissions_selected", "selected_at IS NOT NULL", "selected_at IS NOT NULL"),
-            )
-        ),
+        *submission_indexes(),
     )
 
     id: Mapped[str] = mapped_column(ID, primary_key=True, default=new_id)
