@@ -108,14 +108,6 @@ QUERIES: list[tuple[str, BoardFormat, str | None]] = [
     ("?metric=accuracy&format=csv", "csv", "accuracy"),
     ("?f%6Frmat=csv", "csv", None),
 ]
-REFUSED_PAGES = {
-    "?limit=0": 400,
-    "?limit=201": 400,
-    "?limit=x": 400,
-    "?cursor=0": 400,
-    "?cursor=-1": 400,
-    "?cursor=1e3": 400,
-}
 
 
 @pytest.mark.parametrize("case", QUERIES)
@@ -304,40 +296,3 @@ def test_a_team_sees_its_own_score_even_if_its_process_was_not_told(tmp_path: An
         assert blue.submit("digits", LABELS).json()["status"] == "finished"
         for caller, teams in ((app.caller(), 1), (green, 1), (blue, 2), (app.caller(), 2), (green, 2)):
             assert len(caller.get(BOARD).json()["rows"]) == teams
-
-
-@pytest.mark.parametrize("token", [False, True])
-def test_pages_of_a_board_together_are_the_board(rows: ServedApp, token: bool) -> None:
-    caller = rows.admin() if token else rows.caller()
-    whole = caller.get(BOARD).json()
-    assert (whole["total"], whole["next"]) == (len(whole["rows"]), None)
-    assert whole["total"] >= 12
-    read, cursor = [], None
-    while True:
-        params = {"limit": "5"} | ({} if cursor is None else {"cursor": cursor})
-        page = caller.get(BOARD, params=params).json()
-        assert page | {"rows": [], "next": None} == whole | {"rows": []}
-        read += page["rows"]
-        cursor = page["next"]
-        if cursor is None:
-            break
-        assert len(page["rows"]) == 5
-    assert read == whole["rows"]
-    lines = caller.get(BOARD, params={"format": "csv"}).text.splitlines()
-    part = caller.get(BOARD, params={"format": "csv", "limit": "3", "cursor": "2"}).text.splitlines()
-    assert part == [lines[0], *lines[3:6]]
-
-
-@pytest.mark.parametrize("query", REFUSED_PAGES)
-def test_what_names_no_page_is_refused(rows: ServedApp, query: str) -> None:
-    forget(rows)
-    assert exchange(rows, "GET", BOARD + query)[0] == REFUSED_PAGES[query]
-    assert rows.admin().get(BOARD + query).status_code == REFUSED_PAGES[query]
-    assert not cached_boards(rows)
-
-
-def test_pages_that_a_reader_does_not_meet_are_not_kept(rows: ServedApp) -> None:
-    forget(rows)
-    for query in ("?limit=5&cursor=3", "?limit=5&cursor=5000", "?limit=5", "?limit=5&cursor=5"):
-        assert exchange(rows, "GET", BOARD + query)[0] == 200
-    assert {(key.limit, key.cursor) for key in cached_boards(rows)} == {(5, None), (5, "5")}

@@ -1,0 +1,62 @@
+"""Pages of a board: together they are the board, and only those that a reader meets are cached."""
+
+import pytest
+
+from tests.api.conftest import GOLD
+from tests.api.in_process_app import ServedApp
+from tests.api.test_board_cache import BOARD, cached_boards, exchange, forget
+
+REFUSED_PAGES = {
+    "?limit=0": 400,
+    "?limit=201": 400,
+    "?limit=x": 400,
+    "?cursor=0": 400,
+    "?cursor=-1": 400,
+    "?cursor=1e3": 400,
+}
+
+
+@pytest.fixture(scope="module")
+def rows(app: ServedApp) -> ServedApp:
+    """The app, with teams on the board."""
+    for number in range(12):
+        sent = {row["id"]: row["label"] if at < number else "cat" for at, row in enumerate(GOLD)}
+        assert app.admin().submit("digits", sent, team=f"Page {number}").status_code == 201
+    return app
+
+
+@pytest.mark.parametrize("token", [False, True])
+def test_pages_of_a_board_together_are_the_board(rows: ServedApp, token: bool) -> None:
+    caller = rows.admin() if token else rows.caller()
+    whole = caller.get(BOARD).json()
+    assert (whole["total"], whole["next"]) == (len(whole["rows"]), None)
+    assert whole["total"] >= 12
+    read, cursor = [], None
+    while True:
+        params = {"limit": "5"} | ({} if cursor is None else {"cursor": cursor})
+        page = caller.get(BOARD, params=params).json()
+        assert page | {"rows": [], "next": None} == whole | {"rows": []}
+        read += page["rows"]
+        cursor = page["next"]
+        if cursor is None:
+            break
+        assert len(page["rows"]) == 5
+    assert read == whole["rows"]
+    lines = caller.get(BOARD, params={"format": "csv"}).text.splitlines()
+    part = caller.get(BOARD, params={"format": "csv", "limit": "3", "cursor": "2"}).text.splitlines()
+    assert part == [lines[0], *lines[3:6]]
+
+
+@pytest.mark.parametrize("query", REFUSED_PAGES)
+def test_what_names_no_page_is_refused(rows: ServedApp, query: str) -> None:
+    forget(rows)
+    assert exchange(rows, "GET", BOARD + query)[0] == REFUSED_PAGES[query]
+    assert rows.admin().get(BOARD + query).status_code == REFUSED_PAGES[query]
+    assert not cached_boards(rows)
+
+
+def test_pages_that_a_reader_does_not_meet_are_not_kept(rows: ServedApp) -> None:
+    forget(rows)
+    for query in ("?limit=5&cursor=3", "?limit=5&cursor=5000", "?limit=5", "?limit=5&cursor=5"):
+        assert exchange(rows, "GET", BOARD + query)[0] == 200
+    assert {(key.limit, key.cursor) for key in cached_boards(rows)} == {(5, None), (5, "5")}
