@@ -228,8 +228,8 @@ async def get_leaderboard(
 
     New scores show at once to their team and to organizers, to others within a second. With `limit` the reply is a
     page. Its ranks, ties and `total` are those of the whole board. A cursor names a position: if the board changes
-    between two requests, a row that has moved can appear on both pages or on neither. The reply is compressed with
-    gzip if the client accepts that.
+    between two requests, a row that has moved can appear on both pages or on neither. As CSV, which has no `next`, the
+    cursor is the number of rows read so far. The reply is compressed with gzip if the client accepts that.
     """
     view, reader = await run_in_threadpool(_identify_reader, state, caller, slug, phase)
     key = BoardKey(slug, phase, view, split, metric, board_format, limit, cursor)

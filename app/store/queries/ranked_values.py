@@ -66,7 +66,7 @@ _ENTRANT_AND_SCORES = (
     .with_for_update(of=Submission, key_share=True)
 )
 _PENDING_COUNTS = "pending entry counts"  # key in the info of a session
-_ADD_TO_COUNT = (
+_ADD_TO_COUNT = text(
     "INSERT INTO entry_counts (provenance, team_id, entries) VALUES (:provenance, :team_id, :entries) "
     "ON CONFLICT (provenance, team_id) DO UPDATE SET entries = entry_counts.entries + excluded.entries"
 )
@@ -238,7 +238,7 @@ def _store_counts(session: WriteSession) -> None:
         if change
     ]
     if changes:
-        session.connection().execute(text(_ADD_TO_COUNT), changes)
+        session.connection().execute(_ADD_TO_COUNT, changes)
 
 
 @event.listens_for(WriteSession, "after_rollback")
