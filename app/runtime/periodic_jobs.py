@@ -21,7 +21,7 @@ class PeriodicJobs:
         self.stop = Event()
         self._threads: list[threading.Thread] = []
 
-    def every(self, seconds: float, call: Callable[[], None]) -> None:
+    def every(self, seconds: float, call: Callable[[], object]) -> None:
         """Call now and then every `seconds`."""
         self.run(lambda: self._repeat(seconds, call), call.__name__.strip("_"))
 
@@ -31,7 +31,7 @@ class PeriodicJobs:
         self._threads.append(thread)
         thread.start()
 
-    def _repeat(self, seconds: float, call: Callable[[], None]) -> None:
+    def _repeat(self, seconds: float, call: Callable[[], object]) -> None:
         while not self.stop.is_set():
             try:
                 call()

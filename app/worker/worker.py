@@ -17,7 +17,7 @@ from typing import Any
 
 import structlog
 
-from app.actions.operations.forget_keys import forget_expired_keys
+from app.actions.operations.forget_keys import ExpiredKeys
 from app.actions.operations.read_backlog import BacklogCollector
 from app.actions.operations.sweep_files import OrphanFileSweeper
 from app.actions.operations.worker_heartbeats import Heartbeat, record_heartbeat, remove_silent_workers, remove_worker
@@ -186,8 +186,8 @@ class Worker:
             self._jobs.every(REAP_SECONDS, self._reap)
             self._jobs.every(RECONCILE_SECONDS, self._reconcile)
             self._jobs.every(RECONCILE_SECONDS, self._watch)
-        self._jobs.every(SWEEP_SECONDS, self._sweep)
-        self._jobs.every(FORGET_KEYS_SECONDS, self._forget_keys)
+        self._jobs.every(SWEEP_SECONDS, self._sweeper.sweep)
+        self._jobs.every(FORGET_KEYS_SECONDS, ExpiredKeys(self._db).forget_keys)
         self._jobs.every(RECONCILE_SECONDS, self._rescorer.raise_scorer)
         self._jobs.run(lambda: self.queue.run(self._work, self._jobs.stop), "scheduler")
         self._jobs.run(lambda: self._rescorer.run(self._jobs.stop), "rescorer")
@@ -331,16 +331,6 @@ class Worker:
             log.error("queue_engine_stuck")
             self._engine_started = time.monotonic()
             self.queue.restart()
-
-    def _sweep(self) -> None:
-        self._sweeper.sweep()
-
-    def _forget_keys(self) -> None:
-        """Delete expired Idempotency-Keys, a batch per transaction, so that submissions do not wait for long."""
-        while not self._jobs.stop.is_set():
-            with self._db.write(durable=False) as session:
-                if not forget_expired_keys(session):
-                    return
 
 
 class PostgresqlRequired(AssayError):

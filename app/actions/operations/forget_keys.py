@@ -1,9 +1,18 @@
 """Forget Idempotency-Keys after their lifetime; until then an expired key is ignored wherever keys are read."""
 
-from app.store.queries import admission
-from app.store.session import WriteSession
+from app.store.queries.admission import forget_expired_keys
+from app.store.session import Database
 
 
-def forget_expired_keys(session: WriteSession) -> int:
-    """Delete some expired keys, and return how many: 0 if none are left that this transaction could delete."""
-    return admission.forget_expired_keys(session)
+class ExpiredKeys:
+    """The expired keys of a database; several workers may forget them at the same time."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    def forget_keys(self) -> None:
+        """Delete them, a batch per transaction, so that submissions do not wait for long."""
+        deleted = True
+        while deleted:
+            with self._db.write(durable=False) as session:
+                deleted = forget_expired_keys(session) > 0
