@@ -1,5 +1,6 @@
 """The figures of operation: what they count, what they never tell, and who may read them."""
 
+import math
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -111,7 +112,7 @@ def test_the_builds_of_boards_are_timed_and_so_is_how_old_they_became(app: Serve
 def test_the_age_of_a_board_counts_from_its_last_build_and_at_most_while_it_is_shown() -> None:
     now, figures = [100.0], Telemetry()
     times = BoardTimes(figures, lambda: now[0])
-    reply = CachedReply.build(b"{}", "application/json", marks=frozenset(), expires_at=0.0)
+    reply = CachedReply.build(b"{}", "application/json", marks=frozenset(), expires_at=math.inf)
 
     def build() -> CachedReply:
         now[0] += 2
@@ -123,6 +124,19 @@ def test_the_age_of_a_board_counts_from_its_last_build_and_at_most_while_it_is_s
     found = Scrape(prometheus_text(figures.registry).decode())
     assert [found.value(f"assay_board_build_seconds_{name}") for name in ("count", "sum")] == [4, 8]
     assert [found.value(f"assay_board_age_seconds_{name}") for name in ("count", "sum")] == [2, 7 + 60]
+
+
+def test_a_board_that_is_not_cached_has_no_age_and_its_key_is_not_kept() -> None:
+    """Anybody can invent such keys: spaces around a metric do not change it, and the next page may be any number."""
+    figures = Telemetry()
+    times = BoardTimes(figures, lambda: 100.0)
+    reply = CachedReply.build(b"{}", "application/json", marks=frozenset(), expires_at=100.0)
+    for _ in range(2):
+        times.measured(BoardKey("a", "main", "visitor", metric="accuracy" + " " * 60_000), lambda: reply)()
+    found = Scrape(prometheus_text(figures.registry).decode())
+    assert found.value("assay_board_build_seconds_count") == 2
+    assert found.value("assay_board_age_seconds_count") == 0
+    assert not times._began
 
 
 def test_refused_logins_are_counted_by_reason(app: ServedApp) -> None:
