@@ -61,6 +61,22 @@ def test_the_pace_is_the_mean_of_the_newest_first_scorings_and_all_slots(
     assert ScoringPace(3.0, 5).seconds_until_scored(10) == 3.0 * 10 / 5 + 3.0
 
 
+@pytest.mark.parametrize(
+    ("durations", "mean"),
+    [((0.4271, 0.4288), 0.4), ((0.041,), 0.04), ((17.0, 18.0, 17.5), 20.0), ((0.0,), 0.0)],
+)
+def test_the_pace_does_not_tell_exact_durations(
+    db: Database, row_ids: RowIds, durations: tuple[float, ...], mean: float
+) -> None:
+    """They depend on the gold, and participants can find out exactly when their `eta` changes."""
+    score_tasks(db, row_ids, *durations)
+    register_workers(db, 1)
+    pace = read_pace(db)
+    assert pace is not None
+    assert pace.mean_seconds == mean
+    assert pace.seconds_until_scored(1000) == mean * (1000 / pace.slots + 1)
+
+
 def test_the_pace_is_read_once_a_second_for_all_replies(
     db: Database, row_ids: RowIds, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,12 +6,18 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import select
 
+from app.scoring.standings import round_significant
 from app.store.queries import workers
 from app.store.session import SCORING_SLOTS, SHARED_CACHE, ReadSession
 from app.store.tables import ScoreTask
 from app.task_priorities import SUBMISSION_PRIORITY
 
 SAMPLE_SIZE = 50
+PACE_DIGITS = 1
+"""Significant digits of the mean duration, because durations depend on the gold and on the files of others.
+
+Whoever polls an `eta` sees exactly when it changes to the next second, and a position far behind multiplies the mean.
+"""
 CACHE_SECONDS = 1.0
 _CACHED_PACE = "scoring pace"  # key in the shared cache of the sessions of a database
 _TASK = ScoreTask.__table__.c
@@ -27,7 +33,7 @@ _NEWEST = (
 
 @dataclass(frozen=True, slots=True)
 class ScoringPace:
-    """The mean duration of recent scorings in seconds, and how many run at once."""
+    """The mean duration of recent scorings in seconds, to `PACE_DIGITS`, and how many run at once."""
 
     mean_seconds: float
     slots: int
@@ -62,4 +68,7 @@ def recent(session: ReadSession) -> ScoringPace | None:
 def _read_pace(session: ReadSession) -> ScoringPace | None:
     slots = session.info.get(SCORING_SLOTS) or workers.slots(session)
     seconds = [(end - start).total_seconds() for start, end in session.connection().execute(_NEWEST)]
-    return ScoringPace(max(0.0, sum(seconds) / len(seconds)), slots) if seconds and slots else None
+    if not (seconds and slots):
+        return None
+    mean = round_significant(sum(seconds) / len(seconds), PACE_DIGITS)
+    return ScoringPace(max(0.0, mean or 0.0), slots)
