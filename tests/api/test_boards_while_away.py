@@ -51,6 +51,23 @@ def test_while_the_database_is_away_a_board_is_there_for_a_minute_after_the_last
     assert stale_since(boards, clock) is None  # it was older than a minute by then
 
 
+def test_a_board_that_nobody_can_be_shown_any_more_takes_no_memory(clock: list[float]) -> None:
+    """Visitors can cache thousands of pages, and each settled submission walks over all that are cached."""
+    old, lacking, young = confirmed_board(clock), confirmed_board(clock), confirmed_board(clock)
+    settle(lacking, BLUE)
+    for seconds, kept in ((60, (1, 1, 1)), (0.1, (1, 0, 1)), (59.8, (1, 0, 1)), (0.2, (0, 0, 1))):
+        clock[0] += seconds
+        for boards in (old, lacking, young):
+            boards.confirm(clock[0])
+            if boards is young and seconds == 60:
+                boards.forget()
+                boards.confirm(clock[0])
+                build_board(boards, BOARD_KEY, lambda: entry(b"{}", "phase 1"))
+            settle(boards, BLUE, tag="phase 2")
+        assert tuple(len(boards._entries) for boards in (old, lacking, young)) == kept
+        assert tuple(boards._size > 0 for boards in (old, lacking, young)) == tuple(map(bool, kept))
+
+
 def test_what_was_hidden_or_may_have_been_is_not_there_while_the_database_is_away(clock: list[float]) -> None:
     hidden = confirmed_board(clock)
     hidden.invalidate(frozenset({"phase 1"}))

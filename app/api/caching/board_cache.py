@@ -169,6 +169,10 @@ class _StoredBoard:
         """Whether it must be built again, whoever reads it."""
         return now >= self.expires_at or (bool(self.lacking.teams) and now >= self.began + MIN_BUILD_INTERVAL_SECONDS)
 
+    def is_useless(self, now: float) -> bool:
+        """Whether it can no longer be shown, not even while the database is away."""
+        return now > min(self.expires_at, self.lacking.since) + MAX_AWAY_SECONDS
+
 
 @dataclass(slots=True, eq=False)
 class _BoardBuild:
@@ -199,7 +203,7 @@ class BoardCache:
     """The boards that this process caches. Safe to use from the event loop and from several threads.
 
     The entries are in a plain ordered dict: an invalidation walks all entries, which must not count as using them.
-    Boards that are due remain until they are built again, because they may be shown while the database is away.
+    Boards that are due remain for a minute, because they may be shown while the database is away.
     """
 
     def __init__(self, *, needs_notifications: bool) -> None:
@@ -260,9 +264,12 @@ class BoardCache:
 
         Boards that only lack the scores of settled submissions are marked as lacking them instead.
         """
-        parsed = [parse_settled_tag(tag) for tag in tags]
-        settled = [tag for tag in parsed if tag is not None]
-        marks = {tag for tag in tags if parse_settled_tag(tag) is None}
+        parsed = {tag: parse_settled_tag(tag) for tag in tags}
+        settled = [tag for tag in parsed.values() if tag is not None]
+        marks = {tag for tag, found in parsed.items() if found is None}
+        teams: dict[str, set[str]] = {}
+        for one in settled:
+            teams.setdefault(one.board_tag, set()).add(one.team_id)
         all_boards, now = ALL_BOARDS in marks, time.monotonic()
         with self._lock:
             self._remember(tag.submission_id for tag in settled)
@@ -270,10 +277,11 @@ class BoardCache:
                 build.changed_marks |= marks
                 build.settled += settled
             for key, entry in list(self._entries.items()):
-                if all_boards or marks & entry.reply.marks:
+                if all_boards or not marks.isdisjoint(entry.reply.marks) or entry.is_useless(now):
                     self._remove(key)
-                else:
-                    entry.lacking.add((tag.team_id for tag in settled if tag.board_tag in entry.reply.marks), now)
+                    continue
+                for tag in teams.keys() & entry.reply.marks:
+                    entry.lacking.add(teams[tag], now)
 
     def note_settled(self, phase_id: str, team_id: str, submission_ids: Iterable[str]) -> None:
         """Apply finished submissions of a team that were found in the database before they were reported."""
