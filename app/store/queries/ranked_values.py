@@ -254,6 +254,8 @@ def _after_flush(session: WriteSession, _context: Any) -> None:
     """Follow what is written as objects: scores of rescoring, and changes that decide which scores are entries."""
     scored = {row.submission_id for row in session.new if isinstance(row, Score)}
     changed = {row.id for row in session.dirty if isinstance(row, Submission) and _changes_entries(row)}
+    if scored:  # another transaction may store other scores of them; those that changed are locked by their UPDATE
+        lock_submissions(session, sorted(scored))
     if scored or changed:
         rewrite(session, scored | changed)
 
