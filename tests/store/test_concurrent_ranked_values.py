@@ -39,10 +39,10 @@ def test_two_rescorings_of_a_submission_that_settle_together_are_both_stored(db:
         go_on.set()
         first.result(MAX_WAIT_SECONDS)
         second.result(MAX_WAIT_SECONDS)
-    with db.read() as session:
-        assert len(session.scalars(select(Score.id)).all()) == 3
-        assert ranked_values.outdated_submissions(session, [ids.submission]) == []
-        assert ranked_values.wrong_counts(session) == []
+    with db.read() as reader:
+        assert len(reader.scalars(select(Score.id)).all()) == 3
+        assert ranked_values.outdated_submissions(reader, [ids.submission]) == []
+        assert ranked_values.wrong_counts(reader) == []
 
 
 def _waits_for_lock(db: Database) -> bool:

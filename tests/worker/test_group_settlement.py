@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import delete, event, select, text
 
 from app.actions.scoring_tasks.claim_tasks import ClaimedTask, claim_tasks
-from app.actions.scoring_tasks.score_submission import RetryLimits, TaskOutcome, WorkerContext
+from app.actions.scoring_tasks.score_submission import RetryLimits, TaskOutcome, WorkerContext, release_task
 from app.actions.scoring_tasks.settle_in_groups import GroupSettlement, Settlement
 from app.files.folder import FolderFileStore
 from app.queue import Queue, TaskClaim
@@ -227,10 +227,15 @@ def test_what_crashed_is_queued_again_without_waiting_for_a_group(desk: Desk) ->
     assert desk.state(claim)[:2] == ("queued", "queued")
 
 
-@only_postgresql
-def test_claims_of_a_commit_that_failed_are_given_back_and_the_results_are_stored_after_all(desk: Desk) -> None:
+def test_a_claim_that_could_not_be_settled_is_queued_again(desk: Desk) -> None:
     (claim,) = desk.claimed(1)
-    desk.queued(1)
+    with desk.db.write() as session:
+        release_task(session, desk.context, claim)
+    assert desk.state(claim)[:2] == ("queued", "queued")
+
+
+def settled_without_its_connection(desk: Desk, claim: ClaimedTask) -> tuple[Settlement, TaskClaim]:
+    """Settle this in a transaction that claims another task and loses its connection; returns that claim too."""
 
     def cut_off(session: WriteSession, count: int, _moment: ClockReading) -> list[ClaimedTask]:
         claims = claim_tasks(session, desk.queue, count, lease=timedelta(minutes=1))
@@ -240,10 +245,31 @@ def test_claims_of_a_commit_that_failed_are_given_back_and_the_results_are_store
         return claims
 
     end = desk.settlement(cut_off).settle(claim, TaskOutcome(SCORED), lambda: True)
+    (given_back,) = desk.unsettled
+    return end, given_back
+
+
+@only_postgresql
+def test_claims_of_a_commit_that_failed_are_given_back_and_the_results_are_stored_after_all(desk: Desk) -> None:
+    (claim,) = desk.claimed(1)
+    desk.queued(1)
+    end, given_back = settled_without_its_connection(desk, claim)
     assert end == Settlement(claim.job.submission_id)
     assert desk.state(claim) == SETTLED
-    (given_back,) = desk.unsettled
     assert given_back.task_id != claim.task_id
+
+
+@only_postgresql
+def test_a_claim_that_was_rolled_back_is_not_taken_from_whoever_claimed_the_task_since(desk: Desk) -> None:
+    (claim,) = desk.claimed(1)
+    desk.queued(1)
+    _, given_back = settled_without_its_connection(desk, claim)
+    with desk.db.write() as session:
+        (since,) = claim_tasks(session, desk.queue, 1, lease=timedelta(minutes=1))
+    assert (since.task_id, since.attempt) == (given_back.task_id, given_back.attempt)
+    with desk.db.write() as session:
+        release_task(session, desk.context, given_back)
+    assert desk.state(since)[:2] == ("running", "running")
 
 
 def test_one_notification_names_all_submissions_of_a_transaction(postgres: PostgresServer) -> None:

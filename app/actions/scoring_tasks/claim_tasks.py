@@ -38,6 +38,8 @@ class ClaimedTask(TaskClaim):
     """A claim with the loaded task; equal to another one if the claims are."""
 
     job: LoadedTask
+    started_at: datetime
+    """Tells apart two claims with the same attempt, of which one was rolled back."""
     waited: timedelta | None
     """How long the submission waited for its first scoring; None for a later one."""
 
@@ -75,7 +77,7 @@ def _load(session: WriteSession, claimed: Claimed) -> ClaimedTask:
     kind = FileKind(claimed.format, claimed.encoding, claimed.layout)
     job = LoadedTask(claimed.submission_id, claimed.file_key, kind, gold, recipe)
     waited = max(timedelta(), claimed.started_at - claimed.submitted_at) if claimed.attempt == 1 else None
-    return ClaimedTask(claimed.task_id, claimed.attempt, job, waited)
+    return ClaimedTask(claimed.task_id, claimed.attempt, job, claimed.started_at, waited)
 
 
 def _load_measure(session: ReadSession, claimed: Claimed) -> tuple[GoldReference, Mapping[str, Any]]:

@@ -15,7 +15,7 @@ import structlog
 from sqlalchemy import event
 
 from app import scoring_processes
-from app.actions.scoring_tasks.claim_tasks import LoadedTask
+from app.actions.scoring_tasks.claim_tasks import ClaimedTask, LoadedTask
 from app.actions.scoring_tasks.scoring_request import send_scoring_request
 from app.errors import Unavailable
 from app.files import FileStore
@@ -138,9 +138,14 @@ def _retry_all_interrupted(
 def release_task(
     session: WriteSession, context: WorkerContext, claim: TaskClaim, reason: str = INTERRUPTED
 ) -> str | None:
-    """Requeue a task that could not be settled; returns the id of the submission if its status became final."""
+    """Requeue a task that could not be settled; returns the id of the submission if its status became final.
+
+    If the commit of the claim failed, the task may be claimed again since, with the same attempt: that claim is kept.
+    """
     task = tasks.lock_owned(session, claim.task_id, claim.attempt)
-    return None if task is None else _retry_interrupted(session, context, task, reason)
+    if task is None or (isinstance(claim, ClaimedTask) and task.started_at != claim.started_at):
+        return None
+    return _retry_interrupted(session, context, task, reason)
 
 
 def _retry_interrupted(session: WriteSession, context: WorkerContext, task: ScoreTask, reason: str) -> str | None:
