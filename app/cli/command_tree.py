@@ -239,7 +239,7 @@ COMMAND_TREE: Mapping[str, tuple[CommandDeclaration | GroupDeclaration, ...]] = 
         CommandDeclaration(
             "doctor",
             "doctor.doctor",
-            "Check an installation and suggest remedies, without changing anything.",
+            "Check an installation and suggest remedies; without --repair it changes nothing.",
             "assay doctor --data-dir ./assay-data",
         ),
         CommandDeclaration(
