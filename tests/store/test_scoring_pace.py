@@ -5,12 +5,13 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import event, text
 
+from app.actions.operations.read_backlog import BacklogCollector
 from app.settings import Settings
 from app.store import clock
 from app.store.queries import scoring_pace, workers
 from app.store.queries.scoring_pace import SAMPLE_SIZE, ScoringPace
 from app.store.session import SHARED_CACHE, Database
-from app.task_priorities import RESCORING_PRIORITY
+from app.task_priorities import RESCORING_PRIORITY, SUBMISSION_PRIORITY
 from tests.store.sample_rows import RowIds, add_row, fill_tables, submission, task
 
 
@@ -75,6 +76,33 @@ def test_the_pace_does_not_tell_exact_durations(
     assert pace is not None
     assert pace.mean_seconds == mean
     assert pace.seconds_until_scored(1000) == mean * (1000 / pace.slots + 1)
+
+
+def estimated_seconds(db: Database) -> float | None:
+    """The value of `assay_queue_eta_seconds`; None if the metric is absent."""
+    with db.read() as session:
+        session.info[SHARED_CACHE].clear()
+    metrics = {metric.name: metric for metric in BacklogCollector(db, timedelta(minutes=1)).collect()}
+    found = metrics.get("assay_queue_eta_seconds")
+    return None if found is None else float(found.samples[0].value)
+
+
+def test_the_queue_is_expected_to_be_scored_at_the_pace_without_rescoring(
+    db: Database, row_ids: RowIds, settings: Settings
+) -> None:
+    with db.write() as session:
+        session.execute(text("UPDATE score_tasks SET status = 'cancelled'"))
+    assert estimated_seconds(db) == 0.0  # nothing waits
+    with db.write() as session:
+        for priority in (SUBMISSION_PRIORITY, SUBMISSION_PRIORITY, RESCORING_PRIORITY):
+            sent = add_row(session, submission(row_ids.phase, row_ids.team, row_ids.user))
+            add_row(session, task(sent, row_ids.gold, row_ids.recipe, status="queued", priority=priority))
+    assert estimated_seconds(db) is None  # nothing was scored yet
+    score_tasks(db, row_ids, 3.0)
+    if not db.sqlite:
+        assert estimated_seconds(db) is None  # no worker
+        register_workers(db, 2, 3)
+    assert estimated_seconds(db) == pytest.approx(3.0 * (2 / (settings.workers if db.sqlite else 5) + 1))
 
 
 def test_the_pace_is_read_once_a_second_for_all_replies(

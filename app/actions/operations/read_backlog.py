@@ -9,7 +9,7 @@ from prometheus_client.core import GaugeMetricFamily
 from app.actions.scoring_tasks.upgrade_scorer import outdated_phases, upgrade_blocker_count
 from app.errors import DatabaseUnavailable
 from app.runtime.single_flight import SingleFlight
-from app.store.queries import rescoring_tasks, tasks, workers
+from app.store.queries import rescoring_tasks, scoring_pace, tasks, workers
 from app.store.session import Database
 
 DATABASE_UP_HELP = "Whether the database answers in time."
@@ -40,6 +40,7 @@ class BacklogCollector:
             backlog, living = tasks.backlog(session), workers.count_alive(session, self._silent)
             behind, different = len(outdated_phases(session)), rescoring_tasks.count_differing(session)
             blockers = upgrade_blocker_count(session) if behind else 0
+            pace = scoring_pace.recent(session) if backlog.waiting else None
         depth = GaugeMetricFamily("assay_queue_depth", "Tasks at this moment, by status.", labels=("status",))
         depth.add_metric(("queued",), backlog.queued)
         depth.add_metric(("running",), backlog.running)
@@ -49,6 +50,9 @@ class BacklogCollector:
             "assay_switch_withheld": ("Failed submissions that block the upgrade of a phase.", blockers),
             "assay_scores_different": ("Submissions whose last rescoring gave other values.", different),
         }
+        if pace is not None or not backlog.waiting:  # unknown before the first scoring, and without a worker
+            seconds = pace.seconds_until_scored(backlog.waiting) if pace is not None else 0.0
+            gauges["assay_queue_eta_seconds"] = ("Time until all waiting submissions are scored, estimated.", seconds)
         if not self._db.sqlite:  # on SQLite, the service scores by itself
             gauges["assay_workers"] = ("Workers with a recent heartbeat.", living)
         return [depth, *(GaugeMetricFamily(name, text, value) for name, (text, value) in gauges.items())]

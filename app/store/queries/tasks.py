@@ -68,9 +68,13 @@ _FINISH = (
 
 @dataclass(frozen=True, slots=True)
 class Backlog:
-    """Unfinished work; `oldest_seconds` is the age of the oldest new submission that could start now, 0 without one."""
+    """Unfinished work; `oldest_seconds` is the age of the oldest new submission that could start now, 0 without one.
+
+    `waiting` is the part of `queued` that is not rescoring.
+    """
 
     queued: int
+    waiting: int
     running: int
     oldest_seconds: float
 
@@ -148,13 +152,15 @@ def backlog(session: ReadSession) -> Backlog:
     """The numbers of queued and running tasks, and the wait of the oldest due one."""
     now = clock.steady(session)
     unfinished = ScoreTask.status.in_(("queued", "running"))
-    counts = select(ScoreTask.status, func.count()).where(unfinished).group_by(ScoreTask.status)
-    depth = {row[0]: row[1] for row in session.execute(counts)}
+    waits = (ScoreTask.status == "queued") & (ScoreTask.priority < RESCORING_PRIORITY)
+    counts = select(ScoreTask.status, func.count(), func.count().filter(waits)).where(unfinished)
+    depth = {status: (count, waiting) for status, count, waiting in session.execute(counts.group_by(ScoreTask.status))}
     oldest = session.scalar(
         select(func.min(ScoreTask.created_at)).where(due_condition(now), ScoreTask.priority < RESCORING_PRIORITY)
     )
     age = 0.0 if oldest is None else max(0.0, (now - oldest).total_seconds())
-    return Backlog(queued=depth.get("queued", 0), running=depth.get("running", 0), oldest_seconds=age)
+    (queued, waiting), (running, _) = depth.get("queued", (0, 0)), depth.get("running", (0, 0))
+    return Backlog(queued=queued, waiting=waiting, running=running, oldest_seconds=age)
 
 
 @dataclass(frozen=True, slots=True)
