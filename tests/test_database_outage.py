@@ -105,7 +105,7 @@ def test_answers_and_failures_in_turn_are_one_outage(outage: DatabaseOutage, clo
     assert outage.is_on
 
 
-def test_what_has_another_cause_is_written(outage: DatabaseOutage, clock: Clock, written: list[Any]) -> None:
+def test_a_line_with_another_cause_is_written(outage: DatabaseOutage, clock: Clock, written: list[Any]) -> None:
     refusal = psycopg.errors.LockNotAvailable("too long")
     assert is_written("round_failed", raised(DatabaseUnavailable(), OperationalError("UPDATE", None, refusal), refusal))
     assert not outage.is_on

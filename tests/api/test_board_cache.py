@@ -236,7 +236,7 @@ def test_the_address_counted_is_that_of_the_route(app: ServedApp) -> None:
     assert BOARD_ROUTE in app.app.openapi()["paths"]
 
 
-def test_many_who_look_while_scores_arrive_cost_a_build_a_second(tmp_path: Any) -> None:
+def test_many_readers_while_scores_arrive_cost_one_build_a_second(tmp_path: Any) -> None:
     """Each build takes one session; whoever looks meanwhile takes none."""
     with serve_app(app_settings(tmp_path / "data")) as app:
         open_challenge(app.admin(), "digits", GOLD)
@@ -285,7 +285,7 @@ def member(app: ServedApp, team: str) -> Caller:
     return app.caller(token.raise_for_status().json()["token"]).join("digits", team)
 
 
-def test_a_team_sees_its_own_score_even_if_its_process_was_not_told(tmp_path: Any) -> None:
+def test_a_team_sees_its_own_score_even_if_its_process_was_not_notified(tmp_path: Any) -> None:
     """It may be notified later than its member, who waited at another process."""
     with serve_app(app_settings(tmp_path / "data")) as app:
         open_challenge(app.admin(), "digits", GOLD)

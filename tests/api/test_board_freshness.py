@@ -38,7 +38,7 @@ def blocked_build() -> tuple[threading.Event, threading.Event, list[CachedReply]
     return begun, may_end, built, build
 
 
-def test_what_many_ask_for_at_once_is_made_once() -> None:
+def test_a_board_that_many_request_at_once_is_built_once() -> None:
     boards = BoardCache(needs_notifications=False)
     begun, may_end, built, build = blocked_build()
 
@@ -58,7 +58,7 @@ def test_what_many_ask_for_at_once_is_made_once() -> None:
     assert boards.get(BOARD_KEY) is not None
 
 
-def test_a_board_that_changed_while_it_was_made_is_not_kept_nor_given_to_who_asked_later() -> None:
+def test_a_board_that_changed_during_its_build_is_neither_cached_nor_sent_to_later_requests() -> None:
     boards = BoardCache(needs_notifications=False)
     begun, may_end, built, build = blocked_build()
     with ThreadPoolExecutor(2) as threads:
@@ -80,7 +80,7 @@ def test_a_board_that_changed_while_it_was_made_is_not_kept_nor_given_to_who_ask
     assert boards.get(BOARD_KEY) is None
 
 
-def test_what_cannot_be_made_is_refused_to_all_who_wait_and_tried_again_by_the_next() -> None:
+def test_a_failed_build_refuses_all_waiting_requests_and_the_next_request_builds_again() -> None:
     boards = BoardCache(needs_notifications=False)
 
     def fails() -> CachedReply:
@@ -93,7 +93,7 @@ def test_what_cannot_be_made_is_refused_to_all_who_wait_and_tried_again_by_the_n
     assert boards._builds == {}
 
 
-def test_who_hangs_up_before_there_is_a_thread_keeps_nobody_waiting() -> None:
+def test_a_request_that_is_cancelled_before_its_build_has_a_thread_delays_no_other() -> None:
     boards = BoardCache(needs_notifications=False)
 
     async def ask() -> CachedReply:
@@ -114,7 +114,7 @@ def test_who_hangs_up_before_there_is_a_thread_keeps_nobody_waiting() -> None:
     assert boards._builds == {}
 
 
-def test_who_hears_nothing_keeps_nothing(clock: list[float]) -> None:
+def test_without_notifications_no_board_is_cached(clock: list[float]) -> None:
     boards = BoardCache(needs_notifications=True)
     build_board(boards, BOARD_KEY, entry)
     assert boards.get(BOARD_KEY) is None
@@ -132,7 +132,7 @@ def test_who_hears_nothing_keeps_nothing(clock: list[float]) -> None:
     assert boards.get(BOARD_KEY) is None
 
 
-def test_a_board_is_kept_until_its_time_and_no_longer_than_a_minute(clock: list[float]) -> None:
+def test_a_board_is_cached_until_it_expires_and_at_most_for_a_minute(clock: list[float]) -> None:
     boards = BoardCache(needs_notifications=False)
     for until, seconds in ((1003.0, 3.0), (math.inf, board_cache.MAX_AGE_SECONDS)):
         clock[0] = 1000.0
@@ -146,7 +146,7 @@ def test_a_board_is_kept_until_its_time_and_no_longer_than_a_minute(clock: list[
     assert boards.get(BOARD_KEY) is None
 
 
-def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_and_size_of_cached_boards_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(board_cache, "MAX_CACHE_BYTES", 100_000)
     boards = BoardCache(needs_notifications=False)
     for number in range(100):

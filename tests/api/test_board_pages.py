@@ -48,14 +48,14 @@ def test_pages_of_a_board_together_are_the_board(rows: ServedApp, token: bool) -
 
 
 @pytest.mark.parametrize("query", REFUSED_PAGES)
-def test_what_names_no_page_is_refused(rows: ServedApp, query: str) -> None:
+def test_an_invalid_limit_or_cursor_is_refused(rows: ServedApp, query: str) -> None:
     forget(rows)
     assert exchange(rows, "GET", BOARD + query)[0] == REFUSED_PAGES[query]
     assert rows.admin().get(BOARD + query).status_code == REFUSED_PAGES[query]
     assert not cached_boards(rows)
 
 
-def test_pages_that_a_reader_does_not_meet_are_not_kept(rows: ServedApp) -> None:
+def test_only_pages_that_a_reader_is_led_to_are_cached(rows: ServedApp) -> None:
     forget(rows)
     for query in ("?limit=5&cursor=3", "?limit=5&cursor=5000", "?limit=5", "?limit=5&cursor=5"):
         assert exchange(rows, "GET", BOARD + query)[0] == 200

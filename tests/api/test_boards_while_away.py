@@ -33,7 +33,7 @@ def confirmed_board(clock: list[float], **options: Any) -> BoardCache:
     return boards
 
 
-def test_while_the_database_is_away_a_board_is_there_for_a_minute_after_the_last_confirmation(
+def test_while_the_database_is_away_a_board_is_shown_for_a_minute_after_the_last_confirmation(
     clock: list[float],
 ) -> None:
     boards = confirmed_board(clock)
@@ -68,7 +68,7 @@ def test_a_board_that_nobody_can_be_shown_any_more_takes_no_memory(clock: list[f
         assert tuple(boards._size > 0 for boards in (old, lacking, young)) == tuple(map(bool, kept))
 
 
-def test_what_was_hidden_or_may_have_been_is_not_there_while_the_database_is_away(clock: list[float]) -> None:
+def test_a_board_that_may_have_been_hidden_is_not_shown_while_the_database_is_away(clock: list[float]) -> None:
     hidden = confirmed_board(clock)
     hidden.invalidate(frozenset({"phase 1"}))
     missed = confirmed_board(clock)
@@ -102,7 +102,7 @@ def test_a_board_that_lacks_scores_while_the_database_is_away_is_as_old_as_the_f
     assert stale_since(boards, clock) is None
 
 
-def test_whether_a_database_answers_is_asked_once_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_check_of_the_database_serves_all_requests(monkeypatch: pytest.MonkeyPatch) -> None:
     now, asked, may_end, found = [1000.0], list[float](), threading.Event(), [False]
     monkeypatch.setattr("app.api.caching.database_presence.time", SimpleNamespace(monotonic=lambda: now[0]))
 

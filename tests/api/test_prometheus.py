@@ -96,7 +96,7 @@ def test_a_refusal_is_counted_under_its_code_and_the_template_of_its_route(
     assert "secret" not in read(app).text
 
 
-def test_the_builds_of_boards_are_timed_and_so_is_how_old_they_became(app: ServedApp) -> None:
+def test_build_time_and_age_of_boards_are_measured(app: ServedApp) -> None:
     board = f"{app.url}/api/v1/challenges/digits/phases/main/leaderboard"
     httpx.get(board, timeout=MAX_WAIT_SECONDS).raise_for_status()
     before = scrape(app.url)

@@ -78,7 +78,7 @@ def test_a_backup_is_for_its_owner_alone_and_holds_no_key(source: Settings, fold
     assert ADMIN_TOKEN in keys.read_text()
 
 
-def test_what_can_be_made_again_is_not_in_a_backup(source: Settings, folder: Path, target: Settings) -> None:
+def test_prepared_gold_is_not_in_a_backup(source: Settings, folder: Path, target: Settings) -> None:
     before, uploads, content = all_rows(source), stored(source), prepare_gold(source)
     local_file = source.data_dir / PREPARED_GOLD_FOLDER / "0.gold"
     local_file.parent.mkdir()

@@ -97,7 +97,7 @@ def test_looking_changes_nothing(data: Path) -> None:
     assert sorted(path.name for path in data.iterdir() if "sqlite3" in path.name) == ["assay.sqlite3"]
 
 
-def test_what_boards_are_ranked_by_is_repaired_where_it_differs(data: Path) -> None:
+def test_ranked_values_that_differ_are_repaired(data: Path) -> None:
     change(data, "UPDATE ranked_values SET ranking_key = 0.5")
     change(data, "UPDATE entry_counts SET entries = 9")
     ran = run_assay("doctor", "--data-dir", data, "--json", "--repair")

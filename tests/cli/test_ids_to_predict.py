@@ -75,7 +75,7 @@ OTHERS = {
 
 
 @pytest.mark.parametrize("name", OTHERS)
-def test_everything_else_is_read_with_messages(folder: Path, name: str) -> None:
+def test_other_files_are_read_by_the_strict_reader(folder: Path, name: str) -> None:
     assert not ids_both_ways(folder / name, OTHERS[name])[1]
 
 

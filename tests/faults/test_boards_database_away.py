@@ -127,7 +127,7 @@ def hide(url: str, app: ServedApp, rule: str) -> None:
     db.close()
 
 
-def test_a_board_that_was_hidden_while_an_api_was_deaf_does_not_come_back(
+def test_a_board_that_was_hidden_while_an_api_had_no_notifications_does_not_come_back(
     app: ServedApp, own_postgres: OwnPostgresServer, url: str
 ) -> None:
     """Its line of notifications is gone, but the database answers."""

@@ -183,7 +183,7 @@ def test_a_flipped_bit_anywhere_is_noticed(prepared: PreparedGoldFolder, tmp_pat
 
 
 @pytest.mark.parametrize("data", [b"", b"\0" * 4096, b"{}", os.urandom(10_000)])
-def test_what_never_was_prepared_gold_is_not_used(
+def test_a_file_that_is_not_prepared_gold_is_not_used(
     prepared: PreparedGoldFolder, data: bytes, messages: list[str]
 ) -> None:
     prepared.folder.mkdir()
@@ -233,7 +233,7 @@ def test_another_whole_file_than_the_one_that_was_stored_is_not_used(
         load(prepared, sha256=stored)
 
 
-def test_a_file_that_is_gone_is_not_called_damaged(prepared: PreparedGoldFolder, messages: list[str]) -> None:
+def test_a_missing_file_is_not_reported_as_damaged(prepared: PreparedGoldFolder, messages: list[str]) -> None:
     with pytest.raises(GoldNotPrepared) as refused:
         GoldCache(DEFAULT_LIMITS, 0, prepared).load(GoldSource(NAME, prepared=PreparedFile(file_of(prepared))))
     assert not refused.value.damaged

@@ -154,7 +154,7 @@ def test_of_the_scoring_processes_of_a_host_one_reads_the_gold_file(site: Site) 
 
 @sqlite_alone
 @pytest.mark.parametrize("site", ["folder"], indirect=True)
-def test_nobody_waits_for_the_predictions_with_which_gold_is_prepared(site: Site) -> None:
+def test_prepared_gold_is_usable_before_the_request_that_prepared_it_is_scored(site: Site) -> None:
     host, gold, prepared, scored = site.host(), site.reference(), threading.Event(), threading.Event()
 
     def score_slowly() -> None:
@@ -185,7 +185,7 @@ def flip_a_bit(content: bytes, _foreign: bytes) -> bytes:
     ],
     ids=["flipped bit", "truncated", "empty", "prepared from other gold"],
 )
-def test_a_damaged_or_foreign_file_is_made_anew(site: Site, harm: Callable[[bytes, bytes], bytes]) -> None:
+def test_a_damaged_or_foreign_file_is_prepared_again(site: Site, harm: Callable[[bytes, bytes], bytes]) -> None:
     gold = site.reference()
     assert site.host().score(gold) == 1
     (row,) = site.rows()
@@ -212,7 +212,7 @@ def foreign_prepared_gold(site: Site) -> bytes:
 
 
 @sqlite_alone
-def test_a_stored_file_that_is_missing_is_made_anew(site: Site) -> None:
+def test_a_stored_file_that_is_missing_is_prepared_again(site: Site) -> None:
     gold = site.reference()
     assert site.host().score(gold) == 1
     (row,) = site.rows()

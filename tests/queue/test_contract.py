@@ -141,7 +141,9 @@ def test_tasks_that_one_job_stands_for_are_shared_by_all_free_slots(bed: Bed) ->
         bed.worked(*sent)
 
 
-def test_nothing_enqueued_between_two_claims_waits_for_the_next_look(bed: Bed, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_task_enqueued_between_two_claims_does_not_wait_for_the_next_poll(
+    bed: Bed, monkeypatch: pytest.MonkeyPatch
+) -> None:
     if not bed.db.sqlite:
         return  # its engine looks for jobs now and then in any case
     monkeypatch.setattr("app.queue.local.POLL_SECONDS", 10 * MAX_WAIT_SECONDS)

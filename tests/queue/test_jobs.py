@@ -47,7 +47,7 @@ def test_a_job_that_an_open_transaction_relies_on_cannot_be_taken_before_its_end
 
 
 @only_postgresql
-def test_a_claim_that_leaves_due_tasks_behind_sees_to_a_job_for_them(bed: Bed) -> None:
+def test_a_claim_that_leaves_due_tasks_behind_makes_sure_that_a_job_waits(bed: Bed) -> None:
     queue = bed.queue()
     for _ in range(2):
         bed.send(queue)
@@ -78,7 +78,7 @@ def handed_out(bed: Bed) -> tuple[WorkerQueue, str]:
 
 
 @only_postgresql
-def test_a_job_in_the_hands_of_a_worker_that_lives_is_no_promise(bed: Bed) -> None:
+def test_a_job_that_a_live_worker_has_fetched_does_not_count_as_waiting(bed: Bed) -> None:
     """The database went away when it was to claim the task, and again when the engine was to note that the job failed."""
     queue, sent = handed_out(bed)
     assert bed.lost(queue) == sent
@@ -98,7 +98,7 @@ def test_a_job_in_the_hands_of_a_worker_that_lives_is_no_promise(bed: Bed) -> No
 
 
 @only_postgresql
-def test_a_job_of_a_deleted_task_is_forgotten_once_nobody_can_be_at_it(bed: Bed) -> None:
+def test_a_job_of_a_deleted_task_is_deleted_once_no_worker_can_be_running_it(bed: Bed) -> None:
     queue, sent = handed_out(bed)
     with bed.db.write() as session:
         session.delete(session.get_one(ScoreTask, sent))
@@ -112,7 +112,7 @@ def test_a_job_of_a_deleted_task_is_forgotten_once_nobody_can_be_at_it(bed: Bed)
 
 
 @only_postgresql
-def test_a_job_of_another_scorer_version_is_forgotten_once_its_task_is_deleted(bed: Bed) -> None:
+def test_a_job_of_another_scorer_version_is_deleted_once_its_task_is_deleted(bed: Bed) -> None:
     queue = bed.queue()
     sent = bed.send(queue)
     with bed.db.write() as session:
@@ -136,7 +136,7 @@ REFUSE_ENDS = """
 
 
 @only_postgresql
-def test_a_job_whose_end_could_not_be_noted_is_removed_by_the_engine_that_lives_on(bed: Bed) -> None:
+def test_a_job_whose_end_could_not_be_stored_is_deleted_by_the_running_engine(bed: Bed) -> None:
     queue = bed.queue()
     with bed.db.engine().begin() as connection:
         connection.exec_driver_sql(REFUSE_ENDS)
@@ -154,7 +154,7 @@ def test_a_job_whose_end_could_not_be_noted_is_removed_by_the_engine_that_lives_
 
 
 @only_postgresql
-def test_a_database_that_goes_away_amid_a_transaction_is_away_for_the_queue_too(bed: Bed) -> None:
+def test_a_database_lost_during_a_transaction_is_unavailable_for_the_queue_too(bed: Bed) -> None:
     queue = bed.queue()
     with pytest.raises(DatabaseUnavailable):
         bed.cut_off(queue)

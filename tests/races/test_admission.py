@@ -44,7 +44,7 @@ def post_around(
 
 
 @pytest.mark.parametrize("change", ["close", "bar", "hide"])
-def test_what_organizers_end_while_a_body_arrives_refuses_it(crowd: ConcurrentClients, change: str) -> None:
+def test_a_close_or_bar_while_a_body_arrives_refuses_it(crowd: ConcurrentClients, change: str) -> None:
     slug = f"meanwhile-{change}"
     address = crowd.challenge(slug, opens_at=CLOSED["opens_at"])
     blue, files = crowd.member(slug), crowd.stored()
@@ -93,7 +93,7 @@ def test_a_quota_that_is_used_up_while_a_body_arrives_refuses_it(crowd: Concurre
     assert crowd.ledger("meanwhile-quota")["reserve"] == 1
 
 
-def test_a_key_that_is_stored_while_a_body_arrives_stands_for_that_submission(crowd: ConcurrentClients) -> None:
+def test_a_key_that_is_stored_while_a_body_arrives_returns_its_submission(crowd: ConcurrentClients) -> None:
     """At two replicas; one refuses a key that it is handling."""
     address = crowd.challenge("meanwhile-key")
     blue, other_replica = crowd.member("meanwhile-key"), len(crowd.service.api_urls()) > 1

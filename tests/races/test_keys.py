@@ -86,7 +86,7 @@ def change_rows(crowd: ConcurrentClients, statement: str) -> None:
         beside.execute(statement)
 
 
-def test_a_key_that_has_expired_stands_for_a_new_submission(crowd: ConcurrentClients) -> None:
+def test_an_expired_key_stores_a_new_submission(crowd: ConcurrentClients) -> None:
     slug = "old-keys"
     address = crowd.challenge(slug)
     blue = crowd.member(slug)

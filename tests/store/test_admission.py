@@ -82,7 +82,7 @@ def test_the_facts_are_those_of_the_rows(db: Database, ids: RowIds) -> None:
         assert abs(clock.read(session).steady - facts.read_at.steady) < timedelta(minutes=5)
 
 
-def test_what_is_not_there_is_not_in_the_facts(db: Database, ids: RowIds) -> None:
+def test_facts_lack_rows_that_do_not_exist(db: Database, ids: RowIds) -> None:
     with db.read_one() as session:
         for challenge, phase in (("pets", "other"), ("other", "main"), ("pets", "")):
             facts = admission.load_facts(session, ids.user, challenge, phase, "k")
@@ -180,7 +180,7 @@ def test_expired_keys_are_forgotten_and_no_others(db: Database, ids: RowIds) -> 
 
 
 @only_postgresql
-def test_keys_that_somebody_holds_are_not_waited_for(db: Database, ids: RowIds) -> None:
+def test_deleting_expired_keys_does_not_wait_for_locked_ones(db: Database, ids: RowIds) -> None:
     set_age(db, IDEMPOTENCY_KEY_LIFETIME)
     with db.write() as holder:
         holder.get_one(IdempotencyKey, (ids.user, "k"), with_for_update=True)

@@ -32,7 +32,7 @@ def pings(db: Database, monkeypatch: pytest.MonkeyPatch) -> list[object]:
 
 
 @only_postgresql
-def test_a_connection_that_was_just_used_is_used_again_unasked(
+def test_a_connection_that_was_just_used_is_used_again_without_a_ping(
     db: Database, pings: list[object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connection_timeouts, "PING_AFTER_IDLE_SECONDS", 3600.0)

@@ -46,7 +46,7 @@ DAMAGES = {
 
 
 @pytest.mark.parametrize("name", DAMAGES)
-def test_whatever_differs_is_seen_and_derived_again(filled: Database, name: str) -> None:
+def test_every_difference_is_found_and_repaired(filled: Database, name: str) -> None:
     with filled.read() as session:
         before = board(session)
         assert outdated(session) == (0, 0)

@@ -143,7 +143,7 @@ class Held:
         return settled_together(desk.settlement(self), pairs[0], pairs[1:], self.entered, self.go_on)
 
 
-def test_those_that_finish_while_one_is_settled_share_a_transaction_that_claims_for_all(desk: Desk) -> None:
+def test_tasks_that_finish_while_one_is_settled_share_a_transaction_that_claims_for_all(desk: Desk) -> None:
     claims = desk.claimed(4)
     desk.queued(2)
     held = Held(lambda session, count: claim_tasks(session, desk.queue, count, lease=timedelta(minutes=1)))
@@ -220,7 +220,7 @@ def test_a_task_of_the_group_that_was_lost_meanwhile_is_left_alone(desk: Desk) -
     assert [desk.state(claims[0]), desk.state(claims[2])] == [SETTLED] * 2
 
 
-def test_what_crashed_is_queued_again_without_waiting_for_a_group(desk: Desk) -> None:
+def test_a_crashed_task_is_queued_again_without_waiting_for_a_group(desk: Desk) -> None:
     (claim,) = desk.claimed(1)
     end = desk.settlement(Held()).settle(claim, TaskOutcome(crash=ScoringProcessCrashed("gone")), lambda: True)
     assert end == Settlement()
