@@ -9,10 +9,9 @@ from app.doctor.check_declaration import Check
 
 _INTRODUCTION = """# Checks of `assay doctor`
 
-`assay doctor` checks an installation and says how to fix what is wrong. It runs with or without a running
-service, and continues after a failed check. Run it with the settings and the account of the service. It changes
-nothing, unless `--repair` is given: then it first derives again what boards are ranked by, where that does not follow
-from the scores.
+`assay doctor` checks an installation and says how to fix what is wrong. It runs with or without a running service, and
+continues after a failed check. Run it with the settings and the account of the service. It changes nothing, unless
+`--repair` is given: then it first derives the ranked values again where they do not follow from the scores.
 
 Each finding has the key of its check, a state, an observation, and a remedy where one is needed. The states:
 

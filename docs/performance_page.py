@@ -51,8 +51,9 @@ make bench KEEP=1                           # also stores the figures; `make doc
 ## What is measured
 """
 _METHOD = """\
-- *Time* is CPU time of the process, except over HTTP, where it is wall time. In every row the gold is loaded
-  beforehand, except for commands. Assay opens the file; the peers have the bytes in memory.
+- *Time* is CPU time of the process, except over HTTP, where it is wall time unless the row says otherwise. The gold is
+  loaded beforehand, except in `prepared`, `offline` and `commands`. Assay opens the file; the peers have the bytes in
+  memory.
 - *Memory* is the peak resident size during a call minus the size before it, after freed memory has been returned to the
   system, in a fresh process for each size.
 - *Data* are drawn from a fixed seed: classes by Zipf's law, four in five predictions right, in shuffled order. Ids and

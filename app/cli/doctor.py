@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Repair = Annotated[
     bool,
-    typer.Option("--repair", help="First derive again what boards are ranked by, where it differs from the scores."),
+    typer.Option("--repair", help="First derive the ranked values again where they differ from the scores."),
 ]
 Deep = Annotated[bool, typer.Option("--deep", help="Also check every stored file and index; can take an hour.")]
 
