@@ -132,7 +132,7 @@ def load_gold(
         if gold is None:
             gold = _load_strictly(source, spec, void, rules or ReadingRules(), **settings, problems=problems)
         elif classes is None:
-            gold.notes.insert(0, _vocabulary_note(gold.spec))
+            gold.notes.insert(0, vocabulary_note(gold.spec, "the gold"))
         if gold is not None:
             assign_groupings(gold, metadata or {})
         return gold, problems
@@ -173,15 +173,16 @@ def _load_strictly(
     void_ids = find_void_ids(table, spec.task, void)
     if not declared:
         spec = replace(spec, classes=gold_rules.label_set(table, void_ids))
-        table.notes.append(_vocabulary_note(spec))
+        table.notes.append(vocabulary_note(spec, "the gold"))
     gold_rules.check_not_empty(table, void_ids, problems)
     gold_rules.check_vocabulary(table, spec, declared=declared, limits=limits, problems=problems)
     index = IdIndex(gold_rules.scored_ids(table, void_ids))
     return build_gold(table, index, spec, void=void_ids, rules=rules, problems=problems)
 
 
-def _vocabulary_note(spec: TaskSpec) -> str:
-    labels = f"the sorted labels of the gold ({len(spec.classes)})"
+def vocabulary_note(spec: TaskSpec, files: str) -> str:
+    """The note that says from which files the classes were taken."""
+    labels = f"the sorted labels of {files} ({len(spec.classes)})"
     return f"no classes were declared: {labels} are the vocabulary"
 
 

@@ -27,6 +27,7 @@ from app.gold import (
     load_plain_gold,
     normalize_distinct,
     normalized_task_spec,
+    vocabulary_note,
 )
 from app.pipeline import hard_labels, score_labels
 from app.scoring.declaration.metric import ACCEPTABLE_SETS, MetricCall, Result
@@ -35,6 +36,7 @@ from app.scoring.declaration.task import TaskKind, TaskSpec
 from app.scoring.evaluation_input import EvaluationInput, IdIndex, PredictionArrays
 from app.scoring.probability_rows import are_probabilities
 
+BOTH_FILES = "gold and predictions"
 Choose = Callable[[TaskSpec, frozenset[str]], Sequence[MetricCall]]
 """Returns the metrics for a task and the needs that are met."""
 
@@ -121,7 +123,7 @@ def _score_plain_files(
     calls = choose(gold.spec, of.needs_met(gold.spec, scores=arrays.scores is not None, acceptable=acceptable))
     if ReadingRules.strictest(calls).probabilities and not _are_probabilities(arrays.scores, gold.spec):
         return None
-    notes = [] if of.declared else [_vocabulary_note(gold.spec)]
+    notes = [] if of.declared else [vocabulary_note(gold.spec, BOTH_FILES)]
     outcome = OfflineOutcome(Problems(), Problems(), [*notes, *gold.notes], calls)
     assign_groupings(gold, of.metadata)
     _score(outcome, gold, arrays, of.options)
@@ -164,11 +166,6 @@ def _widen_vocabulary(gold: Gold, predicted: PredictionArrays, classes: Sequence
     return PredictionArrays(replace(predicted.labels, codes=codes[predicted.labels.codes]))
 
 
-def _vocabulary_note(spec: TaskSpec) -> str:
-    labels = f"the sorted labels of gold and predictions ({len(spec.classes)})"
-    return f"no classes were declared: {labels} are the vocabulary"
-
-
 def _score(outcome: OfflineOutcome, gold: Gold, arrays: PredictionArrays, options: Mapping[str, str]) -> None:
     labels, rule, decision_notes = hard_labels(gold, arrays, None, options)
     outcome.notes += decision_notes
@@ -194,7 +191,7 @@ def _score_strictly(gold: SourceFile, predictions: SourceFile, choose: Choose, o
         outcome.notes = list(dict.fromkeys((*gold_table.notes, *prediction_table.notes)))
         if not of.declared:
             spec = replace(spec, classes=_union_of_classes(gold_table, prediction_table, spec.task, void))
-            outcome.notes.append(_vocabulary_note(spec))
+            outcome.notes.append(vocabulary_note(spec, BOTH_FILES))
         problems = outcome.gold_problems
         gold_rules.check_not_empty(gold_table, void, problems)
         gold_rules.check_vocabulary(gold_table, spec, declared=of.declared, limits=limits, problems=problems)

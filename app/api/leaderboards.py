@@ -176,8 +176,8 @@ def _is_cacheable(key: BoardKey, board: dict[str, Any] | None) -> bool:
 def _identify_reader(state: AppState, caller: Caller, slug: str, phase: str) -> tuple[str, str | None]:
     """The audience of the caller, and whose scores the board must contain (as in `BoardCache.get`).
 
-    A team may have been told by another process, or by polling, that its submission is finished, before this process
-    was notified. So the database is asked for what the team has finished a short time ago.
+    A team may know from another process, or by polling, that its submission is finished, before this process
+    was notified. So this reads what the team has finished a short time ago.
     """
     with state.db.read() as session:
         audience = board_audience(session, caller, slug, phase)

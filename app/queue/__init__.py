@@ -20,7 +20,7 @@ class TaskClaim:
 
 
 MayContinue = Callable[[], bool]
-"""Whether a slot may go on with another task; asked when the work on one has ended."""
+"""Whether a slot may go on with another task; called when the work on one has ended."""
 
 TaskHandler = Callable[[Any, MayContinue], TaskClaim | None]
 """Works on a claimed task; returns the claim to go on with, None if there is none or the slot may not go on."""

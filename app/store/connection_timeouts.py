@@ -61,7 +61,7 @@ def ping_unless_just_used(engine: Engine) -> None:
 
 
 def _has_something_to_read(connection: "psycopg.Connection[Any]") -> bool:
-    """Whether an idle connection was closed, or the server has sent something unasked."""
+    """Whether an idle connection was closed, or the server has sent data without a request."""
     if connection.closed:
         return True
     poll = select.poll()  # select() itself takes no descriptor above 1023

@@ -1,4 +1,4 @@
-"""Asks whether PostgreSQL answers, on a new connection: existing ones may be dead without anybody noticing."""
+"""Checks whether PostgreSQL answers, on a new connection: existing ones may have failed without a notice."""
 
 import psycopg
 from sqlalchemy.engine import make_url

@@ -55,8 +55,8 @@ class NotificationListener:
     """A thread that listens on a connection of its own; it calls `on_missed` when notifications may have been lost.
 
     NOTIFY has no memory: what is sent while the connection is down is lost. After each connect, waiting requests
-    therefore read their status again, and the cache is emptied. A connection can also die unnoticed, so the cache is told
-    when the server last answered a query.
+    therefore read their status again, and the cache is emptied. A connection can also fail without a notice, so the
+    cache gets the time when the server last answered a query.
     """
 
     def __init__(

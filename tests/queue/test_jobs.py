@@ -69,12 +69,23 @@ HAND_OUT = """
 
 
 def handed_out(bed: Bed) -> tuple[WorkerQueue, str]:
-    """A queue, and a task whose job is in the hands of a worker."""
+    """A queue, and a task whose job a worker has fetched."""
     queue = bed.queue()
     sent = bed.send(queue)
     with bed.db.write() as session:
         session.execute(text(HAND_OUT))
     return queue, sent
+
+
+def assert_deleted_after_an_hour(bed: Bed, queue: WorkerQueue) -> None:
+    """The one job remains while a worker may be running it."""
+    with bed.db.write() as session:
+        queue.delete_finished_jobs(session)
+    assert bed.jobs() == 1, "a worker may be running it"
+    with bed.db.write() as session:
+        session.execute(text("UPDATE procrastinate_events SET at = at - interval '2 hours'"))
+        queue.delete_finished_jobs(session)
+    assert bed.jobs() == 0
 
 
 @only_postgresql
@@ -88,13 +99,7 @@ def test_a_job_that_a_live_worker_has_fetched_does_not_count_as_waiting(bed: Bed
     assert bed.jobs() == 2, "the task has not ended"
     with bed.running(queue):
         eventually(lambda: sent in bed.moments, "the task is done")
-    with bed.db.write() as session:
-        queue.delete_finished_jobs(session)
-    assert bed.jobs() == 1, "it may still be at it"
-    with bed.db.write() as session:
-        session.execute(text("UPDATE procrastinate_events SET at = at - interval '2 hours'"))
-        queue.delete_finished_jobs(session)
-    assert bed.jobs() == 0
+    assert_deleted_after_an_hour(bed, queue)
 
 
 @only_postgresql
@@ -102,13 +107,7 @@ def test_a_job_of_a_deleted_task_is_deleted_once_no_worker_can_be_running_it(bed
     queue, sent = handed_out(bed)
     with bed.db.write() as session:
         session.delete(session.get_one(ScoreTask, sent))
-    with bed.db.write() as session:
-        queue.delete_finished_jobs(session)
-    assert bed.jobs() == 1, "a worker may be at it"
-    with bed.db.write() as session:
-        session.execute(text("UPDATE procrastinate_events SET at = at - interval '2 hours'"))
-        queue.delete_finished_jobs(session)
-    assert bed.jobs() == 0
+    assert_deleted_after_an_hour(bed, queue)
 
 
 @only_postgresql

@@ -181,7 +181,7 @@ class BoardBuildMiddleware:
 async def _read_board(state: AppState, key: BoardKey) -> tuple[CachedReply, datetime | None]:
     """The cached or newly built board; while the database is away, the last one and since when it may be outdated.
 
-    A database that fell silent would keep the request waiting, so it is asked again each second.
+    A database that fell silent would keep the request waiting, so it is checked again each second.
     """
     boards = state.board_cache
     if not boards.is_trusted and (away := await _board_while_away(state, key)) is not None:

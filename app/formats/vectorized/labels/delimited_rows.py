@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from app.formats.vectorized.labels.json_framing import HEAD_BYTES
-from app.formats.vectorized.labels.label_sink import LabelSink
+from app.formats.vectorized.labels.label_sink import LabelSink, take_values
 from app.formats.vectorized.span_window import SpanWindow
 from app.formats.vectorized.unsupported import require, require_match
 from app.scoring.string_table import Int
@@ -59,9 +59,4 @@ def _take_rows(window: SpanWindow, names: Sequence[bytes], sink: LabelSink, ends
     for at, name in enumerate(names):
         spans = window.spans(begins, ends[:, at] - returns_per_line * (at == len(names) - 1))
         begins = ends[:, at]
-        if name == b"id":
-            sink.take_ids(spans)
-        elif name == b"label":
-            sink.take_labels(spans)
-        else:
-            sink.take_field(name, spans)
+        take_values(sink, name, spans)

@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 
 from app.formats.vectorized.labels.json_framing import HEAD_BYTES, WHITESPACE
 from app.formats.vectorized.labels.json_separators import SeparatorClassifier
-from app.formats.vectorized.labels.label_sink import LabelSink
+from app.formats.vectorized.labels.label_sink import LabelSink, take_values
 from app.formats.vectorized.span_window import SpanWindow
 from app.formats.vectorized.unsupported import UnsupportedLayout, require, require_match
-from app.scoring.string_table import Int, Spans
+from app.scoring.string_table import Int
 
 _COMMA, _NEXT = range(2)
 
@@ -146,20 +146,11 @@ def _read_column(window: SpanWindow, sink: LabelSink, column: _JsonColumn) -> by
         texts = valid + 1 if is_last else valid
         require(texts > 0)
         spans = window.spans(opening[:texts], closing[:texts])
-        _take(sink, column.name, spans)
+        take_values(sink, column.name, spans)
         column.count_lists(texts, spellings[:valid])
         if is_last:
             return _end_column(window, sink, column, int(closing[valid]))
         window.drop(int(quotes[2 * texts]))
-
-
-def _take(sink: LabelSink, name: bytes, spans: Spans) -> None:
-    if name == b"ids":
-        sink.take_ids(spans)
-    elif name == b"labels":
-        sink.take_labels(spans)
-    else:
-        sink.take_field(name, spans)
 
 
 def _begin_lists(window: SpanWindow, column: _JsonColumn) -> None:

@@ -27,3 +27,13 @@ class LabelSink(Protocol):
 
     def take_field(self, name: bytes, spans: Spans, /) -> None:
         """Add the values of one of the further fields that come next in the file, as they are written."""
+
+
+def take_values(sink: LabelSink, name: bytes, spans: Spans) -> None:
+    """Give the next values of a column or of a field of records to the method for its name."""
+    if name in {b"id", b"ids"}:
+        sink.take_ids(spans)
+    elif name in {b"label", b"labels"}:
+        sink.take_labels(spans)
+    else:
+        sink.take_field(name, spans)
