@@ -24,7 +24,7 @@ def stale_since(boards: BoardCache, clock: list[float]) -> float | None:
 
 
 def confirmed_board(clock: list[float], **options: Any) -> BoardCache:
-    """A cache that hears of changes, with a board."""
+    """A cache that receives notifications, with a board."""
     boards = BoardCache(needs_notifications=True)
     boards.confirm(clock[0])
     marks = options.pop("marks", ("phase 1",))

@@ -1,4 +1,4 @@
-"""A work list with a queue, whose tasks are done by noting them."""
+"""A work list with a queue, whose handler only records which tasks it got."""
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -27,7 +27,7 @@ LEASE = timedelta(seconds=30)
 
 
 class Bed:
-    """A work list whose tasks are done by noting them."""
+    """A work list whose handler only records which tasks it got."""
 
     def __init__(self, settings: Settings) -> None:
         migrate_by_copy(settings)
@@ -100,7 +100,7 @@ class Bed:
 
     @contextmanager
     def running(self, *queues: WorkerQueue) -> Iterator[Callable[[], None]]:
-        """Run the queues; calling what is given asks them to end and waits until they have."""
+        """Run the queues; calling the result asks them to end and waits until they have."""
         stop = threading.Event()
         threads = [threading.Thread(target=each.run, args=(self.work, stop)) for each in queues]
 
