@@ -363,7 +363,7 @@ def _board_row(
         "submission": None if hidden else row.submission,
         "method": "" if hidden else row.method,
         "submitted_at": row.submitted_at,
-        "entries": 1 if row.baseline else counts[row.team_id],
+        "entries": 1 if row.baseline else counts.get(row.team_id, 0),  # 0 only if a row was changed by hand
         "baseline": row.baseline,
         "scores": view.metrics(row.metrics),
     }

@@ -113,7 +113,7 @@ def count_entries(session: ReadSession, board: BoardScores) -> dict[str, int]:
     )
     counts = {team: entries for team, entries in session.execute(kept)}  # noqa: C416 - a row is no pair to the checker
     for team, count in session.execute(gone):
-        counts[str(team)] -= count
+        counts[str(team)] = counts.get(str(team), 0) - count
     return counts
 
 
