@@ -40,6 +40,7 @@ def _ids(path: Path) -> list[str] | str:
         return repr(error)
 
 
+WEIGHTS = (("b", "0.5"), ("a", "2"), ("c", "1e-3"))
 VECTORIZED = {
     "list.json": '["b", "a", "c"]\n',
     "template.json": '{"predictions": [{"id": "b", "label": ""}, {"id": "a", "label": ""}, {"id": "c", "label": ""}]}',
@@ -49,6 +50,7 @@ VECTORIZED = {
     "template.jsonl": '{"id": "b", "label": ""}\n{"id": "a", "label": ""}\n{"id": "c", "label": ""}\n',
     "template.csv": "id,label\nb,\na,\nc,\n",
     "template.tsv": "label\tid\n\tb\n\ta\n\tc\n",
+    "weights.jsonl": "".join(f'{{"id": "{one}", "label": "x", "weight": {weight}}}\n' for one, weight in WEIGHTS),
     "gold.csv": "id,label,split\nb,x,public\na,x,\nc,x,private\n",
 }
 
@@ -66,6 +68,10 @@ OTHERS = {
     "nested.json": '[["b"], ["a"]]',
     "decomposed.json": '["e\u0301", "a"]',
     "separator.jsonl": '{"id": "b\u2028", "label": ""}\n{"id": "a", "label": ""}\n',
+    **{
+        f"weight {at}.json": f'[{{"id": "b", "label": "x", "weight": 1}}, {{"id": "a", "label": "x", "weight": {number}}}]'
+        for at, number in enumerate(["0x10", "1 2", "5.", "[1}", "1_0", "-", "01", "true"])
+    },
     "repeated key.json": '{"a": "x", "b": "x", "a": "y"}',
     "control.json": '[{"id": "b", "label": "\x01"}, {"id": "a", "label": ""}]',
     "no id.csv": "name,label\nb,\n",

@@ -1,5 +1,6 @@
 """Gold as arrays: the ids of a file, which are not known beforehand, sorted and each once, with their labels."""
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
@@ -17,6 +18,8 @@ from app.formats.vectorized.unsupported import UnsupportedLayout, require
 from app.scoring.string_table import Int, Spans, StringTable, Words, is_mostly_padding
 
 FURTHER_FIELDS = (b"split", b"Usage", b"weight")
+JSON_NUMBER = re.compile(r"(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+"""A number of JSON's grammar that is not negative; the window may hand over other bytes as a number."""
 _MAX_DISTINCT_WEIGHTS = 100_000
 """Distinct weights that the dictionary holds: it is built again as it grows."""
 _WORD_BITS = 64

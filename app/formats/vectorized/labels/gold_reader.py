@@ -1,7 +1,6 @@
 """The vectorized reader of gold: from bytes to arrays in the order of the ids, without a Python string for any id."""
 
 import json
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -19,7 +18,7 @@ from app.formats.validation.gold_validation import scale_distinct_weights
 from app.formats.validation.table_validation import has_repeated_labels
 from app.formats.vectorized.id_join import LookupTables
 from app.formats.vectorized.labels.dictionary_encoder import Codes, DictionaryEncoder, sorted_classes
-from app.formats.vectorized.labels.gold_collector import GoldCollector, codes_in_order, sets_of_counts
+from app.formats.vectorized.labels.gold_collector import JSON_NUMBER, GoldCollector, codes_in_order, sets_of_counts
 from app.formats.vectorized.labels.label_reader import contains_reserved_name, read_layout
 from app.formats.vectorized.span_window import SPAN_WINDOW_BYTES, open_window
 from app.formats.vectorized.unsupported import UnsupportedLayout, require
@@ -28,7 +27,6 @@ from app.scoring.declaration.task import TaskKind
 from app.scoring.evaluation_input import Labels
 from app.scoring.string_table import MAX_STRING_BYTES, Int, StringTable
 
-_JSON_NUMBER = re.compile(r"(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _USAGES = {"Public": "public", "Private": "private"}
 
 
@@ -169,7 +167,7 @@ class _GoldFile:
         decoder = json_decoder(self.limits, exact=True)
         is_table = bool(FORMATS[self.kind.format].separator)
         for text in texts:
-            require(is_table or _JSON_NUMBER.fullmatch(text) is not None)
+            require(is_table or JSON_NUMBER.fullmatch(text) is not None)
             try:
                 weight = parse_exact_weight(text if is_table else decoder.decode(text))
             except json.JSONDecodeError:
