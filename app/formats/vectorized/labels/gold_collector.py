@@ -100,12 +100,17 @@ def sort_texts(words: Words) -> tuple[Words, Int | None]:
     """
     if _is_ascending(words[:_SAMPLE]) and _is_ascending(words):
         return words, None
-    order = np.argsort(_distinguishing_bytes(words))
+    numbers = _distinguishing_bytes(words)
+    order = np.argsort(numbers)
     words = words.take(order, axis=0)
     if not _is_ascending(words):
         # What is left to sort are runs of texts with the same distinguishing bytes.
-        rest = np.lexsort([words[:, at].byteswap() for at in reversed(range(words.shape[1]))])
-        words, order = words.take(rest, axis=0), order[rest]
+        numbers = numbers[order]
+        is_equal = numbers[1:] == numbers[:-1]
+        rows = np.flatnonzero(np.append(is_equal, False) | np.insert(is_equal, 0, False))
+        tied = words[rows]
+        rest = np.lexsort([tied[:, at].byteswap() for at in reversed(range(tied.shape[1]))])
+        words[rows], order[rows] = tied[rest], order[rows][rest]
         require(_is_ascending(words))
     return words, order
 
