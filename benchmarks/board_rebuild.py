@@ -5,7 +5,7 @@ from pathlib import Path
 
 from app.actions.submissions.read_leaderboard import build_cacheable_board
 from app.api.caching.board_cache import BoardKey
-from app.api.leaderboards import build_board, encode_board
+from app.api.leaderboards import Board, build_board, encode_board
 from app.scoring.standings import BoardEntry, ranking_key, standings
 from app.settings import Settings
 from app.store.session import Database
@@ -28,7 +28,7 @@ def rebuild(db: Database) -> bytes:
 
 
 def rows_alone(db: Database) -> Way:
-    """Sorting and serialising the rows of a board that are in memory."""
+    """Sorting the rows of a board that are in memory, and serialising them with its reply class, as FastAPI does."""
     with db.read() as session:
         board = build_cacheable_board(session, KEY.view, KEY.slug, KEY.phase, split=None, metric=None).board
         assert board is not None
@@ -38,7 +38,7 @@ def rows_alone(db: Database) -> Way:
         keys = (ranking_key("higher", row["scores"][METRICS[0]]["value"]),)
         entries.append(BoardEntry(row["submission"], row["team"]["id"], baseline=False, keys=keys))
     entries.sort(key=lambda entry: entry.submission)
-    return lambda: (standings(entries), encode_board(board, "json"))
+    return lambda: (standings(entries), Board.model_validate(board).model_dump_json())
 
 
 def measure(sizes: Sizes, folder: Path) -> Measured:

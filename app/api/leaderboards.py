@@ -8,8 +8,9 @@ from functools import partial
 from itertools import chain, islice
 from typing import Annotated, Any, Literal
 
+import orjson
 from fastapi import Query, Request, Response
-from pydantic import Field, TypeAdapter
+from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
 from app import errors
@@ -83,16 +84,16 @@ class Board(Shape):
     rows: list[BoardRow]
 
 
-_ROWS = TypeAdapter(list[BoardRow])
-
-
 def _json_pieces(board: dict[str, Any]) -> Iterator[bytes]:
-    """The board as JSON; its rows, the last member, are encoded a few at a time."""
+    """The board as JSON; its rows, the last member, are encoded a few at a time.
+
+    The rows are built with exactly the members of `BoardRow`, so they need no validation, which would take longest.
+    """
     head = Board.model_validate(board | {"rows": []}).model_dump_json().encode()
     yield head.removesuffix(b"]}")
     rows, comma = iter(board["rows"]), b""
     while some := list(islice(rows, ROWS_AT_ONCE)):
-        yield comma + _ROWS.dump_json(_ROWS.validate_python(some))[1:-1]
+        yield comma + orjson.dumps(some, option=orjson.OPT_UTC_Z)[1:-1]
         comma = b","
     yield b"]}"
 

@@ -10,6 +10,8 @@ from math import isfinite
 ValueKey = tuple[bool, float]
 """The ranking key of one value, see `ranking_key`."""
 UNDEFINED: ValueKey = (True, 0.0)
+_MAX_DIGITS = 15  # decimal numbers of so many digits survive a conversion to binary64 and back
+_FORMATS = tuple(f"%.{digits}g" for digits in range(_MAX_DIGITS + 1))  # by significant digits
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,12 @@ def round_significant(value: float | None, digits: int | None) -> float | None:
     """
     if value is None or digits is None:
         return value
+    # A text of more than digits + 1 significant digits is on the same side of every rounding boundary as the exact
+    # value, otherwise the boundary would be a shorter text of it. So printf rounds it equally, in half the time.
+    if digits < _MAX_DIGITS and float(_FORMATS[digits + 1] % value) != value:
+        rounded = float(_FORMATS[digits] % value)
+        if isfinite(rounded):
+            return rounded
     text = repr(value)
     nearest = float(_context(digits, ROUND_HALF_EVEN).create_decimal(text))
     return nearest if isfinite(nearest) else float(_context(digits, ROUND_DOWN).create_decimal(text))

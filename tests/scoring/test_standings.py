@@ -1,5 +1,7 @@
 """Standings: equal means equal rank, direction belongs to the metric, null is never ranked."""
 
+import math
+from decimal import ROUND_DOWN, ROUND_HALF_EVEN, Context
 from typing import Any
 
 import pytest
@@ -128,6 +130,28 @@ def test_another_metric_ranks_the_same_rows() -> None:
 )  # fmt: skip
 def test_rounding_is_half_even_on_decimals(value: float | None, digits: int | None, expected: float | None) -> None:
     assert round_significant(value, digits) == expected
+
+
+@given(
+    st.one_of(
+        st.floats(allow_nan=False, allow_infinity=False),
+        st.floats(-1, 1),
+        # Numbers whose shortest decimal text is a boundary of rounding or next to one, and subnormal numbers.
+        st.builds(lambda whole, power: float(f"{whole}5e{power}"), st.integers(0, 10**15), st.integers(-340, 280)),
+        st.integers(1, 10**8).map(lambda times: times * 5e-324),
+        st.integers(0, 1073).map(lambda power: 2.0**-power),
+    ),
+    st.integers(-1, 1),
+    st.integers(1, 17),
+)
+def test_rounding_is_that_of_the_shortest_decimal_text(value: float, step: int, digits: int) -> None:
+    near = value if step == 0 else math.nextafter(value, math.inf * step)
+    expected = float(Context(prec=digits, rounding=ROUND_HALF_EVEN).create_decimal(repr(near)))
+    if math.isinf(expected) and math.isfinite(near):
+        expected = float(Context(prec=digits, rounding=ROUND_DOWN).create_decimal(repr(near)))
+    rounded = round_significant(near, digits)
+    assert rounded is not None
+    assert rounded.hex() == expected.hex()
 
 
 @given(
