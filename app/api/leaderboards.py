@@ -4,6 +4,8 @@ import csv
 import io
 import time
 from collections.abc import Iterator
+from contextlib import nullcontext
+from dataclasses import replace
 from functools import partial
 from itertools import chain, islice
 from typing import Annotated, Any, Literal
@@ -19,6 +21,7 @@ from app.actions.submissions.read_leaderboard import (
     MAX_PAGE_ROWS,
     ROWS_AT_ONCE,
     BoardPage,
+    BoardRows,
     CacheableBoard,
     board_audience,
     build_cacheable_board,
@@ -38,6 +41,7 @@ from app.text.spreadsheet_cells import escape_formula
 
 router = api_router("leaderboards")
 
+MAX_CACHED_CSV_ROWS = 20_000  # about 2 MB; larger ones are sent while their rows are read
 MEDIA_TYPES: dict[BoardFormat, str] = {"json": "application/json", "csv": "text/csv; charset=utf-8"}
 
 
@@ -133,25 +137,33 @@ _BOARD_RESPONSE[200]["headers"] = {
 }
 
 
-def _build_reply(session: ReadSession, key: BoardKey) -> tuple[CacheableBoard, bytes]:
-    """The board and its encoded body, empty if the board is refused."""
+def _read_board(session: ReadSession, key: BoardKey) -> tuple[CacheableBoard, bytes]:
+    """The board and its encoded body, which is empty if the board is refused or streamed."""
     page = BoardPage.parse(key.limit, key.cursor)
     result = build_cacheable_board(
         session, key.view, key.slug, key.phase, split=key.split, metric=key.metric, page=page
     )
-    return result, b"" if result.board is None else encode_board(result.board, key.form)
+    if result.board is None or result.rows is None or _is_streamed(key, result.rows):
+        return result, b""
+    return result, encode_board(result.board | {"rows": result.rows.load(lambda: nullcontext(session))}, key.form)
+
+
+def _is_streamed(key: BoardKey, rows: BoardRows) -> bool:
+    return key.form == "csv" and len(rows.shown) > MAX_CACHED_CSV_ROWS
 
 
 def build_board(db: Database, key: BoardKey) -> CachedReply:
     """Build a board from the rows. Raises the errors that are not cached: NotFound, BadRequest, DatabaseUnavailable."""
     began = time.monotonic()
     with db.read() as session:
-        result, body = _build_reply(session, key)
+        result, body = _read_board(session, key)
     if result.may_be_incomplete:
         with db.write(durable=False) as session:
             wait_for_admitted_submissions(session, key.slug)
         with db.read() as session:
-            result, body = _build_reply(session, key)
+            result, body = _read_board(session, key)
+    if result.board is not None and result.rows is not None and _is_streamed(key, result.rows):
+        return _streamed_reply(db, result.board, result.rows)
     return CachedReply.build(
         body,
         MEDIA_TYPES[key.form],
@@ -159,6 +171,16 @@ def build_board(db: Database, key: BoardKey) -> CachedReply:
         marks=result.marks,
         expires_at=began + result.seconds if _is_cacheable(key, result.board) else began,
     )
+
+
+def _streamed_reply(db: Database, board: dict[str, Any], rows: BoardRows) -> CachedReply:
+    """A large board as CSV, not cached. A client that reads slowly occupies no session between the pieces."""
+
+    def pieces() -> Iterator[bytes]:
+        return _csv_pieces(board | {"rows": rows.load(db.read)})
+
+    reply = CachedReply.build(b"", MEDIA_TYPES["csv"], marks=frozenset(), expires_at=0.0)
+    return replace(reply, stream=pieces)
 
 
 def _is_cacheable(key: BoardKey, board: dict[str, Any] | None) -> bool:
@@ -230,7 +252,8 @@ async def get_leaderboard(
     New scores show at once to their team and to organizers, to others within a second. With `limit` the reply is a
     page. Its ranks, ties and `total` are those of the whole board. A cursor names a position: if the board changes
     between two requests, a row that has moved can appear on both pages or on neither. As CSV, which has no `next`, the
-    cursor is the number of rows read so far. The reply is compressed with gzip if the client accepts that.
+    cursor is the number of rows read so far. The reply is compressed with gzip if the client accepts that. CSV of more
+    than 20,000 rows is sent while the rows are read, so it has no ETag.
     """
     view, reader = await run_in_threadpool(_identify_reader, state, caller, slug, phase)
     key = BoardKey(slug, phase, view, split, metric, board_format, limit, cursor)

@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -81,14 +82,36 @@ class BoardPage:
 
 
 @dataclass(frozen=True, slots=True)
+class BoardRows:
+    """The rows of a board, which are read a few at a time, so that a large board is never in memory as a whole."""
+
+    scores: BoardScores
+    shown: list[Standing]
+    build: Callable[[Standing, BoardRow], dict[str, Any]]
+
+    def load(self, read: Callable[[], AbstractContextManager[ReadSession]]) -> Iterator[dict[str, Any]]:
+        """The rows in the shape of the API; `read` gives the session for each few.
+
+        Ranks are fixed and scores are never edited, so the sessions may differ.
+        """
+        for start in range(0, len(self.shown), ROWS_AT_ONCE):
+            some = self.shown[start : start + ROWS_AT_ONCE]
+            with read() as session:
+                rows = board_entries.load_rows(session, self.scores, [standing.entry.submission for standing in some])
+            yield from (self.build(standing, rows[standing.entry.submission]) for standing in some)
+
+
+@dataclass(frozen=True, slots=True)
 class CacheableBoard:
     """A board or the reason of its refusal, with cache tags (app.store.board_invalidation) and lifetime in seconds.
 
+    The board lacks its rows, which the caller loads.
     `may_be_incomplete`: the close was so recent that submissions admitted before it may not have committed yet (see
     `wait_for_admitted_submissions`).
     """
 
     board: dict[str, Any] | None
+    rows: BoardRows | None
     refusal: AssayError | None
     marks: frozenset[str]
     seconds: float
@@ -110,8 +133,8 @@ def read_leaderboard(
     Raises NotFound, LeaderboardHidden, SplitHidden, NoGold, and BadRequest for a metric that the recipe lacks.
     """
     audience = board_audience(session, caller, slug, phase_slug)
-    board = _build_board(session, audience, split=split, metric=metric, page=page)[0]
-    return board | {"rows": list(board["rows"])}
+    board, rows, _ = _build_board(session, audience, split=split, metric=metric, page=page)
+    return board | {"rows": list(rows.load(lambda: nullcontext(session)))}
 
 
 def board_audience(session: ReadSession, caller: Caller, slug: str, phase_slug: str) -> BoardAudience:
@@ -142,7 +165,7 @@ def build_cacheable_board(
 ) -> CacheableBoard:
     """The board of an audience, given its key. The rights of the caller were checked before; only visitors have none.
 
-    Its rows are an iterator that reads them from the session. Raises NotFound, and BadRequest for a metric that the recipe lacks.
+    Raises NotFound, and BadRequest for a metric that the recipe lacks.
     """
     audience = _audience_from_key(session, view, slug, phase_slug)
     phase = audience.phase
@@ -151,11 +174,11 @@ def build_cacheable_board(
         marks.add(board_invalidation.waiting_tag(phase.id))
     seconds = _seconds_until_stale(session, audience)
     try:
-        board, version = _build_board(session, audience, split=split, metric=metric, page=page)
+        board, rows, version = _build_board(session, audience, split=split, metric=metric, page=page)
     except (LeaderboardHidden, SplitHidden, NoGold) as refusal:
-        return CacheableBoard(None, refusal.with_traceback(None), frozenset(marks), seconds)
+        return CacheableBoard(None, None, refusal.with_traceback(None), frozenset(marks), seconds)
     marks.add(board_invalidation.scores_tag(version.id, board["scorer_version"]))
-    return CacheableBoard(board, None, frozenset(marks), seconds, _may_be_incomplete(session, audience))
+    return CacheableBoard(board, rows, None, frozenset(marks), seconds, _may_be_incomplete(session, audience))
 
 
 def recently_finished(session: ReadSession, audience: BoardAudience) -> list[str]:
@@ -232,8 +255,8 @@ def _require_all_scored(session: ReadSession, audience: BoardAudience) -> None:
 
 def _build_board(
     session: ReadSession, audience: BoardAudience, *, split: str | None, metric: str | None, page: BoardPage | None
-) -> tuple[dict[str, Any], GoldVersion]:
-    """The board, whose rows are read from the session as they are taken, and the active gold."""
+) -> tuple[dict[str, Any], BoardRows, GoldVersion]:
+    """The board without its rows, the rows to load, and the active gold."""
     phase, organizer = audience.phase, audience.organizer
     require_visible_board(phase, clock.now(session), organizer=organizer)
     _require_all_scored(session, audience)
@@ -251,7 +274,8 @@ def _build_board(
     shown, following = _page_of(board_standings, page)
     counts = board_entries.count_entries(session, scores)
     primary = next(call for call in recipe.metrics if call.text == ranked_by)
-    return {
+    rows = BoardRows(scores, shown, lambda standing, row: _board_row(standing, row, names, counts, view))
+    board = {
         "challenge": phase.challenge.slug,
         "phase": phase.slug,
         "split": shown_split,
@@ -264,23 +288,8 @@ def _build_board(
         "metrics": [describe_call(call) for call in recipe.metrics],
         "total": len(board_standings),
         "next": following,
-        "rows": _load_rows(
-            session, scores, shown, lambda standing, row: _board_row(standing, row, names, counts, view)
-        ),
-    }, version
-
-
-def _load_rows(
-    session: ReadSession,
-    scores: BoardScores,
-    shown: list[Standing],
-    build: Callable[[Standing, BoardRow], dict[str, Any]],
-) -> Iterator[dict[str, Any]]:
-    """The rows, read as they are taken, so that a large board is never in memory as a whole."""
-    for start in range(0, len(shown), ROWS_AT_ONCE):
-        some = shown[start : start + ROWS_AT_ONCE]
-        rows = board_entries.load_rows(session, scores, [standing.entry.submission for standing in some])
-        yield from (build(standing, rows[standing.entry.submission]) for standing in some)
+    }
+    return board, rows, version
 
 
 def _page_of(rows: list[Standing], page: BoardPage | None) -> tuple[list[Standing], str | None]:

@@ -25,6 +25,7 @@ from starlette.responses import Response
 
 from app.api.http.negotiation import prefers_gzip
 from app.api.http.problem_documents import problem_response
+from app.api.http.streamed_reply import StreamedReply
 from app.errors import AssayError
 from app.store.board_invalidation import (
     ALL_BOARDS,
@@ -94,13 +95,17 @@ class EncodedBody:
 
 @dataclass(frozen=True, slots=True)
 class CachedReply:
-    """A board, or the error in its place, with the marks of its rows; `expires_at` is monotonic time."""
+    """A board, or the error in its place, with the marks of its rows; `expires_at` is monotonic time.
+
+    `stream` makes the pieces of a board that is too large to be cached.
+    """
 
     plain: EncodedBody
     gzipped: EncodedBody
     refusal: AssayError | None
     marks: frozenset[str]
     expires_at: float
+    stream: Callable[[], Iterable[bytes]] | None = None
 
     @classmethod
     def build(
@@ -126,6 +131,8 @@ class CachedReply:
         """The reply as a response of the framework."""
         if self.refusal is not None:
             return problem_response(self.refusal)
+        if self.stream is not None:
+            return StreamedReply(self.stream(), self.plain.media_type, accept_encoding)
         return self.encoded(accept_encoding).response()
 
 

@@ -12,6 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.api.http.negotiation import matches_etag
 from app.api.http.problem_documents import PROBLEM_CODE_KEY, internal_error_response, problem_response
+from app.api.http.streamed_reply import HEAD_KEY
 from app.errors import NotFound
 from app.runtime.telemetry import OTHER_METHOD, Telemetry
 
@@ -52,7 +53,7 @@ class ReplyMiddleware:
         reply = ReplySender(send, Headers(scope=scope), request_id, reads=head or scope["method"] == "GET", head=head)
         structlog.contextvars.bind_contextvars(request=request_id)
         began = time.perf_counter()
-        inner = {**scope, "method": "GET"} if head else scope
+        inner = {**scope, "method": "GET", HEAD_KEY: True} if head else scope
         # No name contains a NUL, and PostgreSQL refuses text with one.
         app = problem_response(NotFound()) if "\0" in scope["path"] else self.app
         try:
