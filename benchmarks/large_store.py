@@ -50,7 +50,7 @@ def fill(url: str, slug: str, count: int, *, first: int, teams: int = TEAMS) -> 
     _derive(engine, submission, first=first, last=last)
     if engine.dialect.name == "postgresql":  # as autovacuum does sooner or later; SQLite does nothing like it
         with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-            connection.execute(text("ANALYZE"))
+            connection.execute(text("VACUUM ANALYZE"))
     engine.dispose()
 
 

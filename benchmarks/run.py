@@ -32,6 +32,7 @@ PIECES = {
     "W6-posts": "posts",
     "W6-waits": "waits",
     "W6-cost": "submission_cost",
+    "W6-stored": "large_phase",
     "W7": "growth",
     "prepared": "prepared_gold",
     "hostile": "hostile",

@@ -25,6 +25,8 @@ class Sizes:
     """Numbers of teams of boards that are built from the rows, ascending."""
     board_entries: int
     """Submissions of each team of the largest of them."""
+    stored: int
+    """Submissions of the larger phase."""
     seconds: float
     """Seconds of load on an address per turn."""
     posts: int
@@ -53,6 +55,7 @@ FULL = Sizes(
     queue=20_000,
     board_teams=(100, 1000, 10_000),
     board_entries=50,
+    stored=100_000,
     seconds=2.0,
     posts=16,
     post_bytes=10_000_000,
@@ -75,6 +78,7 @@ QUICK = Sizes(
     queue=20_000,
     board_teams=(100, 1000),
     board_entries=50,
+    stored=100_000,
     seconds=0.7,
     posts=8,
     post_bytes=10_000_000,
@@ -97,6 +101,7 @@ TINY = Sizes(
     queue=50,
     board_teams=(2, 3),
     board_entries=2,
+    stored=200,
     seconds=0.1,
     posts=2,
     post_bytes=50_000,

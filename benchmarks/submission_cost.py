@@ -55,10 +55,10 @@ class Program:
     def __init__(self, checkout: Path, folder: Path, server: OwnPostgresServer | None) -> None:
         self._folder, self._server = folder, server
         self._command = ["env", "-C", str(checkout), sys.executable, "-m", "app.cli"]
-        self._url = server.url(server.create()) if server else f"sqlite:///{folder}/assay.sqlite3"
+        self.database_url = server.url(server.create()) if server else f"sqlite:///{folder}/assay.sqlite3"
         self._settings = {
             "ASSAY_DATA_DIR": str(folder / "data"),
-            "ASSAY_DATABASE_URL": self._url,
+            "ASSAY_DATABASE_URL": self.database_url,
             "ASSAY_FILES_SHARED": "true",
             "ASSAY_RATE_LIMITS": "off",
             "ASSAY_MIN_FREE": "0",
@@ -109,11 +109,11 @@ class Program:
     def _watch(self) -> None:
         """Open the connection that asks how many submissions are unfinished; its own cost does not count."""
         if self._server:
-            connection = self.close.enter_context(self._server.connect(self._url.rpartition("/")[2]))
+            connection = self.close.enter_context(self._server.connect(self.database_url.rpartition("/")[2]))
             self._own_backend = connection.info.backend_pid
             self._unfinished = lambda: int(connection.execute(WAITING).fetchone()[0])  # type: ignore[index]
             return
-        path = self._url.removeprefix("sqlite:///")
+        path = self.database_url.removeprefix("sqlite:///")
         opened = sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=30)
         read = self.close.enter_context(closing(opened))
         self._unfinished = lambda: int(read.execute(WAITING).fetchone()[0])
@@ -162,24 +162,36 @@ def compare(
     checkouts: dict[str, Path], folder: Path, database: str, *, turns: int, count: int
 ) -> dict[tuple[str, str], list[Spent]]:
     """By load and program, the CPU milliseconds per submission of each turn."""
-    found: dict[tuple[str, str], list[Spent]] = {}
     with ExitStack() as running:
-        programs = {}
-        for number, (name, checkout) in enumerate(checkouts.items()):
-            server = running.enter_context(closing(OwnPostgresServer())) if database == "PostgreSQL" else None
-            programs[name] = Program(checkout, folder / f"{database}-{number}", server)
-            running.enter_context(programs[name].close)
-            programs[name].start()
-            for kind in LOADS:
-                programs[name].load(kind, 2 * SENDERS)  # everything that is computed once
-        for turn in range(turns):
-            order = list(programs.items())[:: -1 if turn % 2 else 1]
-            for kind in LOADS:
-                for name, program in order:
-                    spent = program.load(kind, count)
-                    found.setdefault((kind, name), []).append(
-                        {each: 1000 * max(seconds, 1e-4) / count for each, seconds in spent.items()}
-                    )
+        programs = {
+            name: started(running, checkout, folder / f"{database}-{number}", database)
+            for number, (name, checkout) in enumerate(checkouts.items())
+        }
+        return in_turns(programs, turns=turns, count=count)
+
+
+def started(running: ExitStack, checkout: Path, folder: Path, database: str) -> Program:
+    """A running program that has computed everything that is computed once; it ends with the stack."""
+    server = running.enter_context(closing(OwnPostgresServer())) if database == "PostgreSQL" else None
+    program = Program(checkout, folder, server)
+    running.enter_context(program.close)
+    program.start()
+    for kind in LOADS:
+        program.load(kind, 2 * SENDERS)
+    return program
+
+
+def in_turns(programs: dict[str, Program], *, turns: int, count: int) -> dict[tuple[str, str], list[Spent]]:
+    """By load and program, the CPU milliseconds per submission of each turn."""
+    found: dict[tuple[str, str], list[Spent]] = {}
+    for turn in range(turns):
+        order = list(programs.items())[:: -1 if turn % 2 else 1]
+        for kind in LOADS:
+            for name, program in order:
+                spent = program.load(kind, count)
+                found.setdefault((kind, name), []).append(
+                    {each: 1000 * max(seconds, 1e-4) / count for each, seconds in spent.items()}
+                )
     return found
 
 

@@ -1,0 +1,35 @@
+"""CPU time of a submission to a phase with few and with many stored ones, of all processes, on both databases."""
+
+import statistics
+from contextlib import ExitStack
+from pathlib import Path
+
+from app.settings import Settings
+from benchmarks.figures import Measured
+from benchmarks.large_store import fill
+from benchmarks.sizes import Sizes
+from benchmarks.submission_cost import DATABASES, LOADS, in_turns, started
+from tests.live_service import ROOT
+
+FEW = 100
+FIRST = 100_000  # of the numbers in the ids of copies
+
+
+def measure(sizes: Sizes, folder: Path) -> Measured:
+    """Submit to both phases in turn; each has a service and a database of its own."""
+    figures = Measured()
+    for database in DATABASES:
+        with ExitStack() as running:
+            programs = {}
+            for stored in (FEW, sizes.stored):
+                program = started(running, ROOT, folder / f"{database}-{stored}", database)
+                fill(Settings(database_url=program.database_url).database, "bench", stored, first=FIRST)
+                programs[f"{stored:,} stored"] = program
+            found = in_turns(programs, turns=sizes.repetitions, count=max(1, sizes.waits // 4))
+        for kind in LOADS:
+            totals = {name: statistics.median(sum(each.values()) for each in found[kind, name]) for name in programs}
+            work = f"submission to a phase, {database}, {kind}"
+            figures.ways(work, totals, "ms each")
+            few, many = totals.values()
+            figures.at_most(f"{work}, {sizes.stored:,} stored over {FEW}", 1.2, many / few)
+    return figures
