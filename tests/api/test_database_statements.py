@@ -5,16 +5,17 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
-from sqlalchemy import Engine, event
+from sqlalchemy import Connection, Engine, event
 
 from app.settings import Settings
 from tests.api.in_process_app import ServedApp, app_settings, serve_app
 from tests.faults.inspection import CORRECT_PREDICTIONS, GOLD
 from tests.live_service import PASSWORD, Caller, open_challenge
 
-MAX_STATEMENTS = 21  # statements from the token to the reply with scores, each BEGIN among them
+MAX_STATEMENTS = 22  # statements from the token to the reply with scores, each BEGIN among them
 MAX_STATEMENTS_TO_STORE = {False: 11, True: 12}  # by whether it is PostgreSQL
 
 
@@ -93,3 +94,26 @@ def test_what_the_gold_holds_is_not_read_to_store_or_to_follow_a_submission(blue
         blue.get("/challenges/pets/phases/main/submissions").raise_for_status()
     assert any("gold_versions" in statement for statement in statements)  # it was asked, but not for what may be large
     assert not [each for each in statements if re.search(r"gold_versions\.(classes|accessories)\b", each)]
+
+
+def test_a_submission_reads_through_indexes_that_no_parameter_decides(blue: Caller) -> None:
+    """No statement about a phase reads a whole table, nor is compiled anew as a parameter decides about an index."""
+    explained: dict[str, list[str]] = {}
+
+    def explain(connection: Connection, cursor: Any, statement: str, parameters: Any, *_: object) -> None:
+        if statement.lstrip().startswith(("SELECT", "WITH")):
+            plan = connection.connection.cursor().execute(f"EXPLAIN QUERY PLAN {statement}", parameters).fetchall()
+            explained[statement] = [row[3] for row in plan]
+
+    event.listen(Engine, "before_cursor_execute", explain)
+    try:
+        blue.submit("pets", CORRECT_PREDICTIONS).raise_for_status()
+        blue.submit("pets", CORRECT_PREDICTIONS, wait=0).raise_for_status()
+    finally:
+        event.remove(Engine, "before_cursor_execute", explain)
+    admission = [each for each in explained if "recipes.status" in each]
+    assert len(admission) >= 3  # with the token, in the transaction, and for the reply with scores
+    for statement in admission:
+        assert not re.search(r"(recipes|gold_versions)\.status = \?", statement)
+        plan = explained[statement]
+        assert not [line for line in plan if re.match(r"SCAN (?!CONSTANT ROW|one_row)|MATERIALIZE|.* AUTOMATIC", line)]

@@ -4,9 +4,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, get_type_hints
 
-from sqlalchemy import ColumnElement, Label, Select, and_, bindparam
+from sqlalchemy import ColumnElement, Label, Select, and_, bindparam, literal_column
 
 from app.store.tables import Challenge, GoldVersion, Organizer, Phase, Recipe, Registration, Team
+
+# Literal: SQLite compiles a statement anew each time if a parameter decides whether a partial index applies.
+ACTIVE: ColumnElement[str] = literal_column("'active'")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +63,9 @@ def join_context(
     own: ColumnElement[str] = bindparam("user_id") if user is None else user
     return (
         query.join(
-            Recipe.__table__, and_(Recipe.challenge_id == Challenge.id, Recipe.status == "active"), isouter=optional
+            Recipe.__table__, and_(Recipe.challenge_id == Challenge.id, Recipe.status == ACTIVE), isouter=optional
         )
-        .outerjoin(GoldVersion.__table__, and_(GoldVersion.phase_id == Phase.id, GoldVersion.status == "active"))
+        .outerjoin(GoldVersion.__table__, and_(GoldVersion.phase_id == Phase.id, GoldVersion.status == ACTIVE))
         .outerjoin(Organizer.__table__, and_(Organizer.challenge_id == Challenge.id, Organizer.user_id == own))
         .outerjoin(Registration.__table__, and_(Registration.challenge_id == Challenge.id, Registration.user_id == own))
         .outerjoin(Team.__table__, Team.id == Registration.team_id)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any
 
-from sqlalchemy import BindParameter, Select, bindparam, func, join, select
+from sqlalchemy import BindParameter, Select, bindparam, exists, func, select
 
 from app.store.queries.phase_for_user import PhaseContext, columns_of, join_context
 from app.store.session import ReadSession
@@ -77,13 +77,15 @@ def _scores_query() -> Select[Any]:
 def _finished_query(details: Select[Any]) -> Select[Any]:
     """The details with a row for each of the current scores, and one row if there are none."""
     scores, recipes = Score.__table__.alias(), Recipe.__table__.alias()
+    # Not an outer join to a join of scores and recipes, for which SQLite would read all scores that there are.
+    same_recipe = exists().where(recipes.c.id == scores.c.recipe_id, recipes.c.fingerprint == Recipe.fingerprint)
     current = (
         (scores.c.submission_id == Submission.id)
         & (scores.c.gold_id == GoldVersion.id)
         & (scores.c.scorer_version == Phase.scorer_version)
-        & (recipes.c.fingerprint == Recipe.fingerprint)
+        & same_recipe
     )
-    joined = details.outerjoin(join(scores, recipes, recipes.c.id == scores.c.recipe_id), current)
+    joined = details.outerjoin(scores, current)
     return joined.add_columns(scores.c.split, scores.c.metrics).order_by(scores.c.id)
 
 
