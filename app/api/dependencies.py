@@ -219,11 +219,12 @@ def _counted_caller(
     return caller
 
 
-def current_sender(request: Request, state: AppStateDep, credentials: CredentialsDep) -> Sender:
+def current_sender(request: Request, credentials: CredentialsDep) -> Sender:
     """The sender of a submission, with facts that the same statement reads.
 
     Raises Unauthorized, also for a visitor, and TooManyRequests.
     """
+    state = app_state(request)
     if "authorization" not in request.headers:
         require_account(current_caller(request, state, credentials))
     with _counted_if_unauthorized(request, state):

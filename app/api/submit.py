@@ -28,7 +28,7 @@ from app.actions.submissions.submit_prediction import (
     require_visible_phase,
     submit_prediction,
 )
-from app.api.dependencies import AppState, AppStateDep, SenderDep, Waiter, caller_key, parse_prefer_wait
+from app.api.dependencies import AppState, SenderDep, Waiter, app_state, caller_key, parse_prefer_wait
 from app.api.field_types import Shape, SingleLineText, TeamName, reply_example
 from app.api.http.json_body import api_router
 from app.api.http.problem_documents import error_responses, json_examples
@@ -91,7 +91,6 @@ class SubmissionRequest:
 async def submission_request(
     request: Request,
     sender: SenderDep,
-    state: AppStateDep,
     *,
     method: Annotated[
         SingleLineText, Query(max_length=200, description="The name of the method, shown on the leaderboard.")
@@ -135,7 +134,7 @@ async def submission_request(
     entry = SubmissionMetadata(method=method, description=description, link=link, team=team, baseline=baseline)
     kind = request_file_kind(request, filename, layout)
     wait_seconds = parse_prefer_wait(prefer or ())
-    return SubmissionRequest(request, state, sender, entry, kind, wait_seconds, idempotency_key, dry_run)
+    return SubmissionRequest(request, app_state(request), sender, entry, kind, wait_seconds, idempotency_key, dry_run)
 
 
 SubmissionRequestDep = Annotated[SubmissionRequest, Depends(submission_request)]
@@ -190,8 +189,9 @@ async def post_submission(slug: str, phase: str, upload: SubmissionRequestDep) -
             with contextlib.suppress(errors.AssayError):  # The submission is stored; the reply must say so in any case.
                 view = await _wait_for_scores(upload, view, waiter)
     final = view.submission.status in FINAL_STATUSES
-    return JSONResponse(
-        submission_shape(view).model_dump(mode="json"),
+    return Response(
+        submission_shape(view).model_dump_json(),
+        media_type="application/json",
         status_code=200 if not new else 201 if final else 202,
         headers={"Location": f"/api/v1/submissions/{view.submission.id}"}
         | ({} if final else {"Retry-After": "1"})
