@@ -1,5 +1,6 @@
 """When a waiting submission will be scored, from the durations of the newest scorings."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -9,7 +10,7 @@ from app.actions.operations.read_backlog import BacklogCollector
 from app.settings import Settings
 from app.store import clock
 from app.store.queries import scoring_pace, workers
-from app.store.queries.scoring_pace import SAMPLE_SIZE, ScoringPace
+from app.store.queries.scoring_pace import CACHE_SECONDS, SAMPLE_SIZE, ScoringPace
 from app.store.session import SHARED_CACHE, Database
 from app.task_priorities import RESCORING_PRIORITY, SUBMISSION_PRIORITY
 from tests.store.sample_rows import RowIds, add_row, fill_tables, submission, task
@@ -59,7 +60,7 @@ def test_the_pace_is_the_mean_of_the_newest_first_scorings_and_all_slots(
     assert pace is not None
     assert pace.mean_seconds == pytest.approx(3.0)
     assert pace.slots == (settings.workers if db.sqlite else 5)
-    assert ScoringPace(3.0, 5).seconds_until_scored(10) == 3.0 * 10 / 5 + 3.0
+    assert replace(pace, mean_seconds=3.0, slots=5).seconds_until_scored(10) == 3.0 * 10 / 5 + 3.0
 
 
 @pytest.mark.parametrize(
@@ -105,7 +106,25 @@ def test_the_queue_is_expected_to_be_scored_at_the_pace_without_rescoring(
     assert estimated_seconds(db) == pytest.approx(3.0 * (2 / (settings.workers if db.sqlite else 5) + 1))
 
 
-def test_the_pace_is_read_once_a_second_for_all_replies(
+def test_an_eta_follows_the_clock_of_the_database_without_asking_it_again(
+    db: Database, row_ids: RowIds, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.store.queries.scoring_pace.time.monotonic", lambda: 1000.0)
+    score_tasks(db, row_ids, 2.0)
+    register_workers(db, 1)
+    with db.read() as session:
+        before = clock.now(session)
+    pace = read_pace(db)
+    with db.read() as session:
+        after = clock.now(session)
+    assert pace is not None
+    soon, wait = pace.eta(1), timedelta(seconds=pace.seconds_until_scored(1))
+    assert before + wait <= soon <= after + wait
+    monkeypatch.setattr("app.store.queries.scoring_pace.time.monotonic", lambda: 1003.0)
+    assert pace.eta(1) == soon + timedelta(seconds=3)
+
+
+def test_the_pace_is_read_now_and_then_for_all_replies(
     db: Database, row_ids: RowIds, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = [1000.0]
@@ -114,7 +133,7 @@ def test_the_pace_is_read_once_a_second_for_all_replies(
     register_workers(db, 1)
     sent: list[str] = []
     event.listen(db._read, "before_cursor_execute", lambda *given: sent.append(given[2]))
-    for seconds, expected in ((0.0, 1), (0.5, 1), (0.6, 2)):
+    for seconds, expected in ((0.0, 1), (0.9 * CACHE_SECONDS, 1), (0.2 * CACHE_SECONDS, 2)):
         now[0] += seconds
         with db.read() as session:
             assert scoring_pace.recent(session) is not None

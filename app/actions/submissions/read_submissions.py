@@ -186,9 +186,9 @@ def _queue_places(session: ReadSession, rows: Iterable[SubmissionDetails]) -> di
     positions = queue_positions.queue_positions(session, waiting.keys())
     if not positions:
         return {}
-    pace, now = scoring_pace.recent(session), clock.now(session)
+    pace = scoring_pace.recent(session)
     return {
-        waiting[task_id]: QueuePlace(position, None if pace is None else pace.eta(now, position))
+        waiting[task_id]: QueuePlace(position, None if pace is None else pace.eta(position))
         for task_id, position in positions.items()
     }
 
