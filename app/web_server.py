@@ -8,8 +8,6 @@ from typing import Any
 
 import h11
 import uvicorn
-from h11._readers import ContentLengthReader
-from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from app.api.dependencies import Notifier
@@ -70,8 +68,7 @@ class FairConnection(H11Protocol):
         while at < len(data) and not self.transport.is_closing():
             part = data[at : at + self._read_bytes]  # no copy if that is all
             at += len(part)
-            if not self._take_body(part):
-                super().data_received(part)
+            super().data_received(part)
             now = time.thread_time()
             was_slow = now - before > TIME_SLICE_SECONDS / 2
             self._read_bytes = MIN_READ_BYTES if was_slow else min(2 * self._read_bytes, MAX_READ_BYTES)
@@ -89,26 +86,6 @@ class FairConnection(H11Protocol):
         self._unread += data[at:]
         self.transport.pause_reading()
         self.loop.call_at(self._next_slice_start(), self._read_waiting_data)
-
-    def _take_body(self, part: bytes) -> bool:
-        """Append to a body of declared length that goes on after this part; returns whether it did.
-
-        h11 would copy each byte several times, which takes as long as hashing it. Everything else is left to h11: the
-        first and the last part of a body, and the rest of one that was answered early.
-        """
-        reader: Any = self.conn._reader  # noqa: SLF001 - h11 has no public way to know what it waits for
-        if not isinstance(reader, ContentLengthReader) or reader._remaining <= len(part):  # noqa: SLF001
-            return False
-        is_plain = self.conn.their_state is h11.SEND_BODY and self.conn.our_state is h11.SEND_RESPONSE
-        has_earlier_data = bool(self.conn._receive_buffer)  # noqa: SLF001
-        if not is_plain or has_earlier_data or self.conn.they_are_waiting_for_100_continue:
-            return False
-        reader._remaining -= len(part)  # noqa: SLF001
-        self.cycle.body += part
-        if len(self.cycle.body) > HIGH_WATER_LIMIT:
-            self.flow.pause_reading()
-        self.cycle.message_event.set()
-        return True
 
     def _next_slice_start(self) -> float:
         """When to continue. All connections that need more than one slice together get half of the time."""

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import h11
 import pytest
 import uvicorn
 from starlette.requests import Request
@@ -122,18 +121,3 @@ def test_a_client_that_waits_for_100_may_send_its_body_and_another_request(port:
         if first.startswith(b"HTTP/1.1 100"):
             replies.readline(), replies.readline()
         assert read_reply(replies) == hashlib.sha256(LARGE).hexdigest()
-
-
-def test_most_of_a_large_body_of_known_length_is_not_copied_by_h11(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    sizes: list[int] = []
-    receive = h11.Connection.receive_data
-
-    def counted(connection: h11.Connection, data: bytes) -> None:
-        sizes.append(len(data))
-        receive(connection, data)
-
-    monkeypatch.setattr(h11.Connection, "receive_data", counted)
-    with connected(port) as (sending, replies):
-        sending.sendall(request(LARGE))
-        assert read_reply(replies) == hashlib.sha256(LARGE).hexdigest()
-    assert sum(sizes) < len(LARGE) // 2
