@@ -15,6 +15,8 @@ from app.scoring.string_table import Int
 
 _COMMA, _OPEN, _END, _EMPTY, _COLON = range(5)
 """The meanings of the separator after a string: next label, start of a list, end of a record, empty list, key."""
+_MAX_RECORD_WINDOW = 1 << 22
+"""Bytes of the window up to which it grows for a long list of labels."""
 _LIST_OPEN = rb"\["
 _LIST_CLOSE = rb"\]"
 
@@ -71,8 +73,9 @@ def read_label_sets(window: SpanWindow, frame: JsonFraming, sink: LabelSink) -> 
     window.fill()
     shape = _label_set_pattern(window.text(0, HEAD_BYTES), frame)
     window.drop(shape.start)
+    wanted = 0
     while True:
-        window.fill()
+        window.fill(wanted)
         quotes = window.quotes()
         require(len(quotes) >= 2 and not (window.ended and len(quotes) % 2))
         texts = len(quotes) // 2
@@ -84,7 +87,10 @@ def read_label_sets(window: SpanWindow, frame: JsonFraming, sink: LabelSink) -> 
         if window.ended:
             meanings = np.append(meanings, _meaning_of_end(window, shape, int(closing[-1])))
         ends = np.flatnonzero((meanings == _END) | (meanings == _EMPTY))
-        require(len(ends) > 0)
+        if not len(ends):  # the record is longer than the window
+            wanted = 2 * len(window)
+            require(not window.ended and wanted <= _MAX_RECORD_WINDOW)
+            continue
         # Only whole records are taken; the rest of the window is read again together with what follows.
         text_count = int(ends[-1]) + 1
         _take_records(
