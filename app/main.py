@@ -42,8 +42,9 @@ from app.api import (
     submissions,
     submit,
 )
-from app.api.caching.board_cache import BoardCache, CachedReply
+from app.api.caching.board_cache import BoardCache
 from app.api.caching.cached_board_app import BoardBuildMiddleware, CachedBoardApp
+from app.api.caching.cached_reply import CachedReply
 from app.api.caching.database_presence import DatabasePresence
 from app.api.caching.generated_files import GeneratedFiles
 from app.api.dependencies import AppState, Notifier

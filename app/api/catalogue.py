@@ -10,7 +10,7 @@ from fastapi import Path, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from app import errors
-from app.api.caching.board_cache import CachedReply
+from app.api.caching.cached_reply import CachedReply
 from app.api.dependencies import CallerDep, Cursor, Limit, paginate
 from app.api.field_types import Page, reply_example
 from app.api.http.json_body import api_router

@@ -28,7 +28,8 @@ from app.actions.submissions.read_leaderboard import (
     recently_finished,
     wait_for_admitted_submissions,
 )
-from app.api.caching.board_cache import ALL_TEAMS, BoardFormat, BoardKey, CachedReply
+from app.api.caching.board_cache import ALL_TEAMS, BoardFormat, BoardKey
+from app.api.caching.cached_reply import CachedReply
 from app.api.dependencies import AppState, AppStateDep, CallerDep, Cursor
 from app.api.field_types import Moment, Shape, reply_example
 from app.api.http.json_body import api_router

@@ -4,7 +4,8 @@ import asyncio
 import math
 from collections.abc import Callable
 
-from app.api.caching.board_cache import BoardCache, BoardKey, CachedReply
+from app.api.caching.board_cache import BoardCache, BoardKey
+from app.api.caching.cached_reply import CachedReply
 from app.store.board_invalidation import settled_tag
 
 BOARD_KEY = BoardKey("digits", "main", "visitor")

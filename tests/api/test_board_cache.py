@@ -17,10 +17,7 @@ from sqlalchemy import event
 
 from app.actions.access import VISITOR
 from app.actions.submissions.read_leaderboard import read_leaderboard
-from app.api.caching.board_cache import (
-    BoardFormat,
-    BoardKey,
-)
+from app.api.caching.board_cache import BoardFormat, BoardKey
 from app.api.caching.cached_board_app import BOARD_ROUTE
 from app.api.leaderboards import encode_board
 from app.runtime.telemetry import prometheus_text

@@ -13,12 +13,8 @@ import httpx
 import pytest
 
 from app.api.caching import board_cache
-from app.api.caching.board_cache import (
-    ALL_TEAMS,
-    MIN_BUILD_INTERVAL_SECONDS,
-    BoardCache,
-    CachedReply,
-)
+from app.api.caching.board_cache import ALL_TEAMS, MIN_BUILD_INTERVAL_SECONDS, BoardCache
+from app.api.caching.cached_reply import CachedReply
 from app.errors import DatabaseUnavailable
 from app.store.board_invalidation import ALL_BOARDS
 from tests.api.single_board import BLUE, BOARD_KEY, GREEN, build_board, entry, kept_board, settle

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from app.api.caching.board_cache import BoardCache, CachedReply
+from app.api.caching.board_cache import BoardCache
+from app.api.caching.cached_reply import CachedReply
 from app.api.caching.database_presence import DatabasePresence
 from app.errors import DatabaseUnavailable
 from app.store.board_invalidation import ALL_BOARDS

@@ -11,8 +11,9 @@ import pytest
 from pydantic import ValidationError
 from starlette.requests import Request
 
-from app.api.caching.board_cache import BoardKey, CachedReply
+from app.api.caching.board_cache import BoardKey
 from app.api.caching.board_times import BoardTimes
+from app.api.caching.cached_reply import CachedReply
 from app.api.prometheus import is_loopback_request
 from app.runtime.telemetry import Telemetry, prometheus_text
 from app.settings import Settings

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy.engine import make_url
 
-from app.api.caching.board_cache import BoardCache, BoardKey, CachedReply
+from app.api.caching.board_cache import BoardCache, BoardKey
+from app.api.caching.cached_reply import CachedReply
 from app.settings import Settings
 from app.store.session import Database
 from app.store.tables import Team

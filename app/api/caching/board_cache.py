@@ -8,8 +8,6 @@ result.
 """
 
 import asyncio
-import gzip
-import hashlib
 import math
 import threading
 import time
@@ -21,12 +19,8 @@ from datetime import datetime, timedelta
 from typing import Literal, NamedTuple
 
 from starlette.concurrency import run_in_threadpool
-from starlette.responses import Response
 
-from app.api.http.negotiation import prefers_gzip
-from app.api.http.problem_documents import problem_response
-from app.api.http.streamed_reply import StreamedReply
-from app.errors import AssayError
+from app.api.caching.cached_reply import CachedReply
 from app.store.board_invalidation import (
     ALL_BOARDS,
     SettledTag,
@@ -38,7 +32,6 @@ from app.store.board_invalidation import (
 from app.store.types import utcnow
 
 BoardFormat = Literal["json", "csv"]
-HeaderPair = tuple[bytes, bytes]
 
 MAX_CACHE_BYTES = 64 << 20
 MAX_BOARDS = 4096
@@ -63,77 +56,6 @@ class BoardKey(NamedTuple):
     form: BoardFormat = "json"
     limit: int | None = None
     cursor: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class EncodedBody:
-    """A body as it is sent, with its headers."""
-
-    body: bytes
-    etag: str
-    media_type: str
-    encoding: str | None
-    headers: list[HeaderPair]  # the same as those of `response`, for replies that bypass the framework
-    not_modified_headers: list[HeaderPair]  # those of a 304, which has no body
-
-    @classmethod
-    def build(cls, body: bytes, media: str, encoding: str | None) -> "EncodedBody":
-        """Encode headers for this body. The ETag differs per encoding, as strong ETags must."""
-        tag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
-        common = [(b"vary", b"Accept-Encoding, Authorization"), (b"etag", tag.encode())]
-        content = [(b"content-encoding", encoding.encode())] if encoding else []
-        content += [(b"content-length", str(len(body)).encode()), (b"content-type", media.encode())]
-        return cls(body, tag, media, encoding, common + content, common)
-
-    def response(self) -> Response:
-        """The reply as a response of the framework."""
-        headers = {"Vary": "Accept-Encoding", "ETag": self.etag}
-        if self.encoding is not None:
-            headers["Content-Encoding"] = self.encoding
-        return Response(self.body, media_type=self.media_type, headers=headers)
-
-
-@dataclass(frozen=True, slots=True)
-class CachedReply:
-    """A board, or the error in its place, with the marks of its rows; `expires_at` is monotonic time.
-
-    `stream` makes the pieces of a board that is too large to be cached.
-    """
-
-    plain: EncodedBody
-    gzipped: EncodedBody
-    refusal: AssayError | None
-    marks: frozenset[str]
-    expires_at: float
-    stream: Callable[[], Iterable[bytes]] | None = None
-
-    @classmethod
-    def build(
-        cls, body: bytes, media: str, *, marks: frozenset[str], expires_at: float, refusal: AssayError | None = None
-    ) -> "CachedReply":
-        """Build a reply from a body, compressed as well if that makes it smaller."""
-        plain = gzipped = EncodedBody.build(body, media, None)
-        packed = gzip.compress(body, mtime=0)
-        if len(packed) < len(body):
-            gzipped = EncodedBody.build(packed, media, "gzip")
-        return cls(plain, gzipped, refusal, marks, expires_at)
-
-    @property
-    def size(self) -> int:
-        """The approximate bytes of memory."""
-        return 2000 + len(self.plain.body) + len(self.gzipped.body)
-
-    def encoded(self, accept_encoding: str) -> EncodedBody:
-        """The body in the encoding that an Accept-Encoding header prefers."""
-        return self.gzipped if prefers_gzip(accept_encoding) else self.plain
-
-    def response(self, accept_encoding: str) -> Response:
-        """The reply as a response of the framework."""
-        if self.refusal is not None:
-            return problem_response(self.refusal)
-        if self.stream is not None:
-            return StreamedReply(self.stream(), self.plain.media_type, accept_encoding)
-        return self.encoded(accept_encoding).response()
 
 
 Render = Callable[[], CachedReply]

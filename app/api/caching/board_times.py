@@ -6,7 +6,8 @@ from collections import OrderedDict
 from collections.abc import Callable
 from functools import wraps
 
-from app.api.caching.board_cache import MAX_AGE_SECONDS, MAX_BOARDS, BoardKey, CachedReply
+from app.api.caching.board_cache import MAX_AGE_SECONDS, MAX_BOARDS, BoardKey
+from app.api.caching.cached_reply import CachedReply
 from app.runtime.telemetry import Telemetry
 
 

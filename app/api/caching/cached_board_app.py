@@ -14,7 +14,8 @@ from fastapi import FastAPI
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.actions.submissions.read_leaderboard import VISITOR_AUDIENCE
-from app.api.caching.board_cache import BoardFormat, BoardKey, BoardWhileAway, CachedReply
+from app.api.caching.board_cache import BoardFormat, BoardKey, BoardWhileAway
+from app.api.caching.cached_reply import CachedReply
 from app.api.dependencies import AppState
 from app.api.http.middleware import ANONYMOUS_CACHE_CONTROL, SECURITY_HEADERS, keep_encoded_slashes
 from app.api.http.negotiation import matches_etag
