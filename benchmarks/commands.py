@@ -35,17 +35,17 @@ def measure(sizes: Sizes, folder: Path) -> Measured:
     }
     spent: dict[str, list[float]] = {name: [] for name in ways}
     lasted: list[float] = []
-    cache = folder / "compiled"
+    python, environment = compiled_python(folder)
     for turn in range(2 * sizes.repetitions + 1):
         for name, arguments in ways.items():
             began, before = time.perf_counter(), _cpu_of_children()
             subprocess.run(
-                [sys.executable, "-X", f"pycache_prefix={cache}", *arguments],
+                [*python, *arguments],
                 cwd=ROOT,
                 check=True,
                 capture_output=True,
                 timeout=60,
-                env=os.environ | {"PYTHONDONTWRITEBYTECODE": "", "OPENBLAS_NUM_THREADS": "1"},
+                env=environment,
             )
             if turn:
                 spent[name].append((_cpu_of_children() - before) * 1000)
@@ -57,6 +57,12 @@ def measure(sizes: Sizes, folder: Path) -> Measured:
     found.at_most(f"{ONE} over {WITH_NUMPY}", 2.5, medians[ONE] / medians[WITH_NUMPY])
     found.at_most(f"{ONE}, wall time", 800, statistics.median(lasted), "ms")
     return found
+
+
+def compiled_python(folder: Path) -> tuple[list[str], dict[str, str]]:
+    """Arguments and environment of a Python that compiles each module once, as after an installation."""
+    environment = os.environ | {"PYTHONDONTWRITEBYTECODE": "", "OPENBLAS_NUM_THREADS": "1"}
+    return [sys.executable, "-X", f"pycache_prefix={folder / 'compiled'}"], environment
 
 
 def _cpu_of_children() -> float:

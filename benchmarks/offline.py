@@ -5,7 +5,6 @@ import os
 import resource
 import statistics
 import subprocess
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -20,7 +19,7 @@ from app.scoring.declaration.requirements import needs_met
 from app.settings import Settings
 from benchmarks import records
 from benchmarks.apart import apart
-from benchmarks.commands import ROOT
+from benchmarks.commands import ROOT, compiled_python
 from benchmarks.figures import Measured
 from benchmarks.measure import MIB, extra_peak, timed
 from benchmarks.records import Drawn
@@ -67,7 +66,7 @@ def _whole_processes(found: Measured, sizes: Sizes, gold: SourceFile, prediction
         USER: ["-m", "benchmarks.careful_user", *files],
         PARSED: ["-c", _PARSE, *files],
     }
-    spent, peaks, outputs = _run_in_turn(ways, sizes.repetitions)
+    spent, peaks, outputs = _run_in_turn(ways, sizes.repetitions, gold.path.parent)
     work = f"two files of {sizes.records:,} records, {sizes.classes:,} classes, whole process"
     found.ways(work, spent, "ms of CPU")
     found.ways(f"{work}, peak memory", peaks, "MiB")
@@ -81,14 +80,16 @@ def _whole_processes(found: Measured, sizes: Sizes, gold: SourceFile, prediction
 
 
 def _run_in_turn(
-    ways: Mapping[str, Sequence[str]], repetitions: int
+    ways: Mapping[str, Sequence[str]], repetitions: int, folder: Path
 ) -> tuple[dict[str, float], dict[str, float], dict[str, bytes]]:
     """Median milliseconds of CPU and peak memory in MiB of Python with these arguments, and the last output."""
     spent: dict[str, list[float]] = {name: [] for name in ways}
     peaks, outputs = dict[str, float](), dict[str, bytes]()
-    for turn in range(repetitions + 1):  # the first turn fills the caches
+    python, environment = compiled_python(folder)
+    for turn in range(repetitions + 1):  # the first turn fills the caches and compiles the modules
         for name, arguments in ways.items():
-            with subprocess.Popen([sys.executable, *arguments], cwd=ROOT, stdout=subprocess.PIPE) as process:
+            command = [*python, *arguments]
+            with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, env=environment) as process:
                 assert process.stdout is not None
                 outputs[name] = process.stdout.read()
                 _, status, usage = os.wait4(process.pid, 0)
