@@ -36,6 +36,7 @@ from tests.store.sample_rows import fill_tables
 log = structlog.get_logger()
 
 KIND = FileKind("json")
+SENT = "sent"
 RECIPE = {"primary": "accuracy", "metrics": ["accuracy"]}
 
 
@@ -85,9 +86,7 @@ class Host:
 
     def score(self, gold: GoldReference, processes: ScoringProcesses | None = None) -> float:
         """The accuracy of correct predictions."""
-        path = self.work / "sent"
-        path.write_text(json.dumps(CORRECT_PREDICTIONS))
-        request = ScorePredictions(gold.source, SourceFile(path, KIND), RECIPE)
+        request = ScorePredictions(gold.source, SourceFile(self.work / SENT, KIND), RECIPE)
         reply = send_scoring_request(self.db, self.files, processes or self.pool, gold, request)
         assert isinstance(reply, FileResult)
         return float(reply.scores["all"]["accuracy"]["value"])
@@ -124,6 +123,7 @@ class Site:
         self._hosts += 1
         work = self._folder / f"host-{self._hosts}"
         work.mkdir()
+        (work / SENT).write_text(json.dumps(CORRECT_PREDICTIONS))  # once: several threads score it at the same time
         own = self.settings.model_copy(update=settings)
         folder = PreparedGoldFolder(work / PREPARED_GOLD_FOLDER, own.prepared_gold, own.min_free)
         return Host(self.db, open_file_store(own, work), ScoringInThisProcess(folder), work)
