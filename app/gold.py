@@ -139,14 +139,17 @@ def load_gold(
     return None, problems
 
 
-def load_plain_gold(source: SourceFile, spec: TaskSpec, *, declared: bool, limits: Limits) -> Gold | None:
+def load_plain_gold(
+    source: SourceFile, spec: TaskSpec, *, declared: bool, limits: Limits, sort: bool = True
+) -> Gold | None:
     """The gold of a file without any problem or void instance; None where the strict reader must read it.
 
     `declared`: the classes of `spec` were declared separately; otherwise the labels of the file become its classes.
+    Without `sort` the instances stay in the order of the file, which no output may reveal unless its reader has it.
     """
     classes = spec.classes if declared else None
     with source.path.open("rb") as stream:
-        found = read_gold(stream, source.kind, task=spec.task, classes=classes, limits=limits)
+        found = read_gold(stream, source.kind, task=spec.task, classes=classes, limits=limits, sort=sort)
     if found is None:
         return None
     spec = replace(spec, classes=found.classes)

@@ -110,7 +110,10 @@ def _score_plain_files(
     gold_source: SourceFile, predictions: SourceFile, choose: Choose, of: _OfflineTask
 ) -> OfflineOutcome | None:
     """The outcome of two files that the vectorized readers accept; None where the strict reader must read them."""
-    gold = None if of.void else load_plain_gold(gold_source, of.spec, declared=of.declared, limits=of.limits)
+    gold = None
+    if not of.void:
+        # No score depends on the order of the instances, so they need not be sorted.
+        gold = load_plain_gold(gold_source, of.spec, declared=of.declared, limits=of.limits, sort=False)
     read = None if gold is None else _read_plain_predictions(predictions, gold, of)
     if gold is None or read is None:
         return None

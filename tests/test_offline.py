@@ -20,7 +20,8 @@ from app.offline import OfflineOutcome, score_offline
 from app.scoring.declaration.metric import MetricCall
 from app.scoring.declaration.metric_parser import applicable_metrics, parse_metric
 from app.scoring.declaration.task import TaskKind, TaskSpec
-from tests.formats.reading import assert_equal_arrays
+from app.scoring.evaluation_input import EvaluationInput
+from tests.formats.reading import code_sets
 
 
 @pytest.fixture(scope="module")
@@ -59,13 +60,16 @@ def scored_both_ways(folder: Path, gold: Any, predictions: Any, **more: Any) -> 
     assert json.dumps(_values(found)) == json.dumps(_values(strict))
     if found.case is not None and strict.case is not None:
         assert found.case.spec == strict.case.spec
-        for name in ("gold", "predicted"):
-            mine, theirs = getattr(found.case, name), getattr(strict.case, name)
-            assert_equal_arrays(mine.codes, theirs.codes)
-            assert_equal_arrays(mine.offsets, theirs.offsets)
-        assert_equal_arrays(found.case.scores, strict.case.scores)
-        assert_equal_arrays(found.case.weights, strict.case.weights)
+        assert _rows(found.case) == _rows(strict.case)
     return found, not strictly.called
+
+
+def _rows(case: EvaluationInput) -> Any:
+    """The instances in any order, with all that belongs to each, and whether gold and predictions are sets."""
+    sets = [labels.offsets is not None for labels in (case.gold, case.predicted)]
+    parts: list[list[Any]] = [code_sets(case.gold), code_sets(case.predicted)]
+    parts += [array.tolist() for array in (case.scores, case.weights) if array is not None]
+    return sets, sorted(map(repr, zip(*parts, strict=True)))
 
 
 def _outcome(sources: Sequence[SourceFile], choose: Any, how: Any) -> OfflineOutcome | AssayError:

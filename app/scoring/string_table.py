@@ -256,8 +256,8 @@ def _build_slots(hashes: Words) -> Words | None:
     for start in range(0, inside, _BLOCK):
         block = slice(start, min(start + _BLOCK, inside))
         slots[positions[block]] = _slot_entries(hashes, rows[block])
-    # Those beyond the end go on at the beginning.
-    slots[np.flatnonzero(slots == _FREE_SLOT)[: count - inside]] = _slot_entries(hashes, rows[inside:])
+    if inside < count:  # those beyond the end go on at the beginning
+        slots[np.flatnonzero(slots == _FREE_SLOT)[: count - inside]] = _slot_entries(hashes, rows[inside:])
     # Two strings could have the same tag in the same run of slots; then the second would never be found.
     blocks = (rows[start : start + _BLOCK] for start in range(0, count, _BLOCK))
     return slots if all(np.array_equal(_find_rows(slots, hashes[block]), block) for block in blocks) else None

@@ -4,7 +4,7 @@ import gzip
 import json
 import random
 from collections.abc import Callable, Mapping, Sequence
-from itertools import product
+from itertools import permutations, product
 from pathlib import Path
 from typing import Any
 
@@ -129,6 +129,20 @@ def test_plain_gold_is_read_by_the_vectorized_reader(
 def test_plain_splits_and_weights_are_read_by_it_too(path: Path, layout: str, style: str, more: Sequence[str]) -> None:
     kind, data = _written(layout, _rows(40, sets=False, more=more), style)
     assert vectorized_windows(path, data, FileKind(kind))
+
+
+@pytest.mark.parametrize("order", list(permutations(("id", "labels", "split", "weight"))))
+def test_they_are_also_read_beside_sets_in_any_order_of_the_fields(path: Path, order: Sequence[str]) -> None:
+    rows = _rows(40, sets=True, more=["split", "weight"])
+    rows = [{name: row[name] for name in order} for row in rows]
+    for layout, style in product(("records", "list", "documents", "lines"), STYLES):
+        kind, data = _written(layout, rows, style)
+        assert vectorized_windows(path, data, FileKind(kind), "multilabel"), (layout, style)
+        kind, data = _written(layout, [row for row in rows if row["labels"]][:1], style)
+        assert vectorized_windows(path, data, FileKind(kind)), (layout, style)
+    rows[1]["labels"] = [f"{at:090}" for at in range(400)]  # longer than a window and the head of a file
+    kind, data = _written("records", rows, "usual")
+    assert vectorized_windows(path, data, FileKind(kind), "multilabel")
 
 
 @pytest.mark.parametrize("name", ["split", "Usage"])
@@ -327,16 +341,20 @@ def test_any_small_file_is_gold_to_both_readers_or_to_none(
         vectorized_windows(path, text, FileKind(kind), "multilabel" if sets else "multiclass", classes=classes)
 
 
-@given(st.randoms(use_true_random=False), st.sampled_from([*LAYOUTS, *TABLES]), FILE_STYLES)
-@settings(max_examples=200, deadline=None)
+@given(st.randoms(use_true_random=False), st.sampled_from([*LAYOUTS, *TABLES]), FILE_STYLES, st.booleans())
+@settings(max_examples=300, deadline=None)
 def test_a_damaged_file_is_gold_to_both_readers_or_to_none(
-    path: Path, chance: random.Random, layout: str, style: str
+    path: Path, chance: random.Random, layout: str, style: str, sets: bool
 ) -> None:
     more = ("split", "weight") if layout not in {"map", "columns"} else ()
-    kind, data = _written(layout, _rows(6, sets=False, more=more), style)
+    rows = _rows(6, sets=sets and layout not in TABLES, more=more)
+    if chance.random() < 0.5:
+        rows = [dict(reversed(row.items())) for row in rows]
+    kind, data = _written(layout, rows, style)
     at, size = chance.randrange(len(data)), chance.randrange(4)
     sign = chance.choice([b"", b'"', b",", b":", b"[", b"}", b"\\", b"\n", b" ", b"\r", b"\0", b"1", b"\xff", b"\t"])
-    vectorized_windows(path, data[:at] + sign + data[at + size :], FileKind(kind))
+    task: TaskKind = "multilabel" if sets else "multiclass"
+    vectorized_windows(path, data[:at] + sign + data[at + size :], FileKind(kind), task)
 
 
 # ---- the order of texts -----------------------------------------------------------------------------

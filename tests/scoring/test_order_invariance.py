@@ -15,6 +15,7 @@ from app.scoring.declaration.task import TASK_KINDS, TaskKind
 from app.scoring.evaluate import evaluate
 from app.scoring.evaluation_input import EvaluationInput, Grouping, Labels
 from app.scoring.hierarchy.hierarchy import Hierarchy
+from app.scoring.reports.detailed_report import build_detailed_report
 from tests.scoring.strategies import OPTION_VALUES, calls, cases
 from tests.scoring.test_metric_properties import reorder_classes
 
@@ -76,14 +77,32 @@ def order_free_calls(of: EvaluationInput, options: dict[str, str]) -> list[Metri
     return [call for call in calls(of, free) if call.metric.scalar and not call.metric.properties.ordinal]
 
 
+@st.composite
+def drawn_inputs(draw: st.DrawFn, task: TaskKind) -> tuple[EvaluationInput, dict[str, str], Random]:
+    """An input, in half of all cases with weights; options, and a source of orders."""
+    of, options, random = draw(cases(task)), draw(OPTION_VALUES), Random(draw(st.integers(0, 2**32)))
+    if draw(st.booleans()):
+        of = replace(of, weights=np.array([random.randint(0, 4) for _ in range(of.gold.n)], dtype=np.int64))
+    return of, options, random
+
+
 @pytest.mark.parametrize("task", TASK_KINDS)
 @given(data=st.data())
 @FEW
 def test_no_order_changes_a_bit(task: TaskKind, data: st.DataObject) -> None:
-    of, options, random = data.draw(cases(task)), data.draw(OPTION_VALUES), Random(data.draw(st.integers(0, 2**32)))
-    if data.draw(st.booleans()):
-        of = replace(of, weights=np.array([random.randint(0, 4) for _ in range(of.gold.n)], dtype=np.int64))
+    of, options, random = data.draw(drawn_inputs(task))
     metrics = order_free_calls(of, options)
     here, there = evaluate(of, metrics), evaluate(rearrange(of, random), metrics)
     moved = {call.text: (here[call.text].value, there[call.text].value) for call in metrics}
     assert {text: values for text, values in moved.items() if values[0] != values[1]} == {}
+
+
+@pytest.mark.parametrize("task", TASK_KINDS)
+@given(data=st.data())
+@FEW
+def test_the_order_of_the_instances_changes_no_result_at_all(task: TaskKind, data: st.DataObject) -> None:
+    # Without a service, rows stay in the order of the gold file.
+    of, options, random = data.draw(drawn_inputs(task))
+    metrics, moved = calls(of, options), of.take(np.array(shuffle(range(of.gold.n), random), dtype=np.int64))
+    assert evaluate(moved, metrics) == evaluate(of, metrics)
+    assert build_detailed_report(moved, options) == build_detailed_report(of, options)

@@ -1,7 +1,7 @@
 """Special functions, intervals and tests of counts: against exact sums, and against scipy to 13 digits."""
 
 import math
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import pytest
@@ -79,6 +79,14 @@ def test_quantiles_undo_the_distribution(n: int, data: st.DataObject) -> None:
     a, b = Decimal(k), Decimal(n - k + 1)
     found = special_functions.beta_quantile(share, a, b)
     assert abs(special_functions.incomplete_beta(a, b, found) / share - 1) < Decimal("1e-30")
+
+
+@pytest.mark.parametrize("n", [2826, 93_356, 167_146])
+def test_a_quantile_may_lie_on_the_bracket_of_its_search(n: int) -> None:
+    share = Decimal("0.025")
+    with localcontext(special_functions.DECIMAL_CONTEXT):
+        exact = (share.ln() / n).exp()  # the n-th root
+        assert abs(special_functions.beta_quantile(share, Decimal(n), Decimal(1)) / exact - 1) < Decimal("1e-40")
 
 
 @given(n=st.integers(1, 20_000), data=st.data())

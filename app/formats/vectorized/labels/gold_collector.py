@@ -71,10 +71,11 @@ class GoldCollector:
         limit = _MAX_DISTINCT_WEIGHTS if name == b"weight" else 3
         self.fields.setdefault(name, DictionaryEncoder(limit)).take(spans)
 
-    def sorted_ids(self) -> tuple[StringTable, Int | None]:
-        """The table of the ids in the order of code points, and the row of the file for each; None: its own order.
+    def id_table(self, *, sort: bool = True) -> tuple[StringTable, Int | None]:
+        """The table of the ids, and the row of the file for each; None: the order of the file.
 
-        Raises UnsupportedLayout if an id occurs twice. The ids collected are forgotten.
+        With `sort` the ids are in the order of code points. Raises UnsupportedLayout if an id occurs twice. The ids
+        collected are forgotten.
         """
         width = max(map(len, self._ids), default=0)
         require(self.id_count > 0 and not is_mostly_padding(self.id_count, width, self._id_bytes))
@@ -85,7 +86,7 @@ class GoldCollector:
             for at, word in enumerate(block):
                 words[end - len(word) : end, at] = word
             end -= len(block[0])
-        words, order = sort_texts(words)
+        words, order = sort_texts(words) if sort else (words, None)
         table = StringTable.from_words(words)
         if table is None:
             raise UnsupportedLayout

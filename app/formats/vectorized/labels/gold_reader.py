@@ -1,4 +1,4 @@
-"""The vectorized reader of gold: from bytes to arrays in the order of the ids, without a Python string for any id."""
+"""The vectorized reader of gold: from bytes to arrays without a Python string for any id."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -32,7 +32,7 @@ _USAGES = {"Public": "public", "Private": "private"}
 
 @dataclass(frozen=True, slots=True)
 class GoldArrays:
-    """Gold of n instances in the order of their ids, of which none is void.
+    """Gold of n instances, of which none is void, in the order of their ids unless `read_gold` was told otherwise.
 
     `classes` are the declared ones, or else the sorted labels. `splits` are positions in SPLITS; `weights` are whole
     numbers of the unit `weight_unit`, None where all are the same.
@@ -53,11 +53,13 @@ def read_gold(
     task: TaskKind,
     classes: Sequence[str] | None,
     limits: Limits,
+    sort: bool = True,
     window: int = SPAN_WINDOW_BYTES,
 ) -> GoldArrays | None:
     """The gold of a file; None where the strict reader must read it.
 
-    `classes` are the declared ones (NFC), None where there are none; `window` is the number of bytes processed together.
+    `classes` are the declared ones (NFC), None where there are none. Without `sort` the instances stay in the order of
+    the file. `window` is the number of bytes processed together.
     """
     # With limits at least this wide, no file that passes the checks below can exceed them, so they are not checked again.
     within_limits = limits.text_length >= MAX_STRING_BYTES and limits.nesting >= 8 and limits.columns >= 5
@@ -67,7 +69,7 @@ def read_gold(
     for sets in (task == "multilabel",) if task != "multiclass" else (False, True):
         stream.seek(0)
         try:
-            return _GoldFile(stream, kind, task, limits, sets=sets).read(classes, window)
+            return _GoldFile(stream, kind, task, limits, sets=sets, sort=sort).read(classes, window)
         except (UnsupportedLayout, DecompressionError):
             continue
     return None
@@ -82,6 +84,7 @@ class _GoldFile:
     task: TaskKind
     limits: Limits
     sets: bool
+    sort: bool
 
     def read(self, classes: Sequence[str] | None, window: int) -> GoldArrays:
         """The whole gold."""
@@ -95,7 +98,7 @@ class _GoldFile:
         has_names = read_layout(
             open_window(self.stream, self.kind, limits, window), self.kind.format, found, sets=self.sets
         )
-        ids, order = found.sorted_ids()
+        ids, order = found.id_table(sort=self.sort)
         codes, names = self._vocabulary(labels, classes)
         class_table = known or StringTable.build(names)
         if class_table is None:

@@ -67,10 +67,10 @@ def read_ids(stream: BinaryIO, kind: FileKind, limits: Limits) -> StringTable | 
             if sets is None:
                 require(kind.format == "json")
                 read_json_id_list(window, ids)
-                return ids.sorted_ids()[0]
+                return ids.id_table()[0]
             has_names = read_layout(window, kind.format, ids, sets=sets)
             ids.require_numbers()
-            table, _ = ids.sorted_ids()
+            table, _ = ids.id_table()
             require(not has_names or not contains_reserved_name(LookupTables(table, table)))
         except (UnsupportedLayout, DecompressionError):
             continue

@@ -3,17 +3,28 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from app.formats.vectorized.span_window import SpanWindow
-from app.scoring.string_table import Int, Words
+from app.scoring.string_table import Int, Spans, Words
 
 _MAX_SPELLINGS = 32
 """Most spellings of separators in a file."""
 _MAX_SEPARATOR_BYTES = 200
 UNKNOWN = -1
+
+
+class _Spelling(NamedTuple):
+    """The bytes of a separator, the index of its pattern, how many empty lists it contains, and where its number is."""
+
+    text: bytes
+    meaning: int
+    empty_lists: int
+    number_start: int
+    number_end: int
 
 
 @dataclass(slots=True)
@@ -25,8 +36,7 @@ class SeparatorClassifier:
     """
 
     patterns: Sequence[re.Pattern[bytes]]
-    spellings: list[tuple[bytes, int, int]] = field(default_factory=list)
-    """Spelling, index of its pattern, and how many empty lists the pattern's group `empty` contains in it."""
+    spellings: list[_Spelling] = field(default_factory=list)
 
     def classify(self, window: SpanWindow, begins: Int, ends: Int) -> tuple[NDArray[np.int8], int]:
         """The index of the spelling of each separator, and how many separators precede the first unknown one."""
@@ -49,7 +59,7 @@ class SeparatorClassifier:
         Comparing the bytes of the spelling is enough: it ends with the first quote that it contains after its start, so
         a separator that begins with these bytes ends where they do.
         """
-        spelling = self.spellings[index][0]
+        spelling = self.spellings[index].text
         if len(spelling) <= 8:
             mask = np.uint64((1 << 8 * len(spelling)) - 1)
             np.copyto(indices, index, where=(first_words & mask) == int.from_bytes(spelling, "little"))
@@ -65,14 +75,21 @@ class SeparatorClassifier:
             match = pattern.fullmatch(spelling)
             if match is not None:
                 empty = match["empty"].count(b"[") if "empty" in pattern.groupindex else 0
-                self.spellings.append((spelling, meaning, empty))
+                number = match.span("number") if "number" in pattern.groupindex else (0, 0)
+                self.spellings.append(_Spelling(spelling, meaning, empty, *number))
                 return True
         return False
 
     def meanings(self, indices: NDArray[np.int8]) -> NDArray[np.int8]:
         """The meanings of separators with these spellings."""
-        return np.array([meaning for _, meaning, _ in self.spellings], dtype=np.int8)[indices]
+        return np.array([spelling.meaning for spelling in self.spellings], dtype=np.int8)[indices]
 
     def empty_list_counts(self, indices: NDArray[np.int8]) -> Int:
         """How many empty lists separators with these spellings contain."""
-        return np.array([empty for _, _, empty in self.spellings], dtype=np.int64)[indices]
+        return np.array([spelling.empty_lists for spelling in self.spellings], dtype=np.int64)[indices]
+
+    def numbers(self, window: SpanWindow, begins: Int, indices: NDArray[np.int8]) -> Spans:
+        """What the group `number` of its pattern contains in each separator, given by its first byte and its spelling."""
+        starts = np.array([spelling.number_start for spelling in self.spellings], dtype=np.int64)
+        ends = np.array([spelling.number_end for spelling in self.spellings], dtype=np.int64)
+        return Spans(window.view, begins + starts[indices], (ends - starts)[indices])

@@ -4,16 +4,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.formats.vectorized.labels.json_framing import HEAD_BYTES, JsonFraming
+from app.formats.vectorized.labels.json_framing import HEAD_BYTES, NUMBER, JsonFraming
 from app.formats.vectorized.labels.label_sink import LabelSink
 from app.formats.vectorized.span_window import SpanWindow
 from app.formats.vectorized.unsupported import require, require_match
 from app.scoring.string_table import Int, Spans
-
-_NUMBER = rb"([0-9][0-9.eE+-]*+)"
-"""What may be a number; whoever takes it checks that it is one."""
-_MAX_END_BYTES = 1 << 12
-"""Bytes of the longest end of a file after its last string."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +95,7 @@ def _record_pattern(head: bytes, frame: JsonFraming, sink: LabelSink) -> _Record
 
 def _first_fields(head: bytes, frame: JsonFraming) -> tuple[list[tuple[bytes, bool]], int]:
     """The names of the first record's fields, whether each is a string, and where the first value begins."""
-    value = rb'(?:("[^"]*+")|' + _NUMBER + rb")"
+    value = rb'(?:("[^"]*+")|' + NUMBER + rb")"
     field = re.compile(rb"[{,]" + frame.join_tokens(rb'"(\w+)"', b":") + value + frame.space)
     names, at, first = list[tuple[bytes, bool]](), frame.start, 0
     while not names or head[at : at + 1] == b",":
@@ -125,7 +120,7 @@ def _separator_patterns(
             inner, number = b"", b""
         else:
             require(not number)
-            inner, number = inner + _NUMBER, name
+            inner, number = inner + NUMBER, name
     following = frame.record_separator + b'"' + names[0][0] + b'"' + frame.join_tokens(b":")
     patterns.append((inner + following, number))
     return patterns, inner + frame.file_end

@@ -2,9 +2,11 @@
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Context, Decimal, localcontext
-from functools import partial
+from functools import partial, reduce
+from operator import mul
 
 import numpy as np
 
@@ -131,16 +133,14 @@ def gmean_recall(ws: EvaluationContext, call: MetricCall) -> Result:
     # decimal arithmetic: the same digits on every machine and in any order of classes
     with localcontext(DECIMAL_CONTEXT):
         # computed even where the result is 0, so that the response time does not reveal whether the last class was found
-        logarithms = [_log_recall(*pair) * times for pair, times in pairs if pair[0]]
-        if not recalls.correct.all():
-            return Result(0.0, None, recalls.notes)
-        mean = sum(logarithms, Decimal(0)) / len(recalls.correct)
-        return Result(round_to_12_digits(float(mean.exp())), None, recalls.notes)
+        factors = [(Decimal(correct) / Decimal(support)) ** times for (correct, support), times in pairs if correct]
+        mean = (_product(factors).ln() / len(recalls.correct)).exp()
+        return Result(round_to_12_digits(float(mean)) if recalls.correct.all() else 0.0, None, recalls.notes)
 
 
-def _log_recall(correct: int, support: int) -> Decimal:
-    """The natural logarithm of a recall, at the precision of the context."""
-    return (Decimal(correct) / Decimal(support)).ln()
+def _product(factors: Sequence[Decimal]) -> Decimal:
+    """The product, which the precision of the context rounds once per factor; 1 without factors."""
+    return reduce(mul, factors, Decimal(1))
 
 
 def subset_accuracy(ws: EvaluationContext, call: MetricCall) -> Result:
