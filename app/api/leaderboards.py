@@ -10,9 +10,9 @@ from functools import partial
 from itertools import chain, islice
 from typing import Annotated, Any, Literal
 
-import orjson
 from fastapi import Query, Request, Response
 from pydantic import Field
+from pydantic_core import to_json
 from starlette.concurrency import run_in_threadpool
 
 from app import errors
@@ -98,7 +98,7 @@ def _json_pieces(board: dict[str, Any]) -> Iterator[bytes]:
     yield head.removesuffix(b"]}")
     rows, comma = iter(board["rows"]), b""
     while some := list(islice(rows, ROWS_AT_ONCE)):
-        yield comma + orjson.dumps(some, option=orjson.OPT_UTC_Z)[1:-1]
+        yield comma + to_json(some, inf_nan_mode="null")[1:-1]
         comma = b","
     yield b"]}"
 

@@ -1,9 +1,11 @@
 """Finds out which boards a transaction changes, and reports them when it ends, in this process and to other hosts.
 
 Each cached board depends on a few tags. A tag that a worker reports for a settled submission also names the team and
-the submission: caches may show the board without it to others for a moment. Rows are watched as they are flushed. An UPDATE, INSERT or DELETE through the
-session that bypasses its objects invalidates every board, unless its execution options hold `NO_BOARD_CHANGE`. No event
-sees what is sent to the connection directly: such code calls `invalidate` itself.
+the submission: caches may show the board without it to others for a moment.
+
+Rows are watched as they are flushed. An UPDATE, INSERT or DELETE through the session that bypasses its objects
+invalidates every board, unless its execution options hold `NO_BOARD_CHANGE`. No event sees what is sent to the
+connection directly: such code calls `invalidate` itself.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence

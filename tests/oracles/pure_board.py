@@ -1,8 +1,6 @@
 """The board as a pure function of all scores of a phase, read whole: slow, and the oracle of the one that is served."""
 
-from collections.abc import Iterable, Mapping
-from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlalchemy import select
 
@@ -13,68 +11,11 @@ from app.scoring.catalogue.description import describe_call
 from app.scoring.declaration.recipe import ScoringRecipe
 from app.store.queries import challenges, gold
 from app.store.session import ReadSession
-from app.store.tables import GoldVersion, Phase, Recipe, Score, Submission, Team
+from app.store.tables import GoldVersion, Phase, Recipe, Score, Submission
 from tests.oracles.pure_standings import ScoredEntry, Standing, standings
 
-
-class BoardSubmission(NamedTuple):
-    """The columns of a submission that a board needs."""
-
-    id: str
-    team_id: str
-    team_name: str
-    method: str
-    baseline: bool
-    submitted_at: datetime
-    selected_at: datetime | None
-
-
-MetricValues = Mapping[str, Mapping[str, Any]]  # of one score, by the canonical string of the metric
-
-
-def board_submissions(session: ReadSession, phase_id: str) -> list[BoardSubmission]:
-    """Finished submissions that were neither withdrawn nor disqualified: the rows of a board.
-
-    Columns instead of mapped objects, because a board reads thousands of rows after each change.
-    """
-    query = select(
-        Submission.id,
-        Submission.team_id,
-        Team.name,
-        Submission.method,
-        Submission.baseline,
-        Submission.submitted_at,
-        Submission.selected_at,
-    ).join(Team, Team.id == Submission.team_id)
-    shown = query.where(
-        Submission.phase_id == phase_id,
-        Submission.status == "finished",
-        Submission.withdrawn_at.is_(None),
-        Submission.disqualified_at.is_(None),
-    )
-    return [BoardSubmission(*row) for row in session.execute(shown.order_by(Submission.id))]
-
-
-def scores_for_board(
-    session: ReadSession, phase_id: str, *, gold_id: str, recipe_ids: Iterable[str], scorer_version: int, split: str
-) -> dict[str, MetricValues]:
-    """Metric values by submission id, of one gold, recipe family, scorer version and split."""
-    query = (
-        select(Score.submission_id, Score.metrics)
-        .join(Submission, Submission.id == Score.submission_id)
-        .where(
-            Submission.phase_id == phase_id,
-            Score.gold_id == gold_id,
-            Score.recipe_id.in_(list(recipe_ids)),
-            Score.scorer_version == scorer_version,
-            Score.split == split,
-        )
-    )
-    return {row.submission_id: row.metrics for row in session.execute(query)}
-
-
-BoardScores = dict[str, MetricValues]
-"""Metric values by the id of the submission."""
+BoardScores = dict[str, dict[str, dict[str, Any]]]
+"""Metric values by the id of the submission, then by the canonical string of the metric."""
 
 
 def pure_board(
@@ -88,11 +29,13 @@ def pure_board(
     recipe = parse_stored_recipe(phase.challenge, stored)
     shown_split = resolve_split(phase, version, split, organizer=organizer)
     ranked_by = metric or recipe.primary
-    entries = board_submissions(session, phase.id)
+    finished = select(Submission).where(Submission.phase_id == phase.id, Submission.status == "finished")
+    on_board = finished.where(Submission.withdrawn_at.is_(None), Submission.disqualified_at.is_(None))
+    entries = list(session.scalars(on_board.order_by(Submission.id)))
     scores = _load_board_scores(session, phase, version, stored, shown_split)
     selection_scores = _load_board_scores(session, phase, version, stored, "public") if version.has_splits else scores
     board_standings = _rank_entries(entries, scores, selection_scores, recipe, ranked_by)
-    names = _anonymous_names(board_standings, phase, own_team=audience.own_team, organizer=organizer)
+    names = _anonymous_names(board_standings, audience)
     view = score_view_for(recipe, organizer=organizer)
     by_id = {entry.id: entry for entry in entries}
     primary = next(call for call in recipe.metrics if call.text == ranked_by)
@@ -105,7 +48,10 @@ def pure_board(
         "gold_version": version.version,
         "recipe_version": stored.version,
         "scorer_version": phase.scorer_version,
-        "as_of": _as_of(entries, version, stored),
+        # Never the end of a scoring, as its duration depends on the gold.
+        "as_of": max(
+            [version.activated_at or version.created_at, stored.created_at, *(row.submitted_at for row in entries)]
+        ),
         "metrics": [describe_call(call) for call in recipe.metrics],
         "total": len(board_standings),
         "next": None,
@@ -120,14 +66,17 @@ def _load_board_scores(
     session: ReadSession, phase: Phase, version: GoldVersion, recipe: Recipe, split: str
 ) -> BoardScores:
     """Scores of one gold, one scorer version and equivalent recipes: a board never mixes incomparable scores."""
-    recipe_ids, scorer_version = equivalent_recipe_ids(session, recipe), phase.scorer_version
-    return scores_for_board(
-        session, phase.id, gold_id=version.id, recipe_ids=recipe_ids, scorer_version=scorer_version, split=split
+    query = select(Score.submission_id, Score.metrics).where(
+        Score.gold_id == version.id,
+        Score.recipe_id.in_(equivalent_recipe_ids(session, recipe)),
+        Score.scorer_version == phase.scorer_version,
+        Score.split == split,
     )
+    return {submission: metrics for submission, metrics in session.execute(query)}  # noqa: C416 - a row is no pair to the checker
 
 
 def _rank_entries(
-    entries: list[BoardSubmission],
+    entries: list[Submission],
     scores: BoardScores,
     selection_scores: BoardScores,
     recipe: ScoringRecipe,
@@ -151,45 +100,28 @@ def _rank_entries(
     return standings(scored_entries, recipe, metric=None if ranked_by == recipe.primary else ranked_by)
 
 
-def _metric_values(score: MetricValues) -> dict[str, float | None]:
+def _metric_values(score: dict[str, dict[str, Any]]) -> dict[str, float | None]:
     return {name: value["value"] for name, value in score.items()}
 
 
-def _anonymous_names(
-    ranked: list[Standing], phase: Phase, *, own_team: str | None, organizer: bool
-) -> dict[str, str] | None:
-    """Pseudonyms of the teams in an anonymous phase, except the own team; None where names are shown."""
-    if not phase.anonymous or organizer:
-        return None
-    rivals = [standing.entry for standing in ranked if not standing.entry.baseline]
-    others = [entry.team for entry in rivals if entry.team != own_team]
-    return {team: f"Anonymous {number}" for number, team in enumerate(dict.fromkeys(others), 1)}
-
-
-def _as_of(entries: list[BoardSubmission], version: GoldVersion, recipe: Recipe) -> datetime:
-    """The newest time among the inputs of the board.
-
-    Never the end of a scoring, as its duration depends on the gold.
-    """
-    activated_at = version.activated_at or version.created_at
-    return max(activated_at, recipe.created_at, *(row.submitted_at for row in entries))
+def _anonymous_names(ranked: list[Standing], audience: BoardAudience) -> dict[str, str]:
+    """Pseudonyms by the id of the team, in the order of the board; empty where names are shown."""
+    names: dict[str, str] = {}
+    for standing in ranked:
+        team = standing.entry.team
+        if not standing.entry.baseline and team != audience.own_team and team not in names:
+            names[team] = f"Anonymous {len(names) + 1}"
+    return names if audience.phase.anonymous and not audience.organizer else {}
 
 
 def _board_row(
-    standing: Standing, submission: BoardSubmission, names: dict[str, str] | None, scores: dict[str, dict[str, Any]]
+    standing: Standing, submission: Submission, names: dict[str, str], scores: dict[str, dict[str, Any]]
 ) -> dict[str, Any]:
-    hidden = names is not None and submission.team_id in names
-    name = names[submission.team_id] if names is not None and hidden else submission.team_name
-    return {
-        "rank": standing.rank,
-        "rank_low": standing.rank_low,
-        "rank_high": standing.rank_high,
-        "tie_group": standing.tie_group,
-        "team": {"id": None if hidden else submission.team_id, "name": name},
-        "submission": None if hidden else submission.id,
-        "method": "" if hidden else submission.method,
-        "submitted_at": submission.submitted_at,
-        "entries": standing.entries,
-        "baseline": submission.baseline,
-        "scores": scores,
-    }
+    pseudonym = names.get(submission.team_id)
+    row = {name: getattr(standing, name) for name in ("rank", "rank_low", "rank_high", "tie_group")}
+    row |= {"team": {"id": submission.team_id, "name": submission.team.name}, "submission": submission.id}
+    row |= {"method": submission.method, "submitted_at": submission.submitted_at, "entries": standing.entries}
+    row |= {"baseline": submission.baseline, "scores": scores}
+    return (
+        row if pseudonym is None else row | {"team": {"id": None, "name": pseudonym}, "submission": None, "method": ""}
+    )

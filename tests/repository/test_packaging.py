@@ -1,6 +1,7 @@
 """The packaging says what it should: pins with hashes, a container without root, a wheel that the Dockerfile's copies
 suffice to build. No container engine is needed: the files are read, and the wheel is built as the build stage does."""
 
+import ast
 import re
 import shlex
 import shutil
@@ -48,6 +49,17 @@ def requirements(name: str) -> str:
     return (ROOT / name).read_text(encoding="utf-8")
 
 
+def imported(path: Path) -> set[str]:
+    """The top-level modules that a file imports."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {each.name.partition(".")[0] for each in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names.add(node.module.partition(".")[0])
+    return names
+
+
 def stages() -> list[list[tuple[str, str]]]:
     """The Dockerfile's stages as (instruction, argument) pairs, continued lines joined, comments dropped."""
     text = re.sub(r"^#.*\n", "", (ROOT / "Dockerfile").read_text(encoding="utf-8"), flags=re.MULTILINE)
@@ -87,6 +99,20 @@ def test_every_declared_dependency_is_pinned_and_both_files_agree() -> None:
     assert {name_of(wish) for wish in PROJECT["dependencies"]} <= runtime.keys()
     assert {name_of(wish) for wish in PROJECT["optional-dependencies"]["dev"]} <= development.keys()
     assert {name: development.get(name, version) for name, version in runtime.items()} == runtime
+
+
+def test_the_program_imports_only_what_its_own_requirements_install() -> None:
+    # Tests run with the packages of developers too, so a module that an installation lacks would not be missed.
+    installed = set(pins(requirements("requirements.txt")))
+    installed |= {name_of(each) for each in PROJECT["optional-dependencies"]["arrow"]}
+    distributions = metadata.packages_distributions()
+    missing = {
+        (str(path.relative_to(ROOT)), module)
+        for path in [*ROOT.glob("app/**/*.py"), *ROOT.glob("migrations/**/*.py")]
+        for module in imported(path) - {"app", *sys.stdlib_module_names}
+        if not installed & {name_of(each) for each in distributions.get(module, ())}
+    }
+    assert not missing
 
 
 def test_every_declared_dependency_has_its_reason_in_the_decision_about_dependencies() -> None:

@@ -24,7 +24,7 @@ from tests.store.sample_rows import add_row, gold_version, submission
 BODY = {"primary": "f1_macro", "metrics": ["f1_macro", "accuracy", "error_rate"]}
 VALUES = st.one_of(
     st.none(),
-    st.sampled_from([0.0, -0.0, 0.5, 0.5000001, 0.5000004, 0.5000006, 0.499, 1.0, 1e-300, 1.7e308]),
+    st.sampled_from([0.0, -0.0, 0.5, 0.5000001, 0.5000004, 0.5000006, 0.499, 1.0, 1e-300, 1.7e308, 1e-320]),
     st.floats(-1, 1),
 )
 SCORED = st.fixed_dictionaries({"f1_macro": VALUES}, optional={"accuracy": VALUES, "error_rate": VALUES})
@@ -53,7 +53,7 @@ RECIPES = st.fixed_dictionaries(
     {
         "selection": st.sampled_from(["best", "best", "latest", "selected"]),
         "tie_breakers": st.sampled_from([[], [], ["error_rate"], ["accuracy", "error_rate"]]),
-        "disclosure": st.sampled_from([{"digits": 6}, {"digits": 2}, {"digits": "full"}]),
+        "disclosure": st.sampled_from([{"digits": 6}, {"digits": 2}, {"digits": 1}, {"digits": "full"}]),
     }
 )
 

@@ -4,17 +4,20 @@ from contextlib import nullcontext
 from typing import Any
 
 import pytest
-from sqlalchemy import delete, event, update
+from sqlalchemy import delete, event, insert, select, update
 
 from app.actions.operations.rebuild_ranked_values import rebuild_ranked_values
 from app.actions.submissions.read_leaderboard import BoardAudience, _build_board
 from app.store import board_invalidation
 from app.store.queries import ranked_values
 from app.store.session import Database, ReadSession
-from app.store.tables import EntryCount, Phase, RankedValue
+from app.store.tables import EntryCount, Phase, RankedValue, Score
+from app.store.types import new_id
 from benchmarks.board_store import fill
+from tests.store.database_marks import only_postgresql
 
 TEAMS, ENTRIES = 5, 4
+MAX_PARAMETERS = 65_535  # of a statement on PostgreSQL
 
 
 @pytest.fixture
@@ -66,6 +69,20 @@ def test_every_difference_is_found_and_repaired(filled: Database, name: str) -> 
         assert board(session) == before
 
 
+@pytest.mark.slow
+@only_postgresql
+def test_submissions_with_many_scores_are_checked_and_repaired(filled: Database) -> None:
+    """A store that was rescored often has more scores of the submissions of a batch than a statement has parameters."""
+    with filled.write() as session:
+        columns = ("submission_id", "gold_id", "recipe_id", "split")
+        known = session.execute(select(*(getattr(Score, name) for name in columns)).limit(1)).mappings().one()
+        rows = [{**known, "id": new_id(), "scorer_version": 100 + number} for number in range(MAX_PARAMETERS + 1)]
+        session.connection().execute(insert(Score.__table__), [row | {"metrics": {}} for row in rows])
+    assert rebuild_ranked_values(filled).submissions == 1
+    with filled.read() as session:
+        assert outdated(session) == (0, 0)
+
+
 def test_a_board_reads_its_entries_by_the_indexes(filled: Database) -> None:
     """Neither database scans ranked values or submissions; both would do so for a condition that fits no index."""
     statements: list[tuple[str, Any]] = []
@@ -91,5 +108,5 @@ def test_a_board_reads_its_entries_by_the_indexes(filled: Database) -> None:
     assert any("ix_submissions_off_board" in plan for plan in plans)
     assert any("ix_submissions_baseline" in plan for plan in plans)
     assert any("ix_submissions_submitted_at" in plan for plan in plans)
-    scanned = ("SCAN ranked_values", "SCAN submissions", "SCAN scores", "Seq Scan on")
+    scanned = ("SCAN ranked_values", "SCAN best", "SCAN submissions", "SCAN scores", "Seq Scan on")
     assert not [plan for plan in plans if any(words in plan for words in scanned)]

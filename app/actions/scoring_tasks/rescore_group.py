@@ -84,8 +84,8 @@ def rescore_group(
 ) -> None:
     """Rescore a group, one file at a time.
 
-    `wait_for_turn` waits until the next file may be scored, and returns False once rescoring is to end; the tasks that are left
-    are then released. `on_settled` is called with the claims that have been settled, so that their leases end.
+    `wait_for_turn` waits until the next file may be scored, and returns False once rescoring is to end; the tasks that
+    are left are then released. `on_settled` is called with the claims that have been settled, so that their leases end.
     """
     remaining_jobs, outcomes, last_settled = dict(group.jobs), {}, time.monotonic()
     for claim, job in group.jobs.items():

@@ -268,13 +268,18 @@ def _build_board(
     shown_split = resolve_split(phase, version, split, organizer=organizer)
     ranked_by = _ranking_metric(recipe, metric)
     scores = _board_scores(session, phase, version, stored, shown_split=shown_split, ranked_by=ranked_by)
-    board_standings = standings(board_entries.entries(session, scores))
-    names = _anonymous_names(board_standings, phase, own_team=audience.own_team, organizer=organizer)
+    entries, names = board_entries.entries(session, scores)
+    board_standings = standings(entries)
+    pseudonyms = _pseudonyms(board_standings, phase, own_team=audience.own_team, organizer=organizer)
     view = score_view_for(recipe, organizer=organizer)
     shown, following = _page_of(board_standings, page)
     counts = board_entries.count_entries(session, scores)
     primary = next(call for call in recipe.metrics if call.text == ranked_by)
-    rows = BoardRows(scores, shown, lambda standing, row: _board_row(standing, row, names, counts, view))
+    rows = BoardRows(
+        scores,
+        shown,
+        lambda standing, row: _board_row(standing, row, names=names, pseudonyms=pseudonyms, counts=counts, view=view),
+    )
     board = {
         "challenge": phase.challenge.slug,
         "phase": phase.slug,
@@ -337,12 +342,10 @@ def _board_scores(
     )
 
 
-def _anonymous_names(
-    ranked: list[Standing], phase: Phase, *, own_team: str | None, organizer: bool
-) -> dict[str, str] | None:
-    """Pseudonyms of the teams in an anonymous phase, except the own team; None where names are shown."""
+def _pseudonyms(ranked: list[Standing], phase: Phase, *, own_team: str | None, organizer: bool) -> dict[str, str]:
+    """Pseudonyms of the teams in an anonymous phase, except the own team; none where names are shown."""
     if not phase.anonymous or organizer:
-        return None
+        return {}
     rivals = [standing.entry for standing in ranked if not standing.entry.baseline]
     others = [entry.team for entry in rivals if entry.team != own_team]
     return {team: f"Anonymous {number}" for number, team in enumerate(dict.fromkeys(others), 1)}
@@ -359,20 +362,26 @@ def _as_of(session: ReadSession, phase: Phase, version: GoldVersion, recipe: Rec
 
 
 def _board_row(
-    standing: Standing, row: BoardRow, names: dict[str, str] | None, counts: dict[str, int], view: ScoreView
+    standing: Standing,
+    row: BoardRow,
+    *,
+    names: dict[str, str],
+    pseudonyms: dict[str, str],
+    counts: dict[str, int],
+    view: ScoreView,
 ) -> dict[str, Any]:
-    hidden = names is not None and row.team_id in names
-    name = names[row.team_id] if names is not None and hidden else row.team_name
+    entry = standing.entry
+    hidden = entry.team in pseudonyms
     return {
         "rank": standing.rank,
         "rank_low": standing.rank_low,
         "rank_high": standing.rank_high,
         "tie_group": standing.tie_group,
-        "team": {"id": None if hidden else row.team_id, "name": name},
-        "submission": None if hidden else row.submission,
+        "team": {"id": None if hidden else entry.team, "name": (pseudonyms if hidden else names)[entry.team]},
+        "submission": None if hidden else entry.submission,
         "method": "" if hidden else row.method,
         "submitted_at": row.submitted_at,
-        "entries": 1 if row.baseline else counts.get(row.team_id, 0),  # 0 only if a row was changed by hand
-        "baseline": row.baseline,
+        "entries": 1 if entry.baseline else counts.get(entry.team, 0),  # 0 only if a row was changed by hand
+        "baseline": entry.baseline,
         "scores": view.metrics(row.metrics),
     }

@@ -210,7 +210,7 @@ def _own_team_name(context: PhaseContext, *, by_organizer: bool) -> str:
     return context.team
 
 
-def _find_or_create_team(session: WriteSession, admission: Admission, entry: SubmissionMetadata) -> tuple[str, str]:
+def _find_or_create_team(session: WriteSession, admission: Admission, entry: SubmissionMetadata) -> teams.TeamReference:
     """The caller's own team, or the one that an organizer names, which is created if it does not exist.
 
     Baselines have names of their own, separate from those of teams.
@@ -218,16 +218,17 @@ def _find_or_create_team(session: WriteSession, admission: Admission, entry: Sub
     context, name = admission.context, admission.name
     if entry.team is None and not entry.baseline:
         assert context.team_id is not None
-        return context.team_id, name
+        return teams.TeamReference(context.team_id, name)
     team = teams.by_name(session, context.challenge_id, name, baseline=entry.baseline)
     if team is None:
         locks.team_names(session, context.challenge_id)
         # It is looked up again: another request may just have created it.
         team = teams.by_name(session, context.challenge_id, name, baseline=entry.baseline)
-    if team is None:
-        challenge = session.get_one(Challenge, context.challenge_id)
-        team = add_team(session, challenge, name, baseline=entry.baseline, reserved=True)
-    return team.id, team.name
+    if team is not None:
+        return team
+    challenge = session.get_one(Challenge, context.challenge_id)
+    created = add_team(session, challenge, name, baseline=entry.baseline, reserved=True)
+    return teams.TeamReference(created.id, created.name)
 
 
 def submit_prediction(
@@ -262,8 +263,8 @@ def submit_prediction(
     context = require_visible_phase(session, caller, slug, phase_slug, facts)
     admission = _resolve_admission(caller, context, entry)
     team = _find_or_create_team(session, admission, entry)
-    lane = _lane(admission, user_id, team[0])
-    moment = locks.team_and_lane(session, context.phase_id, team[0], lane.name)
+    lane = _lane(admission, user_id, team.id)
+    moment = locks.team_and_lane(session, context.phase_id, team.id, lane.name)
     _require_open(admission, moment.now)
     submission = _new_submission(admission, team, entry, stored, kind, user_id=user_id, moment=moment)
     named = None if key is None else _stored_key(submission, key, mark, moment)
@@ -303,7 +304,7 @@ def request_fingerprint(slug: str, phase_slug: str, entry: SubmissionMetadata, k
 
 def _new_submission(
     admission: Admission,
-    team: tuple[str, str],
+    team: teams.TeamReference,
     entry: SubmissionMetadata,
     stored: StoredFile,
     kind: FileKind,
@@ -314,8 +315,8 @@ def _new_submission(
     return Submission(
         id=id_at(moment.steady),
         phase_id=admission.context.phase_id,
-        team_id=team[0],
-        team=Team(id=team[0], name=team[1]),
+        team_id=team.id,
+        team=Team(id=team.id, name=team.name),
         user_id=user_id,
         status="queued",
         method=entry.method,

@@ -28,7 +28,8 @@ Layout = Annotated[str | None, Query(description="`long` for a multilabel table 
 
 Result = TypeVar("Result")
 
-BUFFER_BYTES = 1 << 20  # collected before each write to disk
+BUFFER_BYTES = 1 << 20  # collected before the first write to disk
+NEXT_BUFFER_BYTES = 1 << 19  # before each further one: few, so that the allocator keeps their memory for the next ones
 
 
 def request_file_kind(request: Request, filename: str | None, layout: str | None) -> FileKind:
@@ -92,8 +93,7 @@ class UploadBody:
         """Append bytes; raises StorageAlmostFull."""
         if self._upload is None:
             self._upload = self._files.begin()
-        for chunk in chunks:
-            self._upload.write(chunk)
+        self._upload.write(b"".join(chunks))  # one piece: each write and each hash waits for the interpreter lock
 
     def abort(self) -> None:
         """Delete what was written."""
@@ -171,7 +171,7 @@ async def _write_body(
                 buffered, size = buffered + len(chunk), size + len(chunk)
                 await size_limit.check(size)
                 has_memory = resize(buffered)
-                if buffered >= BUFFER_BYTES or not has_memory:
+                if buffered >= (BUFFER_BYTES if writing is None else NEXT_BUFFER_BYTES) or not has_memory:
                     if writing is None:
                         before_first_write()
                     else:

@@ -1,11 +1,12 @@
 """Queries of a leaderboard: the entry of each team from the index of ranked values, then the rows that are shown."""
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
-import orjson
+from pydantic_core import from_json, to_json
 from sqlalchemy import (
     ARRAY,
     ColumnElement,
@@ -14,6 +15,7 @@ from sqlalchemy import (
     Text,
     and_,
     any_,
+    case,
     cast,
     exists,
     false,
@@ -22,6 +24,7 @@ from sqlalchemy import (
     or_,
     select,
     true,
+    tuple_,
 )
 from sqlalchemy.orm import InstrumentedAttribute, aliased
 
@@ -66,13 +69,9 @@ class BoardScores:
 
 
 class BoardRow(NamedTuple):
-    """What a board shows of an entry besides its rank."""
+    """What a board shows of an entry besides its rank and team."""
 
-    submission: str
-    team_id: str
-    team_name: str
     method: str
-    baseline: bool
     submitted_at: datetime
     metrics: MetricValues
 
@@ -94,24 +93,31 @@ class _Choice(NamedTuple):
 
     key: ValueKey
     submission: str
+    team_name: str
 
 
-def entries(session: ReadSession, board: BoardScores) -> list[BoardEntry]:
-    """The entry of each team, and all baselines, in no order."""
+def entries(session: ReadSession, board: BoardScores) -> tuple[list[BoardEntry], dict[str, str]]:
+    """The entry of each team, and all baselines, in no order; and the names of these teams by id.
+
+    The teams are read here anyway, so the query of the rows need not search each of them once more.
+    """
     chosen = _latest(session, board) if board.selection == "latest" else _best(session, board)
     if board.selection == "selected":
         chosen |= _best_selected(session, board)
     baselines = _baselines(session, board)
     entrants = [(choice, team, False) for team, choice in chosen.items()]
     entrants += [(choice, team, True) for choice, team in baselines]
+    names = {team: choice.team_name for choice, team, _ in entrants}
     if board.ranked_by == (board.primary,) and board.chosen_by == board.shown:
-        return [BoardEntry(choice.submission, team, baseline, (choice.key,)) for choice, team, baseline in entrants]
+        ranked = [BoardEntry(choice.submission, team, baseline, (choice.key,)) for choice, team, baseline in entrants]
+        return ranked, names
     keys = _shown_keys(session, board, [choice.submission for choice, _, _ in entrants])
-    return [
+    ranked = [
         BoardEntry(choice.submission, team, baseline, keys[choice.submission])
         for choice, team, baseline in entrants
         if choice.submission in keys
     ]
+    return ranked, names
 
 
 def count_entries(session: ReadSession, board: BoardScores) -> dict[str, int]:
@@ -145,11 +151,11 @@ def load_rows(session: ReadSession, board: BoardScores, submissions: Sequence[st
         board.provenance.score_condition(),
         Score.split == board.shown,
     )
-    metrics = {submission: orjson.loads(text) for submission, text in session.connection().execute(scores).all()}
-    columns = (Submission.id, Submission.team_id, Team.name, Submission.method, Submission.baseline)
-    query = select(*columns, Submission.submitted_at).join(Team, Team.id == Submission.team_id)
-    rows = session.connection().execute(query.where(_among(session, Submission.id, submissions))).all()
-    return {row[0]: BoardRow(*row, metrics[row[0]]) for row in rows}
+    metrics = {submission: from_json(text) for submission, text in session.connection().execute(scores).all()}
+    columns = (Submission.id, Submission.method, Submission.submitted_at)
+    query = select(*columns).where(_among(session, Submission.id, submissions))
+    rows = session.connection().execute(query).all()
+    return {one: BoardRow(method, submitted_at, metrics[one]) for one, method, submitted_at in rows}
 
 
 def _best(session: ReadSession, board: BoardScores) -> dict[str, _Choice]:
@@ -159,14 +165,14 @@ def _best(session: ReadSession, board: BoardScores) -> dict[str, _Choice]:
     """
     query, found = _first_entries(session, board)
     if board.digits is None:
-        return {row[0]: _Choice((row[1], row[2]), row[3]) for row in session.connection().execute(query).all()}
+        return {row[0]: _Choice((row[1], row[2]), *row[3:]) for row in session.connection().execute(query).all()}
     near = aliased(RankedValue)
     next_key = select(near.ranking_key).where(_is_near(board, found, near, board.digits)).order_by(near.ranking_key)
     with_next = query.add_columns(next_key.limit(1).correlate(found).scalar_subquery())
     chosen: dict[str, _Choice] = {}
     tied: list[str] = []
-    for team, undefined, key, submission, following in session.connection().execute(with_next).all():
-        chosen[team] = _Choice((undefined, key), submission)
+    for team, undefined, key, submission, name, following in session.connection().execute(with_next).all():
+        chosen[team] = _Choice((undefined, key), submission, name)
         if following is not None and _is_tied(following, key, board.digits):
             tied.append(team)
     for some in _batches(tied):
@@ -177,7 +183,7 @@ def _best(session: ReadSession, board: BoardScores) -> dict[str, _Choice]:
         )
         shown = rivals.where(near.submission_id.not_in(_off_board_ids(board)))
         for team, key, submission in session.connection().execute(shown):
-            candidates[team].append(_Choice((False, key), submission))
+            candidates[team].append(_Choice((False, key), submission, chosen[team].team_name))
         chosen |= {team: _best_choice(choices, board.digits) for team, choices in candidates.items()}
     return chosen
 
@@ -192,34 +198,37 @@ def _first_entries(
     """The best entry of each of these teams, or of all of the challenge; among equals, the earliest submission.
 
     Also returns where the columns come from. PostgreSQL needs LATERAL, because it would join by a hash of all ranked
-    values; SQLite has no LATERAL and searches the entry by its key.
+    values. SQLite has no LATERAL: it searches the entry again by the values of all columns, in the page of the index
+    that it has just read.
     """
     entry = RankedValue
     wanted = Team.challenge_id == board.challenge_id if teams is None else Team.id.in_(teams)
     own = (entry.provenance == board.key, entry.team_id == Team.id)
-    order = (entry.undefined, entry.ranking_key, entry.submission_id)
+    columns = (entry.provenance, entry.team_id, entry.undefined, entry.ranking_key, entry.submission_id)
     first = (
-        select(entry.team_id, entry.undefined, entry.ranking_key, entry.submission_id)
+        select(*columns)
         .where(*own, entry.submission_id.not_in(_off_board_ids(board)))
-        .order_by(*order)
+        .order_by(entry.undefined, entry.ranking_key, entry.submission_id)
         .limit(1)
         .correlate(Team)
     )
     found: FromClause
-    if session.get_bind().dialect.name != "sqlite":
-        found = first.lateral("best")
-        query: Select[Any] = select(*found.c).select_from(Team).join(found, true()).where(wanted)
-        return query, found
-    found = RankedValue.__table__.alias("best")
-    score = select(first.with_only_columns(entry.score_id).scalar_subquery().label("score_id")).where(wanted).subquery()
-    columns = [found.c[name] for name in ("team_id", "undefined", "ranking_key", "submission_id")]
-    by_key = and_(found.c.score_id == score.c.score_id, found.c.metric == board.primary)
-    return select(*columns).select_from(score).join(found, by_key), found
+    if session.get_bind().dialect.name == "sqlite":
+        found = RankedValue.__table__.alias("best")
+        condition = tuple_(*(found.c[column.key] for column in columns)) == first.scalar_subquery()
+    else:
+        found, condition = first.lateral("best"), true()
+    shown = [found.c[name] for name in ("team_id", "undefined", "ranking_key", "submission_id")]
+    return select(*shown, Team.name).select_from(Team).join(found, condition).where(wanted), found
 
 
 def _is_near(board: BoardScores, best: FromClause, other: type[RankedValue], digits: int) -> ColumnElement[bool]:
     """Whether another entry of the team has a worse value that may equal the best one once both are rounded."""
-    bound = best.c.ranking_key + func.abs(best.c.ranking_key) * near_tie_width(digits)
+    key, size = best.c.ranking_key, func.abs(best.c.ranking_key)
+    # PostgreSQL refuses a result beyond binary64. A bound that is too wide only has more values compared.
+    bound = case(
+        (size > 3e307, sys.float_info.max), (size < 1e-290, key + 4e-290), else_=key + size * near_tie_width(digits)
+    )
     own = and_(other.provenance == board.key, other.team_id == best.c.team_id, other.undefined == false())
     return and_(own, other.ranking_key > best.c.ranking_key, other.ranking_key <= bound)
 
@@ -249,12 +258,14 @@ def _scored(session: ReadSession, board: BoardScores, which: ColumnElement[bool]
     """Submissions of the board that fulfil a condition, with their teams; each once, as equivalent recipes agree."""
     value = RankedValue
     query = (
-        select(Submission.id, Submission.team_id, value.undefined, value.ranking_key)
+        select(Submission.id, Submission.team_id, value.undefined, value.ranking_key, Team.name)
+        .join(Team, Team.id == Submission.team_id)
         .join(Score, board.score_of(Submission.id, board.chosen_by))
         .join(value, and_(value.score_id == Score.id, value.metric == board.primary))
         .where(Submission.phase_id == board.phase_id, which, _ON_BOARD)
     )
-    found = {one: (_Choice((undefined, key), one), team) for one, team, undefined, key in session.execute(query)}
+    rows = session.execute(query)
+    found = {one: (_Choice((undefined, key), one, name), team) for one, team, undefined, key, name in rows}
     return list(found.values())
 
 
@@ -264,14 +275,17 @@ def _latest(session: ReadSession, board: BoardScores) -> dict[str, _Choice]:
     scored = exists().where(board.score_of(Submission.id, board.chosen_by))
     newest = select(Submission.id).where(own, _ON_BOARD, scored).order_by(Submission.id.desc()).limit(1)
     last = newest.correlate(Team).scalar_subquery()
-    teams = select(Team.id, last.label("submission")).where(Team.challenge_id == board.challenge_id).subquery()
+    teams = (
+        select(Team.id, Team.name, last.label("submission")).where(Team.challenge_id == board.challenge_id).subquery()
+    )
     value = RankedValue
     query = (
-        select(teams.c.id, teams.c.submission, value.undefined, value.ranking_key)
+        select(teams.c.id, teams.c.submission, value.undefined, value.ranking_key, teams.c.name)
         .join(Score, board.score_of(teams.c.submission, board.chosen_by))
         .join(value, and_(value.score_id == Score.id, value.metric == board.primary))
     )
-    return {team: _Choice((undefined, key), one) for team, one, undefined, key in session.execute(query)}
+    rows = session.execute(query)
+    return {team: _Choice((undefined, key), one, name) for team, one, undefined, key, name in rows}
 
 
 def _shown_keys(
@@ -295,7 +309,7 @@ def _shown_keys(
 def _among(session: ReadSession, column: InstrumentedAttribute[str], ids: Sequence[str]) -> ColumnElement[bool]:
     """Whether a column has one of these ids, as a single parameter: hundreds take longer to bind than to look up."""
     if session.get_bind().dialect.name == "sqlite":
-        texts = func.json_each(orjson.dumps(ids).decode()).table_valued("value")
+        texts = func.json_each(to_json(ids).decode()).table_valued("value")
         return column.in_(select(texts.c.value))
     return column == any_(literal(list(ids), ARRAY(Text)))
 

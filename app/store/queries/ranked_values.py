@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 
-from sqlalchemy import bindparam, delete, event, func, insert, inspect, select, text
+from sqlalchemy import ColumnElement, bindparam, delete, event, func, insert, inspect, select, text
 
 from app.scoring.declaration.recipe import parse_recipe
 from app.scoring.declaration.task import TaskKind
@@ -108,7 +108,7 @@ def outdated_submissions(session: ReadSession, ids: Sequence[str]) -> list[str]:
     owners = {score.id: score.submission_id for score in scores}
     derived = {tuple(row.values()) for row in _rows(session, scores, _entrants(session, ids))}
     columns = RankedValue.__table__.c
-    query = select(*(columns[name] for name in _ROW_COLUMNS)).where(columns.score_id.in_(owners))
+    query = select(*(columns[name] for name in _ROW_COLUMNS)).where(_of_scores_of(ids))
     stored = {tuple(row) for row in session.connection().execute(query)}
     return sorted({owners[row[0]] for row in derived ^ stored})
 
@@ -153,7 +153,7 @@ def correct_counts(session: WriteSession) -> int:
 
 
 def _replace(session: WriteSession, entrants: Mapping[str, Entrant]) -> None:
-    own = RankedValue.score_id.in_(select(Score.id).where(Score.submission_id.in_(entrants)))
+    own = _of_scores_of(entrants)
     gone = select(RankedValue.provenance, RankedValue.team_id).where(own, RankedValue.team_id.is_not(None))
     _change_counts(session, [(str(row[0]), str(row[1]), -1) for row in session.connection().execute(gone)])
     session.connection().execute(delete(RankedValue.__table__).where(own))
@@ -171,6 +171,14 @@ def _change_counts(session: WriteSession, changes: Iterable[tuple[str, str, int]
     pending: Counter[tuple[str, str]] = session.info.setdefault(_PENDING_COUNTS, Counter())
     for provenance, team_id, change in changes:
         pending[provenance, team_id] += change
+
+
+def _of_scores_of(submissions: Iterable[str]) -> ColumnElement[bool]:
+    """Whether a ranked value is one of these submissions.
+
+    A subquery, because PostgreSQL takes at most 65535 parameters: a submission may have more than a hundred scores.
+    """
+    return RankedValue.score_id.in_(select(Score.id).where(Score.submission_id.in_(list(submissions))))
 
 
 def _scores(session: ReadSession, of: Iterable[str]) -> list[StoredScore]:

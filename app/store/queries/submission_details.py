@@ -1,4 +1,7 @@
-"""Submissions with their phase, newest task and scores, for one reader: two statements for any number of them, one for one of them."""
+"""Submissions with their phase, newest task and scores, for one reader.
+
+A list of any length takes two statements, a single finished submission one.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -52,8 +52,8 @@ def set_final_status(
 ) -> SettledSubmission | None:
     """Set the final status, with the `findings` in the file; the caller invalidates boards.
 
-    Returns None if the status was final already. The status in the condition of the UPDATE makes
-    the check and the change one step.
+    Returns None if the status was final already. The status in the condition of the UPDATE makes the check and the
+    change one step.
     """
     totals = findings["total"] | ({TOTALS_AT_LEAST: True} if findings.get("total_at_least") else {})
     parameters = {"submission": submission_id, "final": status, "now": now, "totals": totals}

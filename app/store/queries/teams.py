@@ -1,16 +1,31 @@
 """Queries for teams and registrations."""
 
-from sqlalchemy import Select, func, or_, select
+from typing import NamedTuple
+
+from sqlalchemy import Select, bindparam, func, or_, select
 
 from app.store.session import ReadSession
 from app.store.tables import Challenge, Registration, Team
 from app.text.confusable_names import look_key, name_key
 
 
-def by_name(session: ReadSession, challenge_id: str, name: str, *, baseline: bool = False) -> Team | None:
+class TeamReference(NamedTuple):
+    """The id of a team and its name as it is shown."""
+
+    id: str
+    name: str
+
+
+_BY_NAME = select(Team.__table__.c.id, Team.__table__.c.name).where(
+    *(Team.__table__.c[name] == bindparam(name) for name in ("challenge_id", "baseline", "name_key"))
+)
+
+
+def by_name(session: ReadSession, challenge_id: str, name: str, *, baseline: bool = False) -> TeamReference | None:
     """The team with this name or one that reads the same; with `baseline`, the baseline with this name."""
-    conditions = (Team.challenge_id == challenge_id, Team.baseline.is_(baseline), Team.name_key == name_key(name))
-    return session.scalar(select(Team).where(*conditions))
+    parameters = {"challenge_id": challenge_id, "baseline": baseline, "name_key": name_key(name)}
+    row = session.connection().execute(_BY_NAME, parameters).first()
+    return None if row is None else TeamReference(*row)
 
 
 def find_confusable(session: ReadSession, challenge_id: str, name: str) -> Team | None:
