@@ -134,7 +134,10 @@ def made(folder: Path, board: dict[str, Any]) -> FastAPI:
 
 
 async def _kept(request: Request, folder: Path, *, durable: bool) -> dict[str, str]:
-    """Stream a body to a file, which is removed afterwards; `durable` adds SHA-256 and fsync."""
+    """Stream a body to a file; `durable` adds SHA-256 and fsync.
+
+    The file stays, as in the service. A route that removed it would write the next body to the same memory again.
+    """
     path, digest = folder / f"{os.urandom(8).hex()}.upload", hashlib.sha256()
     with path.open("wb") as out:
         async for chunk in request.stream():
@@ -144,7 +147,6 @@ async def _kept(request: Request, folder: Path, *, durable: bool) -> dict[str, s
         if durable:
             out.flush()
             await asyncio.to_thread(os.fsync, out.fileno())
-    path.unlink()
     return {"sha256": digest.hexdigest()}
 
 

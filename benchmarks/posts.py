@@ -15,6 +15,7 @@ PATH = "/api/v1/challenges/bench/phases/main/submissions?team=Bench"
 BOARD = b'{"rows": []}'
 CONNECTIONS = 4
 LARGER = 4  # times the size of the other bodies
+LARGER_POSTS = 4  # per turn
 _INSTANCES = 60_000
 OURS, BODY, MODEL = "assay, accepted and durable", "FastAPI, request.body() alone", "FastAPI, pydantic body"
 DURABLE = "FastAPI, stream to a file, SHA-256, fsync"
@@ -69,9 +70,11 @@ def measure(sizes: Sizes, folder: Path) -> Measured:
 def _larger(mine: Address, bare: Address, body: bytes, token: dict[str, str], sizes: Sizes) -> dict[str, Cost]:
     """The costs of a larger body here and at the route that only hashes, writes and syncs it."""
     both = {
-        OURS: replace(mine, requests=[request("POST", PATH, body, **token)], most=2),
+        OURS: replace(mine, requests=[request("POST", PATH, body, **token)], most=LARGER_POSTS),
         DURABLE: replace(
-            bare, requests=[request("POST", PEERS[DURABLE], body, Content_Type="application/json")], most=2
+            bare,
+            requests=[request("POST", PEERS[DURABLE], body, Content_Type="application/json")],
+            most=LARGER_POSTS,
         ),
     }
     return costs(both, turns=sizes.repetitions, seconds=60, connections=1)

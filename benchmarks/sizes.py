@@ -40,6 +40,8 @@ class Sizes:
     """Numbers of instances of the gold for hostile files."""
     hostile_files: int | None
     """How many of the hostile files; None for all."""
+    from_history: bool = True
+    """Whether an earlier program is taken from the history; without that, the program is compared with itself."""
 
 
 FULL = Sizes(
@@ -110,5 +112,6 @@ TINY = Sizes(
     upload_mebibytes=1,
     hostile=(3,),
     hostile_files=1,
+    from_history=False,
 )
 SIZES = {"full": FULL, "quick": QUICK, "tiny": TINY}

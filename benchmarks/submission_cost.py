@@ -16,11 +16,12 @@ import sys
 import tarfile
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, nullcontext
 from io import BytesIO
 from itertools import cycle
 from pathlib import Path
 
+from benchmarks.apart import Failed
 from benchmarks.figures import Measured
 from benchmarks.load import loaded, request
 from benchmarks.measure import processor_seconds
@@ -149,11 +150,13 @@ def _participant(admin: Caller, url: str, name: str) -> str:
 
 @contextmanager
 def starting_commit() -> Iterator[Path]:
-    """The files of the commit that the targets name; raises CalledProcessError where the history lacks it."""
+    """The files of the commit that the targets name. Raises Failed where the history lacks it, as in a shallow clone."""
     command = ["git", "archive", STARTING_COMMIT]
-    archive = subprocess.run(command, cwd=ROOT, check=True, capture_output=True).stdout
+    archive = subprocess.run(command, cwd=ROOT, check=False, capture_output=True)
+    if archive.returncode:
+        raise Failed(f"the history has no commit {STARTING_COMMIT}; fetch it with `git fetch --unshallow`")
     with tempfile.TemporaryDirectory(prefix="assay-start-") as folder:
-        with tarfile.open(fileobj=BytesIO(archive)) as files:
+        with tarfile.open(fileobj=BytesIO(archive.stdout)) as files:
             files.extractall(folder, filter="data")
         yield Path(folder)
 
@@ -217,7 +220,7 @@ def measure_programs(
 
 def measure(sizes: Sizes, folder: Path) -> Measured:
     """Measure this program beside the starting commit on both databases."""
-    with starting_commit() as before:
+    with starting_commit() if sizes.from_history else nullcontext(ROOT) as before:
         checkouts = {OTHER: before, OURS: ROOT}
         return measure_programs(checkouts, folder, DATABASES, turns=sizes.repetitions, count=max(1, sizes.waits // 4))
 
