@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 
 from tests.cluster import Cluster, ServiceProcess
-from tests.faults.inspection import CORRECT_PREDICTIONS, GOLD, children_of, freeze, has_unread_request, is_idle, thaw
+from tests.faults.inspection import CORRECT_PREDICTIONS, GOLD, children_of, freeze_children, has_unread_request, thaw
 from tests.live_service import MAX_WAIT_SECONDS, Caller, eventually, open_challenge
 
 SUBMISSIONS = "/challenges/pets/phases/main/submissions"
@@ -57,11 +57,7 @@ class ChallengeCluster:
     def hold(self, *parts: ServiceProcess) -> None:
         """Freeze the children of workers: what they are asked stays unanswered."""
         eventually(lambda: self._complete(parts), "each worker has its child")
-        for part in parts:
-            for child in children_of(part.pid):
-                eventually(lambda waiting=child: is_idle(waiting), "the child has started")  # type: ignore[misc]
-                freeze(child)
-                self._frozen.append(child)
+        self._frozen += freeze_children(*(part.pid for part in parts))
 
     def _complete(self, parts: Sequence[ServiceProcess]) -> bool:
         """Whether all have a child; one that died is started again for the next submission."""

@@ -42,13 +42,16 @@ def cpu_ticks(pid: int) -> int:
 
 
 def is_idle(pid: int) -> bool:
-    """Whether a process sleeps and uses no processor for a moment: a child that has started and waits to be asked."""
-    before = cpu_ticks(pid)
-    for _ in range(4):
-        if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "S":
-            return False
-        time.sleep(0.02)
-    return cpu_ticks(pid) == before
+    """Whether a process uses no processor for a moment: a child that has started and waits to be asked, or is stopped."""
+    try:
+        before = cpu_ticks(pid)
+        for _ in range(4):
+            if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in {"S", "T"}:
+                return False
+            time.sleep(0.02)
+        return cpu_ticks(pid) == before
+    except FileNotFoundError:  # it ended: the pool replaces a process that is slow to start
+        return False
 
 
 def pid_of(service: Live) -> int:
@@ -96,14 +99,29 @@ def frozen_scoring(service: Live) -> Iterator[list[int]]:
 @contextlib.contextmanager
 def frozen_children(*parents: int) -> Iterator[list[int]]:
     """The same for the children of these processes."""
-    children = [child for parent in parents for child in children_of(parent)]
-    for child in children:
-        freeze(child)
+    children = freeze_children(*parents)
     try:
         yield children
     finally:
         for child in children:
             thaw(child)
+
+
+def freeze_children(*parents: int) -> list[int]:
+    """Freeze the children of these processes once they wait for requests; gives their process ids.
+
+    A child that is frozen before it has started is asked nothing, and after a minute another one takes its place.
+    """
+    children: list[int] = []
+
+    def have_started() -> bool:
+        children[:] = [child for parent in parents for child in children_of(parent)]
+        return all(map(is_idle, children))
+
+    eventually(have_started, "all children have started")
+    for child in children:
+        freeze(child)
+    return children
 
 
 def has_unread_request(child: int) -> bool:

@@ -1,13 +1,11 @@
 """A service with its doors: one on SQLite, two replicas of the API and a worker on PostgreSQL; and many who come at once."""
 
-import os
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from signal import SIGCONT
 from typing import Any, Protocol
 
 import httpx
@@ -15,7 +13,7 @@ import psycopg
 
 from tests.cluster import Cluster
 from tests.faults import inspection
-from tests.faults.inspection import children_of, freeze
+from tests.faults.inspection import frozen_children
 from tests.live_service import MAX_WAIT_SECONDS, PASSWORD, Caller, Live, open_challenge
 
 GOLD, CORRECT_PREDICTIONS = inspection.GOLD, inspection.CORRECT_PREDICTIONS
@@ -174,15 +172,8 @@ class ConcurrentClients:
     @contextmanager
     def scoring_paused(self) -> Iterator[None]:
         """Hold up all scoring for a while."""
-        children = [child for pid in self.service.scoring_process_ids() for child in children_of(pid)]
-        for child in children:
-            freeze(child)
-        try:
+        with frozen_children(*self.service.scoring_process_ids()):
             yield
-        finally:
-            for child in children:
-                with suppress(ProcessLookupError):
-                    os.kill(child, SIGCONT)
 
     def _caller(self, door: str, token: str, email: str = "") -> Caller:
         caller = Caller(door, token, email=email)
