@@ -126,8 +126,9 @@ The bottlenecks:
 - *A killed worker*: `ASSAY_LEASE_SECONDS` ({lease:g}), counted from its last heartbeat, up to `ASSAY_HEARTBEAT_SECONDS`
   ({heartbeat:g}) before the kill, and the two seconds between two checks: at most some {most:g} seconds.
 - *A large store*: the board is that of a phase with {in_board:,} finished submissions; the others are in another
-  challenge. The cost of a board grows with the teams of its own phase, not with their submissions. Do not run ANALYZE on SQLite: with statistics of a store in
-  which nearly all tasks are done, SQLite no longer uses the index of waiting tasks.
+  challenge. The cost of a board grows with the teams of its own phase, not with their submissions. Do not run ANALYZE
+  on SQLite: with statistics of a store in which nearly all tasks are done, SQLite no longer uses the index of waiting
+  tasks.
 """
 
 

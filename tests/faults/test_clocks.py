@@ -7,12 +7,11 @@ program can see one: `time.time` and `datetime.now`; on PostgreSQL that is not t
 import os
 import time
 import uuid
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from signal import SIGCONT
 from typing import Any
 
 import pytest
@@ -35,7 +34,7 @@ from app.store.queries import users
 from app.store.session import Database
 from app.store.tables import Phase, ScoreTask, Submission
 from tests.api.in_process_app import ServedApp, app_settings, serve_app
-from tests.faults.inspection import children_of, freeze
+from tests.faults.inspection import frozen_children
 from tests.live_service import Caller, eventually, open_challenge
 from tests.migrated_databases import migrate_by_copy
 from tests.races.concurrent_clients import CORRECT_PREDICTIONS, GOLD
@@ -77,20 +76,6 @@ def clock(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Cl
         monkeypatch.setattr(types, "datetime", Shown)
         monkeypatch.setattr(time, "time", new_clock.time)
     return new_clock
-
-
-@contextmanager
-def held_up() -> Iterator[None]:
-    """No child of this process goes on while the block lasts."""
-    children = children_of(os.getpid())
-    for child in children:
-        freeze(child)
-    try:
-        yield
-    finally:
-        for child in children:
-            with suppress(ProcessLookupError):
-                os.kill(child, SIGCONT)
 
 
 class Scene:
@@ -147,14 +132,14 @@ def test_a_step_of_a_day_moves_windows_and_quota_days_and_nothing_else(
         settings |= {"database_url": url, "files_shared": True}
     with serve_app(app_settings(folder, **settings), now=None if clock.of_machine else clock.shifted) as service:
         scene = Scene(service, folder)
-        with held_up():
+        with frozen_children(os.getpid()):
             running, waiting = (scene.send().json()["id"] for _ in range(2))
             eventually(lambda: scene.task(running)["status"] == "running", "one is being scored")
             moved, original = scene.away(waiting)
         eventually(lambda: scene.task(waiting)["interruptions"] >= 3, "the other waits for another try")
         refused = scene.send()
         assert refused.json()["code"] == "quota_exceeded"
-        with held_up():
+        with frozen_children(os.getpid()):
             first = scene.send("short", **KEY).json()["id"]
             later = scene.send("short").json()["id"]
             eventually(lambda: "running" in {scene.task(one)["status"] for one in (first, later)}, "one is at work")

@@ -1,12 +1,10 @@
 """Many kinds of requests at once while workers settle: no fault of ours, no deadlock, no board of two states."""
 
-import os
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import count
-from signal import SIGCONT
 from typing import Any
 
 import httpx
@@ -19,7 +17,7 @@ from app.actions.submissions.read_leaderboard import read_leaderboard
 from app.settings import Settings
 from app.store import locks
 from app.store.session import Database
-from tests.faults.inspection import children_of
+from tests.faults.inspection import children_of, thaw
 from tests.live_service import MAX_WAIT_SECONDS, eventually
 from tests.races.concurrent_clients import (
     CORRECT_PREDICTIONS,
@@ -180,7 +178,7 @@ def test_scores_settle_beside_rows_that_refer_to_their_submission(on_postgresql:
             other.execute("SELECT 1 FROM submissions WHERE id = %s FOR KEY SHARE", (sent,))
             for pid in crowd.service.scoring_process_ids():
                 for child in children_of(pid):
-                    os.kill(child, SIGCONT)
+                    thaw(child)
             eventually(lambda: crowd.statuses("referred-to") == {"finished": 1}, "it is scored beside that row")
 
 
