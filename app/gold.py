@@ -59,6 +59,8 @@ class Gold:
     """Ids and classes for the vectorized readers; None where they do not fit into lookup tables."""
     weight_unit: Fraction = Fraction(1)
     """The weight in the gold file that one unit of `weights` stands for."""
+    reading_notes: Sequence[str] = ()
+    """What a vectorized reader tolerated in the file; among `notes`, too."""
 
     @property
     def ids(self) -> list[str]:
@@ -132,7 +134,7 @@ def load_gold(
         if gold is None:
             gold = _load_strictly(source, spec, void, rules or ReadingRules(), **settings, problems=problems)
         elif classes is None:
-            gold.notes.insert(0, vocabulary_note(gold.spec, "the gold"))
+            gold.notes.insert(len(gold.reading_notes), vocabulary_note(gold.spec, "the gold"))
         if gold is not None:
             assign_groupings(gold, metadata or {})
         return gold, problems
@@ -158,7 +160,8 @@ def load_plain_gold(
     index = IdIndex.from_table(found.tables.ids)
     gold = Gold(index, spec, found.labels, found.splits, found.weights, template_ids=index.lazy_ids)
     gold.tables, gold.weight_unit = found.tables, found.weight_unit
-    gold.notes = _notes_on(gold)
+    gold.reading_notes = tuple(found.notes)
+    gold.notes = [*found.notes, *_notes_on(gold)]
     return gold
 
 

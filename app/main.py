@@ -24,35 +24,51 @@ from app import __version__
 from app.actions.access import Caller
 from app.actions.accounts.bootstrap import get_or_create_administrator, read_or_create_admin_token
 from app.actions.accounts.passwords import DecoyHashes
+from app.actions.accounts.token_uses import TokenUses
 from app.actions.operations.check_readiness import ReadinessChecker
 from app.actions.operations.sweep_files import MIN_ORPHAN_AGE_SECONDS
 from app.api import (
     accounts,
+    announcements,
+    audit,
     catalogue,
+    challenge_copies,
+    challenge_files,
+    challenge_invitations,
     challenges,
+    disqualifications,
+    exports,
     gold,
     health,
     leaderboards,
+    my_account,
+    organizers,
     phases,
     prometheus,
     quotas,
     registrations,
+    releases,
     reports,
     reruns,
+    submission_events,
     submissions,
     submit,
+    team_disqualifications,
+    teams,
+    users,
 )
 from app.api.caching.board_cache import BoardCache
 from app.api.caching.cached_board_app import BoardBuildMiddleware, CachedBoardApp
 from app.api.caching.cached_reply import CachedReply
 from app.api.caching.database_presence import DatabasePresence
 from app.api.caching.generated_files import GeneratedFiles
-from app.api.dependencies import AppState, Notifier
+from app.api.dependencies import AppState
 from app.api.http import problem_documents
 from app.api.http.middleware import ReplyMiddleware
 from app.api.limits.password_hashing import HashingPool
 from app.api.limits.reader_queue import ReaderPool, ReaderQueue
 from app.api.limits.request_limits import RequestLimits
+from app.api.notifier import Notifier
 from app.api.openapi import docs_page, document
 from app.files import FileStore
 from app.formats.memory_needs import describe_largest_file
@@ -83,17 +99,31 @@ log = structlog.get_logger()
 STATIC_FOLDER = Path(__file__).parent / "web" / "static"
 ROUTER_MODULES = (
     accounts,
+    my_account,
+    users,
     catalogue,
+    challenge_invitations,
     challenges,
+    challenge_copies,
+    announcements,
+    challenge_files,
+    organizers,
     phases,
+    releases,
     registrations,
+    teams,
+    team_disqualifications,
     gold,
     submit,
     submissions,
+    submission_events,
+    disqualifications,
+    exports,
     reruns,
     reports,
     quotas,
     leaderboards,
+    audit,
     health,
     prometheus,
     docs_page,
@@ -107,12 +137,14 @@ Errors are problem documents (RFC 9457) with a stable `code` and a `remedy`.
 API_TAGS = [
     {"name": "accounts", "description": "Sign up, log in, manage tokens."},
     {"name": "metrics", "description": "The metric catalogue: every metric with its equation."},
-    {"name": "challenges", "description": "Challenges, recipes, organizers."},
+    {"name": "challenges", "description": "Challenges, their recipes, announcements and files."},
+    {"name": "organizers", "description": "Who runs a challenge."},
     {"name": "phases", "description": "Time windows of a challenge with their own gold, quota and leaderboard."},
     {"name": "teams", "description": "Registrations and teams."},
     {"name": "gold", "description": "The true labels. For organizers only."},
     {"name": "submissions", "description": "Submit predictions, read scores."},
     {"name": "leaderboards", "description": "The ranking of teams."},
+    {"name": "audit", "description": "Who did what, when and why."},
     {"name": "health", "description": "Health checks and metrics of the service."},
 ]
 
@@ -189,11 +221,10 @@ def build_app(
     readers = create_process_pool(settings, READER_PROCESSES, work, seconds=reader_timeout(settings))
     gold_readers = create_process_pool(settings, GOLD_PROCESSES, work)
     queue = ReaderQueue(READER_PROCESSES, ORGANIZER_READERS)
-    generated_files, hashing_pool = GeneratedFiles(work / "made", queue), HashingPool()
+    generated_files, hashing_pool, token_uses = GeneratedFiles(work / "made", queue), HashingPool(), TokenUses(db)
     administrator, admin_token = _built_in_administrator(db, migrated=scoring), read_or_create_admin_token(settings)[0]
     core = _CoreComponents(db, monitoring_db, files, generated_files, readers, gold_readers, hashing_pool)
-    parts: list[ServiceComponent] = [core, *(part for part in (listener, worker) if part is not None)]
-    app = bare_app(telemetry, lifespan=_lifespan(parts))
+    app = bare_app(telemetry, lifespan=_lifespan([core, token_uses, *(part for part in (listener, worker) if part)]))
     app.state.service = AppState(
         settings=settings,
         db=db,
@@ -211,6 +242,7 @@ def build_app(
         request_limits=RequestLimits(settings),
         decoys=DecoyHashes(db, admin_token),
         hashing_pool=hashing_pool,
+        token_uses=token_uses,
         administrator=administrator,
         admin_token=admin_token,
     )

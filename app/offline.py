@@ -117,7 +117,7 @@ def _score_plain_files(
     read = None if gold is None else _read_plain_predictions(predictions, gold, of)
     if gold is None or read is None:
         return None
-    arrays, classes = read
+    arrays, classes, reading_notes = read
     if not of.declared:
         arrays = _widen_vocabulary(gold, arrays, classes)
         if not gold_rules.is_valid_vocabulary(gold.spec, of.limits):
@@ -126,8 +126,9 @@ def _score_plain_files(
     calls = choose(gold.spec, of.needs_met(gold.spec, scores=arrays.scores is not None, acceptable=acceptable))
     if ReadingRules.strictest(calls).probabilities and not _are_probabilities(arrays.scores, gold.spec):
         return None
-    notes = [] if of.declared else [vocabulary_note(gold.spec, BOTH_FILES)]
-    outcome = OfflineOutcome(Problems(), Problems(), [*notes, *gold.notes], calls)
+    notes = [*gold.reading_notes, *reading_notes]
+    notes += [] if of.declared else [vocabulary_note(gold.spec, BOTH_FILES)]
+    outcome = OfflineOutcome(Problems(), Problems(), list(dict.fromkeys((*notes, *gold.notes))), calls)
     assign_groupings(gold, of.metadata)
     _score(outcome, gold, arrays, of.options)
     return outcome
@@ -135,19 +136,21 @@ def _score_plain_files(
 
 def _read_plain_predictions(
     source: SourceFile, gold: Gold, of: _OfflineTask
-) -> tuple[PredictionArrays, Sequence[str]] | None:
-    """The arrays of predictions, and the classes that their codes count; None where the strict reader must read them."""
+) -> tuple[PredictionArrays, Sequence[str], Sequence[str]] | None:
+    """The arrays of predictions, the classes that their codes count, and notes; None where the strict reader must read them."""
     tables = gold.tables
     assert tables is not None
     pairs = source.kind.layout == "long" and gold.spec.task == "multilabel"
     limits = limits_for_phase(PhaseSize.of(tables.ids, tables.classes), of.limits, pairs=pairs)
     join = None if of.declared else WideningJoin(tables, limits=limits)
+    rules, notes = ReadingRules(scores="used"), list[str]()
     with source.path.open("rb") as stream, suppress(TooManyRows):
         arrays = read_predictions(
-            stream, source.kind, tables, gold.spec, rules=ReadingRules(scores="used"), limits=limits, join=join
+            stream, source.kind, tables, gold.spec, rules=rules, limits=limits, join=join, notes=notes
         )
         if arrays is not None:
-            return arrays, gold.spec.classes if arrays.labels is None or join is None else join.classes()
+            classes = gold.spec.classes if arrays.labels is None or join is None else join.classes()
+            return arrays, classes, notes
     return None
 
 
@@ -185,11 +188,13 @@ def _score_strictly(gold: SourceFile, predictions: SourceFile, choose: Choose, o
         )
         void = find_void_ids(gold_table, spec.task, of.void)
         index = IdIndex(gold_rules.scored_ids(gold_table, void))
+        known_classes: Sequence[str] = ()
         if not outcome.gold_problems:
             known_classes = spec.classes if of.declared else gold_rules.label_set(gold_table, void)
             pairs = predictions.kind.layout == "long" and spec.task == "multilabel"
             limits = limits_for_phase(PhaseSize.of(index.ids, known_classes, void=void), limits, pairs=pairs)
         settings: dict[str, Any] = {"declared": of.declared, "wants_scores": of.wants_scores, "limits": limits}
+        settings["known_classes"] = known_classes
         prediction_table = read_source(predictions, spec, gold=False, problems=outcome.problems, **settings)
         outcome.notes = list(dict.fromkeys((*gold_table.notes, *prediction_table.notes)))
         if not of.declared:

@@ -98,9 +98,10 @@ def validate_predictions(
             texts = (ids.ids, spec.classes) if tables is None else (tables.ids, tables.classes)
             pairs = predictions.kind.layout == "long" and spec.task == "multilabel"
             limits = limits_for_phase(PhaseSize.of(*texts, void=void), limits, pairs=pairs)
-            arrays = None if tables is None else _read_vectorized(predictions, spec, tables, rules, limits)
+            notes: list[str] = []
+            arrays = None if tables is None else _read_vectorized(predictions, spec, tables, rules, limits, notes=notes)
             if arrays is not None:
-                return arrays, problems, []
+                return arrays, problems, notes
             table = read_source(predictions, spec, gold=False, problems=problems, limits=limits, wants_scores=wants)
             void = frozenset(normalize_distinct(void))
             arrays = validate_table(table, ids, spec, rules=rules, void=void, problems=problems)
@@ -113,11 +114,11 @@ def validate_predictions(
 
 
 def _read_vectorized(
-    source: SourceFile, spec: TaskSpec, tables: LookupTables, rules: ReadingRules, limits: Limits
+    source: SourceFile, spec: TaskSpec, tables: LookupTables, rules: ReadingRules, limits: Limits, *, notes: list[str]
 ) -> PredictionArrays | None:
     """The labels or scores of a file, if a vectorized reader supports it; else None. Raises TooManyRows."""
     with source.path.open("rb") as stream:
-        return read_predictions(stream, source.kind, tables, spec, rules=rules, limits=limits)
+        return read_predictions(stream, source.kind, tables, spec, rules=rules, limits=limits, notes=notes)
 
 
 def _validate_against_gold(

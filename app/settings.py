@@ -70,6 +70,11 @@ class Settings(BaseSettings):
     host: str = Field("127.0.0.1", description="Address to listen on.")
     port: int = Field(8000, ge=0, le=65535, description="Port to listen on; 0 selects a free one.")
 
+    public_url: str = Field(
+        "",
+        pattern=r"^(https?://[^\s?#]+)?$",
+        description="Address at which people reach the service; links that it makes begin with it.",
+    )
     trusted_proxies: str = Field(
         "", description="Comma-separated addresses of reverse proxies whose X-Forwarded-For header is trusted."
     )
@@ -148,6 +153,9 @@ class Settings(BaseSettings):
 
     # ---- limits of uploads
     max_upload: int = Field(64 * MIB, ge=1024, description="Bytes of an upload as sent (compressed).")
+    max_challenge_file: int = Field(
+        4096 * MIB, ge=1024, description="Bytes of a file that a challenge offers, such as training data."
+    )
     max_expanded: int = Field(1024 * MIB, ge=1024, description="Bytes of an upload after decompression.")
     max_records: int = Field(10_000_000, ge=1, description="Records in one file.")
     max_classes: int = Field(100_000, ge=2, description="Classes of one vocabulary.")
@@ -168,7 +176,20 @@ class Settings(BaseSettings):
     )
     min_free: int = Field(1024 * MIB, ge=0, description="Free bytes on the data disk below which uploads get 503.")
     max_waiters: int = Field(
-        500, ge=0, description="Requests that may wait (Prefer: wait) at the same time; others get 202 at once."
+        500,
+        ge=0,
+        description="Requests that may wait (Prefer: wait) at the same time; others get 202 at once. Event streams may "
+        "be half of them; further ones get 503.",
+    )
+
+    # ---- what is kept
+    rejected_days: int = Field(
+        7, ge=1, le=36500, description="Days for which the files of rejected and cancelled submissions are kept."
+    )
+    rejected_bytes: int = Field(
+        256 * MIB,
+        ge=0,
+        description="Bytes of such files that are kept of each team and day (UTC); beyond that the oldest are deleted.",
     )
 
     # ---- timeouts of the database and of workers

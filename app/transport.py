@@ -1,6 +1,7 @@
 """HTTP transport of the Python client: connection, retries, streamed uploads, and errors from problem+json replies."""
 
 import io
+import json
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -14,6 +15,7 @@ Progress = Callable[[int, int], None]
 
 MAX_RETRIES = 3
 MAX_RETRY_AFTER_SECONDS = 30.0  # after a longer Retry-After the request is not retried
+MAX_RENAMES = 4  # redirects that a request follows; one for the challenge and one for the phase are usual
 _CHUNK_BYTES = 1 << 18
 
 
@@ -69,8 +71,11 @@ class StreamedBody:
 class Transport:
     """Sends requests to one service with one token; retries those that are safe to repeat."""
 
-    def __init__(self, url: str, token: str | None = None, timeout: float = 30.0) -> None:
-        """`url` is the address of the service, without /api/v1; `timeout` limits each step of a call, in seconds."""
+    def __init__(self, url: str, token: str | None = None, timeout: float = 30.0, retries: int = MAX_RETRIES) -> None:
+        """`url` is the address of the service, without /api/v1.
+
+        `timeout` limits each step of a call, in seconds, and `retries` how often one is repeated that is safe to repeat.
+        """
         self.url = url.rstrip("/").removesuffix("/api/v1")
         try:
             parsed = httpx.URL(self.url)
@@ -80,6 +85,7 @@ class Transport:
             detail = f"{url!r} is not a valid service address."
             raise ClientError({"code": "bad_url", "detail": detail, "remedy": "Use one like http://127.0.0.1:8000."})
         self._timeout = timeout
+        self._retries = retries
         self._http = httpx.Client(
             base_url=self.url,
             headers={"Accept": "application/json", **({"Authorization": f"Bearer {token}"} if token else {})},
@@ -107,10 +113,10 @@ class Transport:
         except httpx.RequestError:
             return False
 
-    def _items(self, path: str) -> Iterator[Json]:
+    def _items(self, path: str, params: Mapping[str, Any] | None = None) -> Iterator[Json]:
         cursor: str | None = None
         while True:
-            page = self._json("GET", path, params={"limit": 200, "cursor": cursor})
+            page = self._json("GET", path, params={**(params or {}), "limit": 200, "cursor": cursor})
             yield from page["items"]
             cursor = page.get("next")
             if not cursor:
@@ -122,6 +128,23 @@ class Transport:
             detail = f"{self.url} answered, but not as an Assay service does."
             raise ClientError({"code": "unexpected_answer", "detail": detail, "remedy": "Check the address."})
         return document
+
+    def _events(self, path: str) -> Iterator[tuple[str, Json]]:
+        """The server-sent events of a path, as name and JSON; raises ApiError if it refuses."""
+        try:
+            with self._http.stream("GET", path, headers={"Accept": "text/event-stream"}) as response:
+                if not response.is_success:
+                    response.read()
+                    raise _api_error(response)
+                name = ""
+                for line in response.iter_lines():
+                    field, _, value = line.partition(": ")
+                    if field == "event":
+                        name = value
+                    elif field == "data":
+                        yield name, json.loads(value)
+        except httpx.RequestError as error:
+            raise self._unreachable_error(error) from error
 
     def _upload(
         self,
@@ -138,6 +161,55 @@ class Transport:
         return self._json("POST", path, params=params, headers=headers, body=body, retry=retry, patience=patience)
 
     def _call(
+        self, method: str, path: str, *, params: Mapping[str, Any] | None = None, **request: Any
+    ) -> httpx.Response:
+        """Send a request with what `_send` takes, to the new address if the challenge or phase was renamed."""
+        for _ in range(MAX_RENAMES + 1):
+            response = self._send(method, path, params=params, **request)
+            if response.status_code != httpx.codes.PERMANENT_REDIRECT:
+                return response
+            path, params = self._new_path(response), None
+        raise ClientError({"code": "unexpected_answer", "detail": f"{self.url} redirects in a circle."})
+
+    def _download(
+        self,
+        path: str,
+        out: IO[bytes],
+        *,
+        params: Mapping[str, Any] | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        """Write the body of a reply to `out` as it arrives; raises UnreachableError if it ends early."""
+        query = {name: value for name, value in (params or {}).items() if value is not None} or None
+        headers = {"Accept": "*/*", "Accept-Encoding": "identity"}
+        for _ in range(MAX_RENAMES + 1):
+            try:
+                with self._http.stream("GET", path, params=query, headers=headers) as response:
+                    if response.is_success:
+                        _write_body(response, out, progress)
+                        return
+                    response.read()
+            except httpx.RequestError as error:
+                raise self._unreachable_error(error) from error
+            if response.status_code != httpx.codes.PERMANENT_REDIRECT:
+                raise _api_error(response)
+            path, query = self._new_path(response), None
+        raise ClientError({"code": "unexpected_answer", "detail": f"{self.url} redirects in a circle."})
+
+    def _new_path(self, response: httpx.Response) -> str:
+        """Where the service says that a request belongs; raises ClientError for another service.
+
+        The token, and perhaps a file, are for this service alone.
+        """
+        asked = response.request.url
+        target = asked.join(response.headers.get("Location", ""))
+        if (target.scheme, target.host, target.port) != (asked.scheme, asked.host, asked.port):
+            service = str(target.copy_with(raw_path=b"/")).rstrip("/")
+            detail = f"{self.url} redirects to another service, {service}."
+            raise ClientError({"code": "redirected", "detail": detail, "remedy": f"If you trust it: --url {service}."})
+        return target.raw_path.decode("ascii").removeprefix(self._http.base_url.path.rstrip("/"))
+
+    def _send(
         self,
         method: str,
         path: str,
@@ -154,8 +226,8 @@ class Transport:
         `patience` is the time in seconds that the service may take to answer, beyond the usual timeout.
         """
         # A request that broke off may have taken effect, so without `retry` only reads are repeated.
-        attempts = 1 + (MAX_RETRIES if (retry if retry is not None else method == "GET") else 0)
-        query = {name: value for name, value in (params or {}).items() if value is not None}
+        attempts = 1 + (self._retries if (retry if retry is not None else method == "GET") else 0)
+        query = {name: value for name, value in (params or {}).items() if value is not None} or None
         timeout = httpx.Timeout(self._timeout, read=self._timeout + patience)
         for attempt in range(1, attempts + 1):
             content = None if body is None else iter(body)  # from its start again at each attempt
@@ -168,7 +240,7 @@ class Transport:
                     raise self._unreachable_error(error) from error
                 time.sleep(0.1 * 2**attempt)
                 continue
-            if response.is_success:
+            if response.is_success or response.status_code == httpx.codes.PERMANENT_REDIRECT:
                 return response
             failure = _api_error(response)
             pause = _retry_delay(failure)
@@ -181,6 +253,15 @@ class Transport:
         problem = "did not answer in time" if isinstance(error, httpx.TimeoutException) else "cannot be reached"
         remedy = "Check the address (--url, ASSAY_URL), and that the service is running (assay serve)."
         return UnreachableError({"code": "unreachable", "detail": f"{self.url} {problem}: {error}", "remedy": remedy})
+
+
+def _write_body(response: httpx.Response, out: IO[bytes], progress: Progress | None) -> None:
+    received, total = 0, int(response.headers.get("Content-Length", "0"))
+    for chunk in response.iter_bytes(_CHUNK_BYTES):
+        out.write(chunk)
+        received += len(chunk)
+        if progress is not None:
+            progress(received, total)
 
 
 def _json_object(response: httpx.Response) -> Json | None:

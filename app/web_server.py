@@ -10,7 +10,7 @@ import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from app.api.dependencies import Notifier
+from app.api.notifier import Notifier
 from app.runtime.data_folder import AddressInUse
 from app.settings import Settings
 

@@ -9,6 +9,7 @@ from app.actions.challenges.change_recipe import normalize_recipe, recipe_finger
 from app.scoring import SCORER_VERSION
 from app.store import migrate
 from app.store.queries import ranked_values
+from app.store.queries.label_rules import LabelRules
 from app.store.session import Database, WriteSession
 from app.store.tables import Challenge, Phase, Recipe, Score, Submission, Team, User
 from app.store.types import new_id, utcnow
@@ -39,7 +40,7 @@ def _challenge(session: WriteSession, slug: str, teams: int) -> tuple[dict[str, 
     policy = {"status": "published", "visibility": "public", "registration": "open"}
     challenge = add_row(session, Challenge(created_by=user, **texts, **policy))
     ranking = {"primary": METRICS[0], "metrics": METRICS}
-    body, parsed = normalize_recipe(ranking, task="multiclass", positive_label=None, classes=None)
+    body, parsed = normalize_recipe(ranking, LabelRules("multiclass", None, None))
     recipe = Recipe(challenge_id=challenge, version=1, status="active", body=body)
     recipe.fingerprint = recipe_fingerprint(parsed)
     recipe_id = add_row(session, recipe)

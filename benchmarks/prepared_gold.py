@@ -19,7 +19,7 @@ from app.runtime.data_folder import open_file_store
 from app.scoring_processes.messages import FileResult, Request, ScorePredictions
 from app.settings import Settings
 from app.store.session import Database
-from app.store.tables import GoldVersion, Phase
+from app.store.tables import GoldVersion
 from app.worker.process_pool import ScoringProcessPool
 from app.worker.worker import create_process_pool
 from benchmarks import records
@@ -66,7 +66,7 @@ class Installation:
             session.execute(update(GoldVersion).values(classes=classes, **stored))
         with self.db.read() as session:
             version = session.get_one(GoldVersion, gold_id)
-            return gold_reference(version, session.get_one(Phase, version.phase_id).challenge)
+            return gold_reference(version)
 
     def worker(self) -> list[float]:
         """CPU milliseconds of the first score of a new worker, and of the next one."""

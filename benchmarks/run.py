@@ -35,6 +35,7 @@ PIECES = {
     "W6-stored": "large_phase",
     "W7": "growth",
     "prepared": "prepared_gold",
+    "secrecy": "secrecy",
     "hostile": "hostile",
     "offline": "offline",
     "commands": "commands",

@@ -10,6 +10,7 @@ from app.scoring.declaration.recipe import parse_recipe
 from app.scoring.declaration.task import TaskKind
 from app.scoring.disclosure.inference_bound import (
     MIN_RIVALS,
+    OWN_ROWS,
     BoardVisibility,
     DisclosureRules,
     compute_inference_bound,
@@ -68,7 +69,11 @@ predict, once the phase is open; organizers for the ids of the public split.
   a public board each metric therefore counts at full precision, whatever digits it shows, and fewer digits reduce
   nothing. A board that is shown only after the close has each row at one position: among *t* other rows one of 2·*t* +
   1, which adds log2(2·*t* + 1) bits for each metric that it can be ranked by. *t* is the largest possible number of
-  rows, teams and baselines, and at least {teams}.
+  rows: teams, baselines, withdrawn and disqualified files, and at least {teams}.
+- **Rows without a rank.** A board also shows the best withdrawn and the best disqualified file of a team. A team may
+  withdraw a file to see its place. So a board after the close can show {own_rows} files of a team, and all that it
+  reveals once counts as often. Where a phase takes late entries, it shows files that are still sent, and counts as a
+  public board.
 - **When the board is shown.** A board shown after the close while files are still queued would show each of them in
   turn, as many values as a team has files. Only organizers see it until all submissions from before the close have
   their final status; others see the number of files that are still queued. Submissions that failed for good or were
@@ -101,7 +106,7 @@ def page() -> str:
         f"For 6 digits between 0\n  and 1, and every power of ten of binary64, this gives {one} bits; for 3 digits "
         f"{small}. Once there is\n  gold, metrics whose values cannot be that small have fewer."
     )
-    lines = [_HEAD.replace("{digits}", digits).replace("{teams}", str(MIN_RIVALS))]
+    lines = [_HEAD.replace("{digits}", digits).replace("{teams}", str(MIN_RIVALS)).replace("{own_rows}", str(OWN_ROWS))]
     lines += [
         "## Examples",
         "",

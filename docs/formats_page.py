@@ -10,6 +10,7 @@ from textwrap import fill
 from app.formats import FORMATS, detect_file_kind
 from app.formats.format_declaration import Format, FormatShape
 from app.formats.problems import MAX_LISTED_PROBLEMS, PROBLEM_CODES, Problem
+from app.formats.readers.table_header import LABEL_ALIASES
 from app.formats.registry import ENCODINGS
 from app.pipeline import SourceFile, validate_predictions
 from app.settings import Settings
@@ -56,6 +57,10 @@ command line the file name decides. The layout of JSON follows from its content:
 or `documents`, holds records; `ids` with a list of `labels` or `scores` are columns; any other object is a map. An
 object in which `ids`, `predictions` or `documents` is another list or an object is refused (`wrong_shape`).
 
+A form (`multipart/form-data`, as `curl -F file=@FILE` sends it) is read like the file in it: the name and type of that
+part decide, and size, hash and Idempotency-Key are those of the file, so both ways of sending it are the same request.
+The form has one file and nothing else; parameters belong into the query.
+
 Each format may be compressed, as `Content-Encoding` or a second extension of the file name says:
 """
 _MEMBERS_AND_REFUSALS = """Several members (gzip) or frames (zstd) one after the other are one file. zstd may use a window of up to 128 MiB. A
@@ -94,7 +99,12 @@ Texts with more than 30 combining marks in a row are compared without NFC.
 """
 _STRICT = """## What is accepted
 
-- Text is UTF-8 without a byte order mark.
+- Text is UTF-8. A byte order mark at the beginning is skipped, and a note says so.
+- A table sent as CSV or TSV may have semicolons between its columns if its header has neither a comma nor a tab; a note
+  says so. Scores have a decimal point.
+- In predictions, the only column beside `id` may have one of these names in any case instead of `label`, and a note
+  says so: {aliases}.
+  It is not read as labels if a class has that name. Gold has to say `label`.
 - Ids and labels are strings. In JSON, arrays and typed columns, integers are read as their decimal text (`7` is
   `"7"`); `1.0`, `true` and `null` are refused. An integer in JSON may have at most 309 digits, as many as the largest
   binary64 number; write longer ids as strings. In CSV and TSV every field is text.
@@ -164,7 +174,8 @@ missing because their row could not be read or does not name them.
 
 def page() -> str:
     """The whole page."""
-    parts = [_INTRODUCTION, *_formats(), _STRICT, _GOLD, *map(_section, FORMATS.values())]
+    strict = _STRICT.replace("{aliases}", ", ".join(f"`{name}`" for name in sorted(LABEL_ALIASES)))
+    parts = [_INTRODUCTION, *_formats(), strict, _GOLD, *map(_section, FORMATS.values())]
     parts += [_problems(), _FAULTS.format(count=len(cells())), *map(_group, GROUPS), *_fuzzing()]
     return "\n".join(part.rstrip("\n") + "\n" for part in parts)
 

@@ -1,15 +1,19 @@
 """Authentication and authorization: every 401, 403 and 404 is decided here."""
 
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from app import errors
-from app.store import locks
-from app.store.queries import challenges, teams
+from app.store import clock, locks
+from app.store.queries import challenges, invitations, memberships, teams
 from app.store.queries.phase_for_user import PhaseContext
-from app.store.session import ReadSession
-from app.store.tables import Challenge, Phase, Registration, Submission
+from app.store.session import ConcurrentWrite, ReadSession, WriteSession
+from app.store.tables import Challenge, Phase, Registration, Submission, Team
+from app.store.types import format_timestamp
 
 SCOPES = ("read", "submit", "organize", "admin")
+_INVITED = "invited"
+"""The key in a session's info of the challenge to which the caller holds the code of an invitation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +50,10 @@ def require_scope(caller: Caller, scope: str) -> str:
 def require_administrator(caller: Caller, detail: str, *, remedy: str | None = None) -> None:
     """Raise Forbidden with this message unless the caller is an administrator.
 
-    InsufficientScope if only the scope is missing.
+    Unauthorized for a visitor, InsufficientScope if only the scope is missing.
     """
+    if caller.user_id is None:
+        raise errors.Unauthorized
     if caller.admin:
         require_scope(caller, "admin")
     if not caller.has_admin_rights:
@@ -89,18 +95,41 @@ def can_organize(caller: Caller) -> bool:
 def load_visible_challenge(session: ReadSession, caller: Caller, slug: str) -> Challenge:
     """The challenge, if the caller may see it.
 
-    Raises the same NotFound for one that does not exist and one that is hidden.
+    Raises the same NotFound for one that does not exist and one that is hidden, and Renamed for a former slug of one
+    that they may see.
     """
     locks.challenge(session, slug)
-    challenge = challenges.by_slug(session, slug)
-    if challenge is None:
+    challenge = challenges.by_slug(session, slug) or challenges.by_former_slug(session, slug)
+    if challenge is None or not _can_see(session, caller, challenge):
         raise errors.NotFound
-    if is_public(challenge):
-        return challenge
+    return _require_current_slug(challenge, slug)
+
+
+def _can_see(session: ReadSession, caller: Caller, challenge: Challenge) -> bool:
+    if is_public(challenge) or session.info.get(_INVITED) == challenge.id:
+        return True
     joined = approved_registration(session, caller, challenge) is not None
-    if not _can_see_private(caller, challenge, role=organizer_role(session, caller, challenge), joined=joined):
-        raise errors.NotFound
+    return _can_see_private(caller, challenge, role=organizer_role(session, caller, challenge), joined=joined)
+
+
+def _require_current_slug(challenge: Challenge, slug: str) -> Challenge:
+    if challenge.slug != slug:
+        raise errors.Renamed(challenge=challenge.slug)
     return challenge
+
+
+def load_challenge_with_code(session: ReadSession, caller: Caller, slug: str, *, code_hash: str | None) -> Challenge:
+    """The challenge, if the caller may see it or holds the code of an invitation to it, whose hash this is.
+
+    With a valid code, the rest of this unit of work sees the challenge too. Raises the same NotFound for one that does
+    not exist and one that is hidden, as for a code that is not valid there, and Renamed for a former slug.
+    """
+    locks.challenge(session, slug)
+    challenge = challenges.by_slug(session, slug) or challenges.by_former_slug(session, slug)
+    if challenge is not None and challenge.status == "published" and code_hash is not None:
+        valid = invitations.admits(session, code_hash, challenge.id, clock.steady(session))
+        session.info[_INVITED] = challenge.id if valid else None
+    return load_visible_challenge(session, caller, slug)
 
 
 def is_public(challenge: Challenge | PhaseContext) -> bool:
@@ -116,7 +145,7 @@ def _can_see_private(caller: Caller, challenge: Challenge | PhaseContext, *, rol
 
 
 def load_visible_phase(session: ReadSession, caller: Caller, slug: str, phase_slug: str) -> Phase:
-    """The phase of a visible challenge; raises NotFound."""
+    """The phase of a visible challenge; raises NotFound, and Renamed for a former slug."""
     challenge = load_visible_challenge(session, caller, slug)
     phase = challenges.phase_by_slug(session, challenge.id, phase_slug)
     if phase is None:
@@ -124,8 +153,11 @@ def load_visible_phase(session: ReadSession, caller: Caller, slug: str, phase_sl
     return phase
 
 
-def phase_not_found(session: ReadSession, challenge: Challenge, phase_slug: str) -> errors.NotFound:
-    """The error for a phase that does not exist, in a challenge that the caller may see."""
+def phase_not_found(session: ReadSession, challenge: Challenge, phase_slug: str) -> errors.AssayError:
+    """The error for a phase without this slug, in a challenge that the caller may see: Renamed if one had it before."""
+    renamed = challenges.phase_by_former_slug(session, challenge.id, phase_slug)
+    if renamed is not None:
+        return errors.Renamed(phase=renamed.slug)
     known = [phase.slug for phase in challenges.phases_of(session, challenge.id)]
     detail = f"The challenge '{challenge.slug}' has no phase '{phase_slug}'."
     return errors.NotFound(detail, remedy=f"Its phases are: {', '.join(known)}.", known_phases=known)
@@ -145,18 +177,37 @@ def effective_role(caller: Caller, role: str | None) -> str | None:
     return "owner" if caller.has_admin_rights else role
 
 
+def require_not_archived(challenge: Challenge | PhaseContext) -> None:
+    """Raise ChallengeArchived for a challenge that is read-only.
+
+    The functions of this module that give the right to change something in a challenge call it.
+    """
+    if challenge.archived_at is not None:
+        raise errors.ChallengeArchived(archived_at=format_timestamp(challenge.archived_at))
+
+
 def require_organizer(session: ReadSession, caller: Caller, challenge: Challenge, *, writes: bool = True) -> str:
     """The caller's user id; raises Forbidden unless they organize the challenge, and if a viewer writes.
 
-    Raises InsufficientScope for an administrator whose token lacks the scope `admin`.
+    Raises InsufficientScope for an administrator whose token lacks the scope `admin`, and ChallengeArchived if they
+    write.
     """
     user_id = require_scope(caller, "organize")
     role = organizer_role(session, caller, challenge)
     if role is None:
         require_administrator(caller, "Only organizers of this challenge may do this.")
-    if writes and role == "viewer":
-        require_administrator(caller, "Organizers with the role 'viewer' may only read.")
+    if writes and role is not None:
+        require_may_write(caller, role)
+    if writes:
+        require_not_archived(challenge)
     return user_id
+
+
+def require_may_write(caller: Caller, role: str) -> None:
+    """Raise Forbidden for an organizer with the role 'viewer', InsufficientScope for a token that may not organize."""
+    require_scope(caller, "organize")
+    if role == "viewer":
+        require_administrator(caller, "Organizers with the role 'viewer' may only read.")
 
 
 def load_organized_challenge(session: ReadSession, caller: Caller, slug: str, *, writes: bool = True) -> Challenge:
@@ -175,11 +226,16 @@ def load_organized_phase(
     return phase
 
 
-def require_owner(session: ReadSession, caller: Caller, challenge: Challenge) -> str:
-    """The caller's user id; raises Forbidden unless they own the challenge, InsufficientScope as require_organizer."""
+def require_owner(session: ReadSession, caller: Caller, challenge: Challenge, *, archived: bool = False) -> str:
+    """The caller's user id; raises Forbidden unless they own the challenge, InsufficientScope as require_organizer.
+
+    Raises ChallengeArchived unless `archived` allows it.
+    """
     user_id = require_scope(caller, "organize")
     if organizer_role(session, caller, challenge) != "owner":
         require_administrator(caller, "Only an owner of this challenge may do this.")
+    if not archived:
+        require_not_archived(challenge)
     return user_id
 
 
@@ -198,17 +254,85 @@ def require_approved_registration(session: ReadSession, caller: Caller, challeng
     if registration is None:
         raise errors.NotRegistered
     require_approved_status(registration.status, registration.reason)
+    if registration.team_id is None:
+        raise errors.NoTeam
     return registration
 
 
 def require_approved_status(status: str | None, reason: str | None) -> None:
     """Raise NotRegistered, RegistrationPending or RegistrationBarred unless a registration has been approved."""
-    if status is None:
+    if status is None or status == "ended":
         raise errors.NotRegistered
     if status == "pending":
         raise errors.RegistrationPending
     if status == "barred":
         raise errors.RegistrationBarred(reason=reason)
+
+
+@dataclass(frozen=True, slots=True)
+class TeamOfCaller:
+    """A team that the caller may see: as its member, with their registration, or as an organizer."""
+
+    challenge: Challenge
+    team: Team
+    registration: Registration | None
+    organizer: bool
+
+
+def load_team(session: ReadSession, caller: Caller, slug: str, team_id: str) -> TeamOfCaller:
+    """A team for its members and for organizers; raises NotFound for all others, and for one that was merged."""
+    challenge = load_visible_challenge(session, caller, slug)
+    if caller.user_id is None:
+        raise errors.Unauthorized
+    organizer = is_organizer(session, caller, challenge)
+    registration = teams.registration_of(session, challenge.id, caller.user_id)
+    own = registration if registration is not None and registration.team_id == team_id else None
+    team = session.get(Team, team_id)
+    if team is None or team.challenge_id != challenge.id or team.merged_into_id is not None:
+        raise errors.NotFound
+    if team.name_key == teams.TEST_TEAM_KEY:
+        raise errors.NotFound
+    if own is None and not organizer:
+        raise errors.NotFound
+    return TeamOfCaller(challenge, team, own, organizer)
+
+
+def require_captain(session: ReadSession, caller: Caller, found: TeamOfCaller, *, or_organizer: bool = True) -> bool:
+    """Whether the caller acts as an organizer, not as the captain.
+
+    Raises NotCaptain, RegistrationBarred, and what require_organizer raises for an organizer who may not write.
+    """
+    if found.registration is not None and found.team.captain_id == caller.user_id:
+        require_scope(caller, "submit")
+        if found.registration.status == "barred":
+            raise errors.RegistrationBarred(reason=found.registration.reason)
+        require_not_archived(found.challenge)
+        return False
+    if found.organizer and or_organizer:
+        require_organizer(session, caller, found.challenge)
+        return True
+    raise errors.NotCaptain
+
+
+def require_team_in_competition(disqualified_at: datetime | None, reason: str | None) -> None:
+    """Raise TeamDisqualified for a team that was disqualified."""
+    if disqualified_at is not None:
+        raise errors.TeamDisqualified(reason=reason)
+
+
+def lock_challenge(session: WriteSession, challenge: Challenge) -> None:
+    """Lock the challenge of a submission, shared, to change the submission.
+
+    Raises NotFound if the challenge was deleted while this waited for the lock, ConcurrentWrite if it was renamed, and
+    ChallengeArchived.
+    """
+    slug = challenge.slug
+    locks.challenge(session, slug, shared=True)
+    if session.get(Challenge, challenge.id, populate_existing=True) is None:
+        raise errors.NotFound
+    if challenge.slug != slug:
+        raise ConcurrentWrite
+    require_not_archived(challenge)
 
 
 def load_visible_submission(session: ReadSession, caller: Caller, submission_id: str) -> tuple[Submission, Phase, bool]:
@@ -223,7 +347,37 @@ def load_visible_submission(session: ReadSession, caller: Caller, submission_id:
     role = organizer_role(session, caller, phase.challenge)
     registration = teams.registration_of(session, phase.challenge_id, caller.user_id)
     own = registration is not None and registration.team_id == submission.team_id and registration.status != "pending"
+    if not (own or (can_organize(caller) and role is not None)):
+        own = may_read_as_former_member(
+            session, caller, submission, None if registration is None else registration.status
+        )
     return submission, phase, can_read_as_organizer(caller, role, own=own)
+
+
+def may_read_as_former_member(session: ReadSession, caller: Caller, submission: Submission, status: str | None) -> bool:
+    """Whether the caller, whose registration has this status, was in the team when it sent the submission.
+
+    What organizers sent on behalf of a team is for those who are in the team.
+    """
+    if caller.user_id is None or status is None or status == "pending" or submission.on_behalf:
+        return False
+    return memberships.was_member_when_sent(session, submission, caller.user_id)
+
+
+def require_file_reader(session: ReadSession, caller: Caller, submission: Submission, *, organizer: bool) -> None:
+    """Raise Forbidden unless the caller may have the file of a submission that they see."""
+    if organizer:
+        return
+    if submission.on_behalf:
+        raise errors.Forbidden(
+            "An organizer sent this file on behalf of the team; it is for organizers alone.",
+            remedy="Ask the organizers for it.",
+        )
+    if caller.user_id is None or not memberships.was_member_when_sent(session, submission, caller.user_id):
+        raise errors.Forbidden(
+            "This file was sent before you joined the team; it is for those who were in the team then.",
+            remedy="Ask the member who sent it.",
+        )
 
 
 def can_read_as_organizer(caller: Caller, role: str | None, *, own: bool) -> bool:

@@ -10,12 +10,24 @@ from starlette.concurrency import run_in_threadpool
 from app import errors
 from app.actions.access import Caller
 from app.actions.accounts import passwords
-from app.actions.accounts.issue_token import list_tokens, revoke_token
+from app.actions.accounts.issue_token import DEFAULT_TOKEN_DAYS, MAX_TOKEN_DAYS, list_tokens, revoke_token
 from app.actions.accounts.log_in import LoginAccount, find_login_account, log_in
 from app.actions.accounts.passwords import PasswordVerification
 from app.actions.accounts.sign_up import check_sign_up, require_strong_password, sign_up
 from app.api.dependencies import AccountDep, AppState, AppStateDep, CallerDep, Cursor, Limit
-from app.api.field_types import Body, Email, Moment, Name, NewEmail, Page, Shape, reply_example, request_example
+from app.api.field_types import (
+    Body,
+    Email,
+    InvitationCode,
+    Moment,
+    Name,
+    NewEmail,
+    Page,
+    Shape,
+    SingleLineText,
+    reply_example,
+    request_example,
+)
 from app.api.http.json_body import api_router
 from app.api.http.problem_documents import TOKEN_OPTIONAL, error_responses
 from app.api.limits.client_addresses import client_address_block
@@ -42,6 +54,7 @@ class Rights(TypedDict):
     """What decides whether an account may be created, and with which rights."""
 
     signup: str
+    invitation: str | None
     admin: bool
     approved: bool
 
@@ -54,6 +67,7 @@ class NewUser(Body):
     email: NewEmail
     name: Name = Field(examples=["Ada"])
     password: Password
+    invitation: InvitationCode | None = Field(None, description="The code of an invitation to this site.")
     admin: bool = Field(False, description="Create an administrator. Only administrators may set this or `approved`.")
     approved: bool = Field(
         False, description="Allow the user to create challenges if the site requires approval for that."
@@ -71,6 +85,8 @@ class UserShape(Shape):
     admin: bool
     approved: bool
     created_at: Moment
+    disabled_at: Moment | None = Field(None, description="Since when the account cannot be used; null if it can.")
+    disabled_reason: str | None = None
 
 
 class NewToken(Body):
@@ -88,7 +104,16 @@ class NewToken(Body):
         None,
         min_length=1,
         max_length=4,
-        description="Default: `read` and `submit`, and `organize` for users who may create challenges or organize one.",
+        description="What the token may be used for at most; your roles decide what it can do. Default: `read`, "
+        "`submit` and `organize`.",
+    )
+    name: SingleLineText = Field("", max_length=200, description="To tell your tokens apart.", examples=["laptop"])
+    days: int | None = Field(
+        None,
+        ge=1,
+        le=MAX_TOKEN_DAYS,
+        strict=True,
+        description=f"Days until it expires, at most {MAX_TOKEN_DAYS}. Default: {DEFAULT_TOKEN_DAYS}.",
     )
 
 
@@ -98,9 +123,11 @@ class TokenShape(Shape):
     model_config = reply_example(examples.TOKEN)
 
     id: str
+    name: str
     scopes: list[Scope]
     created_at: Moment
     expires_at: Moment
+    last_used_at: Moment | None = Field(description="To within about a minute; null if it was not used yet.")
 
 
 class FreshToken(TokenShape):
@@ -131,7 +158,14 @@ class Me(Shape):
     status_code=201,
     summary="Sign up",
     response_model=UserShape,
-    responses=error_responses(errors.EmailTaken, errors.SignupClosed, errors.Forbidden, errors.InvalidRequest),
+    responses=error_responses(
+        errors.EmailTaken,
+        errors.SignupClosed,
+        errors.InvitationNeeded,
+        errors.InvalidInvitation,
+        errors.Forbidden,
+        errors.InvalidRequest,
+    ),
     openapi_extra=TOKEN_OPTIONAL,
 )
 async def post_user(body: NewUser, request: Request, caller: CallerDep, state: AppStateDep) -> object:
@@ -168,17 +202,22 @@ def _sign_up(body: NewUser, caller: Caller, state: AppState, stored: str) -> Use
 
 
 def _rights(body: NewUser, state: AppState) -> Rights:
-    return {"signup": state.settings.signup, "admin": body.admin, "approved": body.approved}
+    return {
+        "signup": state.settings.signup,
+        "invitation": body.invitation,
+        "admin": body.admin,
+        "approved": body.approved,
+    }
 
 
 @router.post(
     "/tokens",
     status_code=201,
     summary="Log in: exchange e-mail and password for a token",
-    responses=error_responses(errors.WrongPassword, errors.Forbidden, errors.InvalidRequest),
+    responses=error_responses(errors.WrongPassword, errors.AccountDisabled, errors.Forbidden, errors.InvalidRequest),
 )
 async def post_token(body: NewToken, request: Request, state: AppStateDep) -> FreshToken:
-    """Returns a new token, which is valid for 90 days. Its text is in this reply only and cannot be read again.
+    """Returns a new token. Its text is in this reply only and cannot be read again.
 
     After too many wrong passwords for one account from one address, further attempts are refused for a while, even with
     the right password, unless that address has logged in to the account before. Wrong passwords from many addresses, or
@@ -186,12 +225,21 @@ async def post_token(body: NewToken, request: Request, state: AppStateDep) -> Fr
     """
     block = client_address_block(request)
     try:
-        account, renewed = await _check_password(body, block, state)
+        return await _verify_and_log_in(body, block, state)
     except errors.AssayError as refusal:
         if refusal.code in REFUSED_LOGIN_CODES:
             state.figures.count_refused_login(refusal.code)
         raise
-    return await run_in_threadpool(_log_in, body, account, block, renewed, state)
+
+
+async def _verify_and_log_in(body: NewToken, block: str, state: AppState) -> FreshToken:
+    """Verify the password and issue a token; a second time if another log-in or a new password replaced the hash."""
+    account, renewed = await _check_password(body, block, state)
+    try:
+        return await run_in_threadpool(_log_in, body, account, block, renewed, state)
+    except errors.WrongPassword:
+        account, renewed = await _check_password(body, block, state)
+        return await run_in_threadpool(_log_in, body, account, block, renewed, state)
 
 
 async def _check_password(body: NewToken, block: str, state: AppState) -> tuple[LoginAccount, str | None]:
@@ -219,9 +267,10 @@ def _find_account(email: str, block: str, state: AppState) -> tuple[LoginAccount
 
 
 def _log_in(body: NewToken, account: LoginAccount, block: str, renewed: str | None, state: AppState) -> FreshToken:
-    creation = state.settings.challenge_creation
     with state.db.write() as session:
-        row, text = log_in(session, account, block, renewed_hash=renewed, scopes=body.scopes, creation=creation)
+        row, text = log_in(
+            session, account, block, renewed_hash=renewed, scopes=body.scopes, days=body.days, name=body.name
+        )
     return FreshToken.model_validate({**TokenShape.model_validate(row).model_dump(), "token": text})
 
 
@@ -246,6 +295,11 @@ def delete_token(token_id: str, caller: AccountDep, state: AppStateDep) -> Respo
 @router.get("/me", summary="Read my account", responses=error_responses())
 def get_me(caller: AccountDep) -> Me:
     """Returns the account of the caller and the scopes of the token in use."""
+    return caller_shape(caller)
+
+
+def caller_shape(caller: Caller) -> Me:
+    """The account of a caller as a reply."""
     assert caller.user_id is not None
     order: tuple[Scope, ...] = ("read", "submit", "organize", "admin")
     return Me(

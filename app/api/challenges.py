@@ -1,121 +1,62 @@
-"""Challenges, their recipes and their organizers."""
+"""Challenges and their recipes."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from fastapi import Depends, Query, Response
-from pydantic import AfterValidator, Field, WithJsonSchema
+from fastapi import Depends, Header, Query, Response
+from pydantic import AfterValidator, Field
 
 from app import errors
-from app.actions.access import Caller, load_visible_challenge
-from app.actions.challenges.change_recipe import change_recipe, read_recipe
+from app.actions.access import Caller
 from app.actions.challenges.create_challenge import create_challenge, require_can_create_challenge
-from app.actions.challenges.manage_challenge import (
-    delete_challenge,
-    edit_challenge,
-    list_challenges,
-    list_organizers,
-    remove_organizer,
-    set_organizer_role,
-)
-from app.actions.challenges.plan_phases import list_phases, visible_challenge_classes
-from app.api.dependencies import AccountDep, AppStateDep, CallerDep, Cursor, Limit, OrganizerDep, paginate
+from app.actions.challenges.delete_challenge import delete_challenge
+from app.actions.challenges.manage_challenge import edit_challenge, list_challenges
+from app.actions.challenges.plan_phases import list_phases
+from app.actions.challenges.registration_rules import CODE_HEADER, current_terms
+from app.actions.challenges.replace_recipe import change_recipe, drop_recipe, read_recipe
+from app.actions.invitations.challenge_invitations import read_challenge_with_code
+from app.api.dependencies import AccountDep, AppStateDep, CallerDep, Cursor, Limit, OrganizerDep
 from app.api.field_types import (
     Body,
-    Email,
-    Label,
+    GivenMoment,
     Moment,
     Name,
     Page,
     Shape,
     Slug,
     Text,
-    is_label,
-    limit_invalid_values,
     reply_example,
     request_example,
-    require_plain_json,
+    require_contact,
 )
 from app.api.http.json_body import api_router
 from app.api.http.problem_documents import TOKEN_OPTIONAL, error_responses
+from app.api.label_fields import Classes, PositiveLabel, TaskName
 from app.api.openapi import examples
 from app.api.phases import NewPhase, PhaseShape, phase_shape
+from app.api.recipe_body import RecipeBody
 from app.api.recipes import RecipeShape, recipe_shape
+from app.api.registration_fields import RegistrationField, RegistrationFields, Terms
 from app.store.session import ReadSession
-from app.store.tables import Challenge, Organizer
+from app.store.tables import Challenge
+from app.text.given_times import in_zone
 
 router = api_router("challenges")
 
-TaskName = Literal["binary", "multiclass", "multilabel"]
+RecipePhase = Annotated[str | None, Query(description="The slug of a phase. Default: the recipe that phases share.")]
 Visibility = Literal["public", "private"]
 RegistrationRule = Literal["open", "approval", "invitation"]
-
-
-# Recipes are validated by the scorer, which reports every fault with its location. The schemas here are documentation.
-_METRIC_OBJECT_SCHEMA = {
-    "type": "object",
-    "required": ["key"],
-    "properties": {
-        "key": {"type": "string", "examples": ["f_beta_macro"]},
-        "params": {"type": "object", "examples": [{"beta": 0.5}]},
-        "options": {"type": "object", "examples": [{"zero_division": "0"}]},
-        "name": {"type": "string", "description": "The column title on the leaderboard."},
-    },
-}
-_METRIC_SCHEMA = {"anyOf": [{"type": "string", "examples": ["f1_macro"]}, _METRIC_OBJECT_SCHEMA]}
-_DIGITS_SCHEMA = {"anyOf": [{"type": "integer", "minimum": 1, "maximum": 17}, {"const": "full"}], "default": 6}
-_DISCLOSURE_SCHEMA = {
-    "type": "object",
-    "description": "How many significant digits participants and visitors see.",
-    "properties": {"digits": _DIGITS_SCHEMA},
-}
-
-MAX_METRICS = 500
-
-
-def _limit_metrics(value: Any) -> Any:
-    if isinstance(value, list) and len(value) > MAX_METRICS:
-        raise ValueError(f"has {len(value)} metrics; at most {MAX_METRICS} are computed")
-    return value
-
-
-MetricField = Annotated[Any, AfterValidator(require_plain_json), WithJsonSchema(_METRIC_SCHEMA)]
-MetricsField = Annotated[
-    Any,
-    AfterValidator(require_plain_json),
-    AfterValidator(_limit_metrics),
-    WithJsonSchema({"type": "array", "maxItems": MAX_METRICS, "items": _METRIC_SCHEMA}),
+TeamSizeLimit = Annotated[
+    int | None,
+    Field(ge=1, le=1000, strict=True, description="How many members a team may have. Default: any number."),
 ]
-OptionsField = Annotated[Any, AfterValidator(require_plain_json), WithJsonSchema({"type": "object"})]
-DecisionField = Annotated[
-    Any,
-    AfterValidator(require_plain_json),
-    WithJsonSchema({"anyOf": [{"type": "object"}, {"type": "string"}, {"type": "null"}]}),
+MergeDeadline = Annotated[GivenMoment | None, Field(description="Until when teams may merge. Default: at any time.")]
+
+
+Contact = Annotated[
+    Annotated[str, Field(max_length=500), AfterValidator(require_contact)] | None,
+    Field(description="Whom participants can ask: an e-mail address or a web address. Default: none.", examples=[None]),
 ]
-
-
-class RecipeBody(Body):
-    """The metrics and ranking rules of a challenge."""
-
-    model_config = request_example(
-        primary="f1_macro",
-        metrics=["f1_macro", {"key": "f_beta_macro", "params": {"beta": 0.5}, "name": "F0.5"}, "accuracy"],
-        tie_breakers=["accuracy"],
-        options={"zero_division": "0"},
-        selection="best",
-        disclosure={"digits": 6},
-    )
-
-    primary: MetricField = Field(examples=["f1_macro"])
-    metrics: MetricsField = Field(default_factory=list, examples=[["f1_macro", "accuracy"]])
-    tie_breakers: MetricsField = Field(default_factory=list)
-    options: OptionsField = Field(default_factory=dict, description="Options that apply to all metrics.")
-    selection: Annotated[
-        Any, AfterValidator(require_plain_json), WithJsonSchema({"enum": ["best", "latest", "selected"]})
-    ] = "best"
-    decision: DecisionField = Field(None, description="How labels follow from scores in files without labels.")
-    disclosure: Annotated[Any, AfterValidator(require_plain_json), WithJsonSchema(_DISCLOSURE_SCHEMA)] = Field(
-        default_factory=lambda: {"digits": 6}
-    )
+PhaseOrder = Annotated[list[Annotated[str, Field(max_length=64)]], Field(max_length=1000)]
 
 
 class NewChallenge(Body):
@@ -127,6 +68,7 @@ class NewChallenge(Body):
         description="Which animal is it?",
         task="multiclass",
         classes=["cat", "dog"],
+        contact="ada@example.org",
         recipe={"primary": "f1_macro", "metrics": ["f1_macro", "accuracy"]},
         phases=[{"name": "main", "quota": {"per_day": 10}}],
     )
@@ -135,15 +77,18 @@ class NewChallenge(Body):
     title: Name = Field(examples=["Cats and dogs"])
     description: Text = Field("", max_length=20_000)
     task: TaskName = Field(examples=["multiclass"])
-    positive_label: Label | None = Field(None, description="For binary tasks: the label that counts as positive.")
-    classes: Annotated[list[Label] | None, limit_invalid_values(is_label)] = Field(
-        None, max_length=1_000_000, description="The label vocabulary. Default: the labels of the first gold, sorted."
-    )
+    positive_label: PositiveLabel = None
+    classes: Classes = Field(None, description="The label vocabulary of all phases. Default: each phase has its own.")
     timezone: str = Field("UTC", max_length=64, description="The time zone in which the days of daily quotas begin.")
     recipe: RecipeBody
     phases: list[NewPhase] = Field(default_factory=list, max_length=100)
     visibility: Visibility = "public"
     registration: RegistrationRule = "open"
+    contact: Contact = None
+    team_size_limit: TeamSizeLimit = None
+    merge_deadline: MergeDeadline = None
+    terms: Terms = None
+    registration_fields: RegistrationFields = Field(default_factory=list)
     draft: bool = Field(False, description="Whether the challenge is visible to its organizers only.")
 
 
@@ -152,12 +97,23 @@ class ChallengeEdit(Body):
 
     model_config = request_example(title="Cats and dogs", draft=False)
 
+    slug: Slug = Field("", description="Another slug; requests with the former one are redirected.")
     title: Name = ""
     description: Text = Field("", max_length=20_000)
     visibility: Visibility = "public"
     registration: RegistrationRule = "open"
     timezone: str = Field("UTC", max_length=64)
+    contact: Contact = None
+    team_size_limit: TeamSizeLimit = None
+    merge_deadline: MergeDeadline = None
+    terms: Terms = None
+    registration_fields: RegistrationFields = Field(default_factory=list)
     draft: bool = Field(False, description="`false` publishes a draft.")
+    task: TaskName = Field("multiclass", description="Change it together with the recipe if that does not fit.")
+    positive_label: PositiveLabel = None
+    classes: Classes = None
+    recipe: RecipeBody | None = Field(None, description="As for `PUT …/recipe`.")
+    phase_order: PhaseOrder = Field(default_factory=list, description="The slugs of all phases, in their new order.")
 
 
 class ChallengeRow(Shape):
@@ -172,6 +128,7 @@ class ChallengeRow(Shape):
     visibility: Visibility
     registration: RegistrationRule
     created_at: Moment
+    archived_at: Moment | None = Field(description="Since when the challenge is read-only; null unless it is archived.")
 
 
 class ChallengeShape(ChallengeRow):
@@ -183,40 +140,36 @@ class ChallengeShape(ChallengeRow):
     positive_label: str | None
     classes: list[str] | None
     timezone: str
+    contact: str | None = Field(description="Whom participants can ask: an e-mail address or a web address.")
+    team_size_limit: int | None
+    merge_deadline: Moment | None
+    merge_deadline_local: str | None = Field(description="The same time in the time zone of the challenge.")
+    terms: str | None = Field(description="The text that users accept when they register.")
+    terms_version: int = Field(description="The version of the terms; 0 without terms.")
+    registration_fields: list[RegistrationField]
     recipe: RecipeShape
     phases: list[PhaseShape]
     warnings: list[str] = Field(default_factory=list, description="Warnings to the organizer about these rules.")
 
 
-class NewOrganizer(Body):
-    """A user and the role to assign."""
-
-    model_config = request_example(email="ada@example.org", role="editor")
-
-    email: Email
-    role: Literal["owner", "editor", "viewer"] = "editor"
-
-
-class OrganizerShape(Shape):
-    """An organizer and their role."""
-
-    model_config = reply_example(examples.ORGANIZER)
-
-    email: str
-    name: str
-    role: Literal["owner", "editor", "viewer"]
-
-
 def challenge_shape(session: ReadSession, caller: CallerDep, challenge: Challenge) -> ChallengeShape:
     """A challenge with recipe and phases as a reply."""
+    deadline = challenge.merge_deadline
     return ChallengeShape.model_validate(
         ChallengeRow.model_validate(challenge).model_dump()
         | {
             "description": challenge.description,
             "positive_label": challenge.positive_label,
-            "classes": visible_challenge_classes(session, caller, challenge),
+            "classes": challenge.classes,
             "timezone": challenge.timezone,
-            "recipe": recipe_shape(session, caller, *read_recipe(session, caller, challenge.slug)),
+            "contact": challenge.contact,
+            "team_size_limit": challenge.team_size_limit,
+            "merge_deadline": deadline,
+            "merge_deadline_local": None if deadline is None else in_zone(deadline, challenge.timezone),
+            "terms": current_terms(session, challenge),
+            "terms_version": challenge.terms_version,
+            "registration_fields": challenge.registration_fields,
+            "recipe": recipe_shape(session, caller, read_recipe(session, caller, challenge.slug)),
             "phases": [phase_shape(session, caller, phase) for phase in list_phases(session, caller, challenge.slug)],
         }
     )
@@ -248,6 +201,7 @@ def post_challenge(
             session,
             caller,
             creation=state.settings.challenge_creation,
+            signup=state.settings.signup,
             fields=body.model_dump(exclude={"recipe", "phases", "draft"}),
             recipe=body.recipe.model_dump(exclude_none=True),
             phases=[phase.model_dump(exclude_unset=True) for phase in body.phases],
@@ -264,10 +218,17 @@ def post_challenge(
     responses=error_responses(),
     openapi_extra=TOKEN_OPTIONAL,
 )
-def get_challenges(caller: CallerDep, state: AppStateDep, limit: Limit = 50, cursor: Cursor = None) -> object:
-    """Returns the challenges that you may see, newest first."""
+def get_challenges(
+    caller: CallerDep,
+    state: AppStateDep,
+    *,
+    archived: Annotated[bool, Query(description="List the archived challenges instead of the others.")] = False,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> object:
+    """Returns the challenges that you may see, newest first, without archived ones."""
     with state.db.read() as session:
-        rows, following = list_challenges(session, caller, limit=limit, cursor=cursor)
+        rows, following = list_challenges(session, caller, archived=archived, limit=limit, cursor=cursor)
         return {"items": rows, "next": following}
 
 
@@ -277,34 +238,69 @@ def get_challenges(caller: CallerDep, state: AppStateDep, limit: Limit = 50, cur
     responses=error_responses(errors.NotFound),
     openapi_extra=TOKEN_OPTIONAL,
 )
-def get_challenge(slug: str, caller: CallerDep, state: AppStateDep) -> ChallengeShape:
-    """Returns a challenge with its recipe and phases."""
+def get_challenge(
+    slug: str,
+    caller: CallerDep,
+    state: AppStateDep,
+    code: Annotated[
+        str | None, Header(alias=CODE_HEADER, max_length=200, description="The code of an invitation to it.")
+    ] = None,
+) -> ChallengeShape:
+    """Returns a challenge with its recipe and phases.
+
+    A user who holds the code of an invitation to a private challenge reads it too, to register with its terms and fields.
+    """
     with state.db.read() as session:
-        return challenge_shape(session, caller, load_visible_challenge(session, caller, slug))
+        return challenge_shape(session, caller, read_challenge_with_code(session, caller, slug, code))
 
 
 @router.patch(
     "/challenges/{slug}",
     summary="Edit a challenge",
-    responses=error_responses(errors.Forbidden, errors.NotFound, errors.InvalidRequest),
+    responses=error_responses(
+        errors.Forbidden,
+        errors.NotFound,
+        errors.SlugTaken,
+        errors.PhaseReleased,
+        errors.LabelRulesInUse,
+        errors.RecipeInUse,
+        errors.InvalidRequest,
+        errors.InvalidRecipe,
+    ),
 )
 def patch_challenge(slug: str, body: ChallengeEdit, caller: OrganizerDep, state: AppStateDep) -> ChallengeShape:
-    """Changes the fields that are sent. The slug, the task and the classes cannot be changed."""
+    """Changes the fields that are sent. Requests with a former slug are redirected to the new one.
+
+    Task, positive label and classes are free until something is submitted to a phase that they concern, except for tests
+    by organizers. Gold that was read with another task or other classes retires.
+    """
     with state.db.write() as session:
-        challenge = edit_challenge(session, caller, slug, body.model_dump(exclude_unset=True))
+        challenge = edit_challenge(session, caller, slug, body.model_dump(exclude_unset=True), queue=state.queue)
         return challenge_shape(session, caller, challenge)
 
 
 @router.delete(
     "/challenges/{slug}",
     status_code=204,
-    summary="Delete a draft challenge",
-    responses=error_responses(errors.Forbidden, errors.NotFound, errors.ChallengeNotDraft),
+    summary="Delete a challenge",
+    responses=error_responses(errors.Forbidden, errors.NotFound, errors.ChallengeInUse),
 )
-def remove_challenge(slug: str, caller: AccountDep, state: AppStateDep) -> Response:
-    """Deletes a challenge that has not been published. Requires the role `owner`."""
+def remove_challenge(
+    slug: str,
+    caller: AccountDep,
+    state: AppStateDep,
+    confirm: Annotated[
+        str | None, Query(description="The slug again, with which an administrator deletes what was submitted.")
+    ] = None,
+    reason: Annotated[Text | None, Query(max_length=2000, description="Why; the audit trail keeps it.")] = None,
+) -> Response:
+    """Deletes a challenge with everything in it, which cannot be undone. Requires the role `owner`.
+
+    Once something was submitted to a published challenge, except for tests by organizers, only an administrator can
+    delete it, with `confirm`. The audit trail keeps the record.
+    """
     with state.db.write() as session:
-        keys = delete_challenge(session, caller, slug)
+        keys = delete_challenge(session, caller, slug, confirm=confirm, reason=reason)
     for key in keys:
         state.files.delete(key)
     return Response(status_code=204)
@@ -316,70 +312,44 @@ def remove_challenge(slug: str, caller: AccountDep, state: AppStateDep) -> Respo
     responses=error_responses(errors.NotFound),
     openapi_extra=TOKEN_OPTIONAL,
 )
-def get_recipe(slug: str, caller: CallerDep, state: AppStateDep) -> RecipeShape:
-    """Returns the metrics, their options, and the rules by which submissions are selected and ranked."""
+def get_recipe(slug: str, caller: CallerDep, state: AppStateDep, phase: RecipePhase = None) -> RecipeShape:
+    """Returns the metrics, their options, and the rules by which submissions are selected and ranked.
+
+    With `phase`, those of this phase: its own or those of the challenge.
+    """
     with state.db.read() as session:
-        return recipe_shape(session, caller, *read_recipe(session, caller, slug))
+        return recipe_shape(session, caller, read_recipe(session, caller, slug, phase))
 
 
 @router.put(
     "/challenges/{slug}/recipe",
     summary="Activate a new recipe",
-    responses=error_responses(errors.Forbidden, errors.NotFound, errors.RecipeInUse, errors.InvalidRecipe),
+    responses=error_responses(
+        errors.Forbidden, errors.NotFound, errors.RecipeInUse, errors.PhaseReleased, errors.InvalidRecipe
+    ),
 )
-def put_recipe(slug: str, body: RecipeBody, caller: OrganizerDep, state: AppStateDep) -> RecipeShape:
-    """Activates a new version of the recipe.
+def put_recipe(
+    slug: str, body: RecipeBody, caller: OrganizerDep, state: AppStateDep, phase: RecipePhase = None
+) -> RecipeShape:
+    """Activates a new version of the recipe; with `phase`, a recipe of this phase alone.
 
-    Once there are submissions, only changes that need no rescoring are allowed.
+    Once there are submissions, except for tests by organizers, only changes that need no rescoring are allowed.
     """
     with state.db.write() as session:
-        return recipe_shape(session, caller, *change_recipe(session, caller, slug, body.model_dump(exclude_none=True)))
-
-
-def _organizer_shape(row: Organizer) -> OrganizerShape:
-    return OrganizerShape.model_validate({"email": row.user.email, "name": row.user.name, "role": row.role})
-
-
-@router.get(
-    "/challenges/{slug}/organizers",
-    summary="List organizers",
-    responses=error_responses(errors.Forbidden, errors.NotFound),
-)
-def get_organizers(
-    slug: str, caller: AccountDep, state: AppStateDep, limit: Limit = 50, cursor: Cursor = None
-) -> Page[OrganizerShape]:
-    """Returns the organizers of a challenge. Requires an organizer."""
-    with state.db.read() as session:
-        organizers = list_organizers(session, caller, slug)
-        rows, following = paginate(organizers, lambda row: row.user_id, limit=limit, cursor=cursor)
-        return Page(items=[_organizer_shape(row) for row in rows], next=following)
-
-
-@router.post(
-    "/challenges/{slug}/organizers",
-    status_code=201,
-    summary="Add an organizer",
-    responses=error_responses(errors.Forbidden, errors.NotFound, errors.LastOwner, errors.InvalidRequest),
-)
-def post_organizer(slug: str, body: NewOrganizer, caller: OrganizerDep, state: AppStateDep) -> OrganizerShape:
-    """Assigns a user a role in the challenge, or changes it. Requires the role `owner`."""
-    with state.db.write() as session:
-        return _organizer_shape(set_organizer_role(session, caller, slug, email=body.email, role=body.role))
+        fields = body.model_dump(exclude_none=True)
+        return recipe_shape(
+            session, caller, change_recipe(session, caller, slug, fields, queue=state.queue, phase=phase)
+        )
 
 
 @router.delete(
-    "/challenges/{slug}/organizers",
-    status_code=204,
-    summary="Remove an organizer",
-    responses=error_responses(errors.Forbidden, errors.NotFound, errors.LastOwner),
+    "/challenges/{slug}/recipe",
+    summary="Drop the recipe of a phase",
+    responses=error_responses(errors.Forbidden, errors.NotFound, errors.RecipeInUse, errors.InvalidRecipe),
 )
-def delete_organizer(
-    slug: str,
-    email: Annotated[Email, Query(description="The e-mail address of the organizer's account.")],
-    caller: AccountDep,
-    state: AppStateDep,
-) -> Response:
-    """Removes the role of the user with this address. Requires the role `owner`. The last owner cannot be removed."""
+def delete_recipe(
+    slug: str, caller: AccountDep, state: AppStateDep, phase: Annotated[str, Query(description="Its slug.")]
+) -> RecipeShape:
+    """Returns a phase to the recipe of the challenge, which is the reply."""
     with state.db.write() as session:
-        remove_organizer(session, caller, slug, email)
-    return Response(status_code=204)
+        return recipe_shape(session, caller, drop_recipe(session, state.queue, caller, slug, phase))

@@ -2,9 +2,7 @@
 
 import asyncio
 import hmac
-import math
-import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -18,17 +16,20 @@ from starlette.concurrency import run_in_threadpool
 from app.actions.access import VISITOR, Caller, load_visible_challenge, require_organizer
 from app.actions.accounts.issue_token import authenticate_sender, authenticate_token
 from app.actions.accounts.passwords import DecoyHashes
+from app.actions.accounts.token_uses import TokenUses
 from app.actions.operations.check_readiness import ReadinessChecker
-from app.actions.submissions.submit_prediction import Sender, load_admission_facts
+from app.actions.submissions.admission import Sender, load_admission_facts
 from app.api.caching.board_cache import BoardCache
 from app.api.caching.board_times import BoardTimes
 from app.api.caching.database_presence import DatabasePresence
 from app.api.caching.generated_files import GeneratedFiles
 from app.api.limits.body_memory import BodyMemoryLimiter
 from app.api.limits.client_addresses import client_address_block
+from app.api.limits.event_streams import EventStreams
 from app.api.limits.password_hashing import HashingPool
 from app.api.limits.reader_queue import CallerFairLock, LargeUploadLimiter, ReaderPool
 from app.api.limits.request_limits import RequestLimits
+from app.api.notifier import Notifier
 from app.errors import BadCursor, BadRequest, DatabaseUnavailable, RequestInFlight, Unauthorized
 from app.files import FileStore
 from app.queue import Queue
@@ -39,84 +40,6 @@ from app.store.session import Database
 Row = TypeVar("Row")
 
 MONITORING_WAIT_SECONDS = 1.0  # for the database to say whose token it is
-
-
-class Waiter(asyncio.Event):
-    """An event that is set when a submission has settled. It belongs to the event loop that created it."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.loop = asyncio.get_running_loop()
-        self.submission_id: str | None = None
-
-
-class Notifier:
-    """Notifies waiting requests that a submission has its final status.
-
-    A waiting request holds no thread and no session.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._waiting: dict[str, list[Waiter]] = {}
-        self.count = 0
-        self.is_closed = False
-
-    @contextmanager
-    def listen(self, submission_id: str | None = None) -> Iterator[Waiter]:
-        """A waiter that is notified while the context lasts; without a submission id, `subscribe` it later."""
-        waiter = Waiter()
-        if submission_id is not None:
-            self.subscribe(waiter, submission_id)
-        try:
-            yield waiter
-        finally:
-            with self._lock:
-                self._unsubscribe(waiter)
-
-    def subscribe(self, waiter: Waiter, submission_id: str, max_waiters: float = math.inf) -> bool:
-        """Wait for this submission, unless `max_waiters` wait already; returns whether it does. Safe from any thread.
-
-        Subscribe before the submission is committed, so that no notification can be missed.
-        """
-        with self._lock:
-            if self.count >= max_waiters:
-                return False
-            waiter.submission_id = submission_id
-            self.count += 1
-            self._waiting.setdefault(submission_id, []).append(waiter)
-            return True
-
-    def _unsubscribe(self, waiter: Waiter) -> None:
-        if waiter.submission_id is None:
-            return
-        self.count -= 1
-        waiters = self._waiting[waiter.submission_id]
-        waiters.remove(waiter)
-        if not waiters:
-            del self._waiting[waiter.submission_id]
-
-    def notify_settled(self, submission_id: str) -> None:
-        """Wake the requests that wait for this submission: it has its final status. Safe from any thread."""
-        with self._lock:
-            waiters = list(self._waiting.get(submission_id, ()))
-        self._wake(waiters)
-
-    def wake_all(self) -> None:
-        """Wake all waiting requests, so that they read the status: notices may have been lost. Safe from any thread."""
-        with self._lock:
-            waiters = [waiter for waiting in self._waiting.values() for waiter in waiting]
-        self._wake(waiters)
-
-    def close(self) -> None:
-        """Answer all waiting requests with the current status: the service is shutting down."""
-        self.is_closed = True
-        self.wake_all()
-
-    @staticmethod
-    def _wake(waiters: Iterable[Waiter]) -> None:
-        for waiter in waiters:
-            waiter.loop.call_soon_threadsafe(waiter.set)
 
 
 @dataclass
@@ -141,6 +64,7 @@ class AppState:
     administrator: Caller
     admin_token: str
     hashing_pool: HashingPool
+    token_uses: TokenUses
     large_uploads: LargeUploadLimiter = field(default_factory=LargeUploadLimiter)
     upload_memory: BodyMemoryLimiter = field(default_factory=BodyMemoryLimiter)
     json_body_memory: BodyMemoryLimiter = field(default_factory=BodyMemoryLimiter)
@@ -151,9 +75,11 @@ class AppState:
     idempotency_keys_in_flight: set[tuple[str, str]] = field(default_factory=set)
 
     board_times: BoardTimes = field(init=False)
+    event_streams: EventStreams = field(init=False)
 
     def __post_init__(self) -> None:
         self.board_times = BoardTimes(self.figures)
+        self.event_streams = EventStreams(self.db, self.notifier, (self.settings.max_waiters + 1) // 2)
 
     @contextmanager
     def hold_idempotency_key(self, user_id: str, key: str | None) -> Iterator[None]:
@@ -215,6 +141,7 @@ def _counted_caller(
         return VISITOR
     with _counted_if_unauthorized(request, state):
         caller = _authenticate(state, credentials, db)
+    state.token_uses.note(caller.token_id)
     state.request_limits.count_request("user", caller.user_id or "")  # all tokens of a user share one limit
     return caller
 
@@ -229,6 +156,7 @@ def current_sender(request: Request, credentials: CredentialsDep) -> Sender:
         require_account(current_caller(request, state, credentials))
     with _counted_if_unauthorized(request, state):
         sender = _authenticate_sender(request, state, credentials)
+    state.token_uses.note(sender.caller.token_id)
     state.request_limits.count_request("user", sender.caller.user_id or "")
     return sender
 
@@ -254,6 +182,11 @@ def _authenticate(state: AppState, credentials: HTTPAuthorizationCredentials | N
         return state.administrator
     with db.read_one() as session:
         return authenticate_token(session, token)
+
+
+def authenticate_again(state: AppState, credentials: HTTPAuthorizationCredentials | None) -> Caller:
+    """The caller of a request that goes on for long, by the token as it is now; raises Unauthorized."""
+    return _authenticate(state, credentials, state.db)
 
 
 def _authenticate_sender(request: Request, state: AppState, credentials: HTTPAuthorizationCredentials | None) -> Sender:

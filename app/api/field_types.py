@@ -4,6 +4,7 @@ import re
 import unicodedata
 from collections.abc import Callable
 from datetime import UTC, datetime
+from itertools import groupby
 from typing import Annotated, Any, Generic, TypeVar
 
 from pydantic import (
@@ -14,6 +15,8 @@ from pydantic import (
     ConfigDict,
     Field,
     PlainSerializer,
+    PlainValidator,
+    WithJsonSchema,
     model_validator,
 )
 
@@ -21,6 +24,7 @@ from app.api.openapi.examples import mark_nulls
 from app.store.types import format_timestamp
 from app.text.confusable_names import name_key
 from app.text.email_addresses import normalize_email
+from app.text.given_times import FORMS, GivenTime, parse_time
 
 _CONTROL_CHARACTER = re.compile(r"[\x00-\x08\x0b-\x1f]")
 
@@ -34,6 +38,7 @@ BIDI_CONTROL_CHARACTERS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\
 
 MAX_LABEL_CHARACTERS = 1000
 MAX_COUNT = 2**53
+MAX_MARKS_IN_A_ROW = 4  # as in section 5.4 of UTS #39
 
 JSON = dict[str, Any]
 Item = TypeVar("Item")
@@ -59,6 +64,26 @@ def _require_one_line(text: str) -> str:
     return text
 
 
+def require_file_name(name: str) -> str:
+    """The name in NFC, if it is that of one file in any folder: no path, not hidden, one visible line."""
+    if "/" in name or "\\" in name:
+        raise ValueError("must be the name of a file, without a folder")
+    if name.startswith(".") or name != name.strip():
+        raise ValueError("must neither begin with a full stop nor begin or end with a space")
+    return _normalize_nfc(_require_visible(_require_one_line(name)))
+
+
+def require_contact(text: str) -> str:
+    """The contact of a challenge, if it is an e-mail address or a web address."""
+    text = _require_visible(_require_one_line(text.strip()))
+    is_address = re.fullmatch(r"[^@\s<>\"]+@[^@\s<>\"]+\.[^@\s<>\"]+", text) is not None
+    if not is_address and re.fullmatch(r"https?://[^\s/<>\"]+(/[^\s<>\"]*)?", text) is None:
+        raise ValueError(
+            "must be an e-mail address such as ada@example.org, or a web address that begins with https://"
+        )
+    return text
+
+
 def require_plain_json(value: Any) -> Any:
     """The JSON value, if none of its strings contains control characters."""
     if isinstance(value, str):
@@ -73,7 +98,15 @@ def _require_visible(text: str) -> str:
         raise ValueError("must not be blank")
     if any(char in INVISIBLE_CHARACTERS for char in text):
         raise ValueError("must not contain invisible or direction-changing characters")
+    if max(_mark_runs(text), default=0) > MAX_MARKS_IN_A_ROW:
+        raise ValueError(f"must not have more than {MAX_MARKS_IN_A_ROW} combining marks on one character")
     return text
+
+
+def _mark_runs(text: str) -> list[int]:
+    """The lengths of the runs of combining marks, which cover the lines above and below if there are many."""
+    marks = (unicodedata.category(char) in {"Mn", "Me"} for char in unicodedata.normalize("NFD", text))
+    return [sum(1 for _ in run) for is_mark, run in groupby(marks) if is_mark]
 
 
 def limit_invalid_values(valid: Callable[[Any], bool]) -> BeforeValidator:
@@ -127,9 +160,18 @@ def _normalize_nfc(text: str) -> str:
 
 
 Text = Annotated[str, AfterValidator(_require_no_control_characters)]
+InvitationCode = Annotated[
+    str, Field(min_length=1, max_length=200, pattern=r"^\S+$", examples=["q9Zs4kTnX2mVb7RwLd0HpYcE"])
+]
 SingleLineText = Annotated[str, AfterValidator(_require_one_line)]
 Name = Annotated[
     str, Field(min_length=1, max_length=200), AfterValidator(_require_one_line), AfterValidator(_require_visible)
+]
+Reason = Annotated[
+    str,
+    Field(min_length=1, max_length=2000),
+    AfterValidator(_require_no_control_characters),
+    AfterValidator(_require_visible),
 ]
 TeamName = Annotated[Name, Field(max_length=100)]
 Slug = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,62}$", examples=["digits"])]
@@ -153,6 +195,27 @@ Moment = Annotated[
     AfterValidator(_to_utc),
     PlainSerializer(format_timestamp, when_used="json"),
 ]
+
+
+def _parse_given_time(value: Any) -> GivenTime:
+    if not isinstance(value, str) or len(value) > 64:
+        raise ValueError(f"must be a string such as {FORMS}")
+    given = parse_time(value)
+    return _to_utc(given) if isinstance(given, datetime) else given
+
+
+GivenMoment = Annotated[
+    Any,
+    PlainValidator(_parse_given_time),
+    WithJsonSchema(
+        {
+            "type": "string",
+            "description": "RFC 3339, a local time of the challenge's time zone, or a date anywhere on Earth.",
+            "examples": ["2027-03-01T00:00:00Z", "2027-03-01T12:00", "2027-03-01 AoE"],
+        }
+    ),
+]
+"""A time as organizers write it; the time zone of the challenge turns it into an instant."""
 
 
 class Body(BaseModel):

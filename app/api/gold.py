@@ -14,9 +14,12 @@ from app.actions.challenges.activate_gold import activate_gold
 from app.actions.challenges.inference_bounds import read_inference_bound
 from app.actions.challenges.upload_gold import (
     changed_gold_file,
+    delete_gold,
+    download_gold,
     inspect_gold,
     list_gold_versions,
     load_gold_version,
+    load_label_rules,
     new_gold_file,
     parse_gold_metadata,
     put_gold_metadata,
@@ -47,13 +50,14 @@ from app.api.http.uploads import (
     stored_file_response,
 )
 from app.api.limits.reader_queue import TooManyWaiting
-from app.api.openapi import examples
+from app.api.openapi import examples, gold_examples
 from app.api.recipes import InferenceShape, inference_shape
 from app.files import StoredFile
 from app.formats import FileKind
 from app.gold_metadata import CLASSES, GOLD_METADATA, GoldMetadataDeclaration
+from app.queue import Queue
 from app.store.session import WriteSession
-from app.store.tables import GoldVersion, Phase
+from app.store.tables import GoldVersion
 
 router = api_router("gold", prefix="/challenges/{slug}/phases/{phase}/gold", route_class=GoldMetadataRoute)
 VersionNumber = Annotated[int, Path(ge=1, le=2**31 - 1)]
@@ -63,13 +67,16 @@ Cost = Annotated[float, Field(ge=-1e12, le=1e12, allow_inf_nan=False)]
 class GoldShape(Shape):
     """A version of the gold labels."""
 
-    model_config = reply_example(examples.GOLD)
+    model_config = reply_example(gold_examples.GOLD)
 
     version: int
     status: str = Field(examples=["active"])
     instances: int
     classes: list[str]
     has_splits: bool
+    public_instances: int | None = Field(description="How many instances are public; null without splits.")
+    weighted: bool | None = Field(description="Whether instances have weights.")
+    void_instances: int | None = Field(description="How many instances are not scored.")
     sha256: str
     size: int
     format: str
@@ -85,9 +92,9 @@ class GoldShape(Shape):
     )
 
 
-def _activate(session: WriteSession, caller: Caller, slug: str, phase: str, number: int) -> GoldShape:
+def _activate(session: WriteSession, caller: Caller, slug: str, phase: str, number: int, *, queue: Queue) -> GoldShape:
     """Activate a version, and report remarks and what its scores reveal."""
-    version, remarks = activate_gold(session, caller, slug, phase, number)
+    version, remarks = activate_gold(session, caller, slug, phase, number, queue=queue)
     inference = inference_shape(read_inference_bound(session, caller, slug, phase))
     return _gold_shape(version, remarks).model_copy(update={"inference": inference})
 
@@ -133,7 +140,7 @@ async def post_gold(
     A file with problems is refused, and the reply lists all of them.
     """
     await run_in_threadpool(_check_upload, state, caller, slug, phase)
-    kind = request_file_kind(request, filename, layout)
+    kind = await request_file_kind(request, filename, layout)
 
     def store(stored: StoredFile) -> GoldShape:
         return _store_gold(state, caller, slug, phase, stored, kind, activate=activate)
@@ -151,15 +158,16 @@ def _store_gold(
     state: AppState, caller: Caller, slug: str, phase: str, stored: StoredFile, kind: FileKind, *, activate: bool
 ) -> GoldShape:
     with state.db.read() as session:
-        challenge = load_organized_phase(session, caller, slug, phase).challenge
+        rules = load_label_rules(session, caller, slug, phase)
     with state.files.local_path(stored.key) as path:
-        file = new_gold_file(path, kind, challenge, stored.sha256)
+        file = new_gold_file(path, kind, rules, stored.sha256)
         summary = inspect_gold(state.gold_readers.processes, file)
     with state.db.write() as session:
-        declared = challenge.classes is not None
-        row = store_gold(session, caller, slug, phase, stored=stored, kind=kind, summary=summary, declared=declared)
-        gold = gold_reference(row, challenge)
-        shape = _activate(session, caller, slug, phase, row.version) if activate else _gold_shape(row)
+        row = store_gold(session, caller, slug, phase, stored=stored, kind=kind, summary=summary, rules=rules)
+        gold = gold_reference(row)
+        shape = (
+            _activate(session, caller, slug, phase, row.version, queue=state.queue) if activate else _gold_shape(row)
+        )
     _publish(state, gold)
     return shape
 
@@ -195,9 +203,9 @@ def get_version(slug: str, phase: str, version: VersionNumber, caller: AccountDe
     | error_responses(errors.Forbidden, errors.NotFound),
 )
 def get_data(slug: str, phase: str, version: VersionNumber, caller: AccountDep, state: AppStateDep) -> Response:
-    """Returns the uploaded file of a version."""
-    with state.db.read() as session:
-        row = load_gold_version(session, caller, slug, phase, version)[1]
+    """Returns the uploaded file of a version. The audit trail shows who downloaded it."""
+    with state.db.write() as session:
+        row = download_gold(session, caller, slug, phase, version)
     return stored_file_response(state, row, f"gold-{row.version}")
 
 
@@ -210,9 +218,26 @@ def get_data(slug: str, phase: str, version: VersionNumber, caller: AccountDep, 
     ),
 )
 def post_activate(slug: str, phase: str, version: VersionNumber, caller: AccountDep, state: AppStateDep) -> GoldShape:
-    """Activates a draft, with immediate effect. A phase whose gold is active refuses another version."""
+    """Activates a version at once; the active one retires, and test entries are scored again.
+
+    Once something was submitted, except for tests by organizers, a phase with active gold refuses another version.
+    """
     with state.db.write() as session:
-        return _activate(session, caller, slug, phase, version)
+        return _activate(session, caller, slug, phase, version, queue=state.queue)
+
+
+@router.delete(
+    "/{version}",
+    status_code=204,
+    summary="Delete a draft of the gold",
+    responses=error_responses(errors.Forbidden, errors.NotFound, errors.GoldNotDraft),
+)
+def remove_version(slug: str, phase: str, version: VersionNumber, caller: AccountDep, state: AppStateDep) -> Response:
+    """Deletes a draft with its file."""
+    with state.db.write() as session:
+        key = delete_gold(session, caller, slug, phase, version)
+    state.files.delete(key)
+    return Response(status_code=204)
 
 
 METADATA_ROUTES = {kind.name: kind for kind in (CLASSES, *GOLD_METADATA)}
@@ -238,7 +263,7 @@ METADATA_BODIES: dict[str, Any] = {
 def _add_metadata_route(kind: GoldMetadataDeclaration, body_type: Any) -> None:
     """Add the route that sets one kind of gold metadata; `put_` and the name of its field are its operation id."""
     example = json.loads(kind.example)
-    draft = examples.DRAFT_GOLD if kind is CLASSES else examples.DRAFT_GOLD | {"accessories": [kind.field]}
+    draft = gold_examples.DRAFT_GOLD if kind is CLASSES else gold_examples.DRAFT_GOLD | {"accessories": [kind.field]}
     if kind.field in GoldShape.model_fields:
         draft = draft | {kind.field: example}
     responses: dict[int | str, dict[str, Any]] = {200: json_examples(draft=draft)}
@@ -283,7 +308,7 @@ def _set_metadata(
         summary = inspect_gold(state.gold_readers.processes, file)
     with state.db.write() as session:
         row = put_gold_metadata(session, caller, slug, phase, version, name=name, value=value, summary=summary)
-        gold, shape = gold_reference(row, session.get_one(Phase, row.phase_id).challenge), _gold_shape(row)
+        gold, shape = gold_reference(row), _gold_shape(row)
     _publish(state, gold)
     return shape
 

@@ -34,8 +34,10 @@ from app.api.dependencies import AppState, AppStateDep, CallerDep, Cursor
 from app.api.field_types import Moment, Shape, reply_example
 from app.api.http.json_body import api_router
 from app.api.http.problem_documents import TOKEN_OPTIONAL, error_responses, success_response
+from app.api.marks import MARK_DESCRIPTION, Mark
 from app.api.openapi import examples
 from app.api.openapi.examples import named_examples
+from app.api.selection_rule import SelectionRule
 from app.store.session import Database, ReadSession
 from app.store.types import format_timestamp
 from app.text.spreadsheet_cells import escape_formula
@@ -54,18 +56,28 @@ class RowTeam(Shape):
 
 
 class BoardRow(Shape):
-    """The entry that counts for a team, or a baseline."""
+    """The entry that counts for a team, its best entry with a mark, or a baseline."""
 
-    rank: int | None = Field(description="Equal values share a rank (1, 1, 3). Null for baselines and null values.")
+    rank: int | None = Field(
+        description="Equal values share a rank (1, 1, 3). Null for baselines, marked rows and null values."
+    )
     rank_low: int | None
     rank_high: int | None
     tie_group: int | None
+    public_rank: int | None = Field(
+        description="After the final release: the rank of the team on the public split. Null before."
+    )
     team: RowTeam
     submission: str | None
     method: str
     submitted_at: Moment
-    entries: int = Field(description="How many finished submissions the team has in this phase.")
+    entries: int = Field(
+        description="How many finished submissions the team has in this phase, withdrawn, disqualified and unofficial "
+        "ones included."
+    )
     baseline: bool
+    mark: Mark | None = Field(description=MARK_DESCRIPTION)
+    on_behalf: bool = Field(description="Whether an organizer sent it on behalf of the team.")
     scores: dict[str, dict[str, Any]] = Field(examples=[{"f1_macro": {"value": 0.731059}}])
 
 
@@ -79,6 +91,7 @@ class Board(Shape):
     split: str
     primary: str
     direction: str
+    selection: SelectionRule
     gold_version: int
     recipe_version: int
     scorer_version: int
@@ -106,7 +119,8 @@ def _json_pieces(board: dict[str, Any]) -> Iterator[bytes]:
 def _csv_pieces(board: dict[str, Any]) -> Iterator[bytes]:
     """The board as CSV: one line per row, one column per metric. An empty field is null."""
     names = [metric["key"] for metric in board["metrics"]]
-    head = ["rank", "team", "method", "submission", "submitted_at", "entries", "baseline", *names]
+    head = ["rank", "team", "method", "submission", "submitted_at", "entries", "baseline"]
+    head += ["mark", "on_behalf", "public_rank", *names]
     lines = chain([head], (_csv_fields(row, names) for row in board["rows"]))
     while some := list(islice(lines, ROWS_AT_ONCE)):
         out = io.StringIO()
@@ -118,6 +132,7 @@ def _csv_fields(row: dict[str, Any], names: list[str]) -> list[Any]:
     values = [row["scores"].get(name, {}).get("value") for name in names]
     fixed = [row["rank"], escape_formula(row["team"]["name"]), escape_formula(row["method"]), row["submission"]]
     rest = [format_timestamp(row["submitted_at"]), row["entries"], str(row["baseline"]).lower()]
+    rest += [row["mark"], str(row["on_behalf"]).lower(), row["public_rank"]]
     return ["" if field is None else field for field in [*fixed, *rest, *values]]
 
 

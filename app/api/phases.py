@@ -9,19 +9,32 @@ from starlette.concurrency import run_in_threadpool
 
 from app import errors
 from app.actions.access import Caller, load_visible_phase
+from app.actions.challenges.delete_phase import delete_phase
 from app.actions.challenges.make_template import make_template, template_source
-from app.actions.challenges.plan_phases import create_phase, edit_phase, is_open_now, list_phases, visible_phase_classes
+from app.actions.challenges.pause_phase import pause_phase, resume_phase
+from app.actions.challenges.plan_phases import (
+    create_phase,
+    edit_phase,
+    has_own_recipe,
+    is_open_now,
+    list_phases,
+    phase_labels,
+    visible_phase_classes,
+)
 from app.actions.scoring_tasks.scoring_request import GoldReference
 from app.api.dependencies import AppStateDep, CallerDep, Cursor, Limit, OrganizerDep, caller_key, paginate
-from app.api.field_types import Body, Moment, Name, Page, Shape, reply_example, request_example
+from app.api.field_types import Body, GivenMoment, Moment, Name, Page, Shape, reply_example, request_example
 from app.api.http.json_body import api_router
 from app.api.http.problem_documents import TOKEN_OPTIONAL, error_responses, success_response
-from app.api.http.uploads import WholeFileResponse
+from app.api.http.uploads import DownloadResponse
+from app.api.label_fields import PhaseRules, TaskName
 from app.api.limits.reader_queue import TooManyWaiting
 from app.api.openapi import examples
+from app.api.reasons import NO_REASON, OptionalReason, Reason
 from app.formats.templates.build_template import TEMPLATES
 from app.store.session import ReadSession
 from app.store.tables import Phase
+from app.text.given_times import in_zone, optional_in_zone
 
 router = api_router("phases")
 
@@ -29,6 +42,10 @@ Report = Literal["scores", "per_class", "confusion", "curves"]
 BoardRule = Literal["public", "hidden", "after_close"]
 BOARD_RULE_DESCRIPTION = (
     "`after_close`: shown once the phase has closed and all submissions from before have been scored."
+)
+LateRule = Literal["refuse", "unofficial"]
+LATE_RULE_DESCRIPTION = (
+    "What happens to submissions after the close: `unofficial` ones are scored, marked and never ranked."
 )
 QuotaLimit = Annotated[int, Field(ge=1, le=10**9, strict=True)]
 
@@ -56,7 +73,7 @@ class Quota(Body):
     )
 
 
-class NewPhase(Body):
+class NewPhase(PhaseRules):
     """A phase to add."""
 
     model_config = request_example(
@@ -68,23 +85,26 @@ class NewPhase(Body):
     )
 
     name: Name = Field(examples=["main"])
-    opens_at: Moment | None = Field(None, description="When the phase opens for submissions. Default: now.")
-    closes_at: Moment | None = Field(
+    opens_at: GivenMoment | None = Field(None, description="When the phase opens for submissions. Default: now.")
+    closes_at: GivenMoment | None = Field(
         None, description="When the phase closes: submissions at or after this time are refused. Default: never."
     )
+    late: LateRule = Field("refuse", description=LATE_RULE_DESCRIPTION)
     quota: Quota = Field(default_factory=Quota)
     leaderboard: BoardRule = Field("public", description=BOARD_RULE_DESCRIPTION)
     reports: Reports = Field(default_factory=_DEFAULT_REPORTS.copy)
     anonymous: bool = Field(False, description="Whether to hide team names from everybody but organizers.")
 
 
-class PhaseEdit(Body):
+class PhaseEdit(PhaseRules):
     """The fields of a phase that may change."""
 
     model_config = request_example(closes_at="2027-03-15T00:00:00Z", leaderboard="public")
 
-    opens_at: Moment | None = Field(None, description="When the phase opens for submissions; null means now.")
-    closes_at: Moment | None = None
+    name: Name = Field("", description="The slug becomes that of the name; the former one redirects.")
+    opens_at: GivenMoment | None = Field(None, description="When the phase opens for submissions; null means now.")
+    closes_at: GivenMoment | None = None
+    late: LateRule = Field("refuse", description=LATE_RULE_DESCRIPTION)
     quota: Quota = Field(default_factory=Quota)
     leaderboard: BoardRule = Field("public", description=BOARD_RULE_DESCRIPTION)
     reports: Reports = Field(default_factory=_DEFAULT_REPORTS.copy)
@@ -99,30 +119,56 @@ class PhaseShape(Shape):
     slug: str
     name: str
     opens_at: Moment
+    opens_at_local: str = Field(description="The same time in the time zone of the challenge.")
     closes_at: Moment | None
-    open: bool = Field(description="Whether the phase accepts submissions now.")
+    closes_at_local: str | None
+    timezone: str = Field(description="The time zone of the challenge.")
+    open: bool = Field(description="Whether the phase accepts submissions now that are ranked.")
+    late: LateRule = Field(description=LATE_RULE_DESCRIPTION)
+    paused_at: Moment | None = Field(description="Since when the phase accepts no submissions; null unless paused.")
+    paused_at_local: str | None
+    pause_reason: str | None
     quota: Quota
     leaderboard: BoardRule = Field(description=BOARD_RULE_DESCRIPTION)
     reports: list[Report]
     anonymous: bool
+    released_at: Moment | None = Field(description="When the private scores were released; null before.")
+    released_at_local: str | None
+    task: TaskName
+    positive_label: str | None
     classes: list[str] | None = Field(
-        description="The label vocabulary, once it is fixed. If it comes from gold, it is shown once the phase has opened."
+        description="The label vocabulary, once it is known. One of the phase's own is shown once the phase has opened."
     )
+    own_recipe: bool = Field(description="Whether the phase has a recipe of its own instead of that of the challenge.")
 
 
 def phase_shape(session: ReadSession, caller: Caller, phase: Phase) -> PhaseShape:
     """A stored phase as a reply to this caller."""
+    task, positive_label = phase_labels(phase)
+    zone = phase.challenge.timezone
     return PhaseShape(
         slug=phase.slug,
         name=phase.name,
         opens_at=phase.opens_at,
         closes_at=phase.closes_at,
+        opens_at_local=in_zone(phase.opens_at, zone),
+        closes_at_local=optional_in_zone(phase.closes_at, zone),
+        timezone=zone,
         open=is_open_now(session, phase),
+        late=phase.late,
+        paused_at=phase.paused_at,
+        paused_at_local=optional_in_zone(phase.paused_at, zone),
+        pause_reason=phase.pause_reason,
         quota=Quota.model_validate(phase.quota),
         leaderboard=phase.leaderboard,
         reports=[name for name in phase.reports if name in get_args(Report)],  # Older releases had more kinds.
         anonymous=phase.anonymous,
+        released_at=phase.released_at,
+        released_at_local=optional_in_zone(phase.released_at, zone),
+        task=task,
+        positive_label=positive_label,
         classes=visible_phase_classes(session, caller, phase),
+        own_recipe=has_own_recipe(session, phase),
     )
 
 
@@ -146,7 +192,9 @@ def get_phases(
     "/challenges/{slug}/phases",
     status_code=201,
     summary="Add a phase",
-    responses=error_responses(errors.Forbidden, errors.NotFound, errors.PhaseNameTaken, errors.InvalidRequest),
+    responses=error_responses(
+        errors.Forbidden, errors.NotFound, errors.PhaseNameTaken, errors.InvalidRequest, errors.InvalidRecipe
+    ),
 )
 def post_phase(slug: str, body: NewPhase, caller: OrganizerDep, state: AppStateDep) -> PhaseShape:
     """Adds a phase. Its slug is derived from its name."""
@@ -169,14 +217,71 @@ def get_phase(slug: str, phase: str, caller: CallerDep, state: AppStateDep) -> P
 @router.patch(
     "/challenges/{slug}/phases/{phase}",
     summary="Edit a phase",
-    responses=error_responses(errors.Forbidden, errors.NotFound, errors.InvalidRequest),
+    responses=error_responses(
+        errors.Forbidden,
+        errors.NotFound,
+        errors.PhaseNameTaken,
+        errors.PhaseReleased,
+        errors.LabelRulesInUse,
+        errors.RecipeInUse,
+        errors.InvalidRequest,
+        errors.InvalidRecipe,
+    ),
 )
 def patch_phase(slug: str, phase: str, body: PhaseEdit, caller: OrganizerDep, state: AppStateDep) -> PhaseShape:
-    """Changes the fields that are sent. The name and the slug cannot be changed."""
+    """Changes the fields that are sent. A new name changes the slug; requests with the former one are redirected.
+
+    Task, positive label, classes and recipe are free until something is submitted, except for tests by organizers;
+    null returns to those of the challenge. Gold that was read with another task or other classes retires.
+    """
     with state.db.write() as session:
         return phase_shape(
-            session, caller, edit_phase(session, caller, slug, phase, body.model_dump(exclude_unset=True))
+            session,
+            caller,
+            edit_phase(session, caller, slug, phase, body.model_dump(exclude_unset=True), queue=state.queue),
         )
+
+
+@router.delete(
+    "/challenges/{slug}/phases/{phase}",
+    status_code=204,
+    summary="Delete a phase",
+    responses=error_responses(errors.Forbidden, errors.NotFound, errors.PhaseInUse, errors.OnlyPhase),
+)
+def remove_phase(slug: str, phase: str, caller: OrganizerDep, state: AppStateDep) -> Response:
+    """Deletes a phase with its gold, while nothing was submitted to it; test entries do not count."""
+    with state.db.write() as session:
+        keys = delete_phase(session, caller, slug, phase)
+    for key in keys:
+        state.files.delete(key)
+    return Response(status_code=204)
+
+
+@router.post(
+    "/challenges/{slug}/phases/{phase}/pause",
+    summary="Pause a phase",
+    responses=error_responses(errors.Forbidden, errors.NotFound, errors.InvalidRequest),
+)
+def post_pause(slug: str, phase: str, body: Reason, caller: OrganizerDep, state: AppStateDep) -> PhaseShape:
+    """Refuses submissions of participants until the phase is resumed. The close does not move.
+
+    Everybody who sees the phase can read the reason. What was submitted before is scored.
+    """
+    with state.db.write() as session:
+        return phase_shape(session, caller, pause_phase(session, caller, slug, phase, reason=body.reason))
+
+
+@router.post(
+    "/challenges/{slug}/phases/{phase}/resume",
+    summary="Resume a phase",
+    responses=error_responses(errors.Forbidden, errors.NotFound, errors.InvalidRequest),
+)
+def post_resume(
+    slug: str, phase: str, caller: OrganizerDep, state: AppStateDep, body: OptionalReason = NO_REASON
+) -> PhaseShape:
+    """Accepts submissions again, within the window of the phase."""
+    with state.db.write() as session:
+        return phase_shape(session, caller, resume_phase(session, caller, slug, phase, reason=body.reason))
 
 
 TemplateFormat = Annotated[
@@ -237,7 +342,7 @@ async def get_template(
 
     name = f"{gold.id}.{kind}"
     path = await state.generated_files.get_or_generate(name, caller_key(request, caller), write, organizer=organizer)
-    return WholeFileResponse(
+    return DownloadResponse(
         path,
         media_type=template.media_type,
         filename=f"{slug}-{phase}{template.ending}",

@@ -7,12 +7,13 @@ from pydantic import Field
 
 from app.actions.access import Caller
 from app.actions.challenges.inference_bounds import PhaseInferenceBound, read_inference_bounds
+from app.actions.challenges.replace_recipe import RecipeInForce
+from app.actions.submissions.board_scores import describe_selection
 from app.api.field_types import Shape, reply_example
 from app.api.openapi import examples
 from app.scoring.disclosure.inference_bound import MetricBound
 from app.scoring.disclosure.wording import describe_inference_bound, round_bits_up, suggest_reductions
 from app.store.session import ReadSession
-from app.store.tables import Challenge, Recipe
 
 
 class MetricInference(Shape):
@@ -61,15 +62,18 @@ class RecipeShape(Shape):
 
     version: int
     status: Literal["draft", "active", "retired"]
+    phase: str | None = Field(description="The phase whose own recipe it is; null for the one that phases share.")
     primary: Any = Field(examples=["f1_macro"])
     metrics: list[Any] = Field(examples=[["f1_macro", "accuracy"]])
     tie_breakers: list[Any]
     options: dict[str, Any]
     selection: str
+    selection_max: int | None = Field(None, description="How many submissions a team may select; null without limit.")
+    selection_meaning: str = Field(description="Which submission of a team counts, in words.")
     decision: Any = None
     disclosure: dict[str, Any]
     inference: list[InferenceShape] = Field(
-        description="For each phase, an upper bound on what the scores reveal about its gold, and how to lower it."
+        description="For each phase that it scores, an upper bound on what the scores reveal about its gold, and how to lower it."
     )
 
 
@@ -111,8 +115,12 @@ def _metric_inference(bound: MetricBound) -> MetricInference:
     )
 
 
-def recipe_shape(session: ReadSession, caller: Caller, challenge: Challenge, recipe: Recipe) -> RecipeShape:
+def recipe_shape(session: ReadSession, caller: Caller, stored: RecipeInForce) -> RecipeShape:
     """A stored recipe as a reply."""
-    bounds = [inference_shape(bound) for bound in read_inference_bounds(session, caller, challenge, recipe)]
-    added = {"version": recipe.version, "status": recipe.status, "inference": bounds}
+    recipe, phase = stored.recipe, stored.phase
+    rule = describe_selection(recipe.body["selection"], recipe.body.get("selection_max"))
+    bounds = map(inference_shape, read_inference_bounds(session, caller, stored.challenge, stored.phases))
+    added = {"version": recipe.version, "status": recipe.status, "inference": list(bounds)}
+    added["phase"] = None if phase is None else phase.slug
+    added["selection_meaning"] = rule["meaning"]
     return RecipeShape.model_validate({**recipe.body, **added})

@@ -1,19 +1,30 @@
 """Registrations: users found teams, organizers approve or bar them."""
 
 from contextlib import nullcontext
-from typing import Literal
+from typing import Annotated, Any, Literal, Self
 
-from fastapi import Request
-from pydantic import Field
+from fastapi import Depends, Request, Response
+from pydantic import Field, model_validator
 
 from app import errors
-from app.actions.challenges.team_registration import decide_registration, list_registrations, list_teams, register_team
-from app.api.dependencies import AccountDep, AppStateDep, Cursor, Limit, OrganizerDep
-from app.api.field_types import Body, Moment, Page, Shape, TeamName, Text, reply_example, request_example
+from app.actions.access import Caller
+from app.actions.challenges.registration_rules import MAX_ANSWER_LENGTH, Statements
+from app.actions.challenges.team_registration import (
+    decide_registration,
+    list_registrations,
+    read_registration,
+    register_team,
+    register_with_invitation,
+    require_may_change_registration,
+    state_again,
+)
+from app.actions.teams.leave_team import allow_to_join, end_registration
+from app.api.dependencies import AccountDep, AppStateDep, Cursor, Limit
+from app.api.field_types import Body, Moment, Page, Reason, Shape, TeamName, Text, reply_example, request_example
 from app.api.http.json_body import api_router
 from app.api.http.problem_documents import error_responses, json_examples
 from app.api.limits.client_addresses import client_address_block
-from app.api.openapi import examples
+from app.api.openapi import examples, team_examples
 
 router = api_router("teams")
 
@@ -21,32 +32,78 @@ router = api_router("teams")
 EXAMPLE_DECISION = {"status": "barred", "reason": "The same people take part as another team."}
 
 
+Answer = Annotated[Text, Field(max_length=MAX_ANSWER_LENGTH)]
+
+
 class NewRegistration(Body):
-    """A team to found."""
+    """A team to found, or an invitation to one."""
 
     model_config = request_example(team="Blue")
 
-    team: TeamName = Field(examples=["Blue"])
+    team: TeamName | None = Field(None, description="The name of a team to found.", examples=["Blue"])
+    invitation: Text | None = Field(
+        None, min_length=1, max_length=200, description="The code of an invitation to a team or to the challenge."
+    )
+
+    terms: int | None = Field(
+        None, ge=1, le=10**6, strict=True, description="The version of the terms that you accept, if there are terms."
+    )
+    fields: dict[str, Answer] = Field(
+        default_factory=dict, max_length=20, description="Answers to `registration_fields` of the challenge, by name."
+    )
+
+    @model_validator(mode="after")
+    def _require_one(self) -> Self:
+        if self.team is None and self.invitation is None:
+            raise ValueError("give 'team', to found one, or 'invitation', or both with the code of a challenge")
+        return self
 
 
 class Decision(Body):
-    """An organizer's decision on a registration."""
+    """An organizer's decision on a registration, or what its user states anew."""
 
     model_config = request_example(**EXAMPLE_DECISION)
 
-    status: Literal["approved", "barred", "pending"]
-    reason: Text | None = Field(None, max_length=2000)
+    status: Literal["approved", "barred", "pending"] | None = None
+    reason: Reason | None = None
+    may_join: Literal[True] | None = Field(
+        None, description="Leave to join or found another team, for a user who left one that had used quota."
+    )
+
+    terms: int | None = Field(
+        None, ge=1, le=10**6, strict=True, description="The version of the terms that you accept, as the user."
+    )
+    fields: dict[str, Answer] | None = Field(
+        None, min_length=1, max_length=20, description="Answers that you change, as the user."
+    )
+
+    @property
+    def statements(self) -> Statements | None:
+        """What the registered user states; None for a decision of an organizer."""
+        if self.terms is None and self.fields is None:
+            return None
+        return Statements(terms=self.terms, fields=self.fields or {})
+
+    @model_validator(mode="after")
+    def _require_one(self) -> Self:
+        if sum(value is not None for value in (self.status, self.may_join, self.statements)) != 1:
+            raise ValueError("give 'status' or 'may_join', as an organizer, or 'terms' and 'fields', as the user")
+        if self.status is None and self.reason is not None:
+            raise ValueError("a reason belongs to a 'status'")
+        return self
 
 
 class TeamShape(Shape):
     """A team."""
 
-    model_config = reply_example(examples.TEAM | {"baseline": False, "created_at": examples.TIMESTAMP})
+    model_config = reply_example(examples.TEAM_DETAILS)
 
     id: str
     name: str
     baseline: bool = Field(description="Whether this is a name for baselines of organizers, which no user can join.")
     created_at: Moment
+    disqualified_at: Moment | None
+    disqualified_reason: str | None
 
 
 class PersonShape(Shape):
@@ -62,37 +119,83 @@ class RegistrationShape(Shape):
     model_config = reply_example(examples.REGISTRATION)
 
     id: str
-    status: Literal["approved", "pending", "barred"]
+    status: Literal["approved", "pending", "barred", "ended"]
     reason: str | None
-    team: TeamShape
+    team: TeamShape | None = Field(description="Null for a user who left the team.")
+    bound_team_id: str | None = Field(
+        description="A team that the user left after it had used quota; joining another one needs an organizer's leave."
+    )
+    terms_version: int | None = Field(description="The version of the terms that the user accepted last.")
+    terms_accepted_at: Moment | None
+    fields: dict[str, str]
     user: PersonShape
     created_at: Moment
+
+
+class DecisionShape(Shape):
+    """An act on a registration, from the audit trail."""
+
+    model_config = reply_example(team_examples.REGISTRATION_DECISION)
+
+    at: Moment
+    actor_id: str | None = Field(description="Who did it; for organizers alone.")
+    role: str
+    action: str
+    changes: dict[str, Any]
+    reason: str | None
+
+
+class RegistrationDetails(RegistrationShape):
+    """A registration with its history."""
+
+    model_config = reply_example(team_examples.REGISTRATION_DETAILS)
+
+    history: list[DecisionShape] = Field(description="What was decided, when and why, oldest first.")
 
 
 @router.post(
     "/challenges/{slug}/registrations",
     status_code=201,
-    summary="Register by founding a team",
+    summary="Register by founding or joining a team",
     response_model=RegistrationShape,
     responses=error_responses(
-        errors.Forbidden, errors.NotFound, errors.TeamNameTaken, errors.AlreadyRegistered, errors.InvalidRequest
+        errors.Forbidden,
+        errors.RegistrationBarred,
+        errors.RegistrationNeedsCode,
+        errors.MayHaveReadGold,
+        errors.NotFound,
+        errors.TeamNameTaken,
+        errors.AlreadyRegistered,
+        errors.TeamFull,
+        errors.BoundToTeam,
+        errors.InvalidInvitation,
+        errors.InvalidRequest,
     ),
 )
 def post_registration(
     slug: str, body: NewRegistration, request: Request, caller: AccountDep, state: AppStateDep
 ) -> object:
-    """Registers you for a challenge under a new team.
+    """Registers you for a challenge with a new team, or with the team that invited you.
 
-    The registration is approved at once if registration is open; otherwise it is pending until an organizer decides.
-    How many teams one user or one address may found is rate limited.
+    The registration is approved at once if registration is open or a code of the organizers is sent; otherwise it is pending until an organizer decides.
+    Who left a team registers again in the same way. How many teams one user or one address may found is rate limited.
     """
+    stated = Statements(terms=body.terms, fields=body.fields)
+    if body.invitation is not None and body.team is None:
+        with state.db.write() as session:
+            row = register_with_invitation(session, caller, slug, body.invitation, statements=stated)
+            return RegistrationShape.model_validate(row)
     limited = (
         nullcontext()
         if caller.has_admin_rights
         else state.request_limits.count_team_founding(caller.user_id or "", client_address_block(request))
     )
     with limited, state.db.write() as session:
-        return RegistrationShape.model_validate(register_team(session, caller, slug, body.team))
+        name = body.team or ""
+        if body.invitation is None:
+            return RegistrationShape.model_validate(register_team(session, caller, slug, name, stated))
+        row = register_with_invitation(session, caller, slug, body.invitation, team=name, statements=stated)
+        return RegistrationShape.model_validate(row)
 
 
 @router.get(
@@ -110,37 +213,76 @@ def get_registrations(
         return {"items": rows, "next": following}
 
 
+@router.get(
+    "/challenges/{slug}/registrations/{registration_id}",
+    summary="Read a registration",
+    responses=error_responses(errors.NotFound),
+)
+def get_registration(slug: str, registration_id: str, caller: AccountDep, state: AppStateDep) -> RegistrationDetails:
+    """Returns your own registration with the history of decisions on it; for organizers, any, with who decided."""
+    with state.db.read() as session:
+        row, entries, organizer = read_registration(session, caller, slug, registration_id)
+        shape, history = RegistrationShape.model_validate(row), [DecisionShape.model_validate(each) for each in entries]
+        if not organizer:
+            history = [each.model_copy(update={"actor_id": None}) for each in history]
+        return RegistrationDetails(**shape.model_dump(), history=history)
+
+
+def current_registration_editor(slug: str, registration_id: str, caller: AccountDep, state: AppStateDep) -> Caller:
+    """The caller, if they may change the registration. It runs before the body is validated."""
+    with state.db.read() as session:
+        require_may_change_registration(session, caller, slug, registration_id)
+    return caller
+
+
 @router.patch(
     "/challenges/{slug}/registrations/{registration_id}",
-    summary="Approve or bar a registration",
+    summary="Approve or bar a registration, or accept terms and change answers",
     response_model=RegistrationShape,
-    responses=error_responses(errors.Forbidden, errors.NotFound, errors.InvalidRequest)
+    responses=error_responses(errors.Forbidden, errors.NotFound, errors.RegistrationEnded, errors.InvalidRequest)
     | {200: json_examples(barred=examples.REGISTRATION | EXAMPLE_DECISION)},
 )
 def patch_registration(
-    slug: str, registration_id: str, body: Decision, caller: OrganizerDep, state: AppStateDep
+    slug: str,
+    registration_id: str,
+    body: Decision,
+    caller: Annotated[Caller, Depends(current_registration_editor)],
+    state: AppStateDep,
 ) -> object:
-    """Approves, bars or resets a registration. Requires an organizer.
+    """Approves, bars or resets a registration, as an organizer; with `terms` or `fields`, the user states these anew.
 
-    A barred team keeps its entries but cannot submit, and its queued submissions are cancelled.
+    A bar needs a reason. A barred user cannot submit in any team, and their queued submissions are cancelled.
+    `may_join` gives a user who left a team that had used quota the leave to join or found another one.
     """
+    if body.statements is not None:
+        with state.db.write() as session:
+            return RegistrationShape.model_validate(
+                state_again(session, caller, slug, registration_id, body.statements)
+            )
+    if body.status is None:
+        with state.db.write() as session:
+            return RegistrationShape.model_validate(allow_to_join(session, caller, slug, registration_id))
     with state.db.write() as session:
-        decision = body.model_dump()
-        row, cancelled = decide_registration(session, caller, slug, registration_id, **decision)
+        row, cancelled = decide_registration(
+            session, caller, slug, registration_id, status=body.status, reason=body.reason
+        )
         shape = RegistrationShape.model_validate(row)
     for submission_id in cancelled:
         state.notifier.notify_settled(submission_id)
     return shape
 
 
-@router.get(
-    "/challenges/{slug}/teams",
-    summary="List teams",
-    response_model=Page[TeamShape],
-    responses=error_responses(errors.Forbidden, errors.NotFound),
+@router.delete(
+    "/challenges/{slug}/registrations/{registration_id}",
+    status_code=204,
+    summary="End my registration",
+    responses=error_responses(errors.RegistrationBarred, errors.Forbidden, errors.NotFound),
 )
-def get_teams(slug: str, caller: AccountDep, state: AppStateDep, limit: Limit = 50, cursor: Cursor = None) -> object:
-    """Returns the teams of a challenge. Requires an organizer."""
-    with state.db.read() as session:
-        rows, following = list_teams(session, caller, slug, limit=limit, cursor=cursor)
-        return {"items": rows, "next": following}
+def delete_registration(slug: str, registration_id: str, caller: AccountDep, state: AppStateDep) -> Response:
+    """Ends your registration for a challenge and leaves your team. A barred user cannot end the registration.
+
+    You can register again; that you left a team which had used quota is remembered.
+    """
+    with state.db.write() as session:
+        end_registration(session, caller, slug, registration_id)
+    return Response(status_code=204)

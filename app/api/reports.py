@@ -12,7 +12,7 @@ from app.actions.submissions.read_report import ReportRequest, ReportTooLarge, a
 from app.api.dependencies import AccountDep, AppStateDep, caller_key
 from app.api.http.json_body import api_router
 from app.api.http.problem_documents import error_responses, success_response
-from app.api.http.uploads import WholeFileResponse
+from app.api.http.uploads import DownloadResponse
 from app.api.limits.reader_queue import TooManyWaiting
 from app.api.openapi import examples
 from app.scoring.reports.detailed_report import REPORT_PARTS
@@ -25,7 +25,8 @@ ReportPart = Annotated[
     ),
 ]
 ReportSplit = Annotated[
-    Literal["all", "public", "private"] | None, Query(description="The split. Requires an organizer.")
+    Literal["all", "public", "private"] | None,
+    Query(description="The split, if it is visible now; any for organizers."),
 ]
 ReportFormat = Annotated[
     Literal["json", "csv"], Query(alias="format", description="`json`, or `csv` for one part (by default `per_class`).")
@@ -80,7 +81,7 @@ async def get_report(
         name, caller_key(request, caller), write, organizer=report.organizer
     )
     media_type = "text/csv; charset=utf-8" if as_csv else "application/json"
-    return WholeFileResponse(
+    return DownloadResponse(
         path,
         media_type=media_type,
         filename=f"report-{submission_id}.{format_name}",

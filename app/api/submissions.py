@@ -1,5 +1,6 @@
 """Submissions: read their status and scores, download, cancel and select them."""
 
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
@@ -8,19 +9,23 @@ from pydantic import Field
 
 from app import errors
 from app.actions.submissions.cancel_submission import CANCELLED_FAILURE, NotCancellable, cancel_submission
+from app.actions.submissions.delete_test_entry import delete_test_entry
 from app.actions.submissions.read_submissions import (
     SubmissionView,
     list_submissions,
     load_downloadable_submission,
     read_submission,
-    select_final,
+    record_download,
 )
+from app.actions.submissions.select_submission import select_submission
 from app.api.dependencies import AccountDep, AppStateDep, Cursor, Limit
 from app.api.field_types import Moment, Page, Shape, reply_example
 from app.api.http.json_body import api_router
 from app.api.http.problem_documents import error_responses, json_examples, success_response
 from app.api.http.uploads import stored_file_response
 from app.api.openapi import examples
+from app.api.reasons import NO_REASON, OptionalReason
+from app.api.selection_rule import SelectionRule
 from app.store.tables import Submission
 
 router = api_router("submissions")
@@ -31,9 +36,20 @@ ETA_DESCRIPTION = (
     "submission is queued, and while no duration or no worker is known."
 )
 EXAMPLE_CANCELLED: dict[str, Any] = {"status": "cancelled", "scores": {}, "failure": CANCELLED_FAILURE}
+PARTICIPANT_STEP = timedelta(milliseconds=100)
 FINAL_STATUSES = frozenset({"finished", "rejected", "failed", "cancelled"})
 ORGANIZER_FILE_NOTE = "an organizer sent this file on behalf of the team: its content is visible to organizers only"
 Status = Literal["queued", "running", "finished", "rejected", "failed", "cancelled"]
+
+
+SELECTION_ERRORS = (
+    errors.Forbidden,
+    errors.NotFound,
+    errors.SubmissionNotFinished,
+    errors.PhaseClosed,
+    errors.PhaseReleased,
+    errors.InvalidRequest,
+)
 
 
 class Submitter(Shape):
@@ -46,14 +62,18 @@ class Submitter(Shape):
 class Timings(Shape):
     """The times of a submission.
 
-    The duration of scoring depends on the gold, so exact times are for organizers only.
+    The duration of scoring depends on the gold, so only organizers see more than steps of 100 ms.
     """
 
     submitted_at: Moment
-    started_at: Moment | None = Field(description="When scoring began, rounded up to the second except for organizers.")
-    finished_at: Moment | None = Field(description="When it ended, rounded up to the second except for organizers.")
-    seconds_queued: float | None = Field(description="Time from submission to the start of scoring; organizers only.")
-    seconds_scoring: float | None = Field(description="Time from the start of scoring to its end; organizers only.")
+    started_at: Moment | None = Field(description="When scoring began, rounded up to 100 ms except for organizers.")
+    finished_at: Moment | None = Field(description="When it ended, rounded up to 100 ms except for organizers.")
+    seconds_queued: float | None = Field(
+        description="Time from submission to the start; in steps of 100 ms except for organizers."
+    )
+    seconds_scoring: float | None = Field(
+        description="Time from the start of scoring to its end; in steps of 100 ms except for organizers."
+    )
 
 
 class RerunState(Shape):
@@ -80,13 +100,35 @@ class SubmissionShape(Shape):
     description: str
     link: str | None
     baseline: bool
+    test: bool = Field(description="Whether it is a test entry of organizers, which nobody else sees.")
     selected: bool
+    selection: SelectionRule = Field(description="Which submission of a team counts in this phase.")
+    on_behalf: bool = Field(description="Whether an organizer sent it on behalf of the team.")
+    unofficial: bool = Field(description="Whether it was sent after the close: scored, shown and marked, never ranked.")
+    withdrawn_at: Moment | None
+    withdrawn_reason: str | None
+    disqualified_at: Moment | None
+    disqualified_reason: str | None
     sha256: str | None = Field(description="SHA-256 of the file; null for a team whose file an organizer sent.")
     size: int | None
+    file_deleted_at: Moment | None = Field(
+        None,
+        description="When the file was deleted, as those of rejected and cancelled submissions are after some days.",
+    )
     split: str | None = Field(description="The split of the gold that `scores` refer to.")
     gold_version: int | None
     recipe_version: int | None
     scores: dict[str, dict[str, Any]] = Field(examples=[{"f1_macro": {"value": 0.731059}}])
+    rank: int | None = Field(
+        None, description="After the final release: the rank, if this submission counts for its team. Null before."
+    )
+    public_rank: int | None = Field(
+        None,
+        description="After the final release: the rank of its team on the public split, beside `rank`. Null before.",
+    )
+    public_scores: dict[str, dict[str, Any]] | None = Field(
+        None, description="After the final release: the scores on the public split. Null before."
+    )
     splits: dict[str, dict[str, dict[str, Any]]] | None = Field(None, description="Every split; organizers only.")
     problems: list[dict[str, Any]]
     total: dict[str, int] = Field(description="The number of problems per code.")
@@ -107,25 +149,31 @@ def _seconds_between(start: Any, end: Any) -> float | None:
 def _timings(row: Submission, *, organizer: bool) -> Timings:
     """The times of a submission.
 
-    One often starts when another ends, so participants see both without fractions of a second.
+    The duration of scoring depends on the gold, so participants see times and durations in steps of 100 ms.
     """
-    started, finished = row.started_at, row.finished_at
-    if not organizer:
-        started, finished = _round_up_to_second(started), _round_up_to_second(finished)
+    step = timedelta(microseconds=1) if organizer else PARTICIPANT_STEP
+    submitted, started, finished = (
+        None if moment is None else _round_up(moment, step)
+        for moment in (row.submitted_at, row.started_at, row.finished_at)
+    )
     return Timings(
         submitted_at=row.submitted_at,
         started_at=started,
         finished_at=finished,
-        seconds_queued=_seconds_between(row.submitted_at, started) if organizer else None,
-        seconds_scoring=_seconds_between(started, finished) if organizer else None,
+        seconds_queued=_seconds_between(submitted, started),
+        seconds_scoring=_seconds_between(started, finished),
     )
 
 
-def _round_up_to_second(moment: datetime | None) -> datetime | None:
-    """The time rounded up to the second, which is no more than anybody who polls the status learns anyway."""
-    if moment is None or not moment.microsecond:
-        return moment
-    return moment.replace(microsecond=0) + timedelta(seconds=1)
+def _round_up(moment: datetime, step: timedelta) -> datetime:
+    """The time rounded up, which is no more than anybody who polls the status learns anyway."""
+    past = (moment - moment.replace(microsecond=0)) % step
+    return moment + step - past if past else moment
+
+
+def round_up_eta(eta: datetime | None) -> datetime | None:
+    """The expected time as participants and organizers see it."""
+    return None if eta is None else _round_up(eta, timedelta(seconds=1))
 
 
 def submission_shape(view: SubmissionView) -> SubmissionShape:
@@ -141,13 +189,25 @@ def submission_shape(view: SubmissionView) -> SubmissionShape:
         description=row.description,
         link=row.link,
         baseline=row.baseline,
+        test=row.test,
         selected=row.selected_at is not None,
+        selection=SelectionRule.model_validate(view.selection),
+        on_behalf=row.on_behalf and not row.baseline,
+        unofficial=row.unofficial,
+        withdrawn_at=row.withdrawn_at,
+        withdrawn_reason=row.withdrawn_reason,
+        disqualified_at=row.disqualified_at,
+        disqualified_reason=row.disqualified_reason,
         sha256=row.sha256 if file_visible else None,
         size=row.size if file_visible else None,
+        file_deleted_at=row.file_removed_at,
         split=view.split,
         gold_version=view.gold_version,
         recipe_version=view.recipe_version,
         scores=view.scores,
+        rank=view.ranks.rank,
+        public_rank=view.ranks.public_rank,
+        public_scores=view.public_scores,
         splits=view.splits,
         problems=row.problems if file_visible else [],
         total=view.total if file_visible else {},
@@ -156,7 +216,7 @@ def submission_shape(view: SubmissionView) -> SubmissionShape:
         failure=row.failure,
         attempt=row.attempt,
         queue_position=view.queue_position,
-        eta=_round_up_to_second(view.eta),
+        eta=round_up_eta(view.eta),
         timings=_timings(row, organizer=view.organizer),
         rerun=None if view.rerun is None else RerunState.model_validate(view.rerun),
     )
@@ -187,17 +247,40 @@ def get_submission(submission_id: str, caller: AccountDep, state: AppStateDep) -
         return submission_shape(read_submission(session, caller, submission_id))
 
 
+@router.delete(
+    "/submissions/{submission_id}",
+    status_code=204,
+    summary="Delete a test entry",
+    responses=error_responses(errors.Forbidden, errors.NotFound, errors.NotATestEntry),
+)
+def delete_submission(submission_id: str, caller: AccountDep, state: AppStateDep) -> Response:
+    """Deletes a test entry with its file and scores. Other submissions can be withdrawn or disqualified, not deleted."""
+    with state.db.write() as session:
+        key = delete_test_entry(session, caller, submission_id)
+    with suppress(errors.Unavailable):  # the sweep deletes it later
+        state.files.delete(key)
+    return Response(status_code=204)
+
+
 @router.get(
     "/submissions/{submission_id}/predictions",
     summary="Download the submitted file",
     response_class=Response,
     responses=success_response("The file exactly as it was uploaded.", examples.STORED_PREDICTIONS)
-    | error_responses(errors.Forbidden, errors.InsufficientScope, errors.NotFound),
+    | error_responses(errors.Forbidden, errors.InsufficientScope, errors.NotFound, errors.FileDeleted),
 )
 def get_predictions(submission_id: str, caller: AccountDep, state: AppStateDep) -> Response:
-    """Returns the uploaded file to its team and to organizers. Files that an organizer sent are for organizers only."""
+    """Returns the uploaded file to its team and to organizers. Files that an organizer sent are for organizers only.
+
+    The audit trail shows which organizer downloaded the file of a team. Files of rejected and cancelled submissions are
+    deleted some days later, and earlier if a team sends very many bytes of them in a day (`ASSAY_REJECTED_DAYS`,
+    `ASSAY_REJECTED_BYTES`).
+    """
     with state.db.read() as session:
-        row = load_downloadable_submission(session, caller, submission_id)
+        row, is_recorded = load_downloadable_submission(session, caller, submission_id)
+    if is_recorded:
+        with state.db.write() as session:
+            record_download(session, caller, row)
     return stored_file_response(state, row, row.id)
 
 
@@ -207,15 +290,17 @@ def get_predictions(submission_id: str, caller: AccountDep, state: AppStateDep) 
     responses=error_responses(errors.Forbidden, errors.NotFound, NotCancellable, errors.PhaseClosed)
     | {200: json_examples(cancelled=examples.SUBMISSION | EXAMPLE_CANCELLED)},
 )
-def post_cancel(submission_id: str, caller: AccountDep, state: AppStateDep) -> SubmissionShape:
+def post_cancel(
+    submission_id: str, caller: AccountDep, state: AppStateDep, body: OptionalReason = NO_REASON
+) -> SubmissionShape:
     """Removes a queued submission from the queue and refunds its quota.
 
     A submission cancelled by its team counts towards `invalid_per_day`, as a rejected file does. Teams cannot cancel
     after the phase has closed. Organizers can also cancel a submission that is being scored; its scores are then
-    discarded.
+    discarded. Its team and organizers can read the reason, in `failure`.
     """
     with state.db.write() as session:
-        shape = submission_shape(cancel_submission(session, caller, submission_id))
+        shape = submission_shape(cancel_submission(session, caller, submission_id, reason=body.reason))
     state.notifier.notify_settled(submission_id)
     return shape
 
@@ -223,25 +308,30 @@ def post_cancel(submission_id: str, caller: AccountDep, state: AppStateDep) -> S
 @router.post(
     "/submissions/{submission_id}/select",
     summary="Select a submission",
-    responses=error_responses(errors.Forbidden, errors.NotFound, errors.SubmissionNotFinished, errors.PhaseClosed)
+    responses=error_responses(*SELECTION_ERRORS, errors.SelectionFull, errors.NotSelectable)
     | {200: json_examples(selected=examples.SUBMISSION | {"selected": True})},
 )
-def post_select(submission_id: str, caller: AccountDep, state: AppStateDep) -> SubmissionShape:
+def post_select(
+    submission_id: str, caller: AccountDep, state: AppStateDep, body: OptionalReason = NO_REASON
+) -> SubmissionShape:
     """Selects a submission. If the recipe has `selection: selected`, the best selected submission of a team counts.
 
     A submission that is still waiting for its scores can be selected too. After the phase has closed, the selection is
-    final.
+    final, except that a submission that was not scored then can be selected until 24 hours after it is. Organizers can
+    change the selection of a team until the final release; they give a reason.
     """
     with state.db.write() as session:
-        return submission_shape(select_final(session, caller, submission_id, selected=True))
+        return submission_shape(select_submission(session, caller, submission_id, selected=True, reason=body.reason))
 
 
 @router.post(
     "/submissions/{submission_id}/unselect",
     summary="Unselect a submission",
-    responses=error_responses(errors.Forbidden, errors.NotFound, errors.SubmissionNotFinished, errors.PhaseClosed),
+    responses=error_responses(*SELECTION_ERRORS),
 )
-def post_unselect(submission_id: str, caller: AccountDep, state: AppStateDep) -> SubmissionShape:
+def post_unselect(
+    submission_id: str, caller: AccountDep, state: AppStateDep, body: OptionalReason = NO_REASON
+) -> SubmissionShape:
     """Reverses the selection of a submission."""
     with state.db.write() as session:
-        return submission_shape(select_final(session, caller, submission_id, selected=False))
+        return submission_shape(select_submission(session, caller, submission_id, selected=False, reason=body.reason))

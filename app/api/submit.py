@@ -15,21 +15,20 @@ from starlette.responses import JSONResponse
 from app import errors
 from app.actions.access import Caller
 from app.actions.scoring_tasks.scoring_request import gold_reference, send_scoring_request
-from app.actions.submissions.read_submissions import SubmissionView, read_finished, read_submission_status
-from app.actions.submissions.submit_prediction import (
+from app.actions.submissions.admission import (
     Sender,
     SubmissionMetadata,
-    dry_run,
     load_admission_facts,
-    max_prediction_bytes,
     only_open_phase,
     require_admission_early,
     require_quota_early,
     require_visible_phase,
-    submit_prediction,
 )
-from app.api.dependencies import AppState, SenderDep, Waiter, app_state, caller_key, parse_prefer_wait
-from app.api.field_types import Shape, SingleLineText, TeamName, reply_example
+from app.actions.submissions.read_submissions import SubmissionView, read_finished, read_submission_status
+from app.actions.submissions.submit_prediction import dry_run, max_prediction_bytes, submit_prediction
+from app.api.dependencies import AppState, SenderDep, app_state, caller_key, parse_prefer_wait
+from app.api.field_types import Moment, Shape, SingleLineText, TeamName, reply_example
+from app.api.http.form_file import is_form
 from app.api.http.json_body import api_router
 from app.api.http.problem_documents import error_responses, json_examples
 from app.api.http.uploads import (
@@ -41,15 +40,31 @@ from app.api.http.uploads import (
     request_file_kind,
 )
 from app.api.limits.reader_queue import TooManyWaiting
-from app.api.openapi import examples
+from app.api.notifier import Waiter
+from app.api.openapi import examples, quota_examples
 from app.api.submissions import FINAL_STATUSES, TOTAL_AT_LEAST_DESCRIPTION, SubmissionShape, submission_shape
 from app.files import StoredFile
 from app.formats import FileKind, Limits
 from app.pipeline import SourceFile
 from app.scoring_processes.messages import FileResult
+from app.text.given_times import in_zone
 
 router = api_router("submissions")
 log = structlog.get_logger()
+
+
+class PostedSubmission(SubmissionShape):
+    """A submission in the reply to its sender, with what remains of the quota."""
+
+    model_config = reply_example(quota_examples.POSTED)
+
+    remaining: dict[str, int | None] = Field(
+        default_factory=dict,
+        description="What the team may still submit, by limit. Absent where the phase has no limits, and for organizers.",
+    )
+    reset_at: Moment | None = Field(None, description="When the next day begins in the time zone of the challenge.")
+    reset_at_local: str | None = Field(None, description="The same time in that zone.")
+    timezone: str | None = Field(None, description="The time zone of the challenge.")
 
 
 class DryRun(Shape):
@@ -72,7 +87,8 @@ class SubmissionRequest:
     state: AppState
     sender: Sender
     entry: SubmissionMetadata
-    kind: FileKind
+    filename: str | None
+    layout: str | None
     wait_seconds: int
     idempotency_key: str | None
     dry_run: bool
@@ -87,10 +103,12 @@ class SubmissionRequest:
         """The idempotency key; None for a dry run, which stores none."""
         return None if self.dry_run else self.idempotency_key
 
+    async def file_kind(self) -> FileKind:
+        """How to read the file; of a form, its beginning is read first. Raises UnsupportedMedia, BadRequest, TooSlow."""
+        return await request_file_kind(self.request, self.filename, self.layout)
 
-async def submission_request(
-    request: Request,
-    sender: SenderDep,
+
+async def submission_metadata(
     *,
     method: Annotated[
         SingleLineText, Query(max_length=200, description="The name of the method, shown on the leaderboard.")
@@ -111,6 +129,26 @@ async def submission_request(
     baseline: Annotated[
         bool, Query(description="Organizers only: submit a baseline, which is shown without a rank and not as a team.")
     ] = False,
+    test: Annotated[
+        bool,
+        Query(
+            description="Organizers only: a test entry, which is scored, charges no quota and is on no leaderboard. Only organizers see it, and can delete it."
+        ),
+    ] = False,
+) -> SubmissionMetadata:
+    """Read what the query states about a submission; raises BadRequest."""
+    if test and (team is not None or baseline):
+        raise errors.BadRequest(
+            "A test entry belongs to no team and is not a baseline.", remedy="Leave out team and baseline, or test."
+        )
+    return SubmissionMetadata(method, description, link, team, baseline, test)
+
+
+async def submission_request(
+    request: Request,
+    sender: SenderDep,
+    entry: Annotated[SubmissionMetadata, Depends(submission_metadata)],
+    *,
     dry_run: Annotated[
         bool, Query(description="Only check the file: returns 200 with all problems and stores nothing.")
     ] = False,
@@ -131,26 +169,36 @@ async def submission_request(
     ] = None,
 ) -> SubmissionRequest:
     """Read the query and the headers of a submission; raises UnsupportedMedia, BadRequest."""
-    entry = SubmissionMetadata(method=method, description=description, link=link, team=team, baseline=baseline)
-    kind = request_file_kind(request, filename, layout)
-    wait_seconds = parse_prefer_wait(prefer or ())
-    return SubmissionRequest(request, app_state(request), sender, entry, kind, wait_seconds, idempotency_key, dry_run)
+    upload = SubmissionRequest(
+        request,
+        app_state(request),
+        sender,
+        entry,
+        filename,
+        layout,
+        parse_prefer_wait(prefer or ()),
+        idempotency_key,
+        dry_run,
+    )
+    if not is_form(request.headers.get("content-type")):  # of which nothing is read before the rights are checked
+        await upload.file_kind()
+    return upload
 
 
 SubmissionRequestDep = Annotated[SubmissionRequest, Depends(submission_request)]
 
 SUBMIT_ROUTE_OPTIONS: dict[str, Any] = {
     "status_code": 202,
-    "response_model": SubmissionShape,
+    "response_model": PostedSubmission,
     "responses": {
         200: {
-            "model": DryRun | SubmissionShape,
+            "model": DryRun | PostedSubmission,
             "description": "The result of a dry run, or the earlier submission with this `Idempotency-Key`.",
         }
-        | json_examples(dry_run=examples.DRY_RUN, repetition=examples.SUBMISSION),
-        201: {"model": SubmissionShape, "description": "The submission has a final status."},
-        202: {"model": SubmissionShape, "description": "Stored and queued. Poll the URL in `Location` for its status."}
-        | json_examples(queued=examples.QUEUED),
+        | json_examples(dry_run=examples.DRY_RUN, repetition=quota_examples.POSTED),
+        201: {"model": PostedSubmission, "description": "The submission has a final status."},
+        202: {"model": PostedSubmission, "description": "Stored and queued. Poll the URL in `Location` for its status."}
+        | json_examples(queued=quota_examples.POSTED | examples.QUEUED),
     }
     | error_responses(
         errors.Forbidden,
@@ -180,23 +228,40 @@ async def post_submission(slug: str, phase: str, upload: SubmissionRequestDep) -
     The file is stored durably before the reply, and scored soon after.
     """
     organizer = await _refuse_early(upload, slug, phase)
+    kind = await upload.file_kind()
     if upload.dry_run:
-        return await _dry_run(upload, slug, phase, organizer=organizer)
+        return await _dry_run(upload, slug, phase, kind, organizer=organizer)
     with upload.state.notifier.listen() as waiter:
         with upload.state.hold_idempotency_key(upload.caller.user_id or "", upload.idempotency_key):
-            view, new = await _submit(upload, slug, phase, waiter)
+            view, new = await _submit(upload, slug, phase, kind, waiter)
         if new and waiter.submission_id is not None:
             with contextlib.suppress(errors.AssayError):  # The submission is stored; the reply must say so in any case.
                 view = await _wait_for_scores(upload, view, waiter)
     final = view.submission.status in FINAL_STATUSES
     return Response(
-        submission_shape(view).model_dump_json(),
+        _reply_body(view),
         media_type="application/json",
         status_code=200 if not new else 201 if final else 202,
         headers={"Location": f"/api/v1/submissions/{view.submission.id}"}
+        | _quota_headers(upload, view)
         | ({} if final else {"Retry-After": "1"})
         | ({"Preference-Applied": f"wait={upload.wait_seconds}"} if upload.wait_seconds else {}),
     )
+
+
+def _reply_body(view: SubmissionView) -> str:
+    """The submission, with what remains of the quota where the phase limits it."""
+    shape = submission_shape(view)
+    balance = view.balance
+    if balance is None:
+        return shape.model_dump_json()
+    quota = {"remaining": balance.remaining, "reset_at": balance.reset_at, "timezone": balance.timezone}
+    quota["reset_at_local"] = in_zone(balance.reset_at, balance.timezone)
+    return PostedSubmission(**dict(shape), **quota).model_dump_json()
+
+
+def _quota_headers(upload: SubmissionRequest, view: SubmissionView) -> dict[str, str]:
+    return {} if view.balance is None else view.balance.headers(upload.sender.facts.read_at.now)
 
 
 @router.post("/challenges/{slug}/submissions", summary="Submit to the one open phase", **SUBMIT_ROUTE_OPTIONS)
@@ -225,7 +290,7 @@ async def _refuse_early(upload: SubmissionRequest, slug: str, phase: str) -> boo
     return require_admission_early(upload.caller, upload.sender.facts, upload.entry, retries=not upload.dry_run)
 
 
-def _max_useful_bytes(upload: SubmissionRequest) -> int | None:
+def _max_useful_bytes(upload: SubmissionRequest, *, pairs: bool) -> int | None:
     """The size above which predictions for the phase of the request are useless, None if unknown; raises QuotaExceeded."""
     settings = upload.state.settings
     limits = Limits(expanded_bytes=settings.max_expanded, text_length=settings.max_text_length)
@@ -235,18 +300,18 @@ def _max_useful_bytes(upload: SubmissionRequest) -> int | None:
         # With a key the request may be a repetition, which is answered even if the quota is used up.
         if not upload.dry_run and upload.idempotency_key is None:
             require_quota_early(session, upload.caller, context, upload.entry, now)
-        return max_prediction_bytes(session, context.gold_id, limits, pairs=upload.kind.layout == "long")
+        return max_prediction_bytes(session, context.gold_id, limits, pairs=pairs)
 
 
-async def _dry_run(upload: SubmissionRequest, slug: str, phase: str, *, organizer: bool) -> Response:
+async def _dry_run(upload: SubmissionRequest, slug: str, phase: str, kind: FileKind, *, organizer: bool) -> Response:
     def check(stored: StoredFile) -> dict[str, Any]:
         state = upload.state
         try:
             with state.db.read() as session:
                 context = dry_run(session, upload.caller, slug, phase, upload.entry)
-                gold = gold_reference(context.gold, context.challenge)
+                gold = gold_reference(context.gold)
             with state.files.local_path(stored.key) as path:
-                request = context.request(gold.source, SourceFile(path, upload.kind))
+                request = context.request(gold.source, SourceFile(path, kind))
                 reply = send_scoring_request(state.db, state.files, state.readers.processes, gold, request)
                 assert isinstance(reply, FileResult)
                 return reply.to_dict()
@@ -254,12 +319,14 @@ async def _dry_run(upload: SubmissionRequest, slug: str, phase: str, *, organize
             delete_unreferenced(state.files, stored)
 
     with upload.state.readers.queue.enter(caller_key(upload.request, upload.caller), organizer=organizer) as position:
-        max_bytes = partial(_max_useful_bytes, upload)
+        max_bytes = partial(_max_useful_bytes, upload, pairs=kind.layout == "long")
         answer = await receive_upload(upload.request, upload.state, check, max_bytes, position.wait_for_turn)
     return JSONResponse(DryRun.model_validate(answer).model_dump(mode="json", exclude_unset=True))
 
 
-async def _submit(upload: SubmissionRequest, slug: str, phase: str, waiter: Waiter) -> tuple[SubmissionView, bool]:
+async def _submit(
+    upload: SubmissionRequest, slug: str, phase: str, kind: FileKind, waiter: Waiter
+) -> tuple[SubmissionView, bool]:
     """Store the submission; returns it and whether it is new. The waiter is subscribed if the request wants to wait."""
 
     def subscribe(submission_id: str) -> bool:
@@ -275,7 +342,7 @@ async def _submit(upload: SubmissionRequest, slug: str, phase: str, waiter: Wait
                 phase,
                 entry=upload.entry,
                 stored=stored,
-                kind=upload.kind,
+                kind=kind,
                 key=upload.idempotency_key,
                 will_wait=subscribe if upload.wait_seconds else None,
             )
@@ -284,7 +351,7 @@ async def _submit(upload: SubmissionRequest, slug: str, phase: str, waiter: Wait
         return view, new
 
     large = upload.state.large_uploads.admit(caller_key(upload.request, upload.caller))
-    max_bytes = partial(_max_useful_bytes, upload)
+    max_bytes = partial(_max_useful_bytes, upload, pairs=kind.layout == "long")
     view, new = await receive_upload(upload.request, upload.state, store, max_bytes, large=large)
     structlog.contextvars.bind_contextvars(submission=view.submission.id)
     if new:
@@ -301,7 +368,7 @@ async def _wait_for_scores(upload: SubmissionRequest, view: SubmissionView, wait
         if finished is not None:
             return finished
         with upload.state.db.read() as session:
-            return read_submission_status(session, upload.caller, view.submission.id)
+            return read_submission_status(session, upload.caller, view.submission.id, balance=True)
 
     deadline = asyncio.get_running_loop().time() + upload.wait_seconds
     while True:

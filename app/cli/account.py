@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from app.cli.connection import forget_token, remember_token, resolve_url_and_token
-from app.cli.options import AsJson, Password, Url
+from app.cli.options import AsJson, Password, TokenDays, TokenName, Url
 from app.cli.terminal.output import CommandError, CommandOutput, command_output
 from app.cli.terminal.prompts import prompt_password, prompt_unless_given
 
@@ -14,10 +14,14 @@ _Email = Annotated[str | None, typer.Option("--email", metavar="ADDRESS", help="
 
 
 def signup(
+    *,
     url: Url = None,
     email: _Email = None,
     name: Annotated[str | None, typer.Option("--name", metavar="NAME", help="Your name (default: prompt).")] = None,
     password: Password = None,
+    invitation: Annotated[
+        str | None, typer.Option("--invitation", metavar="CODE", help="Code of an invitation to the site.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Create an account and log in with it."""
@@ -28,7 +32,7 @@ def signup(
         email, name = prompt_unless_given(email, "E-mail", "--email"), prompt_unless_given(name, "Name", "--name")
         password = prompt_password(password, new=True)
         with Client(address) as client:
-            client.sign_up(email, name, password)
+            client.sign_up(email, name, password, invitation=invitation)
             token = str(client.create_token(email, password)["token"])
         _verify_and_remember(out, address, token, "Signed up and logged in to")
 
@@ -45,6 +49,8 @@ def login(
     scope: Annotated[
         list[str] | None, typer.Option("--scope", metavar="SCOPE", help="Scope of the new token; repeatable.")
     ] = None,
+    days: TokenDays = None,
+    token_name: TokenName = "",
     as_json: AsJson = False,
 ) -> None:
     """Log in to a service: create a token from e-mail address and password, or use an existing one; it is remembered."""
@@ -57,7 +63,7 @@ def login(
         if token is None:
             email, password = prompt_unless_given(email, "E-mail", "--email"), prompt_password(password)
             with Client(address) as client:
-                token = str(client.create_token(email, password, scope or None)["token"])
+                token = str(client.create_token(email, password, scope or None, days=days, name=token_name)["token"])
         _verify_and_remember(out, address, token, "Logged in to")
 
 

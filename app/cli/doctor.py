@@ -48,7 +48,7 @@ def doctor(data_dir: DataDir = None, deep: Deep = False, repair: Repair = False,
 
 
 def _repair(settings: "Settings", out: "CommandOutput") -> None:
-    from app.actions.operations.rebuild_ranked_values import rebuild_ranked_values
+    from app.actions.operations.rebuild_ranked_values import repair
     from app.cli.serve import require_database_file
     from app.store.migrate import require_head
     from app.store.session import Database
@@ -57,7 +57,7 @@ def _repair(settings: "Settings", out: "CommandOutput") -> None:
     database = Database(settings)
     try:
         require_head(database.engine())
-        rebuilt = rebuild_ranked_values(database)
+        rebuilt = repair(database)
     finally:
         database.close()
     out.say(

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from app.cli import completion
 from app.cli.input.piped_files import spool_pipe
 from app.gold_metadata import CLASSES, GOLD_METADATA
 
@@ -62,11 +63,24 @@ Token = Annotated[
     str | None,
     typer.Option("--token", metavar="TOKEN", envvar="ASSAY_TOKEN", help="Token (default: that of the last login)."),
 ]
-Slug = Annotated[str, typer.Argument(metavar="SLUG", help="Short name of the challenge, as in its URL.")]
-Phase = Annotated[
-    str | None, typer.Option("--phase", metavar="PHASE", help="Phase (default: the only phase, or the only open one).")
+Slug = Annotated[
+    str,
+    typer.Argument(
+        metavar="SLUG", help="Short name of the challenge, as in its URL.", autocompletion=completion.challenges
+    ),
 ]
-SubmissionId = Annotated[str, typer.Argument(metavar="ID", help="Submission id.")]
+Phase = Annotated[
+    str | None,
+    typer.Option(
+        "--phase",
+        metavar="PHASE",
+        help="Phase (default: the only phase, or the only open one).",
+        autocompletion=completion.phases,
+    ),
+]
+SubmissionId = Annotated[
+    str, typer.Argument(metavar="ID", help="Submission id.", autocompletion=completion.submissions)
+]
 PredictionsFile = Annotated[Path, file_option("--file", "-f", help=f"Predictions: {FORMATS_HELP}; - for stdin.")]
 Layout = Annotated[
     Literal["long"] | None,
@@ -90,6 +104,15 @@ DataDir = Annotated[
 Email = Annotated[str, typer.Option("--email", metavar="ADDRESS", help="E-mail address of the account.")]
 Password = Annotated[
     str | None, typer.Option("--password", metavar="-", help="- reads it from standard input (default: prompt).")
+]
+InvitationUses = Annotated[int, typer.Option("--uses", metavar="N", min=1, help="How many people may use it.")]
+UnlimitedUses = Annotated[bool, typer.Option("--unlimited", help="Any number of people may use it.")]
+TokenName = Annotated[
+    str, typer.Option("--token-name", metavar="NAME", help="Name of the new token, to tell your tokens apart.")
+]
+TokenDays = Annotated[
+    int | None,
+    typer.Option("--days", metavar="DAYS", min=1, max=365, help="Days until the new token expires (default: 90)."),
 ]
 Classes = Annotated[Path | None, file_option(f"--{CLASSES.name}", help=CLASSES.option_help)]
 VoidIds = Annotated[Path | None, file_option("--void", help="JSON list of ids to leave out of the scores.")]

@@ -1,4 +1,4 @@
-"""Commands for participants and visitors: show challenges, register, submit, select, show the leaderboard."""
+"""Commands for participants and visitors: register, submit, select, show the leaderboard."""
 
 import json
 import sys
@@ -8,51 +8,44 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import typer
 
-from app.cli import validate_offline
+from app.cli import completion, validate_offline
 from app.cli.connection import connect_client
 from app.cli.options import AsJson, Layout, Phase, PredictionsFile, Slug, SubmissionId, Task, Token, Url, file_option
 from app.cli.terminal import object_tables
-from app.cli.terminal.output import EXIT_FAILED, EXIT_STILL_WAITING, CommandOutput, command_output
+from app.cli.terminal.output import (
+    EXIT_FAILED,
+    EXIT_STILL_WAITING,
+    CommandOutput,
+    command_output,
+)
 from app.cli.terminal.problem_tables import show_problems
 
 if TYPE_CHECKING:
-    from app.client import Client, Json
+    from app.client import Json
 
 TemplateFormat = Literal[
     "json", "columns", "map", "documents", "jsonl", "csv", "tsv", "npz", "parquet", "arrow"
 ]  # fmt: skip
 
 _Timeout = Annotated[float, typer.Option("--timeout", metavar="SECONDS", min=0, help="Maximum seconds for --wait.")]
+SelectionReason = Annotated[
+    str | None,
+    typer.Option("--reason", metavar="TEXT", help="Organizers: why the selection of a team is changed; recorded."),
+]
+_Method = Annotated[
+    str | None, typer.Option("--method", "-m", metavar="NAME", help="Name of the method, shown on the leaderboard.")
+]
+_Description = Annotated[str | None, typer.Option("--description", metavar="TEXT", help="What the method does.")]
+_Link = Annotated[str | None, typer.Option("--link", metavar="URL", help="Link to a paper or to code.")]
+_SubmittingTeam = Annotated[
+    str | None,
+    typer.Option(
+        "--team", metavar="NAME", help="Organizers: submit for this team, or baseline.", autocompletion=completion.teams
+    ),
+]
+_IsBaseline = Annotated[bool, typer.Option("--baseline", help="Organizers: submit a baseline.")]
+_IsTest = Annotated[bool, typer.Option("--test", help="Organizers: submit a test entry, which nobody else sees.")]
 _UNSUCCESSFUL_STATUSES = frozenset({"rejected", "failed", "cancelled"})
-
-
-def list_challenges(url: Url = None, token: Token = None, as_json: AsJson = False) -> None:
-    """List the challenges that are visible to you."""
-    with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
-        challenges = list(client.list_challenges())
-        out.result(challenges, lambda console: object_tables.show_challenges(console, challenges))
-
-
-def show_challenge(slug: Slug, url: Url = None, token: Token = None, as_json: AsJson = False) -> None:
-    """Show a challenge: task, metrics, selection, tie-breakers, and phases with quota and classes."""
-    with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
-        challenge = client.challenge(slug)
-        out.result(challenge, lambda console: object_tables.show_challenge(console, challenge))
-
-
-def register(
-    *,
-    slug: Slug,
-    team: Annotated[str, typer.Option("--team", metavar="NAME", help="Name of the new team.")],
-    url: Url = None,
-    token: Token = None,
-    as_json: AsJson = False,
-) -> None:
-    """Register for a challenge by creating a team."""
-    with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
-        registration = client.register(slug, team)
-        name = (registration.get("team") or {}).get("name", team)
-        out.result(registration, lambda _: out.say(f"Team {name} in {slug}: {registration.get('status')}."))
 
 
 def template(
@@ -91,15 +84,14 @@ def submit(
     *,
     slug: Slug,
     file: PredictionsFile,
-    method: Annotated[
-        str | None, typer.Option("--method", "-m", metavar="NAME", help="Name of the method, shown on the leaderboard.")
-    ] = None,
-    description: Annotated[
-        str | None, typer.Option("--description", metavar="TEXT", help="What the method does.")
-    ] = None,
-    link: Annotated[str | None, typer.Option("--link", metavar="URL", help="Link to a paper or to code.")] = None,
+    method: _Method = None,
+    description: _Description = None,
+    link: _Link = None,
     phase: Phase = None,
     layout: Layout = None,
+    team: _SubmittingTeam = None,
+    baseline: _IsBaseline = False,
+    test: _IsTest = False,
     wait: Annotated[bool, typer.Option("--wait", help="Wait for the scores.")] = False,
     timeout: _Timeout = 600.0,
     url: Url = None,
@@ -118,8 +110,18 @@ def submit(
                 if progress is not None:
                     progress.relabel(f"Waiting for scores{object_tables.queue_place(waiting)}")
 
-            fields = {"method": method, "description": description, "link": link, "phase": phase, "layout": layout}
-            result = client.submit(slug, file, **fields, wait=patience, progress=progress, on_waiting=show_place)
+            fields = {"method": method, "description": description, "link": link, "layout": layout}
+            fields |= {"phase": phase, "team": team}
+            result = client.submit(
+                slug,
+                file,
+                **fields,
+                baseline=baseline,
+                test=test,
+                wait=patience,
+                progress=progress,
+                on_waiting=show_place,
+            )
         out.result(result, lambda console: object_tables.show_submission(console, result))
         status = result.get("status")
         if status in _UNSUCCESSFUL_STATUSES:
@@ -136,65 +138,79 @@ def submissions(slug: Slug, phase: Phase = None, url: Url = None, token: Token =
         out.result(rows, lambda console: object_tables.show_submissions(console, rows))
 
 
-def submission(submission_id: SubmissionId, url: Url = None, token: Token = None, as_json: AsJson = False) -> None:
+def submission(
+    *,
+    submission_id: SubmissionId,
+    download: Annotated[
+        Path | None,
+        typer.Option("--download", metavar="FILE", dir_okay=False, help="Also save the submitted file here."),
+    ] = None,
+    url: Url = None,
+    token: Token = None,
+    as_json: AsJson = False,
+) -> None:
     """Show a submission: status, scores, problems."""
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
+        if download is not None:
+            download.write_bytes(client.predictions(submission_id))
+            out.note(f"Wrote {download}.")
         result = client.submission(submission_id)
         out.result(result, lambda console: object_tables.show_submission(console, result))
 
 
-def select(submission_id: SubmissionId, url: Url = None, token: Token = None, as_json: AsJson = False) -> None:
+def select(
+    submission_id: SubmissionId,
+    reason: SelectionReason = None,
+    url: Url = None,
+    token: Token = None,
+    as_json: AsJson = False,
+) -> None:
     """Select a finished submission for the final standing.
 
     This has an effect only if the recipe's selection is 'selected'.
     With 'best', a team's best submission by the public score counts; with 'latest', its latest.
     'assay challenge show SLUG' shows the selection.
     """
-    _set_selected(submission_id, url, token, chosen=True, as_json=as_json)
+    _set_selected(submission_id, reason, url, token, chosen=True, as_json=as_json)
 
 
-def unselect(submission_id: SubmissionId, url: Url = None, token: Token = None, as_json: AsJson = False) -> None:
+def unselect(
+    submission_id: SubmissionId,
+    reason: SelectionReason = None,
+    url: Url = None,
+    token: Token = None,
+    as_json: AsJson = False,
+) -> None:
     """Undo the selection of a submission for the final standing."""
-    _set_selected(submission_id, url, token, chosen=False, as_json=as_json)
+    _set_selected(submission_id, reason, url, token, chosen=False, as_json=as_json)
 
 
-def cancel(submission_id: SubmissionId, url: Url = None, token: Token = None, as_json: AsJson = False) -> None:
-    """Cancel a queued submission.
-
-    Its share of the quota is returned, but it counts as one of the day's invalid files.
-    Only organizers can cancel a submission that is being scored, or whose phase has closed.
-    """
+def _set_selected(
+    submission_id: str, reason: str | None, url: str | None, token: str | None, *, chosen: bool, as_json: bool
+) -> None:
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
-        result = client.cancel(submission_id)
-        out.result(result, lambda _: out.say(f"Cancelled submission {submission_id}."))
-
-
-def _set_selected(submission_id: str, url: str | None, token: str | None, *, chosen: bool, as_json: bool) -> None:
-    with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
-        result = client.select(submission_id, chosen=chosen)
+        result = client.select(submission_id, chosen=chosen, reason=reason)
         change = "is selected" if chosen else "is no longer selected"
         out.result(result, lambda _: out.say(f"Submission {submission_id} {change} for the final standing."))
-        rule = _selection_rule(client, result.get("challenge"))
-        if rule in {"best", "latest"}:
-            out.note(f"Note: this has no effect: in {result['challenge']} the {rule} submission of each team counts.")
+        rule: Json = result.get("selection") or {}  # the command does not fail after its work
+        effect = "" if rule.get("rule") == "selected" else "This has no effect. "
+        out.notes([effect + rule["meaning"]] if rule else [])
 
 
-def _selection_rule(client: "Client", slug: str | None) -> str | None:
-    """The selection rule of a challenge; None if it cannot be read, so that the command does not fail after its work."""
-    from app.client import ClientError
-
-    if slug is None:
-        return None
-    try:
-        return str(client.challenge(slug)["recipe"]["selection"])
-    except (ClientError, KeyError):
-        return None
-
-
-def quota(slug: Slug, phase: Phase = None, url: Url = None, token: Token = None, as_json: AsJson = False) -> None:
-    """Show your team's quota in a phase: limits, used and remaining."""
+def quota(
+    *,
+    slug: Slug,
+    phase: Phase = None,
+    team: Annotated[
+        str | None, typer.Option("--team", metavar="TEAM", help="Organizers: name or id of a team.")
+    ] = None,
+    url: Url = None,
+    token: Token = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show your team's quota in a phase: limits, grants, used and remaining."""
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
-        result = client.quota(slug, client.phase(slug, phase))
+        result = client.quota(slug, client.phase(slug, phase), team)
         out.result(result, lambda console: object_tables.show_quota(console, result))
 
 
@@ -239,7 +255,12 @@ def validate(
     *,
     file: PredictionsFile,
     slug: Annotated[
-        str | None, typer.Argument(metavar="SLUG", help="Challenge to validate against; not needed offline.")
+        str | None,
+        typer.Argument(
+            metavar="SLUG",
+            help="Challenge to validate against; not needed offline.",
+            autocompletion=completion.challenges,
+        ),
     ] = None,
     phase: Phase = None,
     ids: Annotated[Path | None, file_option("--ids", help="Offline: list of ids, or a template file.")] = None,

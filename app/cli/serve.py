@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from app.cli.options import AsJson, DataDir, Email, Host, Password, Port
+from app.cli.options import AsJson, DataDir, Email, Host, Password, Port, TokenDays, TokenName
 from app.cli.terminal.output import CommandError, command_output
 from app.cli.terminal.prompts import prompt_password
 
@@ -175,7 +175,7 @@ def migrate(data_dir: DataDir = None, as_json: AsJson = False) -> None:
 
 
 @contextmanager
-def _write_transaction(settings: "Settings") -> Iterator["WriteSession"]:
+def write_transaction(settings: "Settings") -> Iterator["WriteSession"]:
     """A write transaction on the existing database; a mistyped folder must not create a new one."""
     from app.store.migrate import current_revision, require_head
     from app.store.session import Database
@@ -224,7 +224,7 @@ def create_user(
         settings = load_settings(data_dir=data_dir)
         from app.actions.accounts import bootstrap
 
-        with _write_transaction(settings) as session:
+        with write_transaction(settings) as session:
             user = bootstrap.create_user(
                 session, email=email, name=name, password=password, admin=admin, approved=approved
             )
@@ -233,6 +233,7 @@ def create_user(
 
 
 def create_token(
+    *,
     email: Email,
     scope: Annotated[
         list[str] | None,
@@ -240,9 +241,8 @@ def create_token(
             "--scope", metavar="SCOPE", help="read, submit, organize or admin (default: by account); repeatable."
         ),
     ] = None,
-    days: Annotated[
-        int | None, typer.Option("--days", metavar="DAYS", min=1, help="Days until it expires (default: 90).")
-    ] = None,
+    days: TokenDays = None,
+    token_name: TokenName = "",
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
@@ -257,8 +257,8 @@ def create_token(
             raise typer.BadParameter(
                 f"unknown scope {', '.join(unknown)}; use {', '.join(SCOPES)}", param_hint="--scope"
             )
-        with _write_transaction(settings) as session:
-            row, text = bootstrap.create_token(session, email=email, scopes=scope or None, days=days)
+        with write_transaction(settings) as session:
+            row, text = bootstrap.create_token(session, email=email, scopes=scope or None, days=days, name=token_name)
             expires = row.expires_at.isoformat()
-            value = {"id": row.id, "token": text, "scopes": list(row.scopes), "expires_at": expires}
+            value = {"id": row.id, "name": row.name, "token": text, "scopes": list(row.scopes), "expires_at": expires}
         out.result(value, lambda _: out.say(text))

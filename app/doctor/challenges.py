@@ -16,12 +16,13 @@ MAX_LISTED_PHASES = 20
     "challenges.rules",
     needs=NEEDS_SCHEMA,
     remedy="Their organizers can set a total quota, hide the board until the phase closes and then show fewer digits, show "
-    "fewer metrics, choose count-based metrics, and leave curves out of the reports: assay challenge show SLUG.",
+    "fewer metrics, choose count-based metrics, leave curves out of the reports, and approve registrations: assay "
+    "challenge show SLUG.",
 )
 def check_risky_rules(installation: Installation) -> CheckResult:
-    """No published challenge that is still running has rules that let participants infer its gold labels."""
+    """No published challenge that is still running lets participants infer its gold labels or evade its quotas."""
     with installation.session() as session:
-        risks = find_risky_rules(session)
+        risks = find_risky_rules(session, signup=installation.settings.signup)
     return warning(" ".join(risks)) if risks else ok("None.")
 
 
@@ -36,7 +37,11 @@ def check_inference_bounds(installation: Installation) -> CheckResult:
     return ok(f"The most labels that one team can infer: {', '.join(bounds[:MAX_LISTED_PHASES])}{more}.")
 
 
-@check("challenges.gold", needs=NEEDS_SCHEMA, remedy="An organizer must upload and activate gold: assay gold upload.")
+@check(
+    "challenges.gold",
+    needs=NEEDS_SCHEMA,
+    remedy="An organizer must upload and activate gold: assay gold upload --activate.",
+)
 def check_open_phases_have_gold(installation: Installation) -> CheckResult:
     """Every open phase has active gold; without it, submissions are refused."""
     with installation.session() as session:

@@ -66,9 +66,9 @@ class BucketTimeouts:
 class BucketUpload(PartialUpload):
     """Bytes in a spool file, which is put into the bucket once it is complete."""
 
-    def __init__(self, files: "BucketFileStore", spool: Path) -> None:
+    def __init__(self, files: "BucketFileStore", spool: Path, min_free: int) -> None:
         key = new_key(UPLOADS)
-        super().__init__(key, spool / key.rpartition("/")[2])
+        super().__init__(key, spool / key.rpartition("/")[2], min_free)
         self._files = files
 
     def finish(self) -> StoredFile:
@@ -111,7 +111,7 @@ class BucketFileStore:
         """Start an upload; raises errors.StorageAlmostFull when little space is left for the spool."""
         self._require_space()
         try:
-            return BucketUpload(self, self._spool)
+            return BucketUpload(self, self._spool, self._min_free)
         except OSError as full:
             raise StorageAlmostFull from full
 

@@ -29,9 +29,9 @@ class UploadFolderUnavailable(Unavailable):
 class FolderUpload(PartialUpload):
     """Bytes in a part file, which is renamed to its key once it is complete and durable."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, min_free: int) -> None:
         key = new_key(UPLOADS)
-        super().__init__(key, root / f"{key}.part")
+        super().__init__(key, root / f"{key}.part", min_free)
         self._root = root
 
     def finish(self) -> StoredFile:
@@ -67,7 +67,7 @@ class FolderFileStore:
         """Start an upload; raises errors.StorageAlmostFull when little space is left."""
         self.check()
         try:
-            return FolderUpload(self.root)
+            return FolderUpload(self.root, self._min_free)
         except OSError as full:
             raise StorageAlmostFull from full
 

@@ -48,6 +48,10 @@ class ReaderContext:
     classes: Sequence[str] | None = None
     is_long_table: bool = False
     wants_scores: bool = False
+    known_classes: Collection[str] = ()
+    """Some classes, where the vocabulary is not known."""
+    notes: list[str] = field(default_factory=list)
+    """What a reader tolerated, for the user to know."""
 
     @property
     def answer_field(self) -> str:

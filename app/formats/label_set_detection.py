@@ -13,6 +13,7 @@ from typing import Any, BinaryIO
 from app.formats.column_data import ReaderContext, TooManyRows
 from app.formats.content.decompression import DecompressionError, iter_decompressed, read_bytes
 from app.formats.content.format_detection import FORMATS, FileKind
+from app.formats.content.text_start import examine_start
 from app.formats.content.utf8_decoding import decode_utf8
 from app.formats.format_declaration import Format
 from app.formats.problems import Problems, TooManyProblems
@@ -58,7 +59,9 @@ class _FirstInstance:
 
     def has_label_sets(self, form: Format) -> bool | None:
         """Whether the instances have sets of labels; None if the beginning does not tell. Raises DecompressionError."""
-        if not self.head[:4].isascii() or b"\0" in self.head[:4]:  # a byte order mark
+        start = examine_start(self.head, form)
+        self.head, form = self.head[start.skipped :], start.form
+        if not self.head[:4].isascii() or b"\0" in self.head[:4]:  # the byte order mark of another encoding
             return None
         if form.separator:
             return self._table_has_sets(form.separator.encode())
@@ -108,10 +111,11 @@ def _file_has_sets(stream: BinaryIO, kind: FileKind, limits: Limits) -> bool:
         return False
     if form.is_binary:
         return _columns_have_sets(data, form, kind, limits)
-    text = None
+    text, start = None, examine_start(data, form)
+    form = start.form
     if binary_file_problem(data) is None:
         with contextlib.suppress(TooManyProblems):
-            text = decode_utf8(data, by_line=True, problems=problems)
+            text = decode_utf8(data[start.skipped :], by_line=True, problems=problems)
     if text is None:
         return False
     if form.separator:

@@ -1,8 +1,10 @@
 """The registry of file formats and encodings; each format declares its reader, its templates and its examples."""
 
+from dataclasses import replace
+
 from app.formats.column_data import RawColumns, ReaderContext
 from app.formats.format_declaration import Encoding, FileTemplate, Format, FormatShape
-from app.formats.readers.csv_table import read_csv, read_tsv
+from app.formats.readers.csv_table import read_csv, read_semicolon_table, read_tsv
 from app.formats.readers.json_document import read_json
 from app.formats.readers.json_lines import read_json_lines
 from app.formats.readers.npz import read_npz
@@ -124,6 +126,8 @@ _CSV = Format(
     value_delimiters=b",\n|",
     table=True,
 )
+SEMICOLON_TABLE = replace(_CSV, read_text=read_semicolon_table, separator=";", value_delimiters=b";\n|")
+"""A table that was sent as CSV or TSV, whose header has semicolons and neither a comma nor a tab."""
 _TSV = Format(
     key="tsv",
     name="TSV",

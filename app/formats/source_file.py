@@ -1,5 +1,6 @@
 """A file of labels or scores on disk, and the strict reading of it."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,9 +28,13 @@ def read_source(
     problems: Problems,
     limits: Limits,
     declared: bool = True,
+    known_classes: Collection[str] = (),
     wants_scores: bool = False,
 ) -> NormalizedTable:
-    """Read the table of a file; its problems are added to `problems`."""
+    """Read the table of a file; its problems are added to `problems`.
+
+    `declared`: the classes of `spec` are the vocabulary; otherwise `known_classes` are some of its classes.
+    """
     with source.path.open("rb") as stream:
         return read_table(
             stream,
@@ -38,6 +43,7 @@ def read_source(
             gold=gold,
             problems=problems,
             classes=spec.classes if declared else None,
+            known_classes=known_classes,
             wants_scores=wants_scores,
             limits=limits,
         )

@@ -1,13 +1,15 @@
 """The strict reader: from bytes to a table, with every problem; used by the API, the workers and the command line alike."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import BinaryIO
 
 from app.formats.column_data import NormalizedTable, RawColumns, ReaderContext, TooManyRows, empty_table
 from app.formats.content.decompression import read_bytes
 from app.formats.content.format_detection import FileKind
+from app.formats.content.text_start import examine_start
 from app.formats.content.utf8_decoding import decode_utf8
 from app.formats.content.value_count import check_text_size
+from app.formats.content.wrong_format import BINARY_REMEDY
 from app.formats.format_declaration import Format
 from app.formats.normalize import normalize_columns
 from app.formats.problems import REDUCE_SIZE_REMEDY, Location, Problem, Problems, TooManyProblems, build_problem
@@ -21,7 +23,12 @@ __all__ = ["DEFAULT_LIMITS", "Limits", "NormalizedTable", "ReadingRules", "read_
 
 _ZIP_MAGIC = b"PK\x03\x04"
 _XLS_MAGIC = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-_WORKBOOK_PARTS = (b"xl/workbook", b"xl/worksheets/")
+_WORKBOOK_PARTS = (b"xl/workbook", b"xl/worksheets/", b"mimetypeapplication/vnd.oasis.opendocument.spreadsheet")
+_NPY_MAGIC = b"\x93NUMPY"
+_PICKLE_MAGICS = tuple(b"\x80" + bytes([version]) for version in range(2, 6))
+_LOST_BY_CURL = (b"\0", b"\r", b"\n")
+"""The bytes that curl -d removes; every binary file has some of them."""
+_MIN_BINARY_BYTES = 64
 
 
 def memory_limit_problem(limit: int) -> Problem:
@@ -44,9 +51,16 @@ def cpu_limit_problem(seconds: float) -> Problem:
 def read_columns(form: Format, data: bytes, context: ReaderContext) -> RawColumns | None:
     """Read the columns of a file in this format; None where nothing can be read (a problem says why)."""
     if form.read_bytes is not None:
+        if len(data) >= _MIN_BINARY_BYTES and not any(byte in data for byte in _LOST_BY_CURL):
+            message = f"The file is damaged: it has no zero byte, as after curl -d. {BINARY_REMEDY}"
+            context.problems.add_new("syntax", message)
+            return None
         return form.read_bytes(data, context)
-    assert form.read_text is not None
     before = context.problems.count
+    start = examine_start(data, form)
+    form = start.form
+    if start.skipped:
+        data = data[start.skipped :]
     if not data.isspace():  # white space alone is an empty file, whatever its number of lines
         check_text_size(data, form, context)
     if problem := binary_file_problem(data):
@@ -55,7 +69,11 @@ def read_columns(form: Format, data: bytes, context: ReaderContext) -> RawColumn
     by_line = bool(form.separator) or form.has_record_per_line
     text = decode_utf8(data, by_line=by_line, problems=context.problems)
     has_invalid_bytes = context.problems.count > before
-    columns = None if text is None else form.read_text(text, context)
+    if text is None:
+        return None
+    context.notes.extend(start.notes)
+    assert form.read_text is not None
+    columns = form.read_text(text, context)
     if columns is not None:
         columns.has_invalid_bytes = has_invalid_bytes
     return columns
@@ -63,8 +81,14 @@ def read_columns(form: Format, data: bytes, context: ReaderContext) -> RawColumn
 
 def binary_file_problem(data: bytes) -> Problem | None:
     """The problem of a file in a binary format that was sent as text; None for any other file."""
+    message = ""
     if _is_workbook(data):
-        message = "The file is an Excel workbook, not text. Save the sheet as CSV (UTF-8) and send that file."
+        message = "The file is a spreadsheet workbook, not text. Save the sheet as CSV (UTF-8) and send that file."
+    elif data.startswith(_NPY_MAGIC):
+        message = "The file is a single NumPy array (.npy). Save ids and scores by name with numpy.savez, as .npz."
+    elif data.startswith(_PICKLE_MAGICS):
+        message = "The file is a Python pickle, which is never read. Save the data as CSV, JSON or .npz."
+    if message:
         return build_problem("syntax", message, Location(None, 1, 1), expected="text")
     form = next((form for form in FORMATS.values() if form.is_binary and data.startswith(form.magic)), None)
     if form is None or (form.key == "npz" and not data.startswith(_ZIP_MAGIC)):
@@ -75,7 +99,7 @@ def binary_file_problem(data: bytes) -> Problem | None:
 
 
 def _is_workbook(data: bytes) -> bool:
-    """Whether this is an Excel workbook: a ZIP archive with the parts of one (.xlsx), or the old format (.xls)."""
+    """Whether this is a workbook: a ZIP archive with the parts of one (.xlsx, .ods), or the old format of Excel (.xls)."""
     is_archive = data.startswith(_ZIP_MAGIC)
     return data.startswith(_XLS_MAGIC) or (is_archive and any(name in data for name in _WORKBOOK_PARTS))
 
@@ -88,6 +112,7 @@ def read_table(
     gold: bool,
     problems: Problems,
     classes: Sequence[str] | None = None,
+    known_classes: Collection[str] = (),
     wants_scores: bool = False,
     limits: Limits = DEFAULT_LIMITS,
 ) -> NormalizedTable:
@@ -95,11 +120,19 @@ def read_table(
 
     Never raises for the content of the file: everything wrong is added to `problems`, and the table holds what could be
     read. `gold` also reads `split` and `weight`, and refuses fields that would change the score. `classes` (NFC) is the
-    vocabulary where it is known; `wants_scores` reads scores beside labels.
+    vocabulary where it is known, `known_classes` are some classes where it is not; `wants_scores` reads scores beside
+    labels.
     """
-    sets = task == "multilabel"
-    context = ReaderContext(task, gold, limits, problems, sets, classes, kind.layout == "long", wants_scores)
-    data = read_bytes(stream, kind.encoding, limits=limits, problems=problems)
+    sets, is_long = task == "multilabel", kind.layout == "long"
+    context = ReaderContext(task, gold, limits, problems, sets, classes, is_long, wants_scores, known_classes)
+    table = _read_table(stream, kind, context)
+    table.notes[:0] = context.notes
+    return table
+
+
+def _read_table(stream: BinaryIO, kind: FileKind, context: ReaderContext) -> NormalizedTable:
+    problems, sets = context.problems, context.sets
+    data = read_bytes(stream, kind.encoding, limits=context.limits, problems=problems)
     try:
         columns = None if data is None else read_columns(FORMATS[kind.format], data, context)
         if columns is None:

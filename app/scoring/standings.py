@@ -18,18 +18,25 @@ _FORMATS = tuple(f"%.{digits}g" for digits in range(_MAX_DIGITS + 1))  # by sign
 class BoardEntry:
     """An entry of a leaderboard: a submission by its id, which orders submissions by time, and what it is ranked by.
 
-    `keys` are the ranking keys of the ranking metric and, after it, of the tie-breakers.
+    `keys` are the ranking keys of the ranking metric and, after it, of the tie-breakers. `mark` says why it is shown
+    without a rank, such as `withdrawn`.
     """
 
     submission: str
     team: str
     baseline: bool
     keys: tuple[ValueKey, ...]
+    mark: str | None = None
+
+    @property
+    def competes(self) -> bool:
+        """Whether it has a rank if its value can be ranked."""
+        return not self.baseline and self.mark is None
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A row of the leaderboard; baselines and entries without a value have no rank.
+    """A row of the leaderboard; baselines, marked entries and entries without a value have no rank.
 
     Tied rows share the rank and the tie group; they occupy the ranks from `rank_low` to `rank_high`.
     """
@@ -90,8 +97,8 @@ def near_tie_width(digits: int) -> float:
 
 
 def standings(entries: Iterable[BoardEntry]) -> list[Standing]:
-    """The leaderboard of these entries, best first: one per team, and baselines."""
-    rows = sorted(entries, key=lambda entry: (entry.keys, entry.baseline, entry.submission))
+    """The leaderboard of these entries, best first; among equal values, those that compete come first."""
+    rows = sorted(entries, key=lambda entry: (entry.keys, not entry.competes, entry.submission))
     return _assign_ranks(rows)
 
 
@@ -114,4 +121,4 @@ def _assign_ranks(rows: Sequence[BoardEntry]) -> list[Standing]:
 
 
 def _is_rankable(entry: BoardEntry) -> bool:
-    return not entry.baseline and not entry.keys[0][0]
+    return entry.competes and not entry.keys[0][0]

@@ -16,7 +16,7 @@ from sqlalchemy import Table, event, func, inspect, select
 from sqlalchemy.orm import ORMExecuteState, SessionTransaction
 
 from app.store.session import INVALIDATION_CALLBACK, WriteSession
-from app.store.tables import Challenge, GoldVersion, Phase, Recipe, Score, Submission, Team
+from app.store.tables import Challenge, GoldVersion, Phase, Recipe, Registration, Score, Submission, Team
 
 CHANNEL = "assay_changed"
 ALL_BOARDS = "*"
@@ -110,11 +110,19 @@ BOARD_SOURCES: dict[type[Any], BoardSource] = {
     Recipe: BoardSource(lambda row: challenge_tag(row.challenge_id)),
     Phase: BoardSource(lambda row: phase_tag(row.id)),
     GoldVersion: BoardSource(lambda row: phase_tag(row.phase_id)),
-    Team: BoardSource(lambda row: challenge_tag(row.challenge_id), columns=frozenset({"name"}), new=False),
+    Team: BoardSource(
+        lambda row: challenge_tag(row.challenge_id),
+        columns=frozenset({"name", "disqualified_at"}),
+        new=False,
+    ),
+    # A team whose members are all barred is marked, also if they left it; another member ends that.
+    Registration: BoardSource(
+        lambda row: challenge_tag(row.challenge_id), columns=frozenset({"status", "team_id", "bound_team_id"})
+    ),
     Submission: BoardSource(
         lambda row: phase_tag(row.phase_id),
         columns=frozenset({"phase_id", "team_id", "status", "method", "baseline", "submitted_at"})
-        | {"selected_at", "withdrawn_at", "disqualified_at"},
+        | {"selected_at", "withdrawn_at", "disqualified_at", "on_behalf", "test", "unofficial"},
         only=("status", "finished"),
     ),
     Score: BoardSource(lambda row: scores_tag(row.gold_id, row.scorer_version)),

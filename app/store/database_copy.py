@@ -25,8 +25,9 @@ from sqlalchemy.exc import DataError, IntegrityError
 from app.errors import AssayError
 from app.settings import Settings
 from app.store.migrate import require_head, upgrade
+from app.store.queries.file_references import has_file
 from app.store.session import Database, ReadSession, WriteSession
-from app.store.tables import Base, GoldVersion, PreparedGold, Submission, WorkerRow
+from app.store.tables import Base, ChallengeFile, GoldVersion, PreparedGold, Submission, WorkerRow
 
 BATCH_ROWS = 200  # few, because some rows are large
 TRANSIENT_TABLES = {WorkerRow.__tablename__, PreparedGold.__tablename__}
@@ -108,8 +109,8 @@ def stored_files(connection: SnapshotConnection) -> Iterator[SnapshotFile]:
     """Every stored file that a row refers to."""
     query = union_all(
         *(
-            select(literal(f"{row.__tablename__} ") + row.id, row.file_key, row.sha256, row.size)
-            for row in (Submission, GoldVersion)
+            select(literal(f"{row.__tablename__} ") + row.id, row.file_key, row.sha256, row.size).where(has_file(row))
+            for row in (Submission, GoldVersion, ChallengeFile)
         )
     )
     for columns in connection.execute(query, execution_options={"yield_per": BATCH_ROWS}):
@@ -118,7 +119,10 @@ def stored_files(connection: SnapshotConnection) -> Iterator[SnapshotFile]:
 
 def total_file_bytes(connection: SnapshotConnection) -> int:
     """The total size of the stored files that rows refer to."""
-    return sum(connection.scalar(select(func.sum(row.size))) or 0 for row in (Submission, GoldVersion))
+    return sum(
+        connection.scalar(select(func.sum(row.size)).where(has_file(row))) or 0
+        for row in (Submission, GoldVersion, ChallengeFile)
+    )
 
 
 def find_nonempty_table(connection: Connection) -> str | None:

@@ -45,6 +45,11 @@ def try_submission(session: WriteSession, slug: str, user_id: str, key: str | No
     return key is None or locked is None or bool(locked[1])
 
 
+def copies(session: WriteSession, line: str) -> None:
+    """Lock a line of copies, which share their gold: nobody takes part in one while becoming an organizer of another."""
+    _acquire(session, "copies", line)
+
+
 def team_names(session: WriteSession, challenge_id: str) -> None:
     """Lock the team names of a challenge: whether a new name is free depends on all of them, not on one row."""
     _acquire(session, "team names", challenge_id)

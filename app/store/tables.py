@@ -1,4 +1,7 @@
-"""The tables as SQLAlchemy classes; migrations/ builds the same schema, and a test compares the two."""
+"""All tables as SQLAlchemy classes, and here those of gold, submissions and scores.
+
+migrations/ builds the same schema, and a test compares the two.
+"""
 
 from datetime import datetime
 from typing import Any
@@ -6,106 +9,17 @@ from typing import Any
 from sqlalchemy import ForeignKey, Index, String, Text, UniqueConstraint, false, text
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
-from app.store.account_tables import KnownAddress, Token, User
+from app.store.account_tables import *  # noqa: F403
+from app.store.audit_tables import *  # noqa: F403
+from app.store.base import *  # noqa: F403
 from app.store.base import ID, Base, JSONObject, one_of_check
-from app.store.ranking_tables import EntryCount, RankedValue, submission_indexes
+from app.store.challenge_tables import *  # noqa: F403
+from app.store.ranking_tables import *  # noqa: F403
+from app.store.ranking_tables import submission_indexes
+from app.store.team_tables import *  # noqa: F403
+from app.store.team_tables import Team
 from app.store.types import new_id, utcnow
 from app.task_priorities import WAITING_CONDITION
-
-__all__ = ["Base", "EntryCount", "KnownAddress", "RankedValue", "Token", "User"]  # and all classes of this module
-
-
-class Challenge(Base):
-    """A task with its vocabulary and rules."""
-
-    __tablename__ = "challenges"
-    __table_args__ = (
-        one_of_check("task", "binary", "multiclass", "multilabel"),
-        one_of_check("status", "draft", "published"),
-        one_of_check("visibility", "public", "private"),
-        one_of_check("registration", "open", "approval", "invitation"),
-    )
-
-    id: Mapped[str] = mapped_column(ID, primary_key=True, default=new_id)
-    slug: Mapped[str] = mapped_column(String(64), unique=True)
-    title: Mapped[str] = mapped_column(String(200))
-    description: Mapped[str] = mapped_column(Text)
-    task: Mapped[str] = mapped_column(String(16))
-    positive_label: Mapped[str | None] = mapped_column(Text)
-    classes: Mapped[list[str] | None]
-    timezone: Mapped[str] = mapped_column(String(64))
-    status: Mapped[str] = mapped_column(String(16))
-    visibility: Mapped[str] = mapped_column(String(16))
-    registration: Mapped[str] = mapped_column(String(16))
-    created_by: Mapped[str | None] = mapped_column(ForeignKey("users.id"))
-    created_at: Mapped[datetime] = mapped_column(default=utcnow)
-
-
-class Organizer(Base):
-    """A user's role in a challenge."""
-
-    __tablename__ = "organizers"
-    __table_args__ = (one_of_check("role", "owner", "editor", "viewer"),)
-
-    challenge_id: Mapped[str] = mapped_column(ForeignKey("challenges.id", ondelete="CASCADE"), primary_key=True)
-    user_id: Mapped[str] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), primary_key=True, index=True)
-    role: Mapped[str] = mapped_column(String(16))
-
-    user: Mapped[User] = relationship(lazy="joined")
-
-
-class Recipe(Base):
-    """A version of the metrics and ranking rules of a challenge."""
-
-    __tablename__ = "recipes"
-    __table_args__ = (
-        one_of_check("status", "draft", "active", "retired"),
-        UniqueConstraint("challenge_id", "version"),
-        Index(
-            "uq_recipes_active",
-            "challenge_id",
-            unique=True,
-            sqlite_where=text("status = 'active'"),
-            postgresql_where=text("status = 'active'"),
-        ),
-    )
-
-    id: Mapped[str] = mapped_column(ID, primary_key=True, default=new_id)
-    challenge_id: Mapped[str] = mapped_column(ForeignKey("challenges.id", ondelete="CASCADE"))
-    version: Mapped[int]
-    status: Mapped[str] = mapped_column(String(16))
-    body: Mapped[JSONObject]
-    # Versions that compute the same values share a fingerprint, so their scores are interchangeable.
-    fingerprint: Mapped[str] = mapped_column(String(64))
-    created_at: Mapped[datetime] = mapped_column(default=utcnow)
-
-
-class Phase(Base):
-    """A time window of a challenge with its own gold, quota, visibility and board."""
-
-    __tablename__ = "phases"
-    __table_args__ = (
-        one_of_check("leaderboard", "public", "hidden", "after_close"),
-        UniqueConstraint("challenge_id", "slug"),
-    )
-
-    id: Mapped[str] = mapped_column(ID, primary_key=True, default=new_id)
-    challenge_id: Mapped[str] = mapped_column(ForeignKey("challenges.id", ondelete="CASCADE"))
-    slug: Mapped[str] = mapped_column(String(64))
-    name: Mapped[str] = mapped_column(String(200))
-    position: Mapped[int]
-    opens_at: Mapped[datetime]
-    closes_at: Mapped[datetime | None]
-    quota: Mapped[JSONObject]
-    leaderboard: Mapped[str] = mapped_column(String(16))
-    reports: Mapped[list[str]]
-    anonymous: Mapped[bool] = mapped_column(default=False)
-    released_at: Mapped[datetime | None]
-    scorer_version: Mapped[int] = mapped_column(server_default=text("1"))
-    """The active version: the board shows the scores of this one."""
-    created_at: Mapped[datetime] = mapped_column(default=utcnow)
-
-    challenge: Mapped[Challenge] = relationship(lazy="joined")
 
 
 class GoldVersion(Base):
@@ -134,6 +48,9 @@ class GoldVersion(Base):
     format: Mapped[str] = mapped_column(String(32))
     encoding: Mapped[str] = mapped_column(String(16), server_default=text("''"))
     layout: Mapped[str] = mapped_column(String(16), server_default=text("''"))
+    task: Mapped[str] = mapped_column(String(16), server_default=text("''"))
+    """Task and positive label that the file was read with; those of the phase may change until it is activated."""
+    positive_label: Mapped[str | None] = mapped_column(Text)
     instances: Mapped[int]
     classes: Mapped[list[str]] = mapped_column(deferred=True, deferred_group="large")
     classes_declared: Mapped[bool]
@@ -165,46 +82,6 @@ class PreparedGold(Base):
     sha256: Mapped[str] = mapped_column(String(64))
     size: Mapped[int]
     created_at: Mapped[datetime] = mapped_column(default=utcnow)
-
-
-class Team(Base):
-    """One or more users who compete together; owns submissions and quota. A baseline is a team without users."""
-
-    __tablename__ = "teams"
-    __table_args__ = (
-        UniqueConstraint("challenge_id", "baseline", "name_key"),
-        UniqueConstraint("challenge_id", "look_key"),
-    )
-
-    id: Mapped[str] = mapped_column(ID, primary_key=True, default=new_id)
-    challenge_id: Mapped[str] = mapped_column(ForeignKey("challenges.id", ondelete="CASCADE"))
-    name: Mapped[str] = mapped_column(String(100))
-    name_key: Mapped[str] = mapped_column(String(200))
-    look_key: Mapped[str | None] = mapped_column(String(400))
-    """The visual key of the name; None for baselines, and if an older team has the same key."""
-    baseline: Mapped[bool] = mapped_column(default=False, server_default=false())
-    created_at: Mapped[datetime] = mapped_column(default=utcnow)
-
-
-class Registration(Base):
-    """A user's membership of a team in a challenge, with the organizers' decision on it."""
-
-    __tablename__ = "registrations"
-    __table_args__ = (
-        one_of_check("status", "approved", "pending", "barred"),
-        UniqueConstraint("challenge_id", "user_id"),
-    )
-
-    id: Mapped[str] = mapped_column(ID, primary_key=True, default=new_id)
-    challenge_id: Mapped[str] = mapped_column(ForeignKey("challenges.id", ondelete="CASCADE"))
-    user_id: Mapped[str] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
-    team_id: Mapped[str] = mapped_column(ForeignKey("teams.id", ondelete="CASCADE"), index=True)
-    status: Mapped[str] = mapped_column(String(16))
-    reason: Mapped[str | None] = mapped_column(Text)
-    created_at: Mapped[datetime] = mapped_column(default=utcnow)
-
-    user: Mapped[User] = relationship(lazy="joined")
-    team: Mapped[Team] = relationship(lazy="joined")
 
 
 class Submission(Base):
@@ -246,6 +123,13 @@ class Submission(Base):
     """Problems by code; the extra key `at_least` is true if reading stopped before the end of the file."""
     notes: Mapped[list[str]]
     failure: Mapped[JSONObject | None]
+    test: Mapped[bool] = mapped_column(default=False, server_default=false())
+    """An organizer's trial of the challenge: scored, seen by organizers alone, on no board."""
+    unofficial: Mapped[bool] = mapped_column(default=False, server_default=false())
+    """Sent after the close: scored, shown and marked, never ranked."""
+    sent_team_id: Mapped[str | None] = mapped_column(ID)  # no foreign key, as for the rerun of a task
+    """The team that sent it, if that was merged into another since."""
+    file_removed_at: Mapped[datetime | None]
     selected_at: Mapped[datetime | None]
     withdrawn_at: Mapped[datetime | None]
     withdrawn_reason: Mapped[str | None] = mapped_column(Text)
@@ -366,6 +250,22 @@ class QuotaEntry(Base):
     kind: Mapped[str] = mapped_column(String(16))
     day: Mapped[str] = mapped_column(String(10))
     reason: Mapped[str] = mapped_column(String(100))
+    created_at: Mapped[datetime] = mapped_column(default=utcnow)
+
+
+class QuotaGrant(Base):
+    """What an organizer added to the quota of one team in a phase; negative numbers reduce it."""
+
+    __tablename__ = "quota_grants"
+    __table_args__ = (Index("ix_quota_grants_phase_id_team_id", "phase_id", "team_id"),)
+
+    id: Mapped[str] = mapped_column(ID, primary_key=True, default=new_id)
+    phase_id: Mapped[str] = mapped_column(ForeignKey("phases.id", ondelete="CASCADE"))
+    team_id: Mapped[str] = mapped_column(ForeignKey("teams.id", ondelete="CASCADE"))
+    per_day: Mapped[int] = mapped_column(default=0)
+    total: Mapped[int] = mapped_column(default=0)
+    reason: Mapped[str] = mapped_column(Text)
+    created_by: Mapped[str | None] = mapped_column(ForeignKey("users.id"))
     created_at: Mapped[datetime] = mapped_column(default=utcnow)
 
 

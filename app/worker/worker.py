@@ -19,6 +19,7 @@ import structlog
 
 from app.actions.operations.forget_keys import ExpiredKeys
 from app.actions.operations.read_backlog import BacklogCollector
+from app.actions.operations.remove_unscored_files import UnscoredFiles
 from app.actions.operations.sweep_files import OrphanFileSweeper
 from app.actions.operations.worker_heartbeats import Heartbeat, record_heartbeat, remove_silent_workers, remove_worker
 from app.actions.scoring_tasks import score_submission
@@ -55,7 +56,7 @@ GOLD_PROCESSES = 1  # for gold alone, so that no participant can delay an organi
 REAP_SECONDS = 2.0
 RECONCILE_SECONDS = 5.0
 SWEEP_SECONDS = 3600.0
-FORGET_KEYS_SECONDS = 600.0
+CLEAN_UP_SECONDS = 600.0  # long enough for a download to open its file, see UnscoredFiles
 MAX_CLAIM_TRIES = 20
 CLAIM_RETRY_SECONDS = 0.05  # a claim takes some milliseconds
 STUCK_TIMEOUT_SECONDS = 30.0  # without a claim, while a task is due and a slot is free; then the queue is restarted
@@ -187,7 +188,8 @@ class Worker:
             self._jobs.every(RECONCILE_SECONDS, self._reconcile)
             self._jobs.every(RECONCILE_SECONDS, self._watch)
         self._jobs.every(SWEEP_SECONDS, self._sweeper.sweep)
-        self._jobs.every(FORGET_KEYS_SECONDS, ExpiredKeys(self._db).forget_keys)
+        self._jobs.every(CLEAN_UP_SECONDS, ExpiredKeys(self._db).forget_keys)
+        self._jobs.every(CLEAN_UP_SECONDS, UnscoredFiles(self._db, self._context.files, self._settings).remove_unscored)
         self._jobs.every(RECONCILE_SECONDS, self._rescorer.raise_scorer)
         self._jobs.run(lambda: self.queue.run(self._work, self._jobs.stop), "scheduler")
         self._jobs.run(lambda: self._rescorer.run(self._jobs.stop), "rescorer")

@@ -18,13 +18,15 @@ VALUES = st.recursive(
 )
 ROWS = st.fixed_dictionaries(
     {
-        **dict.fromkeys(("rank", "rank_low", "rank_high", "tie_group"), RANKS),
+        **dict.fromkeys(("rank", "rank_low", "rank_high", "tie_group", "public_rank"), RANKS),
         "team": st.fixed_dictionaries({"id": st.one_of(st.none(), TEXTS), "name": TEXTS}),
         "submission": st.one_of(st.none(), TEXTS),
         "method": TEXTS,
         "submitted_at": st.datetimes(datetime(1971, 1, 1), datetime(9998, 1, 1), timezones=st.just(UTC)),  # noqa: DTZ001 - the zone is drawn
         "entries": st.integers(0, 2**31),
         "baseline": st.booleans(),
+        "mark": st.sampled_from([None, "withdrawn", "disqualified", "barred", "unofficial"]),
+        "on_behalf": st.booleans(),
         "scores": st.dictionaries(TEXTS, st.dictionaries(TEXTS, VALUES, max_size=3), max_size=3),
     }
 )

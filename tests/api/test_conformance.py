@@ -1,6 +1,6 @@
 """The service answers as its OpenAPI document says, whatever is sent: properties by schemathesis over real HTTP."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 import schemathesis
@@ -14,6 +14,7 @@ from schemathesis.specs.openapi.checks import (
 from tests.api.conftest import GOLD
 from tests.api.in_process_app import ADMIN_TOKEN, ServedApp, openapi_document
 from tests.hypothesis_profiles import draws_all_examples
+from tests.live_service import PASSWORD, Caller
 
 CHECKS = [
     schemathesis.checks.not_a_server_error,
@@ -41,21 +42,59 @@ def bounded(examples: int) -> settings:
     )
 
 
+ORGANIZING = ("viewer", "editor", "owner")
+ROLES = ("administrator", "visitor", "stranger", "pending", "barred", "captain", "member", "former", *ORGANIZING)
+
+
+class Stage(NamedTuple):
+    """A token for each role, and the ids of what exists."""
+
+    headers: dict[str, dict[str, str]]
+    existing: dict[str, Any]
+
+
+def log_in(app: ServedApp, name: str) -> Caller:
+    """A new account with a token."""
+    login = {"email": f"{name}@example.org", "password": PASSWORD}
+    app.admin().post("/users", json=login | {"name": name}).raise_for_status()
+    answer = app.caller().post("/tokens", json=login)
+    return app.caller(str(answer.json()["token"]))
+
+
 @pytest.fixture(scope="module")
-def submission(app: ServedApp) -> str:
-    sent = app.admin().submit("digits", {row["id"]: row["label"] for row in GOLD}, team="Blue")
+def stage(app: ServedApp) -> Stage:
+    """Everybody who has something to do with the challenge, and a submission of the captain's team."""
+    admin, people = app.admin(), {role: log_in(app, role) for role in ROLES[2:]}
+    for role in ORGANIZING:
+        body = {"email": f"{role}@example.org", "role": role}
+        admin.post("/challenges/digits/organizers", json=body).raise_for_status()
+    path = "/challenges/digits/registrations"
+    own = people["captain"].post(path, json={"team": "Blue"}).json()
+    team, team_path = own["team"]["id"], f"/challenges/digits/teams/{own['team']['id']}"
+    for role in ("member", "former"):
+        code = people["captain"].post(f"{team_path}/invitations", json={}).json()["code"]
+        people[role].post(path, json={"invitation": code}).raise_for_status()
+    sent = people["captain"].submit("digits", {row["id"]: row["label"] for row in GOLD})
     assert sent.status_code == 201
-    return str(sent.json()["id"])
+    leaver = people["former"].get("/me").json()["id"]
+    people["former"].delete(f"{team_path}/members/{leaver}").raise_for_status()
+    barred = people["barred"].post(path, json={"team": "Barred"}).json()["id"]
+    admin.patch(f"{path}/{barred}", json={"status": "barred", "reason": "two accounts"}).raise_for_status()
+    admin.patch("/challenges/digits", json={"registration": "approval"}).raise_for_status()
+    people["pending"].post(path, json={"team": "Pending"}).raise_for_status()
+    headers = {role: {"Authorization": str(person.headers["authorization"])} for role, person in people.items()}
+    headers |= {"administrator": {"Authorization": f"Bearer {ADMIN_TOKEN}"}, "visitor": {}}
+    return Stage(headers, KNOWN | {"submission_id": sent.json()["id"], "team_id": team, "registration_id": own["id"]})
 
 
 @schema.parametrize()  # type: ignore[untyped-decorator]
 @bounded(8)
-def test_an_administrator_and_a_visitor_are_answered_as_documented(case: Any, app: ServedApp, submission: str) -> None:
-    """One test for both: drawing the cases costs more than sending them."""
-    parameters = case.path_parameters or {}
-    if sum(map(ord, str(case.path_parameters))) % 3:  # two of three cases are about things that exist
-        existing = KNOWN | {"submission_id": submission}
-        parameters.update({name: existing[name] for name in existing.keys() & parameters.keys()})
-    for headers in ({"Authorization": f"Bearer {ADMIN_TOKEN}"}, {}):
-        answer = case.call(base_url=app.url, headers=headers)
+def test_everybody_is_answered_as_documented(case: Any, app: ServedApp, stage: Stage) -> None:
+    """One test for all roles: drawing the cases costs more than sending them. A quick run sends each as three of them."""
+    parameters, seed = case.path_parameters or {}, sum(map(ord, f"{case.path_parameters}{case.query}{case.method}"))
+    if seed % 3:  # two of three cases are about things that exist
+        parameters.update({name: stage.existing[name] for name in stage.existing.keys() & parameters.keys()})
+    others = ROLES[2:] if draws_all_examples() else [ROLES[2 + seed % (len(ROLES) - 2)]]
+    for role in (*others, *ROLES[:2]):
+        answer = case.call(base_url=app.url, headers=stage.headers[role])
         case.validate_response(answer, checks=CHECKS)

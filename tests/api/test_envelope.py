@@ -44,7 +44,7 @@ def test_an_unknown_address_is_404(app: ServedApp, path: str) -> None:
     assert answer.json()["code"] == "no_such_route"
 
 
-@pytest.mark.parametrize(("method", "path"), [("DELETE", "/me"), ("PATCH", "/users"), ("PUT", "/challenges"), ("TRACE", "/me")])  # fmt: skip
+@pytest.mark.parametrize(("method", "path"), [("PUT", "/me"), ("PATCH", "/users"), ("PUT", "/challenges"), ("TRACE", "/me")])  # fmt: skip
 def test_a_method_that_an_address_does_not_answer_is_405_and_says_which_it_does(
     app: ServedApp, method: str, path: str
 ) -> None:

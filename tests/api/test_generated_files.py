@@ -9,7 +9,7 @@ import pytest
 from starlette.types import Message
 
 from app.api.caching.generated_files import GeneratedFiles
-from app.api.http.uploads import WholeFileResponse
+from app.api.http.uploads import DownloadResponse
 from app.api.limits.reader_queue import ReaderQueue
 from app.errors import Unavailable
 from tests.api.in_process_app import ServedApp
@@ -84,7 +84,7 @@ def test_no_more_are_made_while_those_being_sent_take_twice_the_room(tmp_path: P
 def test_a_served_file_is_held_until_it_is_sent(tmp_path: Path) -> None:
     files = empty_cache(tmp_path, most_bytes=5)
     asyncio.run(generate(files, "a"))
-    answer = WholeFileResponse(
+    answer = DownloadResponse(
         tmp_path / "files" / "a", media_type="text/csv", filename="a.csv", tag="a", sending=files.pin("a")
     )
 

@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator
 import httpx
 import pytest
 
-from app.api.dependencies import Notifier, parse_prefer_wait
+from app.api.dependencies import parse_prefer_wait
 from app.api.limits import rate_limiter
 from app.api.limits.client_addresses import address_block_of
 from app.api.limits.request_limits import AGGREGATE_LIMIT_FACTOR, RequestLimits
+from app.api.notifier import Notifier
 from app.errors import BadRequest, TeamNameTaken, TooManyRequests
 from app.settings import Settings
 from tests.api.in_process_app import ServedApp, app_settings, serve_app

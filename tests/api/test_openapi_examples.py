@@ -17,6 +17,7 @@ VARYING = {
     "submission",
     "created_at",
     "opens_at",
+    "opens_at_local",
     "activated_at",
     "as_of",
     "submitted_at",
@@ -24,6 +25,7 @@ VARYING = {
     "submission_id",
     "day",
     "reset_at",
+    "reset_at_local",
 }
 
 
@@ -43,6 +45,8 @@ def sent_to(path: str) -> list[tuple[str, Any]]:
 
 
 def as_body(media: str, value: Any) -> dict[str, Any]:
+    if media == "multipart/form-data":
+        return {"files": {name: ("predictions.json", text) for name, text in value.items()}}
     return {"json": value} if media == "application/json" else {"content": value, "headers": {"Content-Type": media}}
 
 
@@ -81,7 +85,8 @@ def replies(app: ServedApp, ada: Caller) -> Mapping[str, Any]:
     wrong = {"predictions": [{"id": name, "label": label} for name, label in labels.items()]}
     return {
         "RegistrationShape": registration.json(),
-        "SubmissionShape": sent.json(),
+        "PostedSubmission": sent.json(),
+        "SubmissionShape": ada.get(f"/submissions/{sent.json()['id']}").json(),
         "DryRun": ada.post(f"{MAIN}/submissions", params={"dry_run": "true"}, json=wrong).json(),
         "GoldShape": app.admin().get(f"{MAIN}/gold/1").json(),
         "ChallengeShape": ada.get("/challenges/pets").json(),

@@ -256,8 +256,8 @@ def person(app: ServedApp, name: str) -> Person:
     return app.caller(answer.json()["token"]).join("digits", f"Team {name}")
 
 
-def dry_run(who: Person, name: str) -> httpx.Response:
-    return who.post(SUBMISSIONS, json={name: "cat", **GOOD}, params={"dry_run": "true"})
+def dry_run(who: Person, name: str, **query: str) -> httpx.Response:
+    return who.post(SUBMISSIONS, json={name: "cat", **GOOD}, params={"dry_run": "true", **query})
 
 
 def waiting(turns: ReaderQueue) -> int:
@@ -329,11 +329,11 @@ def test_organizers_are_served_while_participants_keep_all_other_readers_busy(ap
 
 
 def test_reports_and_templates_stand_in_the_line_of_dry_runs(app: ServedApp, gate: Gate) -> None:
-    admin = app.admin().join("digits", "Admins")
-    sent = admin.submit("digits", GOOD).json()
+    admin = app.admin()
+    sent = admin.submit("digits", GOOD, team="Admins").json()
     service = app.app.state.service
     with ThreadPoolExecutor(4) as threads:
-        first = threads.submit(dry_run, admin, "Admin-0")
+        first = threads.submit(dry_run, admin, "Admin-0", team="Admins")
         eventually(lambda: gate.names() == {"Admin"}, "a dry run is read")
         asked = [
             threads.submit(admin.get, f"/submissions/{sent['id']}/report"),
@@ -349,12 +349,12 @@ def test_reports_and_templates_stand_in_the_line_of_dry_runs(app: ServedApp, gat
 def test_a_dry_run_has_a_time_limit_of_its_own_which_is_not_the_fault_of_the_file(tmp_path: Path) -> None:
     with serve_app(app_settings(tmp_path / "data", reading_seconds=2)) as app:
         open_challenge(app.admin(), "digits", GOLD)
-        admin = app.admin().join("digits", "Admins")
-        eventually(lambda: dry_run(admin, "Blue").status_code == 200, "a reader is ready")
+        blue = person(app, "Blue")
+        eventually(lambda: dry_run(blue, "Blue").status_code == 200, "a reader is ready")
         for pid in app.app.state.service.readers.processes.pids():
             freeze(pid)
-        answer = dry_run(admin, "Blue")
+        answer = dry_run(blue, "Blue")
         assert (answer.status_code, answer.json()["code"]) == (503, "unavailable"), answer.text
         assert "no reply within 2 s" in answer.json()["detail"]
         assert int(answer.headers["Retry-After"]) > 0
-        eventually(lambda: dry_run(admin, "Blue").status_code == 200, "another reader goes on")
+        eventually(lambda: dry_run(blue, "Blue").status_code == 200, "another reader goes on")

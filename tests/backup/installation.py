@@ -8,19 +8,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import select, text, update
+from sqlalchemy import select, text, true, update
 
 from app.files import PREPARED_GOLD, FileStore, new_key
 from app.runtime.data_folder import open_file_store
 from app.settings import Settings
 from app.store import database_copy
 from app.store.session import Database
-from app.store.tables import Base, GoldVersion, PreparedGold, Submission
+from app.store.tables import AuditEntry, Base, ChallengeFile, GoldVersion, PreparedGold, Submission
 from tests.cli.run_command import CommandResult, run_assay
 from tests.migrated_databases import migrate_by_copy
 from tests.store.sample_rows import fill_tables
 
-CONTENTS = {Submission: b'{"t1": "cat", "t2": "dog"}', GoldVersion: b'[{"id": "t1", "label": "cat"}]'}
+CONTENTS = {
+    Submission: b'{"t1": "cat", "t2": "dog"}',
+    GoldVersion: b'[{"id": "t1", "label": "cat"}]',
+    ChallengeFile: b"id,label\nt9,cat\n",
+}
 ADMIN_TOKEN = "the token of the administrator, long enough"
 PASSED_SETTINGS = ("database_url", "files_shared", "files_url", "s3_endpoint", "s3_access_key")
 
@@ -54,9 +58,13 @@ def fill_installation(settings: Settings) -> Settings:
 
 
 def all_rows(settings: Settings) -> dict[str, list[Any]]:
-    """All rows of all tables."""
+    """All rows of all tables, without what restores add to the audit trail."""
+    kept = {AuditEntry.__tablename__: AuditEntry.action != "service.restore"}
     with open_database(settings) as db, db.read() as session:
-        rows_by_table = {table.name: session.execute(select(table)).all() for table in Base.metadata.sorted_tables}
+        rows_by_table = {
+            table.name: session.execute(select(table).where(kept.get(table.name, true()))).all()
+            for table in Base.metadata.sorted_tables
+        }
     return {name: sorted(map(tuple, rows), key=repr) for name, rows in rows_by_table.items()}
 
 

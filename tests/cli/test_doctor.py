@@ -47,7 +47,10 @@ def examine(data: Path, *words: str) -> Findings:
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     made = Live(tmp_path_factory.mktemp("doctor") / "data").start()
     open_challenge(made.admin(), "pets", GOLD, phases=[{"name": "main", "quota": QUOTA}])
+    file = {"name": "train.csv", "licence": "CC0"}
+    made.admin().post("/challenges/pets/files", params=file, content=b"id\n").raise_for_status()
     assert made.person("Blue").join("pets", "Blue").submit("pets", GOOD).status_code == 201
+    assert made.admin().patch("/challenges/pets", json={"registration": "approval"}).status_code == 200
     yield made
     made.stop()
 
@@ -86,7 +89,7 @@ def test_a_healthy_installation_has_no_fault_while_its_service_works(service: Li
         *("queue.leases", "queue.jobs", "data.disk", "scoring.memory")
     }
     assert f"process {service.process.pid if service.process else 0}" in found["queue.workers"]["seen"]
-    assert found["files.present"]["seen"] == "2 files are present and unchanged."
+    assert found["files.present"]["seen"] == "3 files are present and unchanged."
     assert all(not each["remedy"] for each in found.values() if each["state"] in {"ok", "skipped"})
 
 
@@ -189,7 +192,7 @@ BROKEN: dict[str, tuple[Callable[[Path], Any], str, str, str]] = {
     "damaged": (empty_index, "sqlite.integrity", "problem", "malformed"),
     "rows gone": (lambda data: change(data, "DELETE FROM teams"), "sqlite.references", "problem", "submissions"),
     "no uploads": (lambda data: shutil.rmtree(data / "files"), "files.works", "warning", "does not exist yet"),
-    "uploads lost": (lambda data: shutil.rmtree(data / "files"), "files.present", "problem", "2 rows refer to files"),
+    "uploads lost": (lambda data: shutil.rmtree(data / "files"), "files.present", "problem", "3 rows refer to files"),
     "newer scorer": (newer_scorer, "queue.scorer", "problem", "newer scorer version"),
     "older scorer": (older_scorer, "queue.scorer", "warning", "to be switched"),
     "other scores": (store_difference, "queue.differences", "problem", "scores differ when computed again: 1"),
@@ -212,6 +215,10 @@ BROKEN: dict[str, tuple[Callable[[Path], Any], str, str, str]] = {
     "no quota": (
         lambda data: change(data, "UPDATE phases SET quota = '{}'"),
         *("challenges.rules", "warning", "pets: Phase 'main' has no quota"),
+    ),
+    "open to everybody": (
+        lambda data: change(data, "UPDATE challenges SET registration = 'open'"),
+        *("challenges.rules", "warning", "quotas bind accounts, not people"),
     ),
     "tells all": (
         lambda data: change(
@@ -274,13 +281,14 @@ def test_what_is_set_wrongly_is_found(data: Path, name: str, monkeypatch: pytest
 
 
 def test_the_bytes_that_each_challenge_has_stored_are_listed(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    change(data, "UPDATE submissions SET size = 5 * 1024 * 1024", "UPDATE gold_versions SET size = 2.5 * 1024 * 1024")
+    sizes = {"submissions": 5, "gold_versions": 2.5, "challenge_files": 1.5}
+    change(data, *(f"UPDATE {table} SET size = {size} * 1024 * 1024" for table, size in sizes.items()))
     with closing(sqlite3.connect(data / "assay.sqlite3")) as raw:
         [[submissions, versions]] = raw.execute(
             "SELECT (SELECT count(*) FROM submissions), (SELECT count(*) FROM gold_versions)"
         )
     found = examine(data)["files.challenges"]
-    total = 5 * submissions + 2.5 * versions
+    total = 5 * submissions + 2.5 * versions + 1.5
     assert found["seen"] == f"1 challenges store {total:.1f} MiB, the largest: pets {total:.1f} MiB."
     assert found["state"] == "ok"
     monkeypatch.setenv("ASSAY_MIN_FREE", str(1 << 60))

@@ -169,14 +169,16 @@ def test_a_bad_description_is_refused_before_anything_is_sent(
     assert str(path) in ran.value()["detail"]
 
 
-def test_gold_goes_up_and_is_activated_at_once_unless_a_draft_is_wanted(
-    service: ScriptedServer, predictions: Path
-) -> None:
+def test_gold_goes_up_as_a_draft_and_is_activated_when_asked(service: ScriptedServer, predictions: Path) -> None:
     route = "POST /api/v1/challenges/irony/phases/main/gold"
-    service.on(route, ScriptedAnswer(201, {"version": 1, "status": "active"}))
-    assert run_assay("gold", "upload", "irony", "-f", predictions, "--phase", "main", "--url", service.url).status == 0
-    run_assay("gold", "upload", "irony", "-f", predictions, "--phase", "main", "--draft", "--url", service.url)
-    assert [request.query["activate"] for request in service.requests] == [["true"], ["false"]]
+    service.on(route, ScriptedAnswer(201, {"version": 1, "status": "draft"}))
+    service.on(f"{route}/1/activate", ScriptedAnswer(201, {"version": 1, "status": "active"}))
+    words = ("gold", "upload", "irony", "-f", predictions, "--phase", "main", "--url", service.url)
+    for option, line in (("--activate", "active"), ("--draft", "draft"), (None, "draft")):
+        ran = run_assay(*words, *([] if option is None else [option]))
+        assert (ran.status, ran.out.splitlines()[-1]) == (0, f"Gold version 1 of irony/main: {line}.")
+    assert [request.path.rsplit("/", 1)[1] for request in service.requests] == ["gold", "activate", "gold", "gold"]
+    assert {request.query["activate"][0] for request in service.requests if request.query} == {"false"}
 
 
 def test_tables_go_to_the_draft_before_it_is_activated(
@@ -188,7 +190,19 @@ def test_tables_go_to_the_draft_before_it_is_activated(
     service.on(f"POST {base}", ScriptedAnswer(201, {"version": 7, "status": "draft"}))
     service.on(f"PUT {base}/7/train-frequencies", ScriptedAnswer(200, {"version": 7, "status": "draft"}))
     service.on(f"POST {base}/7/activate", ScriptedAnswer(201, {"version": 7, "status": "active"}))
-    words = ("gold", "upload", "irony", "-f", predictions, "--phase", "main", "--train-frequencies", counts)
+    words = (
+        "gold",
+        "upload",
+        "irony",
+        "-f",
+        predictions,
+        "--phase",
+        "main",
+        "--activate",
+        "--train-frequencies",
+        counts,
+    )
+
     assert run_assay(*words, "--url", service.url, "--json").value() == {"version": 7, "status": "active"}
     assert [request.method for request in service.requests] == ["POST", "PUT", "POST"]
     assert service.requests[0].query["activate"] == ["false"]
@@ -230,10 +244,10 @@ def test_choosing_and_taking_it_back_are_posts(service: ScriptedServer) -> None:
 
 @pytest.mark.parametrize(("rule", "has_warning"), [("best", True), ("latest", True), ("selected", False)])
 def test_a_choice_that_changes_nothing_is_said_to(service: ScriptedServer, rule: str, has_warning: bool) -> None:
-    service.on("POST /api/v1/submissions/s1/select", ScriptedAnswer(200, {"id": "s1", "challenge": "irony"}))
-    service.on("GET /api/v1/challenges/irony", ScriptedAnswer(200, {"recipe": {"selection": rule}}))
+    selection = {"rule": rule, "meaning": "M."}
+    service.on("POST /api/v1/submissions/s1/select", ScriptedAnswer(200, {"id": "s1", "selection": selection}))
     ran = run_assay("select", "s1", "--url", service.url)
-    assert (ran.status, "no effect" in ran.err) == (0, has_warning)
+    assert (ran.status, "no effect" in ran.err, "M." in ran.err) == (0, has_warning, True)
 
 
 def test_the_template_is_written_or_printed(service: ScriptedServer, tmp_path: Path) -> None:
@@ -334,7 +348,7 @@ def test_a_challenge_shows_what_participants_ask_for(service: ScriptedServer) ->
     shown = run_assay("challenge", "show", "irony", "--url", service.url).out
     for part in ("metrics: f1, accuracy", "tie-breakers: mcc", "selection: latest", "classes of main: not, yes"):
         assert part in shown
-    assert "main   open  2026-01-01 00:00:00  never   5 a day  public" in shown
+    assert "main   open  2026-01-01 00:00:00 UTC  never   5 a day  public" in shown
 
 
 def test_submissions_are_listed_with_their_scores(service: ScriptedServer) -> None:

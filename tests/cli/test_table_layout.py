@@ -117,10 +117,18 @@ PROBLEMS = {
 def test_people_are_shown_the_first_problems_and_told_of_the_rest() -> None:
     console = recorded(80)
     one = {"code": "missing_instances", "message": "Add one."}
-    show_problems(console, {"total": {"missing_instances": 900}, "problems": [one] * 100})
+    other = {"code": "unknown_id", "message": "Take one of the ids."}
+    report = {"total": {"missing_instances": 900, "unknown_id": 1}, "problems": [*[one] * 99, other]}
+    show_problems(console, report)
     lines = console.export_text().splitlines()
-    assert lines.count("Add one.") == 20
-    assert lines[-1] == "The first 20 of 900 are shown; --json has 100."
+    assert (lines.count("Add one."), lines.count("Take one of the ids.")) == (5, 1)
+    assert lines[-1] == "6 of 901 are shown; --json has 100."
+
+
+def test_up_to_twenty_problems_are_shown_even_if_all_are_of_one_kind() -> None:
+    console = recorded(80)
+    show_problems(console, {"total": {"missing_instances": 7}, "problems": [{"message": "Add one."}] * 7})
+    assert console.export_text().splitlines().count("Add one.") == 7
 
 
 def test_problems_are_sentences_where_there_is_little_room_and_name_their_file() -> None:

@@ -21,10 +21,10 @@ from app.actions.access import Caller as Identity
 from app.actions.accounts.bootstrap import get_or_create_administrator
 from app.actions.accounts.issue_token import authenticate_token, issue_token
 from app.actions.operations.sweep_files import OrphanFileSweeper
+from app.actions.submissions.admission import only_open_phase
 from app.actions.submissions.cancel_submission import cancel_submission
 from app.actions.submissions.read_leaderboard import read_leaderboard
-from app.actions.submissions.read_submissions import select_final
-from app.actions.submissions.submit_prediction import only_open_phase
+from app.actions.submissions.select_submission import select_submission
 from app.api.limits.request_limits import RequestLimits
 from app.errors import LeaderboardHidden, NoOpenPhase, PhaseClosed, TooManyRequests
 from app.scoring import SCORER_VERSION
@@ -189,7 +189,7 @@ def test_a_phase_takes_submissions_until_just_before_its_close(tmp_path: Path) -
         assert only_open_phase(session, member, "pets", key=None) == "main"
         with pytest.raises(LeaderboardHidden):
             read_leaderboard(session, member, "pets", "main", split=None, metric=None)
-        assert select_final(session, member, ids.submission, selected=True).submission.selected_at
+        assert select_submission(session, member, ids.submission, selected=True, reason=None).submission.selected_at
         assert cancel_submission(session, member, queued).submission.status == "cancelled"
     db.close()
 
@@ -204,7 +204,7 @@ def test_at_its_close_a_phase_is_closed_and_its_board_is_shown(tmp_path: Path) -
         with pytest.raises(NoOpenPhase):
             only_open_phase(session, member, "pets", key=None)
         with pytest.raises(PhaseClosed):
-            select_final(session, member, ids.submission, selected=True)
+            select_submission(session, member, ids.submission, selected=True, reason=None)
         with pytest.raises(PhaseClosed):
             cancel_submission(session, member, queued)
         # The queued submission is from after the close, so the board does not wait for it.
@@ -221,7 +221,7 @@ def test_a_token_lasts_its_days_whatever_the_calendar_shows(tmp_path: Path) -> N
             get_or_create_administrator(session)
             user = users.administrator(session)
             assert user is not None
-            token, secret = issue_token(session, user, scopes=["read"], creation="admin", days=1)
+            token, secret = issue_token(session, user, scopes=["read"], days=1)
             assert authenticate_token(session, secret).user_id == user.id
             left = token.expires_at - steady_clock.steady(session)
             assert timedelta(hours=23) < left <= timedelta(days=1)

@@ -146,7 +146,9 @@ def test_a_table_has_so_many_columns(small: Live, form: str) -> None:
     sign = "," if form == "csv" else "\t"
     table = pa.table({name: ["t1"] for name in names})
     body = (
-        {"parquet": parquet, "arrow": arrow}[form](table) if form in {"parquet", "arrow"} else sign.join(names).encode()
+        {"parquet": parquet, "arrow": arrow}[form](table)
+        if form in {"parquet", "arrow"}
+        else f"{sign.join(names)}\n".encode()
     )
     answer = send(small.admin(), body, form)
     assert total(answer) == {"too_large": 1}

@@ -14,7 +14,7 @@ from app.actions.scoring_tasks.scoring_request import gold_reference
 from app.runtime.data_folder import open_file_store
 from app.settings import Settings
 from app.store.session import Database
-from app.store.tables import GoldVersion, Phase, Score, ScoreTask
+from app.store.tables import GoldVersion, Score, ScoreTask
 from app.worker.worker import create_process_pool
 from tests.cluster import Cluster, cluster
 from tests.faults.challenge_cluster import SHORT_TIMEOUTS, ChallengeCluster
@@ -135,7 +135,7 @@ def test_a_draft_is_named_by_what_it_holds_now_and_gold_in_force_is_read_for_its
     def name() -> str:
         with store.db.read() as session:
             version = session.scalars(select(GoldVersion)).one()
-            return gold_reference(version, session.get_one(Phase, version.phase_id).challenge).name
+            return gold_reference(version).name
 
     def put(**values: Any) -> None:
         with store.db.write() as session:

@@ -46,6 +46,19 @@ def test_scores_come_back_to_whoever_waits_at_any_api(
         assert (answer.status_code, answer.json()["status"]) == (201, "finished")
 
 
+def test_a_submission_is_followed_at_another_api_than_that_which_took_it(
+    site: ChallengeCluster, workers_at_work: list[ServiceProcess]
+) -> None:
+    site.hold(*workers_at_work)
+    sent = site.send("Followed", api=0)
+    with site.cluster.admin(1).stream("GET", f"/submissions/{sent}/events") as stream:
+        lines = stream.iter_lines()
+        assert next(lines) == "event: status"
+        site.release()
+        ids = [line for line in lines if line.startswith("id: ")]
+    assert ids[-1].startswith("id: finished-")
+
+
 def test_a_notice_that_was_lost_with_its_line_is_made_good(
     site: ChallengeCluster, workers_at_work: list[ServiceProcess]
 ) -> None:

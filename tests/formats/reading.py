@@ -124,11 +124,14 @@ def count_agreeing_windows(
         return 0
     read = 0
     for size in (SPAN_WINDOW_BYTES, 96):
-        quick = read_predictions(io.BytesIO(data), kind, tables, spec, rules=rules, limits=limits, window=size)
+        told: list[str] = []
+        how: dict[str, Any] = {"rules": rules, "limits": limits, "notes": told, "window": size}
+        quick = read_predictions(io.BytesIO(data), kind, tables, spec, **how)
         if quick is None:
+            assert not told
             continue
         assert strict is not None, f"the fast tier took a file that the strict reader refuses: {data[:2000]!r}"
-        assert not notes
+        assert told == list(notes)
         assert rules.scores != "due" or quick.labels is None
         _assert_same_labels(quick.labels, strict.labels)
         assert (quick.scores is None) is (strict.scores is None)

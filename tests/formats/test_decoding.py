@@ -80,12 +80,14 @@ def test_a_bomb_is_not_expanded_beyond_the_limit() -> None:
     assert problems.total == {"too_large": 1}
 
 
-def test_a_byte_order_mark_is_a_problem_and_the_rest_is_still_checked() -> None:
-    _, problems = read_answer_labels(b"\xef\xbb\xbf" + GOOD.replace(b"eel", b"cow"))
-    assert summarize_problems(problems) == [
-        {"code": "encoding", "line": 1, "column": 1},
-        {"code": "unknown_label", "pointer": "/t3", "instance_id": "t3"},
-    ]
+def test_only_one_byte_order_mark_is_skipped() -> None:
+    mark = b"\xef\xbb\xbf"
+    _, problems = read_answer_labels(mark + GOOD)
+    assert not problems
+    _, problems = read_answer_labels(mark + mark + GOOD)
+    assert summarize_problems(problems) == [{"code": "syntax", "line": 1, "column": 1}]
+    _, problems = read_answer_labels(mark)
+    assert "The file is empty" in problems.first[0].message
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])

@@ -29,7 +29,15 @@ def test_among_many_known_texts_folding_and_the_last_part_are_tried() -> None:
     [
         ("json", "id,label\nt1,cat\n", "looks like CSV"),
         ("json", '{"preds": [{"id": "t1", "label": "cat"}]}', '"preds" does not have a supported layout'),
-        ("csv", "id;label\nt1;cat\n", "separated by semicolons; use commas"),
+        ("json", "id;label\nt1;cat\n", "looks like CSV"),
+        ("json", "id,labelt1,cat", "--data-binary"),
+        ("json", '{"id": "t1", "label": "cat"}{"id": "t2", "label": "cat"}', "--data-binary"),
+        ("csv", "id,labelt1,catt2,dog", "--data-binary"),
+        ("csv", "id,cat,dog,eelt1,1,0,0", "--data-binary"),
+        ("csv", "id,label\nt1,1\n", '0 is "cat", 1 is "dog", 2 is "eel"'),
+        ("csv", "id,0,1,2\nt1,1,0,0\n", "by the classes, not by numbers"),
+        ("npz", "PK" + "x" * 100, "--data-binary"),
+        ("csv", "id|label\nt1|cat\n", "separated by vertical bars; use commas"),
         ("csv", "id\tlabel\nt1\tcat\n", "separated by tabs; use commas"),
     ],
 )

@@ -18,8 +18,8 @@ from app.formats.problems import Problems
 from app.formats.reading_rules import DEFAULT_LIMITS, Limits, ReadingRules
 from app.formats.strict_reader import read_table
 from app.formats.validation.table_validation import validate_table
-from app.formats.vectorized.labels.json_framing import HEAD_BYTES
 from app.formats.vectorized.prediction_reader import read_predictions
+from app.formats.vectorized.span_window import HEAD_BYTES
 from app.pipeline import SourceFile, build_lookup_tables, validate_predictions
 from app.scoring.declaration.task import TaskKind, TaskSpec
 from app.scoring.evaluation_input import IdIndex
@@ -58,6 +58,10 @@ WRITERS: Mapping[str, tuple[str, Callable[[Answers, str, dict[str, Any]], bytes]
     "map": ("json", _json(lambda answers, _: dict(answers))),
     "lines": ("jsonl", _lines),
     "lines at their end": ("jsonl", lambda answers, name, style: _lines(answers, name, style) + b"\n"),
+    "records, marked": (
+        "json",
+        lambda answers, name, style: b"\xef\xbb\xbf" + _json(_records)(answers, name, style),
+    ),
     "lines, crlf": ("jsonl", lambda answers, name, style: _lines(answers, name, style, "\r\n") + b"\r\n"),
 }
 SINGLE_ONLY: Mapping[str, tuple[str, Callable[[Answers, str, dict[str, Any]], bytes]]] = {
@@ -65,6 +69,17 @@ SINGLE_ONLY: Mapping[str, tuple[str, Callable[[Answers, str, dict[str, Any]], by
     "csv": ("csv", lambda answers, _name, _style: _pairs(answers, ",", "\n") + b"\n"),
     "csv, no last end": ("csv", lambda answers, _name, _style: _pairs(answers, ",", "\r\n")),
     "csv, crlf": ("csv", lambda answers, _name, _style: _pairs(answers, ",", "\r\n") + b"\r\n"),
+    "csv, semicolons": ("csv", lambda answers, _name, _style: _pairs(answers, ";", "\r\n")),
+    "csv, marked, another name": (
+        "csv",
+        lambda answers, _name, _style: (
+            b"\xef\xbb\xbf" + _pairs(answers, ",", "\n").replace(b"label", b"Prediction", 1) + b"\n"
+        ),
+    ),
+    "tsv turned, shorter name": (
+        "tsv",
+        lambda answers, _name, _style: _pairs(answers, "\t", "\n", turned=True).replace(b"label", b"pred", 1),
+    ),
     "tsv turned": ("tsv", lambda answers, _name, _style: _pairs(answers, "\t", "\n", turned=True)),
 }
 

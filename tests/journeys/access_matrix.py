@@ -1,158 +1,127 @@
-"""The access rules as a table: every route of the service, what is sent to it, and who may."""
+"""Reads access_table.txt: every route of the service, what is sent to it, and what each role gets in each state."""
 
+import json
+import re
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from tests.journeys.support import CORRECT_PREDICTIONS, GOLD
 
-ROLES = (
-    "nobody",
-    "bad token",
-    "stranger",
-    "pending",
-    "barred",
-    "member",
-    "rival",
-    "viewer",
-    "editor",
-    "owner",
-    "administrator",
-)
-ACCOUNTS = frozenset(ROLES[2:])
-ORGANIZERS = frozenset(ROLES[7:])
-EDITORS = frozenset(ROLES[8:])
-OWNERS = frozenset(ROLES[9:])
-MEMBERS = frozenset({"member", "rival"})
-BARRED = frozenset({"barred"})  # sends nothing more, but keeps what it sent
-EVERYBODY = frozenset(ROLES) - {"bad token"}
-ADMINISTRATOR = frozenset({"administrator"})
-
-VISIBLE = {  # who sees a challenge of each kind at all
-    "public": EVERYBODY,
-    "private": MEMBERS | ORGANIZERS,
+TABLE = Path(__file__).with_name("access_table.txt")
+STATES = ("open", "before", "paused", "closed", "late", "released", "private", "draft")
+ROLES = ("vis", "str", "pen", "bar", "for", "riv", "mem", "c-r", "cap", "vie", "edi", "o-r", "own", "adm")
+INVALID = ("unknown token", "expired token", "disabled user")
+OTHERS = {"owner of another challenge": "str", **dict.fromkeys(INVALID, "401")}
+"""Further roles: as which one they are answered."""
+ORGANIZERS = frozenset({"vie", "edi", "own", "adm"})
+VISIBLE = {  # who sees a challenge that is not public
+    "private": frozenset({"for", "riv", "mem", "c-r", "cap"}) | ORGANIZERS,
     "draft": ORGANIZERS,
 }
+NO_TOKEN_READ = {("POST", "/api/v1/tokens"), ("POST", "/api/v1/password-resets")}
 
-Roles = frozenset[str]
+PATHS = {
+    "V": "/challenges/{slug}/phases/{phase}/gold/{version}",
+    "P": "/challenges/{slug}/phases/{phase}",
+    "T": "/challenges/{slug}/teams/{team_id}",
+    "C": "/challenges/{slug}",
+    "S": "/submissions/{submission_id}",
+}
+RECIPE = {"primary": "f1_macro", "metrics": ["f1_macro", "accuracy"]}
+ACCOUNT = {"email": "{spare}", "name": "New"}  # the address is taken and the password missing: no hash is computed
+SENT: dict[str, Any] = {
+    "account": ACCOUNT | {"password": "{password}"},
+    "approved-account": ACCOUNT | {"password": "{password}", "approved": True},
+    "challenge": {"slug": "new-{unique}", "title": "new", "task": "multiclass", "recipe": RECIPE, "draft": True},
+    "copy": {"slug": "copy-{unique}"},
+    "gold": GOLD,
+    "grant": {"team": "Nobody", "total": 1, "reason": "r"},
+    "hierarchy": {"parents": {"a": ["r"], "b": ["r"]}},
+    "new-viewer": {"email": "{spare}", "role": "viewer"},
+    "phase": {"name": "later {unique}", "opens_at": "2090-01-01T00:00:00Z"},
+    "predictions": CORRECT_PREDICTIONS,
+    "reason": {"reason": "Agreed with the team."},
+    "recipe": RECIPE,
+}
+METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE"})
+CELL = re.compile(r"\d{3}|[.-]")
 
 
-@dataclass(frozen=True)
+@dataclass
 class AccessRule:
-    """One route with one body: who may use it, and what it answers then.
+    """One request of the table, with the cells of the line itself ("") and of the states that differ."""
 
-    `sees` are those to whom its object exists at all, among those who see the challenge; everybody else gets 404.
-    Without an account it is 401 where the route needs one (`open` routes need none).
-    """
-
+    line: str  # as the table has it, for messages
     method: str
-    path: str
-    allowed: Roles
-    success: int = 200
-    open: bool = False
-    sees: Roles = frozenset(ROLES)
-    body: Any = None
-    query: dict[str, str] = field(default_factory=dict)
-    headers: dict[str, str] = field(default_factory=dict)
-    at_root: bool = False
-    token_matters: bool = True
+    address: str
+    query: dict[str, str]
+    body: Any
+    cells: dict[str, dict[str, str]] = field(default_factory=dict)
 
     @property
-    def address(self) -> str:
-        """The whole path."""
-        return self.path if self.at_root else f"/api/v1{self.path}"
+    def is_about_challenge(self) -> bool:
+        """Whether it depends on the challenge; others are asked once."""
+        return "{slug}" in self.address or "{submission_id}" in self.address
 
-    def status(self, role: str, visible: Roles) -> int:
-        """What this role gets from a challenge that `visible` roles see."""
-        if role == "bad token" and self.token_matters:
+    @property
+    def is_about_phase(self) -> bool:
+        """Whether the state of the phase may matter to it."""
+        return ("{phase}" in self.address and "/gold" not in self.address) or "submission" in self.address
+
+    def status(self, role: str, state: str) -> int | None:
+        """What this role gets in this state; None if it is not asked."""
+        if role in INVALID and (self.method, self.address) not in NO_TOKEN_READ:
             return 401
-        if role == "nobody" and not self.open:
-            return 401
-        if "{slug}" in self.path + "{slug}" * ("{submission_id}" in self.path) and role not in visible & self.sees:
-            return 404
-        return self.success if role in self.allowed else 403
+        column = "vis" if role in INVALID else OTHERS.get(role, role)
+        written = self.cells.get(state, {}).get(column, ".")
+        cell = self.cells[""][column] if written == "." else written
+        if cell == "-":
+            return None
+        hidden = self.is_about_challenge and state in VISIBLE and column not in VISIBLE[state]
+        return 404 if hidden and cell != "401" else int(cell)
 
 
-CHALLENGE = "/challenges/{slug}"
-PHASE = "/challenges/{slug}/phases/{phase}"
-VERSION = PHASE + "/gold/{version}"
-SUBMISSION = "/submissions/{submission_id}"
-SUBMISSION_READERS = frozenset({"member"}) | ORGANIZERS  # the team of the submission in question, and organizers
-RECIPE = {"primary": "f1_macro", "metrics": ["f1_macro", "accuracy"]}
-NEW_PHASE_BODY = {"name": "later {unique}", "opens_at": "2090-01-01T00:00:00Z"}
-NEW_CHALLENGE_BODY = {"slug": "new-{unique}", "title": "new", "task": "multiclass", "recipe": RECIPE, "draft": True}
-NEW_ACCOUNT_BODY = {"email": "{spare}", "name": "New", "password": "{password}"}
+def _parse_request(words: list[str]) -> AccessRule:
+    method, target, *sent = words
+    path, _, query = target.partition("?")
+    address = path.removeprefix("ROOT") if path.startswith("ROOT") else f"/api/v1{_long_path(path)}"
+    body = None if not sent else SENT[sent[0]] if sent[0] in SENT else json.loads(sent[0])
+    return AccessRule(
+        f"{method} {target}", method, address, dict(pair.split("=") for pair in query.split("&") if pair), body
+    )
 
-ACCESS_RULES = (
-    # ---- the site
-    # the address is taken and the password missing: as far as one gets without the cost of hashing one
-    AccessRule("POST", "/users", EVERYBODY, 409, open=True, body=NEW_ACCOUNT_BODY),
-    AccessRule("POST", "/users", ADMINISTRATOR, 409, open=True, body=NEW_ACCOUNT_BODY | {"approved": True}),
-    AccessRule("POST", "/tokens", frozenset(ROLES), 422, open=True, token_matters=False, body={"email": "{spare}"}),
-    AccessRule("GET", "/tokens", ACCOUNTS),
-    AccessRule("DELETE", "/tokens/{token_id}", ACCOUNTS, 404),
-    AccessRule("GET", "/me", ACCOUNTS),
-    AccessRule("GET", "/metrics", EVERYBODY, open=True),
-    AccessRule("GET", "/metrics/{key}", EVERYBODY, open=True),
-    AccessRule("GET", "/metrics", ADMINISTRATOR, headers={"X-Forwarded-For": "192.0.2.7"}, at_root=True),
-    AccessRule("GET", "/challenges", EVERYBODY, open=True),
-    AccessRule("POST", "/challenges", ADMINISTRATOR, 201, body=NEW_CHALLENGE_BODY),
-    # ---- a challenge
-    AccessRule("GET", CHALLENGE, EVERYBODY, open=True),
-    AccessRule("PATCH", CHALLENGE, EDITORS, body={"title": "renamed"}),
-    AccessRule("GET", CHALLENGE + "/recipe", EVERYBODY, open=True),
-    AccessRule("PUT", CHALLENGE + "/recipe", EDITORS, body=RECIPE),
-    AccessRule("GET", CHALLENGE + "/organizers", ORGANIZERS),
-    AccessRule("POST", CHALLENGE + "/organizers", OWNERS, 201, body={"email": "{spare}", "role": "viewer"}),
-    AccessRule("DELETE", CHALLENGE + "/organizers", OWNERS, 204, query={"email": "{spare}"}),
-    AccessRule("GET", CHALLENGE + "/phases", EVERYBODY, open=True),
-    AccessRule("POST", CHALLENGE + "/phases", EDITORS, 201, body=NEW_PHASE_BODY),
-    AccessRule("GET", PHASE, EVERYBODY, open=True),
-    AccessRule("PATCH", PHASE, EDITORS, body={"anonymous": False}),
-    AccessRule("GET", PHASE + "/template", EVERYBODY, open=True),
-    AccessRule("GET", PHASE + "/leaderboard", EVERYBODY, open=True),
-    # ---- teams: the name is taken, so whoever may register gets as far as a conflict
-    AccessRule("POST", CHALLENGE + "/registrations", ACCOUNTS, 409, body={"team": "Member"}),
-    AccessRule("GET", CHALLENGE + "/registrations", ACCOUNTS),
-    AccessRule("PATCH", CHALLENGE + "/registrations/{registration_id}", EDITORS, body={"status": "approved"}),
-    AccessRule("GET", CHALLENGE + "/teams", ORGANIZERS),
-    # ---- gold: version 1 is in force, so it no longer changes
-    AccessRule("POST", PHASE + "/gold", EDITORS, 201, body=GOLD),
-    AccessRule("GET", PHASE + "/gold", ORGANIZERS),
-    AccessRule("GET", VERSION, ORGANIZERS),
-    AccessRule("GET", VERSION + "/data", ORGANIZERS),
-    AccessRule("POST", VERSION + "/activate", EDITORS, 201),
-    AccessRule("PUT", VERSION + "/classes", EDITORS, 409, body=["a", "b"]),
-    AccessRule("PUT", VERSION + "/train-frequencies", EDITORS, 409, body={"a": 1}),
-    AccessRule("PUT", VERSION + "/class-weights", EDITORS, 409, body={"a": 1}),
-    AccessRule("PUT", VERSION + "/cost-matrix", EDITORS, 409, body={"a": {"b": 1}}),
-    AccessRule("PUT", VERSION + "/hierarchy", EDITORS, 409, body={"parents": {"a": ["r"], "b": ["r"]}}),
-    AccessRule("PUT", VERSION + "/folds", EDITORS, 409, body={"t1": "1"}),
-    AccessRule("PUT", VERSION + "/groups", EDITORS, 409, body={"t1": "1"}),
-    # ---- submissions: participants for themselves, organizers for a team they name
-    AccessRule("POST", PHASE + "/submissions", MEMBERS, 202, body=CORRECT_PREDICTIONS),
-    AccessRule("POST", PHASE + "/submissions", MEMBERS, 200, body=CORRECT_PREDICTIONS, query={"dry_run": "true"}),
-    AccessRule("POST", PHASE + "/submissions", EDITORS, 202, body=CORRECT_PREDICTIONS, query={"team": "Bench"}),
-    AccessRule(
-        "POST",
-        PHASE + "/submissions",
-        EDITORS,
-        202,
-        body=CORRECT_PREDICTIONS,
-        query={"team": "Bench", "baseline": "true"},
-    ),
-    AccessRule("POST", CHALLENGE + "/submissions", MEMBERS, 202, body=CORRECT_PREDICTIONS),
-    AccessRule("POST", CHALLENGE + "/submissions", EDITORS, 202, body=CORRECT_PREDICTIONS, query={"team": "Bench"}),
-    AccessRule("GET", PHASE + "/submissions", MEMBERS | BARRED | ORGANIZERS),
-    AccessRule("GET", PHASE + "/quota", MEMBERS | BARRED),
-    AccessRule("GET", SUBMISSION, SUBMISSION_READERS, sees=SUBMISSION_READERS),
-    AccessRule("GET", SUBMISSION + "/predictions", SUBMISSION_READERS, sees=SUBMISSION_READERS),
-    AccessRule("GET", SUBMISSION + "/report", SUBMISSION_READERS, sees=SUBMISSION_READERS),
-    AccessRule("POST", SUBMISSION + "/rerun", EDITORS, 202, sees=SUBMISSION_READERS),
-    AccessRule("POST", PHASE + "/rerun", EDITORS, 202),
-    AccessRule("GET", PHASE + "/rerun", ORGANIZERS),
-    AccessRule("DELETE", PHASE + "/rerun", EDITORS),
-    AccessRule("POST", SUBMISSION + "/select", SUBMISSION_READERS - {"viewer"}, sees=SUBMISSION_READERS),
-    AccessRule("POST", SUBMISSION + "/unselect", SUBMISSION_READERS - {"viewer"}, sees=SUBMISSION_READERS),
-    AccessRule("POST", SUBMISSION + "/cancel", SUBMISSION_READERS - {"viewer"}, 409, sees=SUBMISSION_READERS),
-    AccessRule("DELETE", CHALLENGE, OWNERS, 409),
-)
+
+def _long_path(path: str) -> str:
+    first, slash, rest = path.partition("/")
+    return PATHS.get(first, first) + slash + rest
+
+
+def read_table(text: str) -> list[AccessRule]:
+    """The requests of the table; raises ValueError for a line of another shape, KeyError for an unknown name."""
+    rules: list[AccessRule] = []
+    _, _, lines = text.partition("(sent)")
+    header, *rows = lines.splitlines()
+    if tuple(header.split()) != ROLES:
+        raise ValueError(header)
+    for line in rows:
+        words = line.split()
+        if not words or words[0] == "#":
+            continue
+        names, cells = words[: -len(ROLES)], words[-len(ROLES) :]
+        by_role = dict(zip(ROLES, cells, strict=True))
+        if not all(map(CELL.fullmatch, cells)):
+            raise ValueError(line)
+        if line[0].isspace():
+            if not names or set(names) - set(STATES):
+                raise ValueError(line)
+            rules[-1].cells |= dict.fromkeys(names, by_role)
+        elif names[0] in METHODS:
+            rules.append(_parse_request(names))
+            rules[-1].cells[""] = by_role
+        else:
+            raise ValueError(line)
+    return rules
+
+
+ACCESS_RULES = read_table(TABLE.read_text(encoding="utf-8"))

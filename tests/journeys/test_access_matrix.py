@@ -1,14 +1,14 @@
-"""Who may do what: each route, by everybody, on public, private and draft challenges."""
+"""Who may do what: every request of access_table.txt, by every role, in every state of a challenge."""
 
-import itertools
-import json
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from typing import Any
 
 import httpx
 import pytest
 
-from tests.journeys.access_matrix import ACCESS_RULES, ACCOUNTS, OWNERS, ROLES, VISIBLE, AccessRule
+from tests.hypothesis_profiles import draws_all_examples
+from tests.journeys.access_matrix import ACCESS_RULES, ROLES, STATES, TABLE, VISIBLE, AccessRule, read_table
+from tests.journeys.access_stage import ABSENT, ACCOUNTS, ALLOWED_IN_ARCHIVED, EVERYBODY, ORGANIZING, Stage, callers_of
 from tests.journeys.support import (
     CORRECT_PREDICTIONS,
     GOLD,
@@ -18,166 +18,64 @@ from tests.journeys.support import (
     require_finished,
     require_refused,
 )
-from tests.live_service import MAX_WAIT_SECONDS, PASSWORD, Caller, open_challenge
-
-KINDS = tuple(VISIBLE)
-ORGANIZING = ("viewer", "editor", "owner")
-NAMES = {role: role.title() for role in ROLES} | {"member": "Blue", "rival": "Green", "owner": "Olga"}
-UNIQUE = itertools.count(1)
-ABSENT = "0" * 32
-
-
-@dataclass
-class Stage:
-    """One challenge of each kind, and a caller in each role."""
-
-    callers: dict[str, Caller]
-    fills: dict[str, dict[str, str]] = field(default_factory=dict)
-
-    def send(self, role: str, row: AccessRule, fill: dict[str, str]) -> httpx.Response:
-        """Use the route of a row as this role."""
-        unique = {"unique": f"{role.replace(' ', '-')}-{next(UNIQUE)}", "password": PASSWORD}
-        body = None if row.body is None else json.loads(_filled(json.dumps(row.body), fill | unique))
-        query = {name: _filled(value, fill) for name, value in row.query.items()}
-        caller = self.callers[role]
-        address = str(caller.base_url.join(_filled(row.address, fill)))
-        return caller.request(row.method, address, json=body, params=query, headers=row.headers)
-
-
-def _filled(text: str, fill: dict[str, str]) -> str:
-    for name, value in fill.items():
-        text = text.replace("{" + name + "}", value)
-    return text
-
-
-def _join(callers: dict[str, Caller], slug: str) -> str:
-    """Register everybody who shall have a registration; gives the id of the member's."""
-    ids = {}
-    for role in ("member", "rival", "pending", "barred"):
-        made = callers[role].post(f"/challenges/{slug}/registrations", json={"team": role.title()})
-        assert made.json()["status"] == "pending", made.text
-        ids[role] = made.json()["id"]
-    for role, status in {"member": "approved", "rival": "approved", "barred": "barred"}.items():
-        path = f"/challenges/{slug}/registrations/{ids[role]}"
-        assert callers["owner"].patch(path, json={"status": status}).status_code == 200
-    return str(ids["member"])
-
-
-def _build(stage: Stage, people: People, kind: str) -> None:
-    slug = new_slug(f"access-{kind}")
-    open_challenge(people.admin, slug, GOLD, registration="approval", draft=kind == "draft")
-    for role in ORGANIZING:
-        body = {"email": stage.callers[role].email, "role": role}
-        assert people.admin.post(f"/challenges/{slug}/organizers", json=body).status_code == 201
-    registration = ABSENT if kind == "draft" else _join(stage.callers, slug)
-    if kind == "draft":
-        answer = stage.callers["owner"].submit(slug, CORRECT_PREDICTIONS, team="Bench")
-    else:
-        answer = stage.callers["member"].submit(slug, CORRECT_PREDICTIONS)
-    submission = require_finished(answer)["id"]
-    if kind == "private":
-        assert people.admin.patch(f"/challenges/{slug}", json={"visibility": "private"}).status_code == 200
-    stage.fills[kind] = {
-        "slug": slug,
-        "phase": "main",
-        "version": "1",
-        "registration_id": registration,
-        "submission_id": submission,
-        "token_id": ABSENT,
-        "key": "f1_macro",
-        "spare": people["Spare"].email,
-    }
+from tests.live_service import MAX_WAIT_SECONDS, open_challenge
 
 
 @pytest.fixture(scope="module")
-def stage(people: People) -> Stage:
-    """Three challenges and eleven callers."""
-    persons = {role: people[NAMES[role]] for role in ROLES[2:-1]}
-    callers = {"nobody": people.visitor, "bad token": people.live.caller("assay_" + ABSENT + ".wrong")}
-    for role, person in persons.items():
-        organizes = role in ORGANIZING
-        callers[role] = people.with_scopes(person, "read", "submit", "organize") if organizes else person
-    stage = Stage(callers | {"administrator": people.admin})
-    for kind in KINDS:
-        _build(stage, people, kind)
-    return stage
+def stage(people: People) -> Iterator[Stage]:
+    """Everybody, and challenges as they are needed."""
+    stage = Stage(people, callers_of(people))
+    yield stage
+    for connection in stage.connections.values():
+        connection.close()
 
 
-def expected(row: AccessRule, role: str, kind: str) -> int:
-    if kind == "draft":  # the only submission is the organizers' own, and nobody can be registered
-        if "{submission_id}" in row.path and role == "member":
-            return 404
-        if "{registration_id}" in row.path and role in row.allowed:
-            return 404
-        if "registrations" in row.path and row.method == "POST" and role in row.allowed & VISIBLE[kind]:
-            return 201
-    return row.status(role, VISIBLE[kind])
+def roles_in(state: str) -> tuple[str, ...]:
+    """Those who are like another role everywhere are asked in three states, which differ most."""
+    return EVERYBODY if state in {"open", "private", "draft"} else ROLES
 
 
-def usable(row: AccessRule, role: str, kind: str) -> bool:
-    """Not those that would change the stage for who comes after; rows without a challenge once only."""
-    if "{slug}" not in row.path and "{submission_id}" not in row.path:
-        return kind == "public"
-    registers = row.method == "POST" and row.path.endswith("/registrations")
-    deletes = row.method == "DELETE" and row.path == "/challenges/{slug}"
-    return not (kind == "draft" and role in VISIBLE["draft"] and (registers or (deletes and role in OWNERS)))
+def rules_in(state: str) -> list[AccessRule]:
+    """All that are about a challenge; a quick run asks some only where the state of the phase may matter."""
+    if state == "open":
+        return ACCESS_RULES
+    rules = [rule for rule in ACCESS_RULES if rule.is_about_challenge]
+    if state in {"private", "draft"} or draws_all_examples():
+        return rules
+    return [rule for rule in rules if rule.is_about_phase or state in rule.cells]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("role", ROLES)
-def test_every_route_answers_each_role_as_the_rules_say(stage: Stage, role: str, kind: str) -> None:
-    wrong = []
-    for row in ACCESS_RULES:
-        if usable(row, role, kind):
-            answer = stage.send(role, row, stage.fills[kind])
-            if answer.status_code != expected(row, role, kind):
-                wrong.append(
-                    f"{row.method} {row.path} {row.query}: {answer.status_code}, not {expected(row, role, kind)}"
-                )
+@pytest.mark.parametrize("state", STATES)
+def test_every_route_answers_each_role_as_the_table_says(stage: Stage, state: str) -> None:
+    fill, wrong = stage.fill(state, walked=True), []
+    for rule in rules_in(state):
+        for role in roles_in(state):
+            expected = rule.status(role, state)
+            if expected is None:
+                continue
+            answer = stage.send(role, rule, fill)
+            if answer.status_code != expected:
+                code = answer.json().get("code") if answer.status_code >= 400 else ""
+                wrong.append(f"{rule.line}, {role}: {answer.status_code} {code}, not {expected}")
             if answer.status_code == 401:
                 assert answer.headers["www-authenticate"].startswith("Bearer ")
-    assert wrong == []
+    assert not wrong, "\n".join(wrong)
 
 
-def likeness(answer: httpx.Response) -> tuple[int, bytes, dict[str, str]]:
-    """All of an answer that could tell something."""
-    headers = {key: value for key, value in answer.headers.items() if key not in {"date", "x-request-id"}}
-    return answer.status_code, answer.content, headers
-
-
-@pytest.mark.parametrize("kind", ["private", "draft"])
-@pytest.mark.parametrize("role", [role for role in ROLES if role not in VISIBLE["private"]])
-def test_what_one_may_not_see_looks_the_same_as_what_does_not_exist(stage: Stage, role: str, kind: str) -> None:
-    hidden = stage.fills[kind]
-    absent = hidden | {"slug": "never-was", "submission_id": ABSENT, "registration_id": ABSENT}
-    for row in ACCESS_RULES:
-        if "{slug}" in row.path or "{submission_id}" in row.path:
-            there, not_there = stage.send(role, row, hidden), stage.send(role, row, absent)
-            assert likeness(there) == likeness(not_there), (row.method, row.path)
-
-
-def test_a_rivals_submission_looks_the_same_as_none(stage: Stage) -> None:
-    fill = stage.fills["public"]
-    for row in ACCESS_RULES:
-        if "{submission_id}" in row.path:
-            for role in ("rival", "stranger", "pending", "barred"):
-                there, not_there = stage.send(role, row, fill), stage.send(role, row, fill | {"submission_id": ABSENT})
-                assert there.status_code == 404
-                assert likeness(there) == likeness(not_there), (row.path, role)
-
-
-@pytest.mark.parametrize("role", [role for role in ROLES if role != "bad token"])
-def test_the_list_shows_exactly_the_challenges_that_can_be_read(stage: Stage, role: str) -> None:
-    slugs: list[str] = []
-    cursor: dict[str, Any] = {}
-    while True:
-        page = stage.callers[role].get("/challenges", params={"limit": 200, **cursor}).json()
-        slugs += [item["slug"] for item in page["items"]]
-        if page["next"] is None:
-            break
-        cursor = {"cursor": page["next"]}
-    for kind in KINDS:
-        assert (stage.fills[kind]["slug"] in slugs) == (role in VISIBLE[kind]), kind
+def test_an_archived_challenge_is_read_only_on_every_route(stage: Stage) -> None:
+    fill, wrong = stage.fill("archived"), []
+    for rule in ACCESS_RULES:
+        if not rule.is_about_challenge or rule.address in ALLOWED_IN_ARCHIVED:
+            continue
+        for role in ROLES:
+            in_open = rule.status(role, "open")
+            if in_open is None or (rule.method != "GET" and in_open >= 300):
+                continue
+            answer = stage.send(role, rule, fill)
+            refused = (answer.status_code, answer.json()["code"]) if rule.method != "GET" else None
+            if refused != (409, "challenge_archived") and (refused or answer.status_code != in_open):
+                wrong.append(f"{rule.line}, {role}: {answer.status_code} {answer.text[:80]}")
+    assert not wrong, "\n".join(wrong)
 
 
 def test_every_route_of_the_service_has_a_row(people: People) -> None:
@@ -188,7 +86,61 @@ def test_every_route_of_the_service_has_a_row(people: People) -> None:
         for method in operations
         if path not in {"/healthz", "/readyz"}
     }
-    assert routes == {(row.method, row.address) for row in ACCESS_RULES}
+    assert routes == {(rule.method, rule.address) for rule in ACCESS_RULES}
+
+
+@pytest.mark.parametrize(
+    "damage", [(" 409 409 409\n", " 409 409\n"), ("closed late", "closed hidden"), ("GET ", "GOT ")]
+)
+def test_a_line_of_the_table_that_says_nothing_clear_is_refused(damage: tuple[str, str]) -> None:
+    text = TABLE.read_text(encoding="utf-8")
+    assert damage[0] in text
+    with pytest.raises((ValueError, KeyError)):
+        read_table(text.replace(*damage))
+
+
+def likeness(answer: httpx.Response) -> tuple[int, bytes, dict[str, str]]:
+    """All of an answer that could tell something."""
+    headers = {key: value for key, value in answer.headers.items() if key not in {"date", "x-request-id"}}
+    return answer.status_code, answer.content, headers
+
+
+@pytest.mark.parametrize("state", ["private", "draft"])
+def test_what_one_may_not_see_looks_the_same_as_what_does_not_exist(stage: Stage, state: str) -> None:
+    hidden = stage.fill(state)
+    absent = hidden | {"slug": "never-was", "submission_id": ABSENT, "registration_id": ABSENT, "team_id": ABSENT}
+    for rule in filter(lambda rule: rule.is_about_challenge, ACCESS_RULES):
+        for role in ("vis", "str", "pen", "bar", "o-r", "owner of another challenge"):
+            there, not_there = stage.send(role, rule, hidden), stage.send(role, rule, absent)
+            assert likeness(there) == likeness(not_there), (rule.method, rule.address, role)
+
+
+def test_a_rivals_submission_looks_the_same_as_none(stage: Stage) -> None:
+    fill = stage.fill("open")
+    for rule in ACCESS_RULES:
+        if "{submission_id}" in rule.address:
+            for role in ("riv", "str", "pen", "bar"):
+                there, not_there = (
+                    stage.send(role, rule, fill),
+                    stage.send(role, rule, fill | {"submission_id": ABSENT}),
+                )
+                assert there.status_code == 404
+                assert likeness(there) == likeness(not_there), (rule.address, role)
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_the_list_shows_exactly_the_challenges_that_can_be_read(stage: Stage, role: str) -> None:
+    slugs: list[str] = []
+    cursor: dict[str, Any] = {}
+    shown = {state: stage.fill(state)["slug"] for state in ("before", "private", "paused")}
+    while True:
+        page = stage.callers[role].get("/challenges", params={"limit": 200, **cursor}).json()
+        slugs += [item["slug"] for item in page["items"]]
+        if page["next"] is None:
+            break
+        cursor = {"cursor": page["next"]}
+    for state, slug in shown.items():
+        assert (slug in slugs) == (state not in VISIBLE or role in VISIBLE[state]), state
 
 
 def test_an_owner_deletes_a_draft_with_everything_in_it(people: People) -> None:
@@ -203,25 +155,30 @@ def test_an_owner_deletes_a_draft_with_everything_in_it(people: People) -> None:
 
 
 def test_a_pending_or_barred_registration_says_so(stage: Stage) -> None:
-    slug = stage.fills["public"]["slug"]
+    slug = stage.fill("open")["slug"]
     for role, code in {
-        "stranger": "not_registered",
-        "pending": "registration_pending",
-        "barred": "registration_barred",
+        "str": "not_registered",
+        "pen": "registration_pending",
+        "bar": "registration_barred",
     }.items():
         require_refused(stage.callers[role].submit(slug, CORRECT_PREDICTIONS), 403, code)
 
 
-def test_a_viewer_in_a_team_cannot_change_a_submission_of_a_rival(people: People) -> None:
+def test_a_registered_user_ends_the_registration_before_organizing(people: People) -> None:
     slug = create_challenge(people.admin, "viewer-team")
     rival, viewer = people["Green"].join(slug, "Green"), people["Viewer"].join(slug, "Viewer")
     submission = require_finished(rival.submit(slug, CORRECT_PREDICTIONS))["id"]
-    body = {"email": viewer.email, "role": "viewer"}
-    people.admin.post(f"/challenges/{slug}/organizers", json=body).raise_for_status()
-    viewer = people.with_scopes(viewer, "read", "submit", "organize")
+    path, body = f"/challenges/{slug}/organizers", {"email": viewer.email, "role": "viewer"}
+    require_refused(people.admin.post(path, json=body), 409, "still_registered")
+    own = viewer.get(f"/challenges/{slug}/registrations").json()["items"][0]["id"]
+    assert viewer.delete(f"/challenges/{slug}/registrations/{own}").status_code == 204
+    assert people.admin.post(path, json=body).status_code == 201
     assert viewer.get(f"/submissions/{submission}").status_code == 200
     for action in ("select", "unselect", "cancel"):
-        require_refused(viewer.post(f"/submissions/{submission}/{action}"), 404, "not_found")
+        answer = viewer.post(
+            f"/submissions/{submission}/{action}", json={"reason": "r"} if action != "cancel" else None
+        )
+        assert answer.status_code == 403, answer.text
     assert rival.get(f"/submissions/{submission}").json()["selected"] is False
 
 
@@ -235,29 +192,35 @@ def test_a_pending_member_sees_no_submission_of_the_team(people: People) -> None
         require_refused(member.post(f"/submissions/{submission}/{action}"), 404, "not_found")
 
 
-def test_a_former_organizer_with_a_team_no_longer_sees_a_draft(people: People) -> None:
+def test_a_former_organizer_no_longer_sees_a_draft_and_cannot_register(people: People) -> None:
     slug = new_slug("former-organizer")
     open_challenge(people.admin, slug, GOLD, draft=True)
     editor = people["Editor"]
     path, body = f"/challenges/{slug}/organizers", {"email": editor.email, "role": "editor"}
     people.admin.post(path, json=body).raise_for_status()
-    editor = people.with_scopes(editor, "read", "submit", "organize").join(slug, "Editors")
+    require_refused(editor.post(f"/challenges/{slug}/registrations", json={"team": "E"}), 403, "may_have_read_gold")
     assert editor.get(f"/challenges/{slug}").status_code == 200
     people.admin.delete(path, params={"email": editor.email}).raise_for_status()
     require_refused(editor.get(f"/challenges/{slug}"), 404, "not_found")
     require_refused(editor.submit(slug, CORRECT_PREDICTIONS), 404, "not_found")
     listed = editor.get("/challenges", params={"limit": 200}).json()["items"]
     assert slug not in {challenge["slug"] for challenge in listed}  # the newest are on the first page
+    people.admin.patch(f"/challenges/{slug}", json={"draft": False}).raise_for_status()
+    require_refused(editor.post(f"/challenges/{slug}/registrations", json={"team": "E"}), 403, "may_have_read_gold")
 
 
 def test_people_see_their_own_registration_and_organizers_all(stage: Stage) -> None:
-    path = f"/challenges/{stage.fills['public']['slug']}/registrations"
-    seen = {role: [row["team"]["name"] for row in stage.callers[role].get(path).json()["items"]] for role in ACCOUNTS}
-    assert seen["member"] == ["Member"]
-    assert seen["stranger"] == []
-    assert seen["pending"] == ["Pending"]
-    for role in ("viewer", "editor", "owner", "administrator"):
-        assert sorted(seen[role]) == ["Barred", "Member", "Pending", "Rival"], role
+    path = f"/challenges/{stage.fill('open')['slug']}/registrations"
+    seen = {
+        role: [(row["team"] or {}).get("name") for row in stage.callers[role].get(path).json()["items"]]
+        for role in ACCOUNTS
+    }
+    assert seen["cap"] == seen["mem"] == ["Team cap"]
+    assert seen["str"] == []
+    assert seen["pen"] == ["Team pen"]
+    assert seen["for"] == [None]  # in no team now
+    for role in ORGANIZING:
+        assert set(seen[role]) - {None} == {"Team cap", "Team riv", "Team pen", "Team bar"}, role
 
 
 def test_unicode_and_broken_tokens_are_refused_politely(people: People) -> None:

@@ -86,7 +86,6 @@ def test_an_administrator_whose_token_lacks_the_scope_is_told_so(people: People)
         root.post("/challenges", json=description),
         root.post("/users", json=account | {"email": f"second-{email}"}),
         root.get(f"{MAIN_PHASE_PATH.format(slug)}/gold"),
-        root.get(f"/challenges/{slug}/teams"),
         root.patch(f"/challenges/{slug}", json={"title": "y"}),
         root.patch(f"/challenges/{viewed}", json={"title": "y"}),
         root.post(f"/challenges/{slug}/organizers", json={"email": email, "role": "owner"}),
@@ -112,4 +111,6 @@ def test_a_workbook_sent_as_csv_is_recognised(people: People, sheet: bytes) -> N
     path, kind = f"{MAIN_PHASE_PATH.format(slug)}/submissions", {"Content-Type": "text/csv"}
     problems = blue.post(path, content=sheet, headers=kind, params={"dry_run": "true"}).json()["problems"]
     assert [one["code"] for one in problems] == ["syntax"]
-    assert problems[0]["message"].startswith("The file is an Excel workbook, not text. Save the sheet as CSV (UTF-8)")
+    assert problems[0]["message"].startswith(
+        "The file is a spreadsheet workbook, not text. Save the sheet as CSV (UTF-8)"
+    )

@@ -80,18 +80,15 @@ def test_baselines_of_one_name_stand_together_and_may_be_called_anything(people:
     ]
 
 
-def test_an_organizer_in_a_team_enters_a_baseline_beside_it(people: People) -> None:
+def test_an_organizer_enters_a_baseline_under_a_name_and_founds_no_team(people: People) -> None:
     slug = create_challenge(people.admin, "baseline-own")
     olga = people["Olga"]
     body = {"email": olga.email, "role": "editor"}
     people.admin.post(f"/challenges/{slug}/organizers", json=body).raise_for_status()
-    olga = people.with_scopes(olga, "read", "submit", "organize")
     require_refused(olga.submit(slug, CORRECT_PREDICTIONS, baseline="true"), 403, "not_registered")
-    olga.join(slug, "Olgas")
-    require_finished(olga.submit(slug, CORRECT_PREDICTIONS, baseline="true"))
-    mine = require_finished(olga.submit(slug, predictions_with_hits(3)))
-    assert board_ranks(people.visitor.board(slug)) == [(None, "Olgas"), (1, "Olgas")]
-    assert people.visitor.board(slug).json()["rows"][1]["entries"] == 1
+    require_refused(olga.post(f"/challenges/{slug}/registrations", json={"team": "O"}), 403, "may_have_read_gold")
+    mine = require_finished(olga.submit(slug, CORRECT_PREDICTIONS, baseline="true", team="Olgas"))
+    assert board_ranks(people.visitor.board(slug)) == [(None, "Olgas")]
     assert olga.get(f"/submissions/{mine['id']}/predictions").status_code == 200
 
 

@@ -21,12 +21,12 @@ FUTURE: list[dict[str, Any]] = [{"name": "main", "opens_at": LATER}]
 
 
 def classes_shown(people: People, slug: str, phase: str = "main") -> list[Any]:
-    """The vocabulary as visitors find it: of the challenge, of the phase alone, in both lists of phases."""
+    """The vocabulary as visitors find it: of the phase alone, in both lists of phases."""
     whole = people.visitor.get(f"/challenges/{slug}").json()
     alone = people.visitor.get(f"/challenges/{slug}/phases/{phase}").json()
     listed = people.visitor.get(f"/challenges/{slug}/phases").json()["items"]
     of_phase = [each["classes"] for each in [*whole["phases"], *listed] if each["slug"] == phase]
-    return [whole["classes"], alone["classes"], *of_phase]
+    return [alone["classes"], *of_phase]
 
 
 def test_no_template_tells_the_ids_before_the_opening(people: People) -> None:
@@ -60,24 +60,39 @@ def test_a_phase_that_is_to_open_does_not_tell_whether_it_has_gold(people: Peopl
 
 def test_labels_that_gold_named_are_public_from_the_opening_on(people: People) -> None:
     slug = create_challenge(people.admin, "early-classes", phases=FUTURE)
-    assert classes_shown(people, slug) == [None] * 4
+    assert classes_shown(people, slug) == [None] * 3
     blue = people["Blue"].join(slug, "Blue")
     assert blue.get(MAIN_PHASE_PATH.format(slug)).json()["classes"] is None
     assert people.admin.get(MAIN_PHASE_PATH.format(slug)).json()["classes"] == ["a", "b"]
-    assert people.admin.get(f"/challenges/{slug}").json()["classes"] == ["a", "b"]
     people.admin.patch(MAIN_PHASE_PATH.format(slug), json={"opens_at": None}).raise_for_status()
-    assert classes_shown(people, slug) == [["a", "b"]] * 4
+    assert classes_shown(people, slug) == [["a", "b"]] * 3
+
+
+def test_classes_that_a_phase_declares_are_public_from_its_opening_on(people: People) -> None:
+    phases = [{"name": "main"}, {"name": "later", "opens_at": "2999-01-01T00:00:00Z", "classes": ["veiled", "masked"]}]
+    slug = create_challenge(people.admin, "own-classes", phases=[phases[0]])
+    path = f"/challenges/{slug}/phases/later"
+    made = people.admin.post(f"/challenges/{slug}/phases", json=phases[1])
+    assert made.json()["classes"] == ["veiled", "masked"]
+    for caller in (people.visitor, people["Blue"].join(slug, "Blue")):
+        for page in (path, f"/challenges/{slug}", f"/challenges/{slug}/phases", f"/challenges/{slug}/recipe"):
+            answer = caller.get(page)
+            assert answer.status_code == 200
+            assert "veiled" not in answer.text
+        assert caller.get(path).json()["classes"] is None
+    assert people.admin.patch(path, json={"opens_at": None}).is_success
+    assert people.visitor.get(path).json()["classes"] == ["veiled", "masked"]
 
 
 def test_declared_classes_are_public_at_once(people: People) -> None:
     slug = create_challenge(people.admin, "early-declared", phases=FUTURE, classes=["b", "a", "c"])
-    assert classes_shown(people, slug) == [["b", "a", "c"]] * 4
+    assert classes_shown(people, slug) == [["b", "a", "c"]] * 3
 
 
 def test_what_an_open_phase_shows_says_nothing_of_one_that_is_to_open(people: People) -> None:
     phases = [{"name": "now", "opens_at": "2020-01-01T00:00:00Z"}, {"name": "later", "opens_at": LATER}]
     slug = create_challenge(people.admin, "early-second", phases=phases)
-    assert classes_shown(people, slug, "now") == [["a", "b"]] * 4
+    assert classes_shown(people, slug, "now") == [["a", "b"]] * 3
     require_refused(people.visitor.get(f"/challenges/{slug}/phases/later/template"), 409, "no_open_phase")
     blue = people["Blue"].join(slug, "Blue")
     for query in SUBMIT_MODES:

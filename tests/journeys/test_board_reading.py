@@ -14,6 +14,7 @@ from tests.journeys.support import (
     board_values,
     create_challenge,
     make_recipe,
+    poll_until,
     predictions_with_hits,
     require_finished,
     require_refused,
@@ -21,6 +22,7 @@ from tests.journeys.support import (
 )
 from tests.live_service import Caller
 
+PSEUDONYM = re.compile("Anonymous [2-9B-Z]{4,}")
 PAST = {"opens_at": "2020-01-01T00:00:00Z", "closes_at": "2020-02-01T00:00:00+02:00"}
 FIFTY = {f"t{number}": "ab"[number % 2] for number in range(50)}
 
@@ -111,15 +113,41 @@ def test_an_anonymous_phase_tells_others_nothing_of_a_team(people: People) -> No
             for sent in (mine, theirs):
                 said = [word in text for word in (sent["team"]["name"], sent["method"], sent["id"])]
                 assert all(said) if sent in allowed else not any(said), (form, sent["team"]["name"])
-    assert board_ranks(people.visitor.board(slug)) == [(1, "Anonymous 1"), (2, "Anonymous 2")]
+    shown = board_ranks(people.visitor.board(slug))
+    assert [(rank, PSEUDONYM.fullmatch(name) is not None) for rank, name in shown] == [(1, True), (2, True)]
     assert board_ranks(people.admin.board(slug)) == [(1, "Malachite"), (2, "Azurite")]
+
+
+def test_a_pseudonym_stays_while_the_board_lives_and_tells_nothing_on_another_board(people: People) -> None:
+    phases = [{"name": name, "anonymous": True} for name in ("first", "second")]
+    slug = create_challenge(people.admin, "pseudonyms", phases=phases)
+    teams = {name: people[name].join(slug, name) for name in ("Blue", "Green", "Red")}
+
+    def names(phase: str) -> dict[Any, Any]:
+        """The names by the number of right answers, which differs for each team."""
+        rows = people.visitor.board(slug, phase).json()["rows"]
+        return {round(4 * row["scores"]["accuracy"]["value"]): row["team"]["name"] for row in rows}
+
+    for phase in ("first", "second"):
+        for hits, team in enumerate(teams.values(), start=1):
+            require_finished(team.submit(slug, predictions_with_hits(hits), phase=phase))
+    before, elsewhere = names("first"), names("second")
+    assert len({*before.values(), *elsewhere.values()}) == 6
+    require_finished(teams["Blue"].submit(slug, predictions_with_hits(4), phase="first"))  # now it leads
+    after: dict[Any, Any] = {4: before[1], 3: before[3], 2: before[2]}
+    poll_until(lambda: names("first"), lambda shown: shown == after)
+    rows = teams["Green"].board(slug, "first").json()["rows"]
+    assert [row["team"]["name"] for row in rows] == [before[1], before[3], "Green"]
+    assert people.admin.patch(f"/challenges/{slug}/phases/first", json={"name": "Another"}).is_success
+    assert names("another") == after
 
 
 def test_an_anonymous_phase_shows_the_names_of_baselines(people: People) -> None:
     slug = create_challenge(people.admin, "anonymous-baseline", phases=main_phase(anonymous=True))
     submit_for_teams(people.admin, slug, [("Majority", predictions_with_hits(4))], baseline="true")
     submit_for_teams(people.admin, slug, [("Azurite", predictions_with_hits(3))])
-    assert board_ranks(people.visitor.board(slug)) == [(None, "Majority"), (1, "Anonymous 1")]
+    assert board_ranks(people.visitor.board(slug))[0] == (None, "Majority")
+    assert [rank for rank, name in board_ranks(people.visitor.board(slug)) if PSEUDONYM.fullmatch(name)] == [1]
 
 
 def test_csv_says_what_json_says(people: People) -> None:

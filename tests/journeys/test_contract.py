@@ -42,19 +42,20 @@ def test_every_list_pages_by_cursor(live: Live) -> None:
     assert len(collected(owner, "/tokens", 1)) == 1
 
 
-def test_the_first_gold_in_force_fixes_the_classes_of_the_challenge(live: Live) -> None:
+def test_declared_classes_bind_every_phase_and_without_them_each_phase_has_its_own(live: Live) -> None:
     admin = live.admin()
-    recipe = {"primary": "accuracy"}
-    body = {"slug": "fixing", "title": "t", "task": "multiclass", "recipe": recipe}
+    body = {"slug": "binding", "title": "t", "task": "multiclass", "recipe": {"primary": "accuracy"}}
     phases = [{"name": "one"}, {"name": "two"}]
     assert admin.post("/challenges", json=body | {"phases": phases}).json()["classes"] is None
-    gold = "/challenges/fixing/phases/{}/gold"
-    early = admin.post(gold.format("two"), json=[{"id": "a", "label": "cow"}]).json()["version"]
+    gold = "/challenges/binding/phases/{}/gold"
+    other = admin.post(gold.format("two"), json=[{"id": "a", "label": "cow"}]).json()["version"]
     admin.post(gold.format("one"), json=GOLD, params={"activate": "true"}).raise_for_status()
-    assert live.caller().get("/challenges/fixing").json()["classes"] == ["cat", "dog"]
-    refused = admin.post(gold.format("two") + f"/{early}/activate")
+    assert admin.post(gold.format("two") + f"/{other}/activate").json()["classes"] == ["cow"]
+    seen = live.caller().get("/challenges/binding").json()
+    assert (seen["classes"], [phase["classes"] for phase in seen["phases"]]) == (None, [["cat", "dog"], ["cow"]])
+    admin.patch("/challenges/binding", json={"classes": ["cat", "dog"]}).raise_for_status()
+    refused = admin.post(gold.format("two") + f"/{other}/activate")
     assert (refused.status_code, refused.json()["code"]) == (422, "invalid_gold")
-    assert "'cow'" in refused.json()["detail"]
     late = admin.post(gold.format("two"), json=[{"id": "a", "label": "dog"}], params={"activate": "true"})
     assert late.json()["classes"] == ["cat", "dog"]
 

@@ -147,6 +147,7 @@ def test_activation_says_what_follows_from_it(people: People) -> None:
 def test_a_phase_has_one_active_gold(people: People) -> None:
     slug = create_challenge(people.admin, "gold-second")
     gold = f"{MAIN_PHASE_PATH.format(slug)}/gold"
+    require_finished(people.admin.submit(slug, CORRECT_PREDICTIONS, team="Bench"))
     require_refused(people.admin.post(gold, params={"activate": "true"}, json=OTHER_GOLD), 409, "gold_active")
     assert [row["version"] for row in people.admin.get(gold).json()["items"]] == [1]
     assert people.admin.post(gold, json=OTHER_GOLD).json()["status"] == "draft"
@@ -238,12 +239,11 @@ def test_participants_read_nothing_of_the_gold(people: People) -> None:
     blue = people["Blue"].join(slug, "Blue")
     require_finished(blue.submit(slug, CORRECT_PREDICTIONS))
     for path in ("", "/1", "/1/data"):
-        require_refused(blue.get(f"{MAIN_PHASE_PATH.format(slug)}/gold{path}"), 403, "insufficient_scope")
+        require_refused(blue.get(f"{MAIN_PHASE_PATH.format(slug)}/gold{path}"), 403, "forbidden")
         require_refused(people.visitor.get(f"{MAIN_PHASE_PATH.format(slug)}/gold{path}"), 401, "unauthorized")
 
 
-def test_a_draft_is_held_against_the_classes_that_other_gold_fixed_meanwhile(people: People) -> None:
-    """The recipe may name a class that only the other phase's gold has."""
+def test_the_labels_of_a_recipe_are_checked_with_the_gold_of_each_phase(people: People) -> None:
     slug = bare(people, "gold-crossing", phases=[{"name": "one"}, {"name": "two"}], recipe=make_recipe("f1_macro"))
     one, two = (f"/challenges/{slug}/phases/{name}/gold" for name in ("one", "two"))
     assert people.admin.post(two, json=GOLD).json()["classes"] == ["a", "b"]
@@ -251,8 +251,12 @@ def test_a_draft_is_held_against_the_classes_that_other_gold_fixed_meanwhile(peo
     assert people.admin.post(one, json=wider, params={"activate": "true"}).status_code == 201
     changed = people.admin.put(f"/challenges/{slug}/recipe", json=make_recipe("f1_macro", "f1:label=c"))
     assert changed.status_code == 200, changed.text
-    active = people.admin.post(f"{two}/1/activate")
-    assert (active.status_code, active.json()["classes"]) == (201, ["a", "b", "c"])
+    refused = require_refused(people.admin.post(f"{two}/1/activate"), 422, "invalid_recipe")
+    assert "'c'" in refused["errors"][0]["detail"]
+    changed = people.admin.put(f"/challenges/{slug}/recipe", json=make_recipe("f1_macro"))
+    active = people.admin.post(f"{two}/1/activate").json()
+    assert active["classes"] == ["a", "b"]
+    assert "The classes differ from those of the phase 'one': 'c' only there." in active["remarks"]
 
 
 def test_rights_come_before_what_is_wrong_with_the_body(people: People) -> None:

@@ -64,7 +64,7 @@ def test_gzip_of_endless_empty_members_is_refused(live: Live, challenge: str) ->
 
 
 @pytest.mark.parametrize("field", ["opens_at", "closes_at"])
-@pytest.mark.parametrize("moment", ["0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59-23:59", 0, "2027-01-01T00:00:00"])
+@pytest.mark.parametrize("moment", ["0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59-23:59", 0, "2027-01-01"])
 def test_a_moment_without_a_place_in_the_calendar_is_refused(
     live: Live, challenge: str, field: str, moment: Any
 ) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.store.tables import Submission
+from app.store.tables import Phase, Submission
 from tests.journeys.support import People, create_challenge, make_recipe, new_slug, require_finished, write_session_of
 
 IDS = [f"t{number:02}" for number in range(20)]
@@ -18,6 +18,7 @@ FIVE = [{"name": "main", "quota": {"total": 5}}]
 def created(people: People, phases: list[dict[str, Any]], agreed: dict[str, Any], **fields: Any) -> dict[str, Any]:
     """A challenge without gold, as its creation tells it."""
     body = {"slug": new_slug("bound"), "title": "x", "task": "binary", "positive_label": "a", "classes": ["a", "b"]}
+    body |= {"registration": "approval"}
     made = people.admin.post("/challenges", json=body | {"recipe": agreed, "phases": phases} | fields)
     assert made.status_code == 201, made.text
     found: dict[str, Any] = made.json()
@@ -206,3 +207,21 @@ def test_entries_of_baselines_are_rows_that_a_place_is_counted_among(people: Peo
         fields = {column.name: getattr(row, column.name) for column in Submission.__table__.columns}
         session.add_all(Submission(**fields | {"id": f"{at:032x}"}) for at in range(120))
     assert bound(people.visitor, slug)["teams_counted"] == 200
+
+
+def test_withdrawn_files_are_rows_and_late_entries_make_a_board_after_the_close_a_public_one(people: People) -> None:
+    rules = {"name": "main", "leaderboard": "after_close", "reports": [], "closes_at": "2090-01-01T00:00:00Z"}
+    phase = rules | {"quota": {"per_day": 1}}
+    slug = create_challenge(people.admin, "bound", GOLD, recipe=make_recipe("accuracy"), phases=[phase])
+    told = bound(people.visitor, slug)
+    assert (told["submissions"] is None, told["bits_after_close"] > 0) == (False, True)
+    with write_session_of(people.live) as session:
+        first = require_finished(people.admin.submit(slug, dict.fromkeys(IDS, "a"), team="Bench"))
+        row = session.get_one(Submission, first["id"])
+        fields = {column.name: getattr(row, column.name) for column in Submission.__table__.columns}
+        fields["withdrawn_at"] = row.submitted_at
+        session.add_all(Submission(**fields | {"id": f"{at + 1000:032x}"}) for at in range(120))
+        session.get_one(Phase, row.phase_id).late = "unofficial"
+    late = bound(people.visitor, slug)
+    assert late["teams_counted"] == 200
+    assert (late["submissions"], late["bits_after_close"]) == (None, 0)

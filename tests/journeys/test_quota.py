@@ -51,9 +51,17 @@ def test_a_day_is_one_of_the_challenges_time_zone(people: People) -> None:
     zone = ZoneInfo("Pacific/Kiritimati")
     slug = limited(people, "quota-zone", {"per_day": 1}, timezone=zone.key)
     blue = people["Blue"].join(slug, "Blue")
-    require_finished(blue.submit(slug, CORRECT_PREDICTIONS))
+    sent = require_finished(blue.submit(slug, CORRECT_PREDICTIONS))
     answer = blue.submit(slug, CORRECT_PREDICTIONS)
-    reset = datetime.fromisoformat(require_refused(answer, 429, "quota_exceeded")["reset_at"])
+    refused = require_refused(answer, 429, "quota_exceeded")
+    for body in (sent, refused, blue.get(f"{MAIN_PHASE_PATH.format(slug)}/quota").json()):
+        local = datetime.fromisoformat(body["reset_at_local"])
+        assert (local, local.tzname(), body["timezone"]) == (
+            datetime.fromisoformat(body["reset_at"]),
+            "UTC+14:00",
+            zone.key,
+        )
+    reset = datetime.fromisoformat(refused["reset_at"])
     assert reset.astimezone(zone).timetz().replace(tzinfo=None) == time.min
     now = datetime.now(UTC)
     assert timedelta(0) < reset - now <= timedelta(days=1)

@@ -60,21 +60,27 @@ def test_organizers_approve_and_bar_with_a_reason(people: People) -> None:
         require_refused(blue.submit(slug, CORRECT_PREDICTIONS), 403, "registration_barred")["reason"] == "two accounts"
     )
     assert blue.get(path).json()["items"][0]["reason"] == "two accounts"
-    assert board_ranks(people.visitor.board(slug)) == [(1, "Blue")]  # its entries stay
+    assert board_ranks(people.visitor.board(slug)) == [(None, "Blue")]  # its entry stays, marked
     require_refused(people.admin.patch(f"{path}/{mine['id']}", json={"status": "lost"}), 422, "invalid_request")
-    require_refused(people.admin.patch(f"{path}/{'0' * 32}", json={"status": "barred"}), 404, "not_found")
+    require_refused(
+        people.admin.patch(f"{path}/{'0' * 32}", json={"status": "barred", "reason": "two accounts"}), 404, "not_found"
+    )
 
 
 def test_by_invitation_nobody_founds_a_team_alone(people: People) -> None:
     slug = create_challenge(people.admin, "invited", registration="invitation")
-    require_refused(people["Blue"].post(f"/challenges/{slug}/registrations", json={"team": "Blue"}), 403, "forbidden")
+    require_refused(
+        people["Blue"].post(f"/challenges/{slug}/registrations", json={"team": "Blue"}), 403, "registration_needs_code"
+    )
 
 
 def test_a_registration_of_another_challenge_is_not_found(people: People) -> None:
     first, second = create_challenge(people.admin, "first"), create_challenge(people.admin, "second")
     people["Blue"].join(first, "Blue")
     mine = people["Blue"].get(f"/challenges/{first}/registrations").json()["items"][0]["id"]
-    answer = people.admin.patch(f"/challenges/{second}/registrations/{mine}", json={"status": "barred"})
+    answer = people.admin.patch(
+        f"/challenges/{second}/registrations/{mine}", json={"status": "barred", "reason": "two accounts"}
+    )
     require_refused(answer, 404, "not_found")
 
 
@@ -120,5 +126,7 @@ def test_a_bar_said_again_keeps_its_reason(people: People) -> None:
     mine = blue.get(f"/challenges/{slug}/registrations").json()["items"][0]["id"]
     path = f"/challenges/{slug}/registrations/{mine}"
     people.admin.patch(path, json={"status": "barred", "reason": "two accounts"})
-    assert people.admin.patch(path, json={"status": "barred"}).json()["reason"] == "two accounts"
+    assert (
+        people.admin.patch(path, json={"status": "barred", "reason": "two accounts"}).json()["reason"] == "two accounts"
+    )
     assert people.admin.patch(path, json={"status": "approved"}).json()["reason"] is None

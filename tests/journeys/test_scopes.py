@@ -44,7 +44,7 @@ def test_a_token_for_submitting_does_not_organize(people: People) -> None:
     require_refused(submitter.patch(f"/challenges/{slug}", json={"title": "x"}), 403, "insufficient_scope")
     require_refused(submitter.get(f"{MAIN_PHASE_PATH.format(slug)}/gold"), 403, "insufficient_scope")
     require_refused(submitter.post(f"{MAIN_PHASE_PATH.format(slug)}/gold", json=GOLD), 403, "insufficient_scope")
-    require_refused(submitter.submit(slug, CORRECT_PREDICTIONS, team="Bench"), 403, "forbidden")
+    require_refused(submitter.submit(slug, CORRECT_PREDICTIONS, team="Bench"), 403, "insufficient_scope")
     organizer = people.with_scopes(owner, "organize")
     assert organizer.patch(f"/challenges/{slug}", json={"title": "x"}).json()["title"] == "x"
 
@@ -71,7 +71,18 @@ def test_an_organizer_without_that_scope_sees_what_participants_see(people: Peop
 def test_nobody_gets_a_scope_beyond_their_rights(people: People) -> None:
     body = {"email": people["Blue"].email, "password": PASSWORD, "scopes": ["read", "admin"]}
     require_refused(people.visitor.post("/tokens", json=body), 403, "forbidden")
-    assert people["Blue"].get("/me").json()["scopes"] == ["read", "submit"]
+    assert people["Blue"].get("/me").json()["scopes"] == ["read", "submit", "organize"]  # the role decides, not these
+
+
+def test_a_token_has_a_name_and_an_expiry_of_choice(people: People) -> None:
+    body = {"email": people["Blue"].email, "password": PASSWORD, "name": "laptop", "days": 365}
+    made = people.visitor.post("/tokens", json=body).json()
+    assert made["name"] == "laptop"
+    lifetime = datetime.fromisoformat(made["expires_at"]) - datetime.fromisoformat(made["created_at"])
+    assert lifetime == timedelta(days=365)
+    assert made["id"] in [row["id"] for row in people["Blue"].get("/tokens").json()["items"] if row["name"] == "laptop"]
+    for days in (0, 366, True, "9"):
+        require_refused(people.visitor.post("/tokens", json=body | {"days": days}), 422, "invalid_request")
 
 
 def test_an_administrator_acts_as_one_only_with_that_scope(people: People) -> None:

@@ -1,17 +1,20 @@
 """The board as a pure function of all scores of a phase, read whole: slow, and the oracle of the one that is served."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from sqlalchemy import select
 
 from app.actions.challenges.change_recipe import equivalent_recipe_ids, parse_stored_recipe
+from app.actions.submissions.board_scores import describe_selection
+from app.actions.submissions.pseudonyms import team_code
 from app.actions.submissions.read_leaderboard import BoardAudience
 from app.actions.submissions.score_visibility import resolve_split, score_view_for
 from app.scoring.catalogue.description import describe_call
 from app.scoring.declaration.recipe import ScoringRecipe
 from app.store.queries import challenges, gold
 from app.store.session import ReadSession
-from app.store.tables import GoldVersion, Phase, Recipe, Score, Submission
+from app.store.tables import GoldVersion, Phase, Recipe, Registration, Score, Submission
 from tests.oracles.pure_standings import ScoredEntry, Standing, standings
 
 BoardScores = dict[str, dict[str, dict[str, Any]]]
@@ -25,16 +28,24 @@ def pure_board(
     phase, organizer = audience.phase, audience.organizer
     version = gold.active(session, phase.id)
     assert version is not None
-    stored = challenges.active_recipe(session, phase.challenge_id)
-    recipe = parse_stored_recipe(phase.challenge, stored)
+    stored = challenges.active_recipe(session, phase)
+    recipe = parse_stored_recipe(phase, stored)
     shown_split = resolve_split(phase, version, split, organizer=organizer)
     ranked_by = metric or recipe.primary
     finished = select(Submission).where(Submission.phase_id == phase.id, Submission.status == "finished")
-    on_board = finished.where(Submission.withdrawn_at.is_(None), Submission.disqualified_at.is_(None))
-    entries = list(session.scalars(on_board.order_by(Submission.id)))
+    entries = [row for row in session.scalars(finished.order_by(Submission.id)) if not row.test]
     scores = _load_board_scores(session, phase, version, stored, shown_split)
     selection_scores = _load_board_scores(session, phase, version, stored, "public") if version.has_splits else scores
-    board_standings = _rank_entries(entries, scores, selection_scores, recipe, ranked_by)
+    own_choice = scores if shown_split == "private" else selection_scores
+    scored = [row for row in entries if row.id in scores and row.id in selection_scores]
+    marks = _marks(scored, _barred_teams(session, phase))
+    board_standings = _rank_entries(scored, marks, scores, (selection_scores, own_choice), recipe, ranked_by)
+    before: dict[str, int | None] = {}
+    if phase.released_at is not None and shown_split == "private":
+        public = _load_board_scores(session, phase, version, stored, "public")
+        ranked = _rank_entries(scored, marks, public, (public, public), recipe, ranked_by)
+        before = {standing.entry.team: standing.rank for standing in ranked if standing.rank is not None}
+    attempts = [row.team_id for row in scored if not row.baseline]
     names = _anonymous_names(board_standings, audience)
     view = score_view_for(recipe, organizer=organizer)
     by_id = {entry.id: entry for entry in entries}
@@ -45,6 +56,7 @@ def pure_board(
         "split": shown_split,
         "primary": ranked_by,
         "direction": primary.metric.direction,
+        "selection": describe_selection(recipe.selection, recipe.selection_max),
         "gold_version": version.version,
         "recipe_version": stored.version,
         "scorer_version": phase.scorer_version,
@@ -57,6 +69,8 @@ def pure_board(
         "next": None,
         "rows": [
             _board_row(standing, by_id[standing.entry.key], names, view.metrics(scores[standing.entry.key]))
+            | {"public_rank": None if standing.rank is None else before.get(standing.entry.team)}
+            | ({} if standing.entry.baseline else {"entries": attempts.count(standing.entry.team)})
             for standing in board_standings
         ],
     }
@@ -75,14 +89,60 @@ def _load_board_scores(
     return {submission: metrics for submission, metrics in session.execute(query)}  # noqa: C416 - a row is no pair to the checker
 
 
-def _rank_entries(
+def _barred_teams(session: ReadSession, phase: Phase) -> set[str]:
+    """The teams all of whose members are barred."""
+    members: dict[str, set[str]] = {}
+    for row in session.scalars(select(Registration).where(Registration.challenge_id == phase.challenge_id)):
+        if row.team_id is not None and row.status != "ended":
+            members.setdefault(row.team_id, set()).add(row.status)
+    return {team for team, statuses in members.items() if statuses == {"barred"}}
+
+
+def _marks(entries: list[Submission], barred: set[str]) -> dict[str, str | None]:
+    """The mark of each submission that can have a row, by id.
+
+    Of a marked team those are the entries that would be ranked without the mark, else all others.
+    """
+    own: dict[str, str | None] = {}
+    for row in entries:
+        mark = "unofficial" if row.unofficial else None
+        mark = "withdrawn" if row.withdrawn_at else mark
+        own[row.id] = "disqualified" if row.disqualified_at else mark
+    marks: dict[str, str | None] = {}
+    for row in entries:
+        if row.baseline:
+            if own[row.id] in {None, "unofficial"}:
+                marks[row.id] = own[row.id]
+            continue
+        team_mark = "barred" if row.team_id in barred else None
+        team_mark = "disqualified" if row.team.disqualified_at else team_mark
+        if team_mark is None:
+            marks[row.id] = own[row.id]
+        elif own[row.id] is None or all(
+            own[each.id] is not None for each in entries if each.team_id == row.team_id and not each.baseline
+        ):
+            marks[row.id] = team_mark
+    return marks
+
+
+def _rank_entries(  # noqa: PLR0917 - called once
     entries: list[Submission],
+    marks: Mapping[str, str | None],
     scores: BoardScores,
-    selection_scores: BoardScores,
+    choices: tuple[BoardScores, BoardScores],
     recipe: ScoringRecipe,
     ranked_by: str,
 ) -> list[Standing]:
-    """The submission of each team that counts: selected by its values on the public split, ranked by those shown."""
+    """The submission of each team that counts, ranked by the values shown.
+
+    The first of `choices` has the values by which it is chosen among all, the second among those the team selected.
+    """
+    selection_scores, own_choice = choices
+    allowed: set[str] = set()
+    for team in {row.team_id for row in entries}:
+        own = [row for row in entries if row.team_id == team and row.id in scores and _is_choice(row)]
+        chosen = sorted((row.selected_at, row.id) for row in own if row.selected_at is not None)
+        allowed |= {key for _, key in chosen[: recipe.selection_max]}
     scored_entries = [
         ScoredEntry(
             key=row.id,
@@ -90,14 +150,22 @@ def _rank_entries(
             submitted_at=row.id,
             values=_metric_values(scores[row.id]),
             baseline=row.baseline,
-            selected=row.selected_at is not None,
+            selected=row.id in allowed,
+            mark=marks[row.id],
             choice=_metric_values(selection_scores[row.id]),
+            selected_choice=_metric_values(own_choice[row.id]),
         )
         for row in entries
-        if row.id in scores and row.id in selection_scores
+        if row.id in marks
     ]
     # Ranking by the primary metric uses the tie-breakers; ranking by another metric does not.
     return standings(scored_entries, recipe, metric=None if ranked_by == recipe.primary else ranked_by)
+
+
+def _is_choice(row: Submission) -> bool:
+    """Whether the team's selection counts: not that of an entry which has a mark of its own."""
+    is_out = row.withdrawn_at or row.disqualified_at or row.unofficial
+    return row.selected_at is not None and not is_out
 
 
 def _metric_values(score: dict[str, dict[str, Any]]) -> dict[str, float | None]:
@@ -105,13 +173,21 @@ def _metric_values(score: dict[str, dict[str, Any]]) -> dict[str, float | None]:
 
 
 def _anonymous_names(ranked: list[Standing], audience: BoardAudience) -> dict[str, str]:
-    """Pseudonyms by the id of the team, in the order of the board; empty where names are shown."""
+    """Pseudonyms by the id of the team; empty where names are shown.
+
+    Each is the shortest beginning of the code of the team that no other has, of at least four signs.
+    """
+    if audience.organizer or not audience.phase.anonymous:
+        return {}
+    key = audience.phase.pseudonym_key
+    codes = {each.entry.team: team_code(key, each.entry.team) for each in ranked if not each.entry.baseline}
     names: dict[str, str] = {}
-    for standing in ranked:
-        team = standing.entry.team
-        if not standing.entry.baseline and team != audience.own_team and team not in names:
-            names[team] = f"Anonymous {len(names) + 1}"
-    return names if audience.phase.anonymous and not audience.organizer else {}
+    for team, code in codes.items():
+        others = [other for rival, other in codes.items() if rival != team]
+        length = next(n for n in range(4, len(code)) if not any(other.startswith(code[:n]) for other in others))
+        names[team] = f"Anonymous {code[:length]}"
+    names.pop(audience.own_team or "", None)
+    return names
 
 
 def _board_row(
@@ -121,7 +197,8 @@ def _board_row(
     row = {name: getattr(standing, name) for name in ("rank", "rank_low", "rank_high", "tie_group")}
     row |= {"team": {"id": submission.team_id, "name": submission.team.name}, "submission": submission.id}
     row |= {"method": submission.method, "submitted_at": submission.submitted_at, "entries": standing.entries}
-    row |= {"baseline": submission.baseline, "scores": scores}
+    row |= {"baseline": submission.baseline, "mark": standing.entry.mark}
+    row |= {"on_behalf": submission.on_behalf and not submission.baseline, "scores": scores}
     return (
         row if pseudonym is None else row | {"team": {"id": None, "name": pseudonym}, "submission": None, "method": ""}
     )

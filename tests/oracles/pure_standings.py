@@ -16,8 +16,9 @@ from app.scoring.declaration.recipe import ScoringRecipe
 class ScoredEntry:
     """A scored submission: its id, team, submission time (of any orderable type) and values by canonical string.
 
-    `choice` has the values for selecting a team's best entry if they differ from those shown: the values of the public
-    split if the private split is ranked.
+    `mark` says why it cannot be ranked. `choice` has the values for selecting a team's best entry if they differ from
+    those shown: the values of the public split if the private split is ranked. `selected_choice` has those for
+    selecting among what the team selected itself.
     """
 
     key: str
@@ -26,12 +27,14 @@ class ScoredEntry:
     values: Mapping[str, float | None]
     baseline: bool = False
     selected: bool = False
+    mark: str | None = None
     choice: Mapping[str, float | None] | None = None
+    selected_choice: Mapping[str, float | None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A row of the leaderboard; baselines and entries without a value have no rank.
+    """A row of the leaderboard; baselines, marked entries and entries without a value have no rank.
 
     Tied rows share the rank and the tie group; they occupy the ranks from `rank_low` to `rank_high`. `entries` is the
     number of the team's entries.
@@ -58,7 +61,7 @@ def round_significant(value: float | None, digits: int | None) -> float | None:
 
 
 def standings(entries: Sequence[ScoredEntry], recipe: ScoringRecipe, metric: str | None = None) -> list[Standing]:
-    """The leaderboard, best first: one row per team by the recipe's selection, and one row per baseline.
+    """The leaderboard, best first: one row per team by the recipe's selection, one per team and mark, and baselines.
 
     With `metric` (a canonical string of the recipe) the same rows are ranked by that metric alone; the entry of each
     team is still selected by the primary. Raises InvalidMetric if the recipe does not compute the metric.
@@ -70,7 +73,7 @@ def standings(entries: Sequence[ScoredEntry], recipe: ScoringRecipe, metric: str
         counts[entry.team] = counts.get(entry.team, 0) + (not entry.baseline)
     rows = [*_select_entries(entries, recipe), *(entry for entry in entries if entry.baseline)]
     keys = {entry.key: strength(entry.values) for entry in rows}
-    rows.sort(key=lambda entry: (keys[entry.key], entry.baseline, entry.submitted_at, entry.key))
+    rows.sort(key=lambda entry: (keys[entry.key], _is_unranked(entry), entry.submitted_at, entry.key))
     return _assign_ranks(rows, keys, counts)
 
 
@@ -104,10 +107,10 @@ def _select_entries(entries: Sequence[ScoredEntry], recipe: ScoringRecipe) -> li
     digits that participants see, so the selected entry does not reveal further digits to the team.
     """
     strength = _ranking_key_function([_find_call(recipe, recipe.primary)])
-    teams: dict[str, list[ScoredEntry]] = {}
+    teams: dict[tuple[str, str | None], list[ScoredEntry]] = {}
     for entry in entries:
         if not entry.baseline:
-            teams.setdefault(entry.team, []).append(entry)
+            teams.setdefault((entry.team, entry.mark), []).append(entry)
     return [_representative(own, recipe, strength) for own in teams.values()]
 
 
@@ -116,16 +119,21 @@ def _representative(
 ) -> ScoredEntry:
     if recipe.selection == "latest":
         return max(own, key=lambda entry: (entry.submitted_at, entry.key))
-    if recipe.selection == "selected":
-        own = [entry for entry in own if entry.selected] or own
+    chosen = [entry for entry in own if entry.selected] if recipe.selection == "selected" else []
     return min(
-        own,
+        chosen or own,
         key=lambda entry: (
-            strength(_round_primary(entry.values if entry.choice is None else entry.choice, recipe)),
+            strength(_round_primary(_deciding_values(entry, by_team=bool(chosen)), recipe)),
             entry.submitted_at,
             entry.key,
         ),
     )
+
+
+def _deciding_values(entry: ScoredEntry, *, by_team: bool) -> Mapping[str, float | None]:
+    if by_team and entry.selected_choice is not None:
+        return entry.selected_choice
+    return entry.values if entry.choice is None else entry.choice
 
 
 def _round_primary(values: Mapping[str, float | None], recipe: ScoringRecipe) -> dict[str, float | None]:
@@ -155,4 +163,8 @@ def _assign_ranks(
 
 
 def _is_rankable(entry: ScoredEntry, keys: Mapping[str, RankingKey]) -> bool:
-    return not entry.baseline and keys[entry.key][0][0] == 0
+    return not _is_unranked(entry) and keys[entry.key][0][0] == 0
+
+
+def _is_unranked(entry: ScoredEntry) -> bool:
+    return entry.baseline or entry.mark is not None

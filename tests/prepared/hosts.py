@@ -27,7 +27,7 @@ from app.scoring_processes.messages import (
 )
 from app.settings import Settings
 from app.store.session import Database
-from app.store.tables import GoldVersion, Phase, PreparedGold
+from app.store.tables import GoldVersion, PreparedGold
 from app.worker.scoring_process import StageCpuTimer, _handle_request
 from tests.faults.inspection import CORRECT_PREDICTIONS, GOLD
 from tests.migrated_databases import migrate_by_copy
@@ -132,7 +132,7 @@ class Site:
         """The gold as it is now."""
         with self.db.read() as session:
             version = session.get_one(GoldVersion, self.gold_id)
-            return gold_reference(version, session.get_one(Phase, version.phase_id).challenge)
+            return gold_reference(version)
 
     def rows(self) -> list[PreparedGold]:
         """What the database says of prepared gold."""

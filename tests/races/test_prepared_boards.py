@@ -173,10 +173,28 @@ class Walk:
         assert owner.patch(f"/challenges/walk/registrations/{one['id']}", json=decided).status_code == 200
         return api
 
+    def disqualifies(self) -> int:
+        """A submission or a team leaves the ranking, or takes part again."""
+        api, owner = self.person(1)
+        verb = self.draw.choice(("withdraw", "disqualify", "reinstate"))
+        if self.draw.random() < 0.4:
+            teams = [team for team in owner.get("/challenges/walk/teams").json()["items"] if not team["baseline"]]
+            path = f"/challenges/walk/teams/{self.draw.choice(teams)['id']}/{verb.replace('withdraw', 'disqualify')}"
+        else:
+            done = owner.get(f"{BOARD}/submissions").json()["items"]
+            done = [row["id"] for row in done if row["status"] == "finished"]
+            if not done:
+                return api
+            path = f"/submissions/{self.draw.choice(done)}/{verb}"
+        answer = owner.post(path, json={"reason": "so"})
+        assert answer.status_code == 200 or answer.json()["code"] == "on_no_board", answer.text
+        return api
+
     def rows(self) -> int:
         """What has no route yet, and what is done by hand through the same sessions."""
         with self.db.write() as session:
-            change = self.draw.choice(("withdraw", "disqualify", "baseline", "rename", "release", "gold"))
+            flags = ("baseline", "unofficial", "test")
+            change = self.draw.choice((*flags, "rename", "release", "gold"))
             done = session.query(Submission).filter_by(status="finished").order_by(Submission.id).all()
             one = self.draw.choice(done) if done else None
             if change == "rename":
@@ -187,11 +205,8 @@ class Walk:
                 phase.released_at = None if phase.released_at else utcnow()
             elif change == "gold":
                 session.query(GoldVersion).one().activated_at = utcnow()
-            elif one is not None and change == "baseline":
-                one.baseline = not one.baseline
             elif one is not None:
-                name = {"withdraw": "withdrawn_at", "disqualify": "disqualified_at"}[change]
-                setattr(one, name, None if getattr(one, name) else utcnow())
+                setattr(one, change, not getattr(one, change))
         return 0 if self.db.sqlite else -1
 
     def _owner(self, method: str, path: str, body: dict[str, Any]) -> int:
@@ -204,6 +219,7 @@ class Walk:
         """Change and look, again and again."""
         ways = [self.submits, self.submits, self.selects, self.phase, self.shown_after_the_close, self.challenge]
         ways += [self.recipe, self.organizer, self.bars, self.rows, self.rows, self.rows]
+        ways += [self.disqualifies, self.disqualifies]
         self.check(-1, "at first")
         for step in range(STEPS):
             change_once = ways[step % len(ways)] if step < len(ways) else self.draw.choice(ways)
@@ -217,6 +233,8 @@ class Walk:
         assert owner.patch("/challenges/walk", json={"visibility": "public"}).status_code == 200
         for one in owner.get("/challenges/walk/registrations").json()["items"]:
             owner.patch(f"/challenges/walk/registrations/{one['id']}", json={"status": "approved"}).raise_for_status()
+        for team in owner.get("/challenges/walk/teams").json()["items"]:
+            owner.post(f"/challenges/walk/teams/{team['id']}/reinstate").raise_for_status()
 
 
 def people(admin: Caller, person: Callable[[str], Caller]) -> list[str | None]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from sqlalchemy import text
 
 from app.actions.access import Caller
-from app.actions.submissions.read_submissions import select_final
+from app.actions.submissions.select_submission import select_submission
 from app.settings import Settings
 from app.store import locks
 from app.store.board_invalidation import phase_tag
@@ -30,7 +30,7 @@ def waits(db: Database) -> bool:
 def choose(db: Database, row_ids: RowIds) -> None:
     member = Caller(user_id=row_ids.user, scopes=frozenset({"read", "submit"}))
     with db.write() as session:
-        select_final(session, member, row_ids.submission, selected=True)
+        select_submission(session, member, row_ids.submission, selected=True, reason=None)
 
 
 def test_a_choice_made_while_the_submission_is_settled_is_told_to_boards(

@@ -13,7 +13,7 @@ from tests.error_classes import error_classes
 
 PROGRAMS = (app.main, app.cli)  # once they are loaded, all leaves are known
 ALL = error_classes()
-STATUSES = {400, 401, 403, 404, 405, 408, 409, 413, 415, 422, 429, 500, 503}
+STATUSES = {308, 400, 401, 403, 404, 405, 408, 409, 410, 413, 415, 422, 429, 500, 503}
 
 
 def test_no_two_errors_share_a_code() -> None:

@@ -38,6 +38,7 @@ def test_a_setting_is_read_from_its_variable(name: str, monkeypatch: pytest.Monk
         "database_url": "postgresql+psycopg://host/assay",
         "files_url": "s3://bucket/prefix",
         "s3_endpoint": "http://127.0.0.1:9000",
+        "public_url": "https://assay.example.org",
         "files_shared": "True",
         "rate_limits": "5/second",
         "login_limit": "7/minute",

@@ -33,7 +33,7 @@ def bound_of(
 ) -> InferenceBound:
     """The bound where scores are shown and no board."""
     weighted, digits, task = more.pop("weighted", False), more.pop("digits", 6), more.pop("task", "multiclass")
-    rules = DisclosureRules(submissions, **{"board": "hidden", "reports": ["scores"], **more})
+    rules = DisclosureRules(submissions, **{"board": "hidden", "reports": ["scores"], "own_rows": 1, **more})
     return compute_inference_bound(recipe(primary, *metrics, digits=digits, task=task), rules, sizes, weighted=weighted)
 
 
@@ -138,6 +138,16 @@ def test_a_public_board_tells_values_at_full_precision_and_one_after_the_close_o
     count = bound_of(2, "accuracy", sizes=sizes, board="public", rivals=7)
     assert count.per_submission == bound_of(2, "accuracy", sizes=sizes).per_submission
     assert "full precision, because the board ranks" in describe_inference_bound(count)
+
+
+def test_a_board_after_the_close_tells_once_for_each_row_that_a_team_can_have() -> None:
+    sizes = GoldSize(1000, 2)
+    for reports in ([], ["scores"]):
+        told: dict[str, Any] = {"sizes": sizes, "board": "after_close", "rivals": 7, "reports": reports}
+        one, three = (bound_of(8, "log_loss", **told, own_rows=rows) for rows in (1, 3))
+        assert three.once == pytest.approx(3 * one.once)
+        assert three.choice == 3 * one.choice
+        assert bound_of(2, "log_loss", **told, own_rows=3).once == bound_of(2, "log_loss", **told, own_rows=2).once
 
 
 def test_nothing_shown_tells_nothing_and_a_board_after_the_close_tells_once() -> None:

@@ -7,17 +7,27 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from app.scoring import SCORER_VERSION
+from app.store.queries import ranked_values
 from app.store.tables import (
+    Announcement,
+    AuditEntry,
     Base,
     Challenge,
+    ChallengeFile,
+    ChallengeTerms,
     EntryCount,
+    FormerChallengeSlug,
+    FormerPhaseSlug,
     GoldVersion,
     IdempotencyKey,
+    Invitation,
     KnownAddress,
     Organizer,
+    PasswordReset,
     Phase,
     PreparedGold,
     QuotaEntry,
+    QuotaGrant,
     Recipe,
     Registration,
     Rerun,
@@ -25,11 +35,16 @@ from app.store.tables import (
     ScoreTask,
     Submission,
     Team,
+    TeamMembership,
+    TeamMerge,
     Token,
     User,
+    UserSession,
     WorkerRow,
 )
 from app.store.types import utcnow
+
+assert ranked_values  # importing it makes sessions store the ranked values of scores
 
 
 @dataclass(frozen=True)
@@ -77,6 +92,7 @@ def gold_version(phase: str, **values: Any) -> GoldVersion:
     """Active gold of two classes."""
     file = {"file_key": "uploads/0", "sha256": "0" * 64, "size": 1, "format": "json", "encoding": "", "layout": ""}
     content = {"instances": 2, "classes": ["cat", "dog"], "classes_declared": False, "has_splits": False, "notes": []}
+    content |= {"task": "multiclass", "positive_label": None}
     return GoldVersion(phase_id=phase, version=1, status="active", **(file | content | values))
 
 
@@ -85,6 +101,8 @@ def fill_tables(session: Session) -> RowIds:
     later = utcnow() + timedelta(days=1)
     user = add_row(session, User(email="ada@example.org", name="Ada"))
     add_row(session, Token(user_id=user, secret_hash="0" * 64, scopes=["read"], expires_at=later))
+    add_row(session, UserSession(user_id=user, secret_hash="0" * 64, expires_at=later))
+    add_row(session, PasswordReset(user_id=user, secret_hash="0" * 64, expires_at=later))
     add_row(session, KnownAddress(user_id=user, block="192.0.2.7", last_at=utcnow()))
     texts = {"title": "Pets", "description": "", "task": "multiclass", "timezone": "UTC"}
     rules = {"status": "published", "visibility": "public", "registration": "open"}
@@ -95,9 +113,21 @@ def fill_tables(session: Session) -> RowIds:
     window = {"position": 0, "opens_at": utcnow(), "quota": {}, "leaderboard": "public", "reports": ["scores"]}
     phase = add_row(session, Phase(challenge_id=challenge, slug="main", name="main", **window))
     gold = add_row(session, gold_version(phase, created_by=user))
+    add_row(session, ChallengeTerms(challenge_id=challenge, version=1, text="Be fair."))
+    add_row(session, FormerChallengeSlug(slug="animals", challenge_id=challenge))
+    add_row(session, FormerPhaseSlug(challenge_id=challenge, slug="first", phase_id=phase))
+    add_row(session, Announcement(challenge_id=challenge, title="Open", body="", created_by=user))
+    offered = {"name": "train.csv", "description": "", "licence": "CC0", "audience": "public", "media_type": "text/csv"}
+    stored = {"file_key": "uploads/2", "sha256": "0" * 64, "size": 1}
+    add_row(session, ChallengeFile(challenge_id=challenge, created_by=user, **offered, **stored))
+    add_row(session, AuditEntry(actor_id=user, role="owner", action="phase.pause", challenge_id=challenge, changes={}))
     file = {"name": "0" * 64, "file_key": "prepared/0", "sha256": "0" * 64, "size": 1}
     add_row(session, PreparedGold(gold_id=gold, program="1", **file))
     team = add_row(session, Team(challenge_id=challenge, name="Blue", name_key="blue"))
+    add_row(session, TeamMembership(team_id=team, user_id=user))
+    add_row(session, TeamMerge(team_id=team, other_team_id=team, proposed_by=user))
+    add_row(session, Invitation(kind="team", challenge_id=challenge, team_id=team, code_hash="0" * 64))
+    add_row(session, QuotaGrant(phase_id=phase, team_id=team, reason="An outage"))
     add_row(session, Registration(challenge_id=challenge, user_id=user, team_id=team, status="approved"))
     submission_id = add_row(session, submission(phase, team, user))
     add_row(session, task(submission_id, gold, recipe))

@@ -15,8 +15,9 @@ from app.actions.submissions import read_leaderboard
 from app.actions.submissions.read_leaderboard import BoardAudience, BoardPage
 from app.api.leaderboards import Board, encode_board
 from app.store.queries import ranked_values, submissions
+from app.store.queries.label_rules import LabelRules
 from app.store.session import Database, WriteSession
-from app.store.tables import Challenge, Phase, Recipe, Score, Submission, Team, User
+from app.store.tables import Challenge, Phase, Recipe, Registration, Score, Submission, Team, User
 from app.store.types import utcnow
 from tests.oracles.pure_board import pure_board
 from tests.store.sample_rows import add_row, gold_version, submission
@@ -36,8 +37,11 @@ ENTRY = st.fixed_dictionaries(
         "team": st.sampled_from([0, 0, 0, 1, 2, 3]),
         "status": st.sampled_from(["finished"] * 12 + ["failed", "rejected"]),
         "baseline": st.sampled_from([False] * 9 + [True]),
-        "selected": st.booleans(),
-        "gone": st.sampled_from([None] * 10 + ["withdrawn_at", "disqualified_at"]),
+        "selected": st.sampled_from([None, None, None, 0, 1, 1, 2]),  # days ago
+        "gone": st.sampled_from(
+            [()] * 9 + [("withdrawn_at",)] * 2 + [("disqualified_at",)] + [("withdrawn_at", "disqualified_at")]
+        ),
+        "kind": st.sampled_from([()] * 9 + [("unofficial",)] * 2 + [("test",), ("on_behalf",)]),
         "recipes": st.sampled_from([(0,)] * 9 + [(1,), (0, 1), (2,), ()]),
         "versions": st.sampled_from([(1,)] * 8 + [(2,), (1, 2)]),
         "splits": st.fixed_dictionaries(dict.fromkeys(("all", "public", "private"), SCORED)),
@@ -49,14 +53,27 @@ ENTRIES = st.integers(0, 14).flatmap(lambda size: st.lists(ENTRY, min_size=size,
 CHANGES = st.lists(
     st.tuples(
         st.integers(0, 30),
-        st.sampled_from(["status", "baseline", "withdrawn_at", "disqualified_at", "selected_at", "team_id"]),
+        st.sampled_from(
+            ["status", "baseline", "withdrawn_at", "disqualified_at", "selected_at", "team_id", "unofficial", "test"]
+        ),
     ),
     max_size=4,
 )
+TEAM = st.fixed_dictionaries(
+    {
+        "members": st.sampled_from(
+            [(), ("approved",), ("approved", "barred"), ("barred",), ("barred", "barred"), ("barred", "pending")]
+        ),
+        "marked": st.sampled_from([()] * 8 + [("disqualified_at",)] * 2),
+    }
+)
+TEAMS: st.SearchStrategy[list[dict[str, Any]]] = st.one_of(st.just([]), st.lists(TEAM, min_size=4, max_size=4))
+"""Members and marks of all teams; in many boards nobody is barred."""
 RECIPES = st.fixed_dictionaries(
     {
         "selection": st.sampled_from(["best", "best", "latest", "selected"]),
         "tie_breakers": st.sampled_from([[], [], ["error_rate"], ["accuracy", "error_rate"]]),
+        "selection_max": st.sampled_from([None, 1, 2, 3]),
         "disclosure": st.sampled_from([{"digits": 6}, {"digits": 2}, {"digits": 1}, {"digits": "full"}]),
     }
 )
@@ -71,6 +88,8 @@ class Filled:
         texts = {"title": "Pets", "description": "", "task": "multiclass", "timezone": "UTC", "slug": slug}
         policy = {"status": "published", "visibility": "public", "registration": "open"}
         self.challenge = add_row(session, Challenge(created_by=self.user, **texts, **policy))
+        if rules.get("selection") != "selected":
+            rules = rules | {"selection_max": None}
         bodies = [BODY | rules, BODY | {"selection": "latest"}, BODY | {"options": {"zero_division": "1"}}]
         self.recipes = [self._recipe(session, body, version) for version, body in enumerate(bodies)]
         window = {"position": 0, "opens_at": utcnow(), "quota": {}, "leaderboard": "public", "reports": ["scores"]}
@@ -86,7 +105,7 @@ class Filled:
         self.submissions: list[str] = []
 
     def _recipe(self, session: WriteSession, body: dict[str, Any], version: int) -> str:
-        stored, recipe = normalize_recipe(body, task="multiclass", positive_label=None, classes=None)
+        stored, recipe = normalize_recipe(body, LabelRules("multiclass", None, None))
         status = "retired" if version else "active"
         row = Recipe(challenge_id=self.challenge, version=version, status=status, body=stored)
         row.fingerprint = recipe_fingerprint(recipe)
@@ -98,9 +117,9 @@ class Filled:
         values: dict[str, Any] = {"status": entry["status"] if at_once else "running", "baseline": entry["baseline"]}
         now = utcnow()
         values["submitted_at"] = now - timedelta(days=entry["age"])
-        values["selected_at"] = now if entry["selected"] else None
-        if entry["gone"]:
-            values[entry["gone"]] = now
+        chosen = entry["selected"]
+        values["selected_at"] = None if chosen is None else now - timedelta(days=chosen)
+        values |= dict.fromkeys(entry["gone"], now) | dict.fromkeys(entry["kind"], True)
         one = add_row(session, submission(self.phase, self.teams[entry["team"]], self.user, **values))
         self.submissions.append(one)
         for recipe in entry["recipes"]:
@@ -113,6 +132,14 @@ class Filled:
             findings: dict[str, Any] = {"problems": [], "total": {}, "notes": []}
             submissions.set_final_status(session, one, "finished", now, findings)
             session.expire_all()
+
+    def decide(self, session: WriteSession, team: str, drawn: dict[str, Any]) -> None:
+        """Give a team its members, and decide on both."""
+        for number, status in enumerate(drawn["members"]):
+            user = add_row(session, User(email=f"{number}-{team}@example.org", name="Bob"))
+            add_row(session, Registration(challenge_id=self.challenge, user_id=user, team_id=team, status=status))
+        for column in drawn["marked"]:
+            setattr(session.get_one(Team, team), column, utcnow())
 
     def _metrics(self, values: dict[str, float | None], other: bool) -> dict[str, Any]:
         return {name: {"value": None if other and value is None else value} for name, value in values.items()}
@@ -131,8 +158,8 @@ class Filled:
         row = session.get_one(Submission, self.submissions[which % len(self.submissions)])
         if column == "status":
             row.status = "queued" if row.status == "finished" else "finished"
-        elif column == "baseline":
-            row.baseline = not row.baseline
+        elif column in {"baseline", "unofficial", "test"}:
+            setattr(row, column, not getattr(row, column))
         elif column == "team_id":
             row.team_id = self.teams[which % len(self.teams)]
         else:
@@ -142,12 +169,13 @@ class Filled:
 
 @hypothesis_settings(max_examples=400, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(
-    ENTRIES, RECIPES, st.booleans(), st.sampled_from([False, False, True]), CHANGES,
+    ENTRIES, TEAMS, RECIPES, st.booleans(), st.sampled_from([False, False, True]), CHANGES,
     st.sampled_from([None, None, "accuracy", "error_rate"]),
 )  # fmt: skip
 def test_the_board_is_that_of_the_pure_query_over_all_scores(  # noqa: PLR0917 - drawn by position
     db: Database,
     drawn: list[dict[str, Any]],
+    teams: list[dict[str, Any]],
     rules: dict[str, Any],
     has_splits: bool,
     anonymous: bool,
@@ -158,17 +186,21 @@ def test_the_board_is_that_of_the_pure_query_over_all_scores(  # noqa: PLR0917 -
         filled = Filled(session, rules, has_splits=has_splits, anonymous=anonymous)
         for entry in drawn:
             filled.add(session, entry)
+        for team, decisions in zip(filled.teams, teams, strict=False):
+            filled.decide(session, team, decisions)
         for which, column in changes:
             filled.change(session, which, column)
     with db.write() as session:
         phase = session.get_one(Phase, filled.phase)
         require_equal_boards(session, phase, metric)
         if has_splits:
+            organizer = BoardAudience(phase, organizer=True)
+            require_equal_boards(session, phase, metric, organizer, "private")
             phase.released_at = utcnow()
             session.flush()
             require_equal_boards(session, phase, metric)
-            organizer = BoardAudience(phase, organizer=True)
             require_equal_boards(session, phase, metric, organizer, "all")
+            require_equal_boards(session, phase, metric, split="public")
         assert ranked_values.outdated_submissions(session, filled.submissions) == []
         assert ranked_values.wrong_counts(session) == []
 

@@ -85,6 +85,17 @@ def on(kind: type[Any], of: str, **values: object) -> Change:
     return change
 
 
+def on_member(**values: object) -> Change:
+    """Set columns of the only registration."""
+
+    def change(session: Session, _row_ids: RowIds) -> None:
+        row = session.query(Registration).one()
+        for column, value in values.items():
+            setattr(row, column, value)
+
+    return change
+
+
 def score(session: Session, row_ids: RowIds, **columns: object) -> None:
     key = {"submission_id": row_ids.submission, "gold_id": row_ids.gold, "recipe_id": row_ids.recipe}
     values: dict[str, Any] = {"scorer_version": SCORER_VERSION, "split": "public", "metrics": {}}
@@ -103,6 +114,9 @@ SHOWN: dict[str, tuple[Change, str]] = {
     "rule of the phase": (on(Phase, "phase", leaderboard="hidden"), "phase"),
     "release": (on(Phase, "phase", released_at=utcnow()), "phase"),
     "gold in force": (on(GoldVersion, "gold", activated_at=utcnow()), "phase"),
+    "team disqualified": (on(Team, "team", disqualified_at=utcnow()), "challenge"),
+    "member barred": (on_member(status="barred"), "challenge"),
+    "member left": (on_member(team_id=None), "challenge"),
     "withdrawn": (on(Submission, "submission", withdrawn_at=utcnow()), "phase"),
     "selected": (on(Submission, "submission", selected_at=utcnow()), "phase"),
     "no longer finished": (on(Submission, "submission", status="failed"), "phase"),
@@ -128,7 +142,7 @@ UNSEEN: dict[str, Change] = {
     "the key of a name": on(Team, "team", name_key="x"),
     "a claim": lambda session, _filled: tasks.claim(session, 1, clock.read(session), 1, None),  # type: ignore[arg-type]
     "claims forgotten": lambda session, _filled: tasks.requeue_unfinished(session),  # type: ignore[arg-type]
-    "a member": lambda session, _filled: session.execute(update(Registration).values(status="barred")),
+    "what a member says": on_member(fields={"affiliation": "elsewhere"}),
     "a value set to what it was": on(Phase, "phase", leaderboard="public"),
 }
 
@@ -175,16 +189,9 @@ def test_a_submission_that_is_scored_is_said_when_it_is_finished(
     assert invalidations == [{phase_tag(row_ids.phase)}]
 
 
-COUNTED = [
-    *BoardRow._fields,
-    "team_id",
-    "baseline",
-    "phase_id",
-    "status",
-    "selected_at",
-    "withdrawn_at",
-    "disqualified_at",
-]  # what a board reads of them
+FLAGS = ("baseline", "on_behalf", "test", "unofficial")
+TIMES = ("selected_at", "withdrawn_at", "disqualified_at")
+COUNTED = sorted({*BoardRow._fields, "team_id", "phase_id", "status", *FLAGS, *TIMES})  # what a board reads of them
 
 
 @pytest.mark.parametrize("column", [name for name in COUNTED if name != "metrics"])
@@ -195,7 +202,8 @@ def test_every_column_that_a_board_reads_is_said(
         other = Phase(challenge_id=row_ids.challenge, slug="next", name="next", position=1, opens_at=utcnow(), quota={},
                       leaderboard="public", reports=[], anonymous=False)  # fmt: skip
         session.add_all([other, Team(id="red", challenge_id=row_ids.challenge, name="Red", name_key="red")])
-    values: dict[str, Any] = {"team_id": "red", "method": "other", "baseline": True, "status": "failed"}
+    values: dict[str, Any] = {"team_id": "red", "method": "other", "status": "failed"}
+    values |= dict.fromkeys(FLAGS, True)
     values["phase_id"] = other.id
     invalidations.clear()
     with db.write() as session:

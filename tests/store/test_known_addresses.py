@@ -2,9 +2,11 @@
 
 from datetime import timedelta
 
+import pytest
 from sqlalchemy import select
 
 from app.actions.accounts.log_in import LoginAccount, log_in
+from app.errors import WrongPassword
 from app.store.queries import known_addresses
 from app.store.queries.known_addresses import BLOCK_LIFETIME, MAX_BLOCKS_PER_USER, is_known, remember
 from app.store.session import Database
@@ -37,11 +39,14 @@ def test_the_latest_few_are_known_each_for_as_long_as_said(db: Database) -> None
     assert known_addresses.MAX_BLOCKS_PER_USER == 20
 
 
-def test_a_login_keeps_a_password_that_was_changed_meanwhile(db: Database) -> None:
+def test_a_login_with_a_password_that_was_changed_meanwhile_is_refused(db: Database) -> None:
     with db.write() as session:
         user = session.get_one(User, fill_tables(session).user)
-        for current, expected in (("changed", "changed"), ("verified", "renewed")):
-            user.password_hash = current
-            account = LoginAccount(user.id, "verified", known=False)
-            log_in(session, account, "192.0.2.7", renewed_hash="renewed", scopes=["read"], creation="admin")
-            assert user.password_hash == expected
+        account = LoginAccount(user.id, "verified", known=False)
+        user.password_hash = "changed"
+        with pytest.raises(WrongPassword):
+            log_in(session, account, "192.0.2.7", renewed_hash="renewed", scopes=["read"])
+        assert user.password_hash == "changed"
+        user.password_hash = "verified"
+        log_in(session, account, "192.0.2.7", renewed_hash="renewed", scopes=["read"])
+        assert user.password_hash == "renewed"

@@ -5,13 +5,14 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
+from sqlalchemy import update
 
 from app.actions.operations import sweep_files
 from app.actions.operations.sweep_files import MIN_ORPHAN_AGE_SECONDS, RECHECK_SECONDS, OrphanFileSweeper
 from app.errors import Unavailable
 from app.store import sweep_backup_lock
 from app.store.session import Database
-from app.store.tables import Submission
+from app.store.tables import ChallengeFile, GoldVersion, PreparedGold, Submission
 from tests.store.sample_rows import fill_tables
 
 KEY, OTHER_KEY = "uploads/77", "uploads/78"
@@ -83,6 +84,18 @@ def test_a_file_that_had_a_row_meanwhile_is_a_new_suspect(db: Database, counter:
     counter.now += RECHECK_SECONDS
     assert sweep.sweep() == 1
     assert files.stored == []
+
+
+@pytest.mark.parametrize("owner", [Submission, GoldVersion, PreparedGold, ChallengeFile])
+def test_the_file_of_a_row_of_any_kind_stays(db: Database, counter: Counter, owner: Any) -> None:
+    with db.write() as session:
+        fill_tables(session)
+        session.execute(update(owner).values(file_key=KEY))
+    sweep, files = sweeper(db, KEY)
+    for _ in range(2):
+        assert sweep.sweep() == 0
+        counter.now += RECHECK_SECONDS
+    assert files.stored == [KEY]
 
 
 @pytest.mark.parametrize("at_start", [False, True])

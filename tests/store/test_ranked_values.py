@@ -102,11 +102,13 @@ def test_a_board_reads_its_entries_by_the_indexes(filled: Database) -> None:
         plans = [
             "\n".join(str(row[-1]) for row in connection.exec_driver_sql(explain + statement, parameters))
             for statement, parameters in statements
-            if "ranked_values" in statement or "selected_at" in statement or "withdrawn_at" in statement
+            if any(words in statement for words in ("ranked_values", "_at IS NOT NULL", "ORDER BY submissions"))
         ]
     assert any("ix_ranked_values_entries" in plan for plan in plans)
     assert any("ix_submissions_off_board" in plan for plan in plans)
     assert any("ix_submissions_baseline" in plan for plan in plans)
     assert any("ix_submissions_submitted_at" in plan for plan in plans)
+    if filled.sqlite:  # of so few rows PostgreSQL may read any index
+        assert any("ix_teams_marked" in plan and "ix_registrations_barred" in plan for plan in plans)
     scanned = ("SCAN ranked_values", "SCAN best", "SCAN submissions", "SCAN scores", "Seq Scan on")
     assert not [plan for plan in plans if any(words in plan for words in scanned)]

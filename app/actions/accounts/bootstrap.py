@@ -6,15 +6,17 @@ from pathlib import Path
 from app.actions.access import SCOPES, Caller
 from app.actions.accounts import passwords
 from app.actions.accounts.issue_token import caller_for_user, issue_token
+from app.actions.accounts.manage_users import new_reset
 from app.actions.accounts.sign_up import create_user as add_user
 from app.actions.accounts.sign_up import require_strong_password
+from app.actions.audit.record import OPERATOR, created_fields, record
 from app.actions.operations.backup_folder import create_file_once
 from app.errors import NotFound
 from app.settings import Settings
 from app.store import locks
 from app.store.queries import users
 from app.store.session import WriteSession
-from app.store.tables import Token, User
+from app.store.tables import PasswordReset, Token, User
 
 MIN_ADMIN_TOKEN_LENGTH = 32
 
@@ -65,14 +67,31 @@ def create_user(
     if password:
         require_strong_password(password, email=email, name=name)
     stored = passwords.hash_password(password) if password else None
-    return add_user(session, email=email, name=name, password_hash=stored, admin=admin, approved=approved)
+    user = add_user(session, email=email, name=name, password_hash=stored, admin=admin, approved=approved)
+    rights = {"admin": user.admin, "approved": user.approved}
+    record(session, OPERATOR, "user.create", challenge=None, of=user, changes=created_fields(rights))
+    return user
+
+
+def reset_password(session: WriteSession, user: str) -> tuple[PasswordReset, str]:
+    """A password reset for the account with this address or id, an administrator's too, and its secret.
+
+    Raises NotFound.
+    """
+    row = users.by_email(session, user) or session.get(User, user)
+    if row is None or row.deleted_at is not None or row.email == users.ADMINISTRATOR_EMAIL:
+        raise NotFound(f"There is no account {user} with a password.", remedy="'assay user list' shows the accounts.")
+    return new_reset(session, OPERATOR, row)
 
 
 def create_token(
-    session: WriteSession, *, email: str, scopes: list[str] | None = None, days: int | None = None
+    session: WriteSession, *, email: str, scopes: list[str] | None = None, days: int | None = None, name: str = ""
 ) -> tuple[Token, str]:
-    """A token for an account, as its row and its text; raises NotFound."""
+    """A token for an account, as its row and its text; raises NotFound and AccountDisabled."""
     user = users.by_email(session, email)
     if user is None:
         raise NotFound(f"There is no account with the address {email}.", remedy="Create it: assay user create.")
-    return issue_token(session, user, scopes=scopes, creation="admin", days=days)
+    token, text = issue_token(session, user, scopes=scopes, days=days, name=name)
+    granted = created_fields({"scopes": list(token.scopes), "expires_at": token.expires_at})
+    record(session, OPERATOR, "token.create", challenge=None, of=token, changes=granted)
+    return token, text

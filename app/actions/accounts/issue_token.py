@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from app.actions.access import SCOPES, Caller, require_scope
-from app.errors import Forbidden, InsufficientScope, NotFound, Unauthorized
+from app.actions.audit.record import record
+from app.errors import AccountDisabled, Forbidden, InsufficientScope, NotFound, Unauthorized
 from app.store import clock
-from app.store.queries import admission, challenges, paging, users
+from app.store.queries import admission, paging, users
 from app.store.queries.admission import AdmissionFacts
 from app.store.queries.users import BearerToken
 from app.store.session import ReadSession, WriteSession
@@ -17,7 +18,10 @@ from app.store.tables import Token, User
 from app.store.types import new_id
 
 TOKEN_PREFIX = "assay"  # noqa: S105 (the public beginning of every token)
-DEFAULT_TOKEN_LIFETIME = timedelta(days=90)
+DEFAULT_TOKEN_DAYS = 90
+MAX_TOKEN_DAYS = 365
+DEFAULT_SCOPES = ("read", "submit", "organize")
+"""A scope is a ceiling: the role in a challenge decides, so a new organizer can act at once."""
 Scopes = Sequence[str] | None
 """The scopes requested for a token; None requests the default ones."""
 
@@ -27,18 +31,15 @@ def hash_token_secret(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
-def default_scopes(session: ReadSession, user: User, *, creation: str) -> list[str]:
-    """`read` and `submit`, and `organize` for users who organize or may create challenges."""
-    may_create = creation == "any" or (creation == "approved" and user.approved) or user.admin
-    organizes = challenges.organizes_any(session, user.id)
-    return ["read", "submit"] + (["organize"] if may_create or user.approved or organizes else [])
-
-
 def issue_token(
-    session: WriteSession, user: User, *, scopes: Scopes, creation: str, days: int | None = None
+    session: WriteSession, user: User, *, scopes: Scopes, days: int | None = None, name: str = ""
 ) -> tuple[Token, str]:
-    """A new token and its text, which is not stored; raises Forbidden for scopes that the user may not have."""
-    requested = scopes if scopes is not None else default_scopes(session, user, creation=creation)
+    """A new token and its text, which is not stored.
+
+    Raises AccountDisabled, and Forbidden for scopes that the user may not have.
+    """
+    require_enabled(user)
+    requested = scopes if scopes is not None else DEFAULT_SCOPES
     if "admin" in requested and not user.admin:
         raise Forbidden("Only an administrator may have a token with the scope 'admin'.")
     secret = secrets.token_urlsafe(32)
@@ -46,14 +47,21 @@ def issue_token(
     token = Token(
         id=new_id(),
         user_id=user.id,
+        name=name,
         secret_hash=hash_token_secret(secret),
         scopes=[scope for scope in SCOPES if scope in requested],
         created_at=now,
-        expires_at=now + (timedelta(days=days) if days is not None else DEFAULT_TOKEN_LIFETIME),
+        expires_at=now + timedelta(days=DEFAULT_TOKEN_DAYS if days is None else days),
     )
     session.add(token)
     session.flush()
     return token, f"{TOKEN_PREFIX}_{token.id}.{secret}"
+
+
+def require_enabled(user: User) -> None:
+    """Raise AccountDisabled with the reason for a disabled account."""
+    if user.disabled_at is not None:
+        raise AccountDisabled(f"This account is disabled: {user.disabled_reason or 'no reason was given'}")
 
 
 def authenticate_token(session: ReadSession, text: str) -> Caller:
@@ -116,4 +124,6 @@ def revoke_token(session: WriteSession, caller: Caller, token_id: str) -> None:
         raise NotFound
     if token.id != caller.token_id and caller.scopes == {"read"}:
         raise InsufficientScope("A token with only the scope 'read' can revoke itself, but no other token.")
+    if token.user_id != caller.user_id and token.revoked_at is None:
+        record(session, caller, "token.revoke", challenge=None, of=token)
     token.revoked_at = token.revoked_at or clock.now(session)

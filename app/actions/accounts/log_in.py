@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from app.actions.accounts.issue_token import Scopes, issue_token
+from app.actions.accounts.issue_token import Scopes, issue_token, require_enabled
 from app.errors import WrongPassword
 from app.store import clock
 from app.store.queries import known_addresses, users
@@ -28,17 +28,27 @@ def find_login_account(session: ReadSession, email: str, block: str) -> LoginAcc
 
 
 def log_in(
-    session: WriteSession, account: LoginAccount, block: str, *, renewed_hash: str | None, scopes: Scopes, creation: str
+    session: WriteSession,
+    account: LoginAccount,
+    block: str,
+    *,
+    renewed_hash: str | None,
+    scopes: Scopes,
+    days: int | None = None,
+    name: str = "",
 ) -> tuple[Token, str]:
     """A token and its text, once the password was verified; remembers the address block for rate limits on logins.
 
-    `renewed_hash` replaces the stored hash unless the password was changed meanwhile. Raises WrongPassword if the
-    account no longer exists, Forbidden for scopes that the user may not have.
+    `renewed_hash` replaces the stored hash. Raises WrongPassword if the account no longer exists or its password was
+    changed meanwhile, AccountDisabled, and Forbidden for scopes that the user may not have.
     """
     user = session.get(User, account.user_id, with_for_update={"key_share": True})
     if user is None:
         raise WrongPassword
-    if renewed_hash is not None and user.password_hash == account.password_hash:
+    require_enabled(user)
+    if user.password_hash != account.password_hash:  # such as by a reset, which ended all tokens
+        raise WrongPassword("The password was changed meanwhile; log in again.")
+    if renewed_hash is not None:
         user.password_hash = renewed_hash
     known_addresses.remember(session, user.id, block, clock.steady(session))
-    return issue_token(session, user, scopes=scopes, creation=creation)
+    return issue_token(session, user, scopes=scopes, days=days, name=name)

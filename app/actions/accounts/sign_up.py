@@ -2,7 +2,9 @@
 
 from app.actions.access import Caller, require_administrator, require_scope
 from app.actions.accounts.passwords import password_weakness
-from app.errors import EmailTaken, InvalidRequest, SignupClosed
+from app.actions.audit.record import created_fields, record
+from app.actions.invitations.codes import require_usable, use_invitation
+from app.errors import EmailTaken, InvalidRequest, InvitationNeeded, SignupClosed
 from app.store.queries import users
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import User
@@ -10,19 +12,29 @@ from app.text.email_addresses import normalize_email
 
 
 def check_sign_up(
-    session: ReadSession, caller: Caller, *, email: str, signup: str, admin: bool = False, approved: bool = False
+    session: ReadSession,
+    caller: Caller,
+    *,
+    email: str,
+    signup: str,
+    invitation: str | None = None,
+    admin: bool = False,
+    approved: bool = False,
 ) -> None:
     """Check that such an account may be created, before its password is hashed, which is expensive.
 
-    Raises EmailTaken, SignupClosed, and Forbidden for rights that only administrators can grant.
+    Raises SignupClosed, InvitationNeeded, InvalidInvitation, Forbidden for rights that only administrators can grant,
+    and EmailTaken, last: without a valid code nobody learns which addresses have accounts.
     """
     if not caller.has_admin_rights:
-        if signup != "open":
+        if signup == "closed" or (signup == "invitation" and invitation is None):
             if caller.admin:
                 require_scope(caller, "admin")
-            raise SignupClosed
+            raise SignupClosed if signup == "closed" else InvitationNeeded
         if admin or approved:
             require_administrator(caller, "Only an administrator may create administrators or approved users.")
+    if invitation is not None:
+        require_usable(session, invitation, "site")
     if users.by_email(session, email) is not None:
         raise EmailTaken
 
@@ -43,12 +55,19 @@ def sign_up(
     name: str,
     password_hash: str | None,
     signup: str,
+    invitation: str | None = None,
     admin: bool = False,
     approved: bool = False,
 ) -> User:
     """A new user; raises what check_sign_up raises."""
-    check_sign_up(session, caller, email=email, signup=signup, admin=admin, approved=approved)
-    return create_user(session, email=email, name=name, password_hash=password_hash, admin=admin, approved=approved)
+    rights = {"admin": admin, "approved": approved}
+    check_sign_up(session, caller, email=email, signup=signup, invitation=invitation, **rights)
+    if invitation is not None:
+        use_invitation(session, invitation, "site")
+    user = create_user(session, email=email, name=name, password_hash=password_hash, **rights)
+    if caller.has_admin_rights:
+        record(session, caller, "user.create", challenge=None, of=user, changes=created_fields(rights))
+    return user
 
 
 def create_user(

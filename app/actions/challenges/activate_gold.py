@@ -3,79 +3,100 @@
 from collections.abc import Mapping, Sequence
 
 from app.actions.access import Caller
+from app.actions.audit.record import record
 from app.actions.challenges.change_recipe import normalize_recipe, parse_stored_recipe
 from app.actions.challenges.upload_gold import load_gold_version
-from app.errors import GoldAlreadyActive, GoldNotDraft, InvalidGold
+from app.actions.scoring_tasks.score_tests_again import score_tests_again
+from app.errors import GoldAlreadyActive, GoldNotDraft, InvalidGold, PhaseReleased
+from app.queue import Queue
 from app.scoring.declaration.gold_metadata import GOLD_METADATA_KINDS
 from app.scoring.declaration.metric_syntax import pluralize
 from app.store import clock
-from app.store.queries import challenges, gold
+from app.store.queries import challenges, gold, label_rules
 from app.store.session import WriteSession
 from app.store.tables import GoldVersion, Phase
 
+_MAX_LISTED = 10  # labels in a remark
+
 
 def activate_gold(
-    session: WriteSession, caller: Caller, slug: str, phase_slug: str, number: int
+    session: WriteSession, caller: Caller, slug: str, phase_slug: str, number: int, *, queue: Queue
 ) -> tuple[GoldVersion, list[str]]:
-    """Activate a draft; returns it with remarks for the organizer.
+    """Activate a draft or a retired version; returns it with remarks for the organizer.
 
-    Raises GoldAlreadyActive, GoldNotDraft, InvalidGold, and InvalidRecipe if the recipe names labels that are not among
-    the classes.
+    The active version retires. The caller's lock of the challenge keeps submissions out until this is stored, so none
+    is admitted under the one and scored against the other. Raises GoldAlreadyActive once something was submitted,
+    PhaseReleased, GoldNotDraft, InvalidGold, and InvalidRecipe if the recipe names labels that are not among the
+    classes.
     """
     phase, version = load_gold_version(session, caller, slug, phase_slug, number, writes=True)
     if version.status == "active":
         return version, []
-    if gold.active(session, phase.id) is not None:
+    if phase.released_at is not None:
+        raise PhaseReleased("The private scores of this phase have been released, so the splits of its gold stay.")
+    before = gold.active(session, phase.id)
+    if before is not None and challenges.has_submissions(session, phase.id):
         raise GoldAlreadyActive
-    if version.status != "draft":
+    if version.status not in {"draft", "retired"}:
         raise GoldNotDraft
-    first = phase.challenge.classes is None
-    _fix_challenge_classes(phase, version)
+    _settle_classes(phase, version)
     _require_known_labels(session, phase, version)
-    remarks = _remarks(session, phase, version, first=first)
+    remarks = _remarks(session, phase, version)
+    if before is not None:
+        before.status = "retired"
+        session.flush()
     version.status = "active"
     version.activated_at = clock.now(session)
     session.flush()
+    numbers = {"active_gold": (None if before is None else before.version, version.version)}
+    record(session, caller, "gold.activate", challenge=phase.challenge, of=phase, changes=numbers)
+    score_tests_again(session, queue, phase)
     return version, remarks
 
 
-def _fix_challenge_classes(phase: Phase, version: GoldVersion) -> None:
-    """Take the classes of the challenge from its first active gold; later gold must not have others.
-
-    A draft may have been read before other gold fixed the classes: then it takes them over.
-    """
-    challenge = phase.challenge
-    if challenge.classes is None:
-        challenge.classes = version.classes
+def _settle_classes(phase: Phase, version: GoldVersion) -> None:
+    """Take the classes that the challenge or the phase declares, which may have changed since the file was read."""
+    rules = label_rules.of_phase(phase)
+    if (version.task, version.positive_label) != (rules.task, rules.positive_label):
+        was, now = (
+            f"'{task}'" if label is None else f"'{task}' with the positive label '{label}'"
+            for task, label in ((version.task, version.positive_label), rules[:2])
+        )
+        raise InvalidGold(
+            f"This version was read for the task {was}, but the task is {now} now. Upload the file again."
+        )
+    if rules.classes is None:
         return
-    known = set(challenge.classes)
+    if version.status == "retired" and version.classes != rules.classes:
+        raise InvalidGold("The classes were changed since this version was active. Upload the file again.")
+    known = set(rules.classes)
     unknown = [label for label in version.classes if label not in known]
     if unknown:
         count = pluralize(len(unknown), "label of this gold is", "labels of this gold are")
         labels = ", ".join(map(repr, unknown[:5]))
-        raise InvalidGold(f"{count} not among the classes of the challenge, which earlier gold fixed: {labels}.")
+        raise InvalidGold(f"{count} not among the declared classes: {labels}.")
     if not version.classes_declared:
-        version.classes = challenge.classes
+        version.classes, version.classes_declared = rules.classes, True
 
 
 def _require_known_labels(session: WriteSession, phase: Phase, version: GoldVersion) -> None:
     """Require that the positive label and the labels that the recipe names are among the classes."""
-    positive = phase.challenge.positive_label
+    positive = version.positive_label
     if positive is not None and positive not in version.classes:
         raise InvalidGold(f"The positive label '{positive}' is not among the classes {version.classes[:10]}.")
-    body, task = challenges.active_recipe(session, phase.challenge_id).body, phase.challenge.task
-    normalize_recipe(body, task=task, positive_label=positive, classes=version.classes, stored=True)
+    normalize_recipe(challenges.active_recipe(session, phase).body, label_rules.of_gold(version), stored=True)
 
 
-def _remarks(session: WriteSession, phase: Phase, version: GoldVersion, *, first: bool) -> list[str]:
-    """Remarks for the organizer; the `first` gold of a challenge fixed its classes, unless they were declared."""
+def _remarks(session: WriteSession, phase: Phase, version: GoldVersion) -> list[str]:
+    """Remarks for the organizer."""
     remarks = []
-    if first and not version.classes_declared:
+    if not version.classes_declared:
         remarks.append(
             f"No classes were declared, so the {pluralize(len(version.classes), 'label')} of this gold, sorted, "
-            "are the vocabulary from now on, and everybody can read them once a phase with gold has opened."
+            "are the vocabulary of this phase, and everybody can read them once it has opened."
         )
-    recipe = parse_stored_recipe(phase.challenge, challenges.active_recipe(session, phase.challenge_id))
+    remarks += _differences(session, phase, version)
+    recipe = parse_stored_recipe(phase, challenges.active_recipe(session, phase))
     for kind in GOLD_METADATA_KINDS.values():
         metrics = [call.text for call in recipe.metrics if kind.field in call.metric.needs]
         if metrics and not version.accessories.get(kind.field):
@@ -90,6 +111,28 @@ def _remarks(session: WriteSession, phase: Phase, version: GoldVersion, *, first
         count = pluralize(len(without_weight), "class has", "classes have")
         remarks.append(f"{', '.join(weight_metrics)} will be null: {count} no weight.")
     return remarks
+
+
+def _differences(session: WriteSession, phase: Phase, version: GoldVersion) -> list[str]:
+    """Remarks on classes that only one of this phase and another one of the same task has."""
+    remarks = []
+    for sibling in challenges.phases_of(session, phase.challenge_id):
+        other = None if sibling.id == phase.id else gold.active(session, sibling.id)
+        if other is None or other.task != version.task:
+            continue
+        here, there = (_list_labels(of, without) for of, without in ((version, other), (other, version)))
+        if here or there:
+            parts = [f"{labels} only {where}" for labels, where in ((here, "here"), (there, "there")) if labels]
+            remarks.append(f"The classes differ from those of the phase '{sibling.slug}': {'; '.join(parts)}.")
+    return remarks
+
+
+def _list_labels(of: GoldVersion, without: GoldVersion) -> str:
+    """Some of the classes that another version does not have."""
+    known = set(without.classes)
+    labels = [label for label in of.classes if label not in known]
+    shown = ", ".join(f"'{label}'" for label in labels[:_MAX_LISTED])
+    return shown + (f" and {len(labels) - _MAX_LISTED} more" if len(labels) > _MAX_LISTED else "")
 
 
 def _missing_cost_remarks(version: GoldVersion, metrics: list[str]) -> list[str]:

@@ -4,10 +4,8 @@ import json
 from collections.abc import Iterator
 from itertools import groupby
 
-from app.actions.challenges.change_recipe import parse_stored_recipe
 from app.actions.challenges.create_challenge import rule_warnings
 from app.actions.challenges.inference_bounds import compute_inference_bounds
-from app.scoring.declaration.recipe import ScoringRecipe
 from app.store import clock
 from app.store.queries import challenges, gold, teams
 from app.store.queries.doctor_checks import unclosed_phases
@@ -16,12 +14,12 @@ from app.store.tables import Phase
 from app.text.confusable_names import group_confusable_names
 
 
-def find_risky_rules(session: ReadSession) -> list[str]:
+def find_risky_rules(session: ReadSession, *, signup: str) -> list[str]:
     """Warnings that organizers received when they created their challenges, and that still apply."""
     return [
         f"{slug}: {warning}"
-        for slug, recipe, phases in _unclosed_challenges(session)
-        for warning in rule_warnings(session, recipe, phases)
+        for slug, phases in _unclosed_challenges(session)
+        for warning in rule_warnings(session, phases, signup=signup)
     ]
 
 
@@ -29,17 +27,16 @@ def list_inference_bounds(session: ReadSession) -> list[str]:
     """Upper bounds on the labels that one team can infer, for each phase with gold."""
     return [
         f"{slug}/{item.phase} {item.bound.labels} of {item.bound.sizes.labels}"
-        for slug, recipe, phases in _unclosed_challenges(session)
-        for item in compute_inference_bounds(session, recipe, phases, organizer=True)
+        for slug, phases in _unclosed_challenges(session)
+        for item in compute_inference_bounds(session, phases, organizer=True)
         if item.bound.sizes is not None
     ]
 
 
-def _unclosed_challenges(session: ReadSession) -> Iterator[tuple[str, ScoringRecipe, list[Phase]]]:
-    """Challenges with phases that have not closed: slug, recipe and those phases."""
+def _unclosed_challenges(session: ReadSession) -> Iterator[tuple[str, list[Phase]]]:
+    """Challenges with phases that have not closed: slug and those phases."""
     for challenge, phases in groupby(unclosed_phases(session, clock.now(session)), key=lambda phase: phase.challenge):
-        recipe = parse_stored_recipe(challenge, challenges.active_recipe(session, challenge.id))
-        yield challenge.slug, recipe, list(phases)
+        yield challenge.slug, list(phases)
 
 
 def phases_without_gold(session: ReadSession) -> list[str]:

@@ -1,34 +1,30 @@
-"""Check a recipe, and activate a new version of it."""
+"""Check recipes, and tell which of them compute the same values."""
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Mapping
+from typing import Any
 
-from app.actions.access import Caller, load_organized_challenge, load_visible_challenge
 from app.errors import RecipeInUse
 from app.scoring.declaration.recipe import ScoringRecipe, parse_recipe
-from app.scoring.declaration.task import TaskKind
-from app.store.queries import challenges, gold
+from app.store.queries import challenges, label_rules
+from app.store.queries.label_rules import LabelRules
 from app.store.session import ReadSession, WriteSession
-from app.store.tables import Challenge, Recipe
+from app.store.tables import Challenge, Phase, Recipe
 
 RECIPE_DEFAULTS: dict[str, Any] = {"tie_breakers": [], "options": {}, "selection": "best", "disclosure": {"digits": 6}}
 
 
 NormalizedRecipe = tuple[dict[str, Any], ScoringRecipe]
-Classes = Sequence[str] | None
 
 
-def normalize_recipe(
-    recipe: Mapping[str, Any], *, task: str, positive_label: str | None, classes: Classes, stored: bool = False
-) -> NormalizedRecipe:
+def normalize_recipe(recipe: Mapping[str, Any], rules: LabelRules, *, stored: bool = False) -> NormalizedRecipe:
     """The recipe in its stored form, with defaults and canonical metric strings, and in the form that scoring uses.
 
     Raises InvalidRecipe with all faults.
     """
     body = RECIPE_DEFAULTS | dict(recipe)
-    scoring = parse_recipe(body, cast("TaskKind", task), positive_label=positive_label, classes=classes, stored=stored)
+    scoring = parse_recipe(body, rules.task, positive_label=rules.positive_label, classes=rules.classes, stored=stored)
     body["primary"] = _canonical_metric(body["primary"], scoring.primary)
     body["tie_breakers"] = list(scoring.tie_breakers)
     pairs = zip(body.get("metrics") or [], scoring.listed, strict=True)
@@ -55,49 +51,31 @@ def equivalent_recipe_ids(session: ReadSession, recipe: Recipe) -> list[str]:
     return [row.id for row in rows if row.fingerprint == recipe.fingerprint]
 
 
-def parse_stored_recipe(challenge: Challenge, recipe: Recipe) -> ScoringRecipe:
-    """A stored recipe in the form that scoring uses."""
-    return _normalize_for(challenge, recipe.body, challenge.classes, stored=True)[1]
+def parse_stored_recipe(phase: Phase, recipe: Recipe) -> ScoringRecipe:
+    """A stored recipe in the form that scoring uses in this phase."""
+    return normalize_recipe(recipe.body, label_rules.of_phase(phase), stored=True)[1]
 
 
-def _normalize_for(
-    challenge: Challenge, recipe: Mapping[str, Any], classes: Classes, *, stored: bool = False
-) -> NormalizedRecipe:
-    task, positive_label = challenge.task, challenge.positive_label
-    return normalize_recipe(recipe, task=task, positive_label=positive_label, classes=classes, stored=stored)
-
-
-def read_recipe(session: ReadSession, caller: Caller, slug: str) -> tuple[Challenge, Recipe]:
-    """The active recipe."""
-    challenge = load_visible_challenge(session, caller, slug)
-    return challenge, challenges.active_recipe(session, challenge.id)
-
-
-def change_recipe(
-    session: WriteSession, caller: Caller, slug: str, body: Mapping[str, Any]
-) -> tuple[Challenge, Recipe]:
-    """Activate a new version; raises RecipeInUse if submissions exist and the recipe would compute other values."""
-    challenge = load_organized_challenge(session, caller, slug)
-    before = challenges.active_recipe(session, challenge.id)
-    stored, scoring = _normalize_for(challenge, body, challenge.classes)
-    for phase in challenges.phases_of(session, challenge.id):
-        active = gold.active(session, phase.id)
-        if active is not None:
-            _normalize_for(challenge, body, active.classes)  # raises if the recipe names labels that this gold lacks
-    if stored == before.body:
-        return challenge, before
-    if challenges.has_submissions(session, challenge.id):
-        _require_equivalent(parse_stored_recipe(challenge, before), scoring)
-    before.status = "retired"
+def add_recipe(
+    session: WriteSession, challenge: Challenge, phase: Phase | None, body: dict[str, Any], scoring: ScoringRecipe
+) -> Recipe:
+    """Store the next version as the active recipe of a challenge or of one phase; the former one has retired."""
     session.flush()
-    after = Recipe(challenge_id=challenge.id, version=before.version + 1, status="active", body=stored)
-    after.fingerprint = recipe_fingerprint(scoring)
-    session.add(after)
+    known = challenges.recipes_of(session, challenge.id)
+    recipe = Recipe(
+        challenge_id=challenge.id,
+        phase_id=None if phase is None else phase.id,
+        version=known[0].version + 1 if known else 1,
+        status="active",
+        body=body,
+        fingerprint=recipe_fingerprint(scoring),
+    )
+    session.add(recipe)
     session.flush()
-    return challenge, after
+    return recipe
 
 
-def _require_equivalent(before: ScoringRecipe, after: ScoringRecipe) -> None:
+def require_equivalent(before: ScoringRecipe, after: ScoringRecipe) -> None:
     """Raise RecipeInUse unless only selection, tie-breakers, disclosure or names of metrics differ."""
     if before.primary != after.primary:
         raise RecipeInUse(f"Submissions exist, so '{before.primary}' stays the primary metric.")

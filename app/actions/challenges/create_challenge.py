@@ -8,16 +8,21 @@ from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from app.actions.access import Caller, require_administrator, require_scope
-from app.actions.challenges.change_recipe import normalize_recipe, recipe_fingerprint
+from app.actions.audit.record import created_fields, record
+from app.actions.challenges.change_recipe import add_recipe, normalize_recipe
 from app.actions.challenges.inference_bounds import compute_inference_bounds
+from app.actions.challenges.phase_rules import LABEL_FIELDS, own_rule_faults, planned_rules, recipe_faults, rule_faults
+from app.actions.challenges.registration_rules import set_terms
+from app.actions.challenges.resolve_times import resolve_times
 from app.errors import InvalidRecipe, InvalidRequest, PhaseNameTaken, SlugTaken
 from app.scoring import SCORER_VERSION
 from app.scoring.declaration.recipe import ScoringRecipe
 from app.scoring.disclosure.wording import inference_warning
 from app.store import clock
-from app.store.queries import challenges
+from app.store.queries import challenges, label_rules
+from app.store.queries.label_rules import LabelRules
 from app.store.session import ReadSession, WriteSession
-from app.store.tables import Challenge, Organizer, Phase, Recipe
+from app.store.tables import Challenge, Organizer, Phase
 from app.store.types import format_timestamp
 
 Fields = Mapping[str, Any]
@@ -27,33 +32,60 @@ EMPTY_SLUG_DETAIL = "the address is derived from the name, which needs at least 
 
 
 def create_challenge(
-    session: WriteSession, caller: Caller, *, creation: str, fields: Fields, recipe: Fields, phases: Plans, draft: bool
+    session: WriteSession,
+    caller: Caller,
+    *,
+    creation: str,
+    signup: str,
+    fields: Fields,
+    recipe: Fields,
+    phases: Plans,
+    draft: bool,
 ) -> tuple[Challenge, list[str]]:
     """A new challenge owned by the caller, and warnings about its rules.
 
     Raises Forbidden, SlugTaken, and InvalidRequest or InvalidRecipe with all faults.
     """
     user_id = require_can_create_challenge(caller, creation)
-    plans = list(phases) or [{"name": "main"}]
     now = clock.now(session)
-    body, scoring = _validate_challenge(fields, recipe, plans, now)
-    if challenges.by_slug(session, fields["slug"]) is not None:
-        raise SlugTaken(f"A challenge with the slug '{fields['slug']}' already exists.")
-    challenge = Challenge(**fields, status="draft" if draft else "published", created_by=user_id)
+    fields, plans, faults = _resolve_all_times(fields, list(phases) or [{"name": "main"}])
+    body, scoring = _validate_challenge(fields, recipe, plans, now, faults)
+    require_free_slug(session, fields["slug"])
+    columns = {name: value for name, value in fields.items() if name != "terms"}
+    challenge = Challenge(**columns, status="draft" if draft else "published", created_by=user_id)
     session.add(challenge)
     session.flush()
     session.add(Organizer(challenge_id=challenge.id, user_id=user_id, role="owner"))
-    fingerprint = recipe_fingerprint(scoring)
-    session.add(Recipe(challenge_id=challenge.id, version=1, status="active", body=body, fingerprint=fingerprint))
-    created_phases = [add_phase(session, challenge, plan, now) for plan in plans]
-    return challenge, rule_warnings(session, scoring, created_phases)
+    set_terms(session, challenge, fields.get("terms"))
+    add_recipe(session, challenge, None, body, scoring)
+    shown = {**columns, "status": challenge.status, "terms_version": challenge.terms_version or None, "recipe": body}
+    record(session, caller, "challenge.create", challenge=challenge, of=challenge, changes=created_fields(shown))
+    created_phases = []
+    for plan in plans:
+        created_phases.append(add_phase(session, challenge, plan, now))
+        shown_phase = {**plan, "opens_at": created_phases[-1].opens_at}
+        changes = created_fields(shown_phase)
+        record(session, caller, "phase.create", challenge=challenge, of=created_phases[-1], changes=changes)
+    return challenge, rule_warnings(session, created_phases, signup=signup)
+
+
+def _resolve_all_times(fields: Fields, phases: Plans) -> tuple[Fields, Plans, FieldFaults]:
+    """A new challenge and its phases with instants instead of times as they were written, and the faults of these."""
+    faults = timezone_faults(fields["timezone"])
+    zone = "UTC" if faults else fields["timezone"]
+    fields, own = resolve_times(fields, zone)
+    faults, plans = faults + own, []
+    for number, plan in enumerate(phases):
+        resolved, own = resolve_times(plan, zone)
+        plans.append(resolved)
+        faults += [{**fault, "pointer": f"/phases/{number}{fault['pointer']}"} for fault in own]
+    return fields, plans, faults
 
 
 def add_phase(session: WriteSession, challenge: Challenge, plan: Fields, now: datetime) -> Phase:
     """Add a phase after the others of the challenge; raises PhaseNameTaken and InvalidRequest."""
     slug = require_slug(plan["name"])
-    if challenges.phase_by_slug(session, challenge.id, slug) is not None:
-        raise PhaseNameTaken(f"A phase '{slug}' already exists in this challenge.")
+    require_free_phase_slug(session, challenge.id, slug)
     opens_at = plan.get("opens_at") or now
     closes_at = plan.get("closes_at")
     require_valid_window(opens_at, closes_at)
@@ -64,6 +96,8 @@ def add_phase(session: WriteSession, challenge: Challenge, plan: Fields, now: da
         position=challenges.next_position(session, challenge.id),
         opens_at=opens_at,
         closes_at=closes_at,
+        **{name: plan.get(name) for name in LABEL_FIELDS},
+        late=plan.get("late", "refuse"),
         quota=dict(plan.get("quota") or {}),
         leaderboard=plan.get("leaderboard", "public"),
         reports=list(plan.get("reports", ["scores"])),
@@ -74,12 +108,27 @@ def add_phase(session: WriteSession, challenge: Challenge, plan: Fields, now: da
     )
     session.add(phase)
     session.flush()
+    if plan.get("recipe") is not None:
+        body, scoring = normalize_recipe(plan["recipe"], label_rules.of_phase(phase))
+        add_recipe(session, challenge, phase, body, scoring)
     return phase
+
+
+def require_free_slug(session: ReadSession, slug: str, *, of: str | None = None) -> None:
+    """Raise SlugTaken for the slug, now or before, of another challenge than the one with the id `of`."""
+    if challenges.slug_owner(session, slug) not in {None, of}:
+        raise SlugTaken(f"A challenge with the slug '{slug}' already exists.")
+
+
+def require_free_phase_slug(session: ReadSession, challenge_id: str, slug: str, *, of: str | None = None) -> None:
+    """Raise PhaseNameTaken for the slug, now or before, of another phase than the one with the id `of`."""
+    if challenges.phase_slug_owner(session, challenge_id, slug) not in {None, of}:
+        raise PhaseNameTaken(f"A phase '{slug}' already exists in this challenge.")
 
 
 def require_valid_window(opens_at: datetime, closes_at: datetime | None) -> None:
     """Raise InvalidRequest unless the phase closes after it opens."""
-    _raise_if_any(_window_faults(opens_at, closes_at))
+    raise_if_any(_window_faults(opens_at, closes_at))
 
 
 def _window_faults(opens_at: datetime, closes_at: datetime | None) -> FieldFaults:
@@ -89,7 +138,7 @@ def _window_faults(opens_at: datetime, closes_at: datetime | None) -> FieldFault
     return [{"pointer": "/closes_at", "detail": f"the phase would close ({closes}) before it opens ({opens})"}]
 
 
-def _raise_if_any(faults: FieldFaults) -> None:
+def raise_if_any(faults: FieldFaults) -> None:
     """Raise InvalidRequest with these faults, if there are any."""
     if faults:
         raise InvalidRequest(_summarize_faults(faults), errors=faults)
@@ -104,7 +153,7 @@ def _summarize_faults(faults: FieldFaults) -> str:
 def require_slug(name: str) -> str:
     """The slug derived from the name of a phase; raises InvalidRequest if it is empty."""
     slug = _slugify(name)
-    _raise_if_any([] if slug else [{"pointer": "/name", "detail": EMPTY_SLUG_DETAIL}])
+    raise_if_any([] if slug else [{"pointer": "/name", "detail": EMPTY_SLUG_DETAIL}])
     return slug
 
 
@@ -113,21 +162,33 @@ def _slugify(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:64]
 
 
-def rule_warnings(session: ReadSession, recipe: ScoringRecipe, phases: Sequence[Phase]) -> list[str]:
-    """Warnings about these rules, for the organizer to read before the first submission."""
+def rule_warnings(session: ReadSession, phases: Sequence[Phase], *, signup: str) -> list[str]:
+    """Warnings about the rules of these phases of one challenge, for the organizer to read before the first submission.
+
+    `signup` says who may create an account on this site.
+    """
     warnings = [
         f"Phase '{phase.slug}' has no quota: anybody can submit without limit, and so probe the gold labels."
         for phase in phases
         if not phase.quota
     ]
-    for item in compute_inference_bounds(session, recipe, phases, organizer=True):
+    for item in compute_inference_bounds(session, phases, organizer=True):
         warning = inference_warning(item.bound)
         warnings += [] if warning is None else [f"Phase '{item.phase}' {warning}"]
     for phase in phases:
         if "curves" in phase.reports:
             reason = "from these and their own scores they can infer the gold labels"
             warnings.append(f"Phase '{phase.name}' shows curves to its participants; {reason}.")
+    if signup == "open" and phases and _anybody_can_register(phases[0].challenge):
+        warnings.append(
+            "Sign-up and registration are open, so quotas bind accounts, not people: one person can take part with "
+            "several accounts. With 'registration: approval', organizers decide who takes part."
+        )
     return warnings
+
+
+def _anybody_can_register(challenge: Challenge) -> bool:
+    return challenge.registration == "open" and challenge.visibility == "public"
 
 
 def timezone_faults(name: str) -> list[dict[str, str]]:
@@ -151,16 +212,15 @@ def require_can_create_challenge(caller: Caller, creation: str) -> str:
 
 
 def _validate_challenge(
-    fields: Fields, recipe: Fields, phases: Plans, now: datetime
+    fields: Fields, recipe: Fields, phases: Plans, now: datetime, known_faults: FieldFaults
 ) -> tuple[dict[str, Any], ScoringRecipe]:
     """The recipe in both forms, if the whole description is valid.
 
     Raises InvalidRequest or InvalidRecipe with all faults.
     """
-    faults = [*_field_faults(fields), *_phase_faults(phases, now)]
+    faults = [*rule_faults(_rules_of(fields)), *known_faults, *_phase_faults(phases, now, _rules_of(fields))]
     try:
-        rules = {name: fields[name] for name in ("task", "positive_label", "classes")}
-        normalized = normalize_recipe(recipe, **rules)
+        normalized = normalize_recipe(recipe, _rules_of(fields))
     except InvalidRecipe as bad:
         own = [{**fault, "pointer": "/recipe" + fault["pointer"]} for fault in bad.extra["errors"]]
         if not faults:
@@ -168,15 +228,29 @@ def _validate_challenge(
         # a fault of the recipe as a whole concerns the fields, whose faults are listed already
         faults += [fault for fault in own if fault["pointer"] != "/recipe"]
         raise InvalidRequest(_summarize_faults(faults), errors=faults) from bad
-    _raise_if_any(faults)
+    raise_if_any(faults)
+    raise_if_any(_sharing_faults(phases, normalized[0], _rules_of(fields)))
     return normalized
 
 
-def _phase_faults(phases: Plans, now: datetime) -> FieldFaults:
+def _sharing_faults(phases: Plans, recipe: Fields, rules: LabelRules) -> FieldFaults:
+    """Faults of the recipe of the challenge in phases without one of their own."""
+    return [
+        {**fault, "pointer": f"/phases/{number}{fault['pointer']}"}
+        for number, plan in enumerate(phases)
+        if plan.get("recipe") is None
+        for fault in recipe_faults(recipe, planned_rules(plan, rules), own=False)
+    ]
+
+
+def _phase_faults(phases: Plans, now: datetime, rules: LabelRules) -> FieldFaults:
     faults: FieldFaults = []
     slugs: set[str] = set()
     for number, plan in enumerate(phases):
         own = _window_faults(plan.get("opens_at") or now, plan.get("closes_at"))
+        own += own_rule_faults(plan, rules)
+        if plan.get("recipe") is not None:
+            own += recipe_faults(plan["recipe"], planned_rules(plan, rules), own=True)
         slug = _slugify(plan["name"])
         if not slug:
             own.append({"pointer": "/name", "detail": EMPTY_SLUG_DETAIL})
@@ -187,22 +261,5 @@ def _phase_faults(phases: Plans, now: datetime) -> FieldFaults:
     return faults
 
 
-def _field_faults(fields: Fields) -> FieldFaults:
-    """Faults of fields that contradict each other."""
-    faults: FieldFaults = []
-    task, classes, positive = fields["task"], fields["classes"], fields["positive_label"]
-    if task == "binary" and not positive:
-        faults.append({"pointer": "/positive_label", "detail": "a binary task needs its positive label"})
-    if task != "binary" and positive:
-        faults.append({"pointer": "/positive_label", "detail": f"a {task} task has no positive label"})
-    if classes is not None:
-        if len(set(classes)) != len(classes):
-            faults.append({"pointer": "/classes", "detail": "a class is listed twice"})
-        if len(classes) < (1 if task == "multilabel" else 2):
-            faults.append({"pointer": "/classes", "detail": "too few classes for this task"})
-        if task == "binary" and len(classes) != 2:
-            faults.append({"pointer": "/classes", "detail": f"a binary task has two classes, not {len(classes)}"})
-        if positive and positive not in classes:
-            faults.append({"pointer": "/positive_label", "detail": "is not among the classes"})
-    faults += timezone_faults(fields["timezone"])
-    return faults
+def _rules_of(fields: Fields) -> LabelRules:
+    return LabelRules(*(fields[name] for name in LABEL_FIELDS))

@@ -9,13 +9,12 @@ from app.actions.access import Caller, is_organizer, load_visible_phase
 from app.actions.challenges.change_recipe import parse_stored_recipe
 from app.actions.submissions.check_quota import quota_day
 from app.scoring.declaration.distinct_value_bounds import GoldSize
-from app.scoring.declaration.recipe import ScoringRecipe
 from app.scoring.disclosure import inference_bound
 from app.scoring.disclosure.inference_bound import BoardVisibility, DisclosureRules
 from app.store import clock
-from app.store.queries import challenges, gold, submissions, teams
+from app.store.queries import board_marks, challenges, gold, label_rules, submissions, teams
 from app.store.session import ReadSession
-from app.store.tables import Challenge, GoldVersion, Phase, Recipe
+from app.store.tables import Challenge, GoldVersion, Phase
 
 PARTITION_FIELDS = ("folds", "groups")
 
@@ -33,39 +32,39 @@ class PhaseInferenceBound:
 
 
 def read_inference_bounds(
-    session: ReadSession, caller: Caller, challenge: Challenge, recipe: Recipe
+    session: ReadSession, caller: Caller, challenge: Challenge, phases: Sequence[Phase]
 ) -> list[PhaseInferenceBound]:
-    """The bounds of all phases, computed from what this reader knows about the gold.
+    """The bounds of some phases of a challenge, computed from what this reader knows about the gold.
 
     For participants, the size of the gold is all ids to predict: only organizers know which of these are public.
     """
-    phases = challenges.phases_of(session, challenge.id)
-    organizer = is_organizer(session, caller, challenge)
-    return compute_inference_bounds(session, parse_stored_recipe(challenge, recipe), phases, organizer=organizer)
+    return compute_inference_bounds(session, phases, organizer=is_organizer(session, caller, challenge))
 
 
 def read_inference_bound(session: ReadSession, caller: Caller, slug: str, phase_slug: str) -> PhaseInferenceBound:
     """The bound of one phase, computed from what this reader knows about its gold; raises NotFound."""
     phase = load_visible_phase(session, caller, slug, phase_slug)
-    recipe = parse_stored_recipe(phase.challenge, challenges.active_recipe(session, phase.challenge_id))
     organizer = is_organizer(session, caller, phase.challenge)
-    return compute_inference_bounds(session, recipe, [phase], organizer=organizer)[0]
+    return compute_inference_bounds(session, [phase], organizer=organizer)[0]
 
 
 def compute_inference_bounds(
-    session: ReadSession, recipe: ScoringRecipe, phases: Sequence[Phase], *, organizer: bool
+    session: ReadSession, phases: Sequence[Phase], *, organizer: bool
 ) -> list[PhaseInferenceBound]:
     """The bounds of these phases of one challenge, for an organizer or for participants."""
     if not phases:
         return []
     rules = _challenge_rules(session, phases[0].challenge)
-    return [_phase_bound(session, recipe, phase, rules, organizer=organizer) for phase in phases]
+    return [_phase_bound(session, phase, rules, organizer=organizer) for phase in phases]
 
 
 def _challenge_rules(session: ReadSession, challenge: Challenge) -> DisclosureRules:
     """The rules that all phases of a challenge share."""
-    rows = teams.count_teams(session, challenge.id)
-    rows += submissions.count_baseline_entries(session, challenge.id)  # each has its own row on the board
+    phases = challenges.phases_of(session, challenge.id)
+    late = any(phase.late == "unofficial" for phase in phases)
+    rows = teams.count_teams(session, challenge.id) * (2 if late else 1)  # a team's unofficial entry has its own row
+    rows += submissions.count_baseline_entries(session, challenge.id)  # and so has each baseline
+    rows += board_marks.count_off_board(session, challenge.id)
     rivals = inference_bound.MIN_RIVALS
     while rivals < rows:  # rounded up to a power of two times the minimum, as the exact number may be confidential
         rivals *= 2
@@ -75,43 +74,49 @@ def _challenge_rules(session: ReadSession, challenge: Challenge) -> DisclosureRu
         reports=(),
         rivals=rivals,
         closed_teams=challenge.registration != "open",
-        sets=challenge.task == "multilabel",
-        phases=len(challenges.phases_of(session, challenge.id)),
+        sets=False,
+        phases=len(phases),
     )
 
 
-def _phase_bound(
-    session: ReadSession, recipe: ScoringRecipe, phase: Phase, rules: DisclosureRules, *, organizer: bool
-) -> PhaseInferenceBound:
+def _phase_bound(session: ReadSession, phase: Phase, rules: DisclosureRules, *, organizer: bool) -> PhaseInferenceBound:
+    recipe = parse_stored_recipe(phase, challenges.active_recipe(session, phase))
     version = gold.active(session, phase.id)
     if not organizer and clock.now(session) < phase.opens_at:
         version = None
+    late = phase.late == "unofficial"
+    # With late entries a board that is shown after the close is shown while files are still sent.
+    board = "public" if late and phase.leaderboard == "after_close" else phase.leaderboard
     rules = replace(
         rules,
         submissions=max_submissions_per_team(phase),
-        board=cast("BoardVisibility", phase.leaderboard),
+        board=cast("BoardVisibility", board),
         reports=tuple(phase.reports),
+        sets=label_rules.of_phase(phase).task == "multilabel",
         has_partitions=version is not None and any(version.accessories.get(name) for name in PARTITION_FIELDS),
     )
     if version is None:
         return PhaseInferenceBound(phase.slug, None, inference_bound.compute_inference_bound(recipe, rules))
-    sizes = _gold_sizes(phase, version, organizer=organizer)
+    sizes = _gold_sizes(version, organizer=organizer)
     split = "public" if version.has_splits else "all"
     bound = inference_bound.compute_inference_bound(recipe, rules, sizes, weighted=bool(version.weighted))
     return PhaseInferenceBound(phase.slug, split, bound)
 
 
-def _gold_sizes(phase: Phase, version: GoldVersion, *, organizer: bool) -> GoldSize:
+def _gold_sizes(version: GoldVersion, *, organizer: bool) -> GoldSize:
     public = version.public_instances if organizer else None
     instances = version.instances if public is None else public
-    return GoldSize(instances, len(version.classes), phase.challenge.task == "multilabel")
+    return GoldSize(instances, len(version.classes), version.task == "multilabel")
 
 
 def max_submissions_per_team(phase: Phase) -> int | None:
-    """Submissions that the quota of a phase allows a team in its window; None if their number is unlimited."""
+    """Submissions that the quota of a phase allows a team; None if their number is unlimited.
+
+    A daily limit bounds it only where the close ends all submissions.
+    """
     limits: dict[str, Any] = phase.quota
     bounds = [limits["total"]] if limits.get("total") else []
-    if limits.get("per_day") and phase.closes_at is not None:
+    if limits.get("per_day") and phase.closes_at is not None and phase.late != "unofficial":
         first, _ = quota_day(phase.challenge.timezone, phase.opens_at)
         _, end = quota_day(phase.challenge.timezone, phase.closes_at - timedelta(microseconds=1))
         days = (end.date() - date.fromisoformat(first)).days

@@ -1,21 +1,19 @@
 """Build the file that a participant fills in: ids sorted by code point, without labels and splits."""
 
 from pathlib import Path
-from typing import cast
 
 from app.actions.access import Caller, is_organizer, load_visible_phase
+from app.actions.challenges.change_recipe import parse_stored_recipe
+from app.actions.challenges.resolve_times import times_of_error
 from app.actions.scoring_tasks.scoring_request import GoldReference, gold_reference, send_scoring_request
 from app.errors import BadRequest, NoGold, NoOpenPhase
 from app.files import FileStore
 from app.scoring.declaration.metric import SCORES
-from app.scoring.declaration.recipe import parse_recipe
-from app.scoring.declaration.task import TaskKind
 from app.scoring_processes import ScoringProcesses
 from app.scoring_processes.messages import Refusal, WriteTemplate
 from app.store import clock
 from app.store.queries import challenges, gold
 from app.store.session import Database, ReadSession
-from app.store.types import format_timestamp
 
 
 def template_source(
@@ -28,17 +26,14 @@ def template_source(
     phase = load_visible_phase(session, caller, slug, phase_slug)
     organizer = is_organizer(session, caller, phase.challenge)
     if clock.now(session) < phase.opens_at and not organizer:
-        opens_at = format_timestamp(phase.opens_at)
-        detail = f"The phase '{phase.slug}' opens at {opens_at}; until then only organizers may see its ids."
-        raise NoOpenPhase(detail, remedy="Try again once it has opened.", opens_at=opens_at)
+        times = times_of_error(phase.challenge.timezone, opens_at=phase.opens_at)
+        detail = f"The phase '{phase.slug}' opens at {times['opens_at']}; until then only organizers may see its ids."
+        raise NoOpenPhase(detail, remedy="Try again once it has opened.", **times)
     version = gold.active(session, phase.id)
     if version is None:
         raise NoGold
-    recipe = challenges.active_recipe(session, phase.challenge_id)
-    challenge = phase.challenge
-    task, positive = cast("TaskKind", challenge.task), challenge.positive_label
-    parsed = parse_recipe(recipe.body, task, positive_label=positive, classes=version.classes, stored=True)
-    return gold_reference(version, challenge), any(SCORES in call.metric.needs for call in parsed.metrics), organizer
+    recipe = parse_stored_recipe(phase, challenges.active_recipe(session, phase))
+    return gold_reference(version), any(SCORES in call.metric.needs for call in recipe.metrics), organizer
 
 
 def make_template(

@@ -1,77 +1,126 @@
-"""Register a new team for a challenge, and decide on registrations."""
+"""Register for a challenge with a team, and decide on registrations."""
 
-from app.actions.access import Caller, is_organizer, load_organized_challenge, load_visible_challenge, require_scope
+from typing import Any
+
+from app.actions.access import (
+    Caller,
+    is_organizer,
+    load_challenge_with_code,
+    load_organized_challenge,
+    load_visible_challenge,
+    require_not_archived,
+    require_organizer,
+    require_scope,
+)
+from app.actions.accounts.issue_token import hash_token_secret
+from app.actions.audit.record import changed_fields, record
+from app.actions.challenges.registration_rules import (
+    Statements,
+    apply_statements,
+    change_statements,
+    require_may_compete,
+)
+from app.actions.invitations.codes import invitation_kind, invites_to_team_of, use_invitation
 from app.actions.submissions.cancel_submission import cancel_member_submissions
-from app.errors import AlreadyRegistered, Forbidden, InvalidRequest, NotFound, TeamNameTaken
+from app.actions.teams.found_team import found_team
+from app.actions.teams.join_team import join_team
+from app.actions.teams.leave_team import end_offers
+from app.actions.teams.pass_on_captaincy import can_lead, pass_on_captaincy
+from app.errors import (
+    AlreadyRegistered,
+    InvalidRequest,
+    NotFound,
+    RegistrationBarred,
+    RegistrationEnded,
+    RegistrationNeedsCode,
+)
 from app.store import locks
-from app.store.queries import challenges, paging, teams
+from app.store.queries import audit_entries, memberships, paging, teams
 from app.store.session import ReadSession, WriteSession
-from app.store.tables import Challenge, Registration, Team
-from app.text.confusable_names import is_reserved, look_key, name_key, script_problem
+from app.store.tables import AuditEntry, Challenge, Registration
 
-MAX_NAME_KEY_LENGTH = 200  # normalization may turn one character of a name into many
-MAX_LOOK_KEY_LENGTH = 400
+NOTHING_STATED = Statements()
+
+_DECISIONS = {"approved": "approve", "barred": "bar", "pending": "reset"}
 
 
-def register_team(session: WriteSession, caller: Caller, slug: str, name: str) -> Registration:
-    """A new team with the caller as its first member; raises TeamNameTaken, AlreadyRegistered."""
-    challenge = load_visible_challenge(session, caller, slug)
-    user_id = require_scope(caller, "submit")
-    existing = teams.registration_of(session, challenge.id, user_id)
-    if existing is not None:
-        raise AlreadyRegistered(f"You are already registered, in the team '{existing.team.name}'.")
-    if challenge.registration == "invitation":
-        raise Forbidden("This challenge admits invited teams only.", remedy="Ask the organizers for an invitation.")
-    team = add_team(session, challenge, name, reserved=is_organizer(session, caller, challenge))
-    registration = Registration(challenge_id=challenge.id, user_id=user_id, team_id=team.id, team=team)
-    registration.status = "pending" if challenge.registration == "approval" else "approved"
-    session.add(registration)
-    session.flush()
+def register_team(
+    session: WriteSession, caller: Caller, slug: str, name: str, statements: Statements = NOTHING_STATED
+) -> Registration:
+    """Register the caller with a new team; raises what _enter and found_team raise."""
+    challenge, registration = _enter(session, caller, slug, statements)
+    found_team(session, caller, challenge, registration, name)
     session.refresh(registration)
     return registration
 
 
-def add_team(
-    session: WriteSession, challenge: Challenge, name: str, *, baseline: bool = False, reserved: bool = False
-) -> Team:
-    """A team without members; raises TeamNameTaken and InvalidRequest.
+def register_with_invitation(
+    session: WriteSession,
+    caller: Caller,
+    slug: str,
+    code: str,
+    *,
+    team: str | None = None,
+    statements: Statements = NOTHING_STATED,
+) -> Registration:
+    """Register the caller with a code: with the team that it invites to, or, for a challenge, with a new team or none.
 
-    `reserved` allows names that only organizers may give. A baseline and a team may have the same name, because the
-    refusal of a name must not reveal that a hidden baseline exists, and a team cannot be mistaken for a baseline.
+    Raises what _enter, join_team and found_team raise.
     """
-    clean, key, look = " ".join(name.split()), name_key(name), None if baseline else look_key(name)
-    if not 0 < len(key) <= MAX_NAME_KEY_LENGTH or len(look or "") > MAX_LOOK_KEY_LENGTH:
-        raise _invalid_team_name("is too long", "The team needs a shorter name.")
-    if not baseline:
-        locks.team_names(session, challenge.id)
-        _require_distinct_name(session, challenge, clean, reserved=reserved)
-    team = Team(challenge_id=challenge.id, name=clean, name_key=key, look_key=look, baseline=baseline)
-    session.add(team)
+    kind = invitation_kind(session, code)
+    try:
+        challenge, registration = _enter(session, caller, slug, statements, code=code if kind == "challenge" else None)
+    except NotFound:
+        if kind == "team" and invites_to_team_of(session, code, slug):
+            raise RegistrationNeedsCode from None  # a captain may tell that the challenge exists, but admits nobody to it
+        raise
+    if kind != "challenge":
+        if team is not None:
+            fault = {"pointer": "/team", "detail": "an invitation to a team names the team; leave this out"}
+            raise InvalidRequest("This code invites to a team that exists.", errors=[fault])
+        join_team(session, caller, challenge, registration, code)
+    elif team is not None:
+        found_team(session, caller, challenge, registration, team)
+    session.refresh(registration)
+    return registration
+
+
+def _enter(
+    session: WriteSession, caller: Caller, slug: str, statements: Statements, *, code: str | None = None
+) -> tuple[Challenge, Registration]:
+    """The challenge and the caller's registration without a team, which is new if there is none or it has ended.
+
+    `code` is that of an invitation to a challenge, which approves the registration. Raises AlreadyRegistered for a user
+    who is in a team, RegistrationBarred, MayHaveReadGold, RegistrationNeedsCode, InvalidInvitation, and InvalidRequest
+    if terms or answers are missing.
+    """
+    code_hash = None if code is None else hash_token_secret(code.strip())
+    challenge = load_challenge_with_code(session, caller, slug, code_hash=code_hash)
+    user_id = require_scope(caller, "submit")
+    require_not_archived(challenge)
+    registration = teams.registration_of(session, challenge.id, user_id)
+    if registration is not None and registration.team is not None:
+        raise AlreadyRegistered(f"You are already registered, in the team '{registration.team.name}'.")
+    if registration is not None and registration.status == "barred":
+        raise RegistrationBarred(reason=registration.reason)
+    require_may_compete(session, caller, user_id, challenge)
+    new = registration is None or registration.status == "ended"
+    if new and code is None and challenge.registration == "invitation":
+        raise RegistrationNeedsCode
+    registration = registration or Registration(challenge_id=challenge.id, user_id=user_id)
+    before = registration.status
+    if new:
+        registration.status = "pending" if challenge.registration == "approval" else "approved"
+    apply_statements(session, challenge, registration, statements)
+    if code is not None:
+        invitation = use_invitation(session, code, "challenge", challenge_id=challenge.id)
+        registration.status, registration.invitation_id = "approved", invitation.id
+    session.add(registration)
     session.flush()
-    return team
-
-
-def _require_distinct_name(session: ReadSession, challenge: Challenge, name: str, *, reserved: bool) -> None:
-    """Raise TeamNameTaken or InvalidRequest for a name that could be confused with another team or the organizers."""
-    other = teams.find_confusable(session, challenge.id, name)
-    if other is not None:
-        same = name_key(other.name) == name_key(name)
-        if not reserved and any(phase.anonymous for phase in challenges.phases_of(session, challenge.id)):
-            raise TeamNameTaken(f"'{name}' is the name of a team of this challenge, or hard to distinguish from one.")
-        raise TeamNameTaken(
-            f"A team named '{other.name}' already exists in this challenge"
-            + ("." if same else f", and '{name}' is hard to distinguish from it.")
-        )
-    fault = script_problem(name) or (None if look_key(name) else "has no visible letter, digit or symbol")
-    if fault is not None:
-        raise _invalid_team_name(fault, f"This cannot be the name of a team: it {fault}.")
-    if not reserved and is_reserved(name):
-        sentence = "This name suggests the organizers or the service; choose another one."
-        raise _invalid_team_name("is reserved", sentence)
-
-
-def _invalid_team_name(detail: str, sentence: str) -> InvalidRequest:
-    return InvalidRequest(sentence, errors=[{"pointer": "/team", "detail": detail}])
+    if before != registration.status:
+        changes = {"status": (before, registration.status), "terms": (None, registration.terms_version)}
+        record(session, caller, "registration.create", challenge=challenge, of=registration, changes=changes)
+    return challenge, registration
 
 
 def list_registrations(
@@ -85,28 +134,88 @@ def list_registrations(
     return paging.page(session, query, Registration, limit=limit, cursor=cursor)
 
 
+def read_registration(
+    session: ReadSession, caller: Caller, slug: str, registration_id: str
+) -> tuple[Registration, list[AuditEntry], bool]:
+    """A registration, the history of decisions on it, oldest first, and whether an organizer reads it.
+
+    Raises NotFound.
+    """
+    challenge = load_visible_challenge(session, caller, slug)
+    user_id = require_scope(caller, "read")
+    registration = session.get(Registration, registration_id)
+    organizer = is_organizer(session, caller, challenge)
+    if registration is None or registration.challenge_id != challenge.id:
+        raise NotFound
+    if not organizer and registration.user_id != user_id:
+        raise NotFound
+    return registration, audit_entries.of_object(session, registration.id), organizer
+
+
+def state_again(
+    session: WriteSession, caller: Caller, slug: str, registration_id: str, statements: Statements
+) -> Registration:
+    """Accept the current terms, or change answers, as the registered user.
+
+    Raises NotFound, RegistrationEnded, and InvalidRequest for another version of the terms or an invalid answer.
+    """
+    challenge = load_visible_challenge(session, caller, slug)
+    user_id = require_scope(caller, "submit")
+    registration = session.get(Registration, registration_id)
+    if registration is None or registration.challenge_id != challenge.id or registration.user_id != user_id:
+        raise NotFound
+    require_not_archived(challenge)
+    if registration.status == "ended":
+        raise RegistrationEnded
+    changes: dict[str, tuple[Any, Any]] = {"terms": (registration.terms_version, statements.terms)}
+    change_statements(session, challenge, registration, statements)
+    if statements.terms is not None:
+        record(session, caller, "registration.accept_terms", challenge=challenge, of=registration, changes=changes)
+    if statements.fields:  # only which: the audit trail holds nothing of a person
+        changes = {"answers": (None, sorted(statements.fields))}
+        record(session, caller, "registration.answer", challenge=challenge, of=registration, changes=changes)
+    session.flush()
+    return registration
+
+
+def require_may_change_registration(session: ReadSession, caller: Caller, slug: str, registration_id: str) -> None:
+    """Raise NotFound or Forbidden unless the caller may change this registration: as its user or as an organizer."""
+    challenge = load_visible_challenge(session, caller, slug)
+    registration = session.get(Registration, registration_id)
+    own = registration is not None and registration.user_id == caller.user_id
+    if not own or registration is None or registration.challenge_id != challenge.id:
+        require_organizer(session, caller, challenge)
+
+
 def decide_registration(
     session: WriteSession, caller: Caller, slug: str, registration_id: str, *, status: str, reason: str | None
 ) -> tuple[Registration, list[str]]:
     """Approve or bar a registration, as an organizer; cancels the queued submissions of a barred member.
 
     Returns the ids of the cancelled submissions. The lock on the challenge keeps out new ones of that member meanwhile.
+    Raises NotFound, RegistrationEnded, and InvalidRequest for a bar without a reason.
     """
     locks.challenge(session, slug)
     challenge = load_organized_challenge(session, caller, slug)
-    registration = session.get(Registration, registration_id)
+    registration = session.get(Registration, registration_id, populate_existing=True)
     if registration is None or registration.challenge_id != challenge.id:
         raise NotFound
-    if reason is not None or status != registration.status:  # the same status without a reason keeps the earlier reason
-        registration.reason = reason
-    registration.status = status
+    if registration.status == "ended" and status != "barred":
+        raise RegistrationEnded
+    if status == "barred" and reason is None and registration.status != "barred":
+        fault = {"pointer": "/reason", "detail": "required to bar a user, who can read it"}
+        raise InvalidRequest("A bar needs a reason.", errors=[fault])
+    if reason is None and status == registration.status:
+        reason = registration.reason  # the same status without a reason keeps the earlier reason
+    changes = changed_fields(registration, {"status": status, "reason": reason})
+    if any(before != after for before, after in changes.values()):
+        action = f"registration.{_DECISIONS[status]}"
+        record(session, caller, action, challenge=challenge, of=registration, changes=changes, reason=reason)
+    registration.status, registration.reason = status, reason
     session.flush()
-    return registration, cancel_member_submissions(session, registration) if status == "barred" else []
-
-
-def list_teams(
-    session: ReadSession, caller: Caller, slug: str, *, limit: int, cursor: str | None
-) -> tuple[list[Team], str | None]:
-    """The teams of a challenge, for its organizers."""
-    challenge = load_organized_challenge(session, caller, slug, writes=False)
-    return paging.page(session, teams.teams_of(challenge.id), Team, limit=limit, cursor=cursor)
+    if status != "barred":
+        return registration, []
+    pass_on_captaincy(session, registration.user_id, caller=caller, challenge_id=challenge.id)
+    if registration.team is not None and not any(map(can_lead, memberships.members_of(session, registration.team.id))):
+        end_offers(session, registration.team)  # or whoever has a code would join, and end the mark of the team
+    return registration, cancel_member_submissions(session, caller, registration)

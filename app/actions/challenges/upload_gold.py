@@ -2,29 +2,29 @@
 
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from app.actions.access import Caller, load_organized_phase
+from app.actions.audit.record import record
 from app.errors import GoldNotDraft, InvalidGold, InvalidRequest, NotFound
 from app.files import StoredFile
 from app.formats import FileKind
 from app.pipeline import SourceFile
 from app.prepared.gold_source import GoldFile, GoldSource
 from app.scoring.declaration.gold_metadata import GOLD_METADATA_KINDS, check_metadata_labels
-from app.scoring.declaration.task import TaskKind
 from app.scoring_processes import ScoringProcesses
 from app.scoring_processes.messages import CheckGold, FileResult, GoldSummary, Refusal
-from app.store.queries import gold
+from app.store.queries import gold, label_rules
+from app.store.queries.label_rules import LabelRules
 from app.store.session import ReadSession, WriteSession
-from app.store.tables import Challenge, GoldVersion, Phase, Submission
+from app.store.tables import GoldVersion, Phase, Submission
 
 CLASSES_NAME = "classes"
 
 
-def new_gold_file(path: Path, kind: FileKind, challenge: Challenge, sha256: str) -> GoldFile:
+def new_gold_file(path: Path, kind: FileKind, rules: LabelRules, sha256: str) -> GoldFile:
     """An uploaded file that is to become a draft; its SHA-256 lets the scoring process prepare the gold at once."""
-    task = cast("TaskKind", challenge.task)
-    return GoldFile(SourceFile(path, kind), task, challenge.positive_label, challenge.classes, sha256=sha256)
+    return GoldFile(SourceFile(path, kind), rules.task, rules.positive_label, rules.classes, sha256=sha256)
 
 
 def stored_file_kind(row: GoldVersion | Submission) -> FileKind:
@@ -32,10 +32,15 @@ def stored_file_kind(row: GoldVersion | Submission) -> FileKind:
     return FileKind(row.format, row.encoding, row.layout)
 
 
-def stored_gold_file(path: Path, version: GoldVersion, challenge: Challenge) -> GoldFile:
+def stored_gold_file(path: Path, version: GoldVersion) -> GoldFile:
     """The file of a stored version."""
-    file = new_gold_file(path, stored_file_kind(version), challenge, version.sha256)
-    return replace(file, classes=version.classes, metadata=version.accessories)
+    file = new_gold_file(path, stored_file_kind(version), label_rules.of_gold(version), version.sha256)
+    return replace(file, metadata=version.accessories)
+
+
+def load_label_rules(session: ReadSession, caller: Caller, slug: str, phase_slug: str) -> LabelRules:
+    """The rules by which gold of this phase is read, for organizers who may upload it."""
+    return label_rules.of_phase(load_organized_phase(session, caller, slug, phase_slug))
 
 
 def inspect_gold(processes: ScoringProcesses, file: GoldFile) -> GoldSummary:
@@ -62,11 +67,11 @@ def store_gold(
     stored: StoredFile,
     kind: FileKind,
     summary: GoldSummary,
-    declared: bool,
+    rules: LabelRules,
 ) -> GoldVersion:
-    """Store a draft, the next version of the gold of the phase.
+    """Store a draft, the next version of the gold of the phase, inspected with these rules.
 
-    `declared` is whether the challenge had classes when the file was inspected; other gold may have fixed them since.
+    Those of the phase may have changed since.
     """
     phase = load_organized_phase(session, caller, slug, phase_slug)
     version = GoldVersion(
@@ -77,13 +82,34 @@ def store_gold(
         sha256=stored.sha256,
         size=stored.size,
         **kind.to_dict(),
-        classes_declared=declared,
+        task=rules.task,
+        positive_label=rules.positive_label,
+        classes_declared=rules.classes is not None,
         **asdict(summary),
         created_by=caller.user_id,
     )
     session.add(version)
     session.flush()
+    _record(session, caller, phase, "gold.upload", {"gold": (None, version.version), "sha256": (None, stored.sha256)})
     return version
+
+
+def delete_gold(session: WriteSession, caller: Caller, slug: str, phase_slug: str, number: int) -> str:
+    """Delete a draft; returns the key of its file, which the caller deletes. Raises NotFound and GoldNotDraft."""
+    phase, version = load_gold_version(session, caller, slug, phase_slug, number, writes=True)
+    if version.status != "draft":
+        raise GoldNotDraft
+    key = version.file_key
+    session.delete(version)
+    session.flush()
+    _record(session, caller, phase, "gold.delete", {"gold": (number, None), "sha256": (version.sha256, None)})
+    return key
+
+
+def _record(
+    session: WriteSession, caller: Caller, phase: Phase, action: str, changes: dict[str, tuple[Any, Any]]
+) -> None:
+    record(session, caller, action, challenge=phase.challenge, of=phase, changes=changes)
 
 
 def load_gold_version(
@@ -97,6 +123,16 @@ def load_gold_version(
     return phase, row
 
 
+def download_gold(session: WriteSession, caller: Caller, slug: str, phase_slug: str, number: int) -> GoldVersion:
+    """The version whose file is to be sent to an organizer; raises NotFound.
+
+    It is recorded: if the gold becomes known, the first question is who had it.
+    """
+    phase, version = load_gold_version(session, caller, slug, phase_slug, number)
+    _record(session, caller, phase, "gold.download", {"gold": (None, number), "sha256": (None, version.sha256)})
+    return version
+
+
 def list_gold_versions(session: ReadSession, caller: Caller, slug: str, phase_slug: str) -> list[GoldVersion]:
     """All versions, newest first, for organizers."""
     return gold.versions(session, load_organized_phase(session, caller, slug, phase_slug, writes=False).id)
@@ -106,10 +142,10 @@ def changed_gold_file(
     session: ReadSession, caller: Caller, slug: str, phase_slug: str, number: int, *, path: Path, name: str, value: Any
 ) -> GoldFile:
     """The gold of a draft with changed metadata, to be checked before the change is stored; raises GoldNotDraft."""
-    phase, version = load_gold_version(session, caller, slug, phase_slug, number, writes=True)
+    _, version = load_gold_version(session, caller, slug, phase_slug, number, writes=True)
     if version.status != "draft":
         raise GoldNotDraft
-    file = stored_gold_file(path, version, phase.challenge)
+    file = stored_gold_file(path, version)
     if not version.classes_declared:
         file = replace(file, classes=None)
     _check_gold_metadata(name, value, version)
@@ -147,7 +183,7 @@ def put_gold_metadata(
     summary: GoldSummary,
 ) -> GoldVersion:
     """Set the classes or other metadata of a draft; raises GoldNotDraft."""
-    _, version = load_gold_version(session, caller, slug, phase_slug, number, writes=True)
+    phase, version = load_gold_version(session, caller, slug, phase_slug, number, writes=True)
     if version.status != "draft":
         raise GoldNotDraft
     _check_gold_metadata(name, value, version)  # again: other metadata may have changed since the first check
@@ -158,4 +194,5 @@ def put_gold_metadata(
     else:
         version.accessories = version.accessories | {GOLD_METADATA_KINDS[name].field: value}
     session.flush()
+    _record(session, caller, phase, "gold.metadata", {"gold": (None, number), "kind": (None, name)})
     return version

@@ -1,5 +1,7 @@
 """Forget Idempotency-Keys after their lifetime; until then an expired key is ignored wherever keys are read."""
 
+from app.store import clock
+from app.store.queries.account_access import forget_ended
 from app.store.queries.admission import forget_expired_keys
 from app.store.session import Database
 
@@ -11,7 +13,12 @@ class ExpiredKeys:
         self._db = db
 
     def forget_keys(self) -> None:
-        """Delete them, a batch per transaction, so that submissions do not wait for long."""
+        """Delete them, a batch per transaction, so that submissions do not wait for long.
+
+        Sessions and password resets that ended long ago are deleted with them.
+        """
+        with self._db.write(durable=False) as session:
+            forget_ended(session, clock.steady(session))
         deleted = True
         while deleted:
             with self._db.write(durable=False) as session:

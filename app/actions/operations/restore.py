@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
+from app.actions.audit.record import OPERATOR, created_fields, record
 from app.actions.operations import backup_folder
 from app.actions.operations.backup_folder import BackupBroken, Progress, file_sha256
 from app.actions.operations.backup_keys import install_keys, require_no_conflicting_keys
@@ -182,4 +183,6 @@ def _restore_rows(db: Database, backup: VerifiedBackup) -> int:
         _raise_unless(occupied is None, InstallationNotEmpty(detail))
         workers.remove_all(session)
         database_copy.restore_rows(backup.copy, session)
+        taken = created_fields({"backup": backup.manifest.made_at, "assay": backup.manifest.assay})
+        record(session, OPERATOR, "service.restore", challenge=None, of=None, changes=taken)
         return tasks.requeue_unfinished(session)

@@ -17,7 +17,7 @@ from app.store.queries import tasks
 from app.store.queries.fair_scheduling import prepare_claims
 from app.store.queries.tasks import Claimed
 from app.store.session import ReadSession, WriteSession
-from app.store.tables import GoldVersion, Phase, Recipe
+from app.store.tables import GoldVersion, Recipe
 
 MAX_CACHED_MEASURES = 1024
 
@@ -83,7 +83,7 @@ def _load(session: WriteSession, claimed: Claimed) -> ClaimedTask:
 def _load_measure(session: ReadSession, claimed: Claimed) -> tuple[GoldReference, Mapping[str, Any]]:
     """What a submission is measured by."""
     version, recipe = session.get_one(GoldVersion, claimed.gold_id), session.get_one(Recipe, claimed.recipe_id)
-    return gold_reference(version, session.get_one(Phase, version.phase_id).challenge), recipe.body
+    return gold_reference(version), recipe.body
 
 
 def _measure_key(_session: ReadSession, claimed: Claimed) -> tuple[str, str, datetime | None, str]:

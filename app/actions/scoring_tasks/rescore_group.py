@@ -24,7 +24,7 @@ from app.store import clock
 from app.store.queries import rescoring_tasks
 from app.store.queries.rescoring_tasks import RescoringResult
 from app.store.session import ReadSession, WriteSession
-from app.store.tables import GoldVersion, Phase, Recipe, Score, ScoreTask
+from app.store.tables import GoldVersion, Recipe, Score, ScoreTask
 
 log = structlog.get_logger()
 
@@ -60,9 +60,9 @@ def claim_rescoring_group(session: WriteSession, lease: timedelta | None) -> Res
     claimed = rescoring_tasks.claim(session, SCORER_VERSION, **caps, lease=lease)
     if not claimed:
         return None
-    first, submission = claimed[0]
+    first = claimed[0][0]
     gold, recipe = session.get_one(GoldVersion, first.gold_id), session.get_one(Recipe, first.recipe_id)
-    reference = gold_reference(gold, session.get_one(Phase, submission.phase_id).challenge)
+    reference = gold_reference(gold)
     return RescoringGroup(
         {
             TaskClaim(task.id, task.attempt): LoadedTask(

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from app.actions.access import Caller, load_organized_phase, load_visible_submission, require_organizer
+from app.actions.access import Caller, load_organized_phase, load_visible_submission, lock_challenge, require_organizer
+from app.actions.audit.record import record
 from app.actions.scoring_tasks.upgrade_scorer import required_scores
 from app.actions.submissions.read_submissions import SubmissionView, current_submission_view
 from app.errors import Conflict, NoGold, NotFound
@@ -83,7 +84,7 @@ def order_submission_rescoring(
     A failed submission was refunded to the quota. It is charged again, because its scores inform the team like others.
     """
     submission, phase, organizer = load_visible_submission(session, caller, submission_id)
-    locks.challenge(session, phase.challenge.slug, shared=True)
+    lock_challenge(session, phase.challenge)
     locks.team(session, phase.id, submission.team_id)
     if session.get(Phase, phase.id, populate_existing=True) is None:
         raise NotFound  # deleted while this transaction waited for the lock
@@ -98,6 +99,7 @@ def order_submission_rescoring(
     if task.status not in {"queued", "running"}:
         if submission.status == "failed":
             _cancel_refund(session, submission, phase)
+        record(session, caller, "submission.rerun", challenge=phase.challenge, of=submission)
         _reset_and_queue_task(session, queue, submission, task, fair_scheduling.Lane.of_organizer(user_id))
     return current_submission_view(session, caller, submission.id, organizer=organizer)
 
@@ -174,6 +176,8 @@ def order_phase_rescoring(
     session.flush()
     row.total = rescoring_tasks.queue_order(session, row, origin)
     row.finished_at = None if row.total else now
+    changes = {"submissions": (None, row.total)}
+    record(session, caller, "phase.rerun", challenge=phase.challenge, of=phase, changes=changes)
     session.flush()
     return _order_progress(session, phase, slots)
 
@@ -198,6 +202,7 @@ def cancel_rescoring_order(
         session.refresh(newest, with_for_update=True)
         if newest.finished_at is None:
             newest.cancelled_at = newest.finished_at = now
+            record(session, caller, "phase.cancel_rerun", challenge=phase.challenge, of=phase)
         session.flush()
     return _order_progress(session, phase, slots)
 

@@ -13,7 +13,7 @@ from app.scoring.gold_content_hash import gold_content_hash
 from app.scoring_processes import ScoringProcesses
 from app.scoring_processes.messages import GoldFileNeeded, Reply, Request
 from app.store.session import Database
-from app.store.tables import Challenge, GoldVersion, Phase
+from app.store.tables import GoldVersion
 
 MAX_CACHED_GOLD_NAMES = 4096
 MAX_PREPARED_FILES = 2  # to try: a damaged copy of a file from the bucket, then the file itself
@@ -35,18 +35,18 @@ class GoldReference:
 @cached(
     LRUCache(MAX_CACHED_GOLD_NAMES),
     # Restoring a backup may let the same draft be activated once more with other metadata, so the id is not enough.
-    key=lambda version, _challenge: (version.id, version.status, version.activated_at),
+    key=lambda version: (version.id, version.status, version.activated_at),
     lock=threading.Lock(),
 )
-def _settled_gold_name(version: GoldVersion, challenge: Challenge) -> str:
+def _settled_gold_name(version: GoldVersion) -> str:
     """The name of a version that no longer changes. Its classes and metadata may be large, so they are read once."""
-    return _compute_gold_name(version, challenge)
+    return _compute_gold_name(version)
 
 
-def gold_reference(version: GoldVersion, challenge: Challenge) -> GoldReference:
+def gold_reference(version: GoldVersion) -> GoldReference:
     """The reference to a version; called within the session of the version, as it may read further columns."""
     name_of = _compute_gold_name if version.status == "draft" else _settled_gold_name
-    return GoldReference(version.id, name_of(version, challenge))
+    return GoldReference(version.id, name_of(version))
 
 
 def send_scoring_request(
@@ -81,10 +81,9 @@ def _send_with_gold_file(
         version = session.get(GoldVersion, gold_id)
         if version is None:
             raise FileNotFoundError(f"gold {gold_id}")  # deleted after the reference was read
-        challenge = session.get_one(Phase, version.phase_id).challenge
-        name = _compute_gold_name(version, challenge)
+        name = _compute_gold_name(version)
     with files.local_path(version.file_key) as path:
-        reply = processes.call(replace(request, gold=GoldSource(name, stored_gold_file(path, version, challenge))))
+        reply = processes.call(replace(request, gold=GoldSource(name, stored_gold_file(path, version))))
     publish_prepared_gold(db, files, processes, GoldReference(version.id, name))
     return reply
 
@@ -112,12 +111,12 @@ def _send_with_prepared_gold(store: PreparedGoldStore, processes: ScoringProcess
     return GoldFileNeeded()
 
 
-def _compute_gold_name(version: GoldVersion, challenge: Challenge) -> str:
+def _compute_gold_name(version: GoldVersion) -> str:
     return gold_content_hash(
         sha256=version.sha256,
         kind=stored_file_kind(version).to_dict(),
-        task=challenge.task,
-        positive_label=challenge.positive_label,
+        task=version.task,
+        positive_label=version.positive_label,
         classes=version.classes,
         metadata=version.accessories,
     )

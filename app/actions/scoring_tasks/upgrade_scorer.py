@@ -36,7 +36,7 @@ def required_scores(session: ReadSession, phase: Phase) -> RequiredScores | None
     version = gold.active(session, phase.id)
     if version is None:
         return None
-    recipe = challenges.active_recipe(session, phase.challenge_id)
+    recipe = challenges.active_recipe(session, phase)
     recipe_ids, scorer_version = equivalent_recipe_ids(session, recipe), target_scorer_version(phase.scorer_version)
     return RequiredScores(ScoreProvenance(version.id, recipe_ids, scorer_version), recipe)
 
@@ -80,6 +80,13 @@ def add_upgrade_tasks(session: WriteSession, queue: Queue, phase_id: str, slug: 
     required = None if phase is None else required_scores(session, phase)
     if required is None:
         return 0
+    added = add_missing_tasks(session, queue, phase_id, required)
+    scorer_upgrade.cancel_superseded(session, SCORER_VERSION, clock.now(session))
+    return added
+
+
+def add_missing_tasks(session: WriteSession, queue: Queue, phase_id: str, required: RequiredScores) -> int:
+    """Add some of the tasks with which the scores of a phase get this provenance; returns how many."""
     origin, recipe = required
     missing = scorer_upgrade.submissions_without_task(session, phase_id, origin, MAX_TASKS_PER_TRANSACTION)
     finished = [submission_id for submission_id, status in missing if status == "finished"]
@@ -89,7 +96,6 @@ def add_upgrade_tasks(session: WriteSession, queue: Queue, phase_id: str, slug: 
         task_id = tasks.add(session, submission_id=submission_id, recipe_id=recipe.id, **keys)
         if task_id is not None:
             queue.enqueue(session, task_id, scorer_version=origin.scorer_version)
-    scorer_upgrade.cancel_superseded(session, SCORER_VERSION, clock.now(session))
     return len(missing)
 
 
@@ -117,6 +123,7 @@ def upgrade_blocker_count(session: ReadSession) -> int:
 
 
 def _lock_phase(session: WriteSession, phase_id: str, slug: str) -> Phase | None:
-    """The current phase, locked against submissions and changes; None if it was deleted."""
+    """The current phase, locked against submissions and changes; None if it was deleted or renamed."""
     locks.challenge(session, slug)
-    return session.get(Phase, phase_id, populate_existing=True)
+    phase = session.get(Phase, phase_id, populate_existing=True)
+    return phase if phase is not None and phase.challenge.slug == slug else None  # renamed: the lock was not its own

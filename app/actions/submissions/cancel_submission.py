@@ -2,15 +2,24 @@
 
 from collections.abc import Sequence
 
-from app.actions.access import Caller, can_edit, load_visible_submission, require_approved_registration, require_scope
+from app.actions.access import (
+    Caller,
+    can_edit,
+    load_visible_submission,
+    lock_challenge,
+    require_approved_registration,
+    require_scope,
+)
+from app.actions.audit.record import record
 from app.actions.submissions.read_submissions import SubmissionView, current_submission_view
-from app.errors import Conflict, NotFound, PhaseClosed
-from app.store import board_invalidation, clock, locks, notifications
+from app.errors import Conflict, NotFound, PhaseClosed, SubmissionOfFormerTeam
+from app.store import board_invalidation, clock, notifications
 from app.store.queries import quota, submissions, tasks
 from app.store.session import WriteSession
 from app.store.tables import Phase, Registration, ScoreTask, Submission
 
 CANCELLED_FAILURE = {"code": "cancelled", "detail": "It was cancelled before it was scored."}
+CANCELLED_BY_ORGANIZER_FAILURE = {"code": "cancelled", "detail": "An organizer cancelled it before it was scored."}
 CANCELLED_BY_ORGANIZER = "cancelled_by_organizer"
 """The reason in the quota ledger where an organizer, not the team, cancelled it."""
 BARRED_FAILURE = {"code": "barred", "detail": "The organizers barred its sender before it was scored."}
@@ -23,7 +32,9 @@ class NotCancellable(Conflict):
     remedy = "Check its status: a submission that is being scored ends without further action."
 
 
-def cancel_submission(session: WriteSession, caller: Caller, submission_id: str) -> SubmissionView:
+def cancel_submission(
+    session: WriteSession, caller: Caller, submission_id: str, *, reason: str | None = None
+) -> SubmissionView:
     """Cancel a submission and refund its quota; raises NotCancellable, PhaseClosed.
 
     Its team may cancel it while it is queued. Once it is being scored, cancelling would make that work free of charge,
@@ -32,7 +43,7 @@ def cancel_submission(session: WriteSession, caller: Caller, submission_id: str)
     others, which of its files counts. Organizers may cancel until it is settled; its scores are then never stored.
     """
     submission, phase, organizer = load_visible_submission(session, caller, submission_id)
-    locks.challenge(session, phase.challenge.slug, shared=True)
+    lock_challenge(session, phase.challenge)
     if session.get(Phase, phase.id, populate_existing=True) is None:
         raise NotFound  # deleted while this transaction waited for the lock
     require_scope(caller, "submit")
@@ -40,7 +51,7 @@ def cancel_submission(session: WriteSession, caller: Caller, submission_id: str)
     if not by_organizer:
         own = require_approved_registration(session, caller, phase.challenge)
         if own.team_id != submission.team_id:
-            raise NotFound
+            raise NotFound if organizer else SubmissionOfFormerTeam
     unfinished = tasks.lock_unfinished(session, [submission_id])
     session.refresh(submission, with_for_update={"of": Submission, "key_share": True})
     if submission.status not in {"queued", "running", "cancelled"}:
@@ -50,20 +61,36 @@ def cancel_submission(session: WriteSession, caller: Caller, submission_id: str)
     if submission.status != "cancelled":
         if not by_organizer and phase.closes_at is not None and clock.now(session) >= phase.closes_at:
             raise PhaseClosed
+        _record(session, caller, submission, submission.status, reason)
         ledger = CANCELLED_BY_ORGANIZER if by_organizer else quota.CANCELLED
-        _cancel_unsettled(session, unfinished, [submission_id], CANCELLED_FAILURE, ledger)
+        failure = CANCELLED_BY_ORGANIZER_FAILURE if by_organizer else CANCELLED_FAILURE
+        explained = failure if reason is None else {**failure, "reason": reason}
+        _cancel_unsettled(session, unfinished, [submission_id], explained, ledger)
         session.refresh(submission)
     return current_submission_view(session, caller, submission.id, organizer=organizer)
 
 
-def cancel_member_submissions(session: WriteSession, registration: Registration) -> list[str]:
+def cancel_member_submissions(session: WriteSession, caller: Caller, registration: Registration) -> list[str]:
     """Cancel all unsettled submissions that this member sent for the team; returns their ids.
 
     The caller holds the lock on the challenge, so that no submission is added meanwhile.
     """
+    if registration.team_id is None:
+        return []
     submission_ids = submissions.unsettled_ids(session, registration.team_id, registration.user_id)
     unfinished = tasks.lock_unfinished(session, submission_ids)
-    return _cancel_unsettled(session, unfinished, submission_ids, BARRED_FAILURE, BARRED_FAILURE["code"])
+    cancelled = _cancel_unsettled(session, unfinished, submission_ids, BARRED_FAILURE, BARRED_FAILURE["code"])
+    for submission_id in cancelled:
+        _record(session, caller, session.get_one(Submission, submission_id))
+    return cancelled
+
+
+def _record(
+    session: WriteSession, caller: Caller, submission: Submission, before: str = "queued", reason: str | None = None
+) -> None:
+    challenge = session.get_one(Phase, submission.phase_id).challenge
+    changes = {"status": (before, "cancelled")}
+    record(session, caller, "submission.cancel", challenge=challenge, of=submission, changes=changes, reason=reason)
 
 
 def _cancel_unsettled(

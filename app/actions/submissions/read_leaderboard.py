@@ -6,11 +6,13 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from app.actions import access
 from app.actions.access import Caller
-from app.actions.challenges.change_recipe import equivalent_recipe_ids, parse_stored_recipe
+from app.actions.challenges.change_recipe import parse_stored_recipe
+from app.actions.submissions.board_scores import board_scores, describe_selection, public_ranks
+from app.actions.submissions.pseudonyms import pseudonyms
 from app.actions.submissions.score_visibility import ScoreView, require_visible_board, resolve_split, score_view_for
 from app.errors import (
     AssayError,
@@ -30,7 +32,6 @@ from app.scoring.standings import Standing, standings
 from app.store import board_invalidation, clock, locks
 from app.store.queries import board_entries, challenges, gold, submissions
 from app.store.queries.board_entries import BoardRow, BoardScores
-from app.store.queries.score_provenance import ScoreProvenance
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import GoldVersion, Phase, Recipe
 from app.store.types import utcnow
@@ -263,22 +264,25 @@ def _build_board(
     version = gold.active(session, phase.id)
     if version is None:
         raise NoGold
-    stored = challenges.active_recipe(session, phase.challenge_id)
-    recipe = parse_stored_recipe(phase.challenge, stored)
+    stored = challenges.active_recipe(session, phase)
+    recipe = parse_stored_recipe(phase, stored)
     shown_split = resolve_split(phase, version, split, organizer=organizer)
     ranked_by = _ranking_metric(recipe, metric)
-    scores = _board_scores(session, phase, version, stored, shown_split=shown_split, ranked_by=ranked_by)
+    scores = board_scores(session, phase, version, stored, shown_split=shown_split, ranked_by=ranked_by)
     entries, names = board_entries.entries(session, scores)
     board_standings = standings(entries)
-    pseudonyms = _pseudonyms(board_standings, phase, own_team=audience.own_team, organizer=organizer)
+    hidden = _pseudonyms(board_standings, phase, own_team=audience.own_team, organizer=organizer)
     view = score_view_for(recipe, organizer=organizer)
     shown, following = _page_of(board_standings, page)
     counts = board_entries.count_entries(session, scores)
+    is_released = shown_split == "private" and phase.released_at is not None
+    earlier = public_ranks(session, phase, version, stored, ranked_by=ranked_by) if is_released else {}
     primary = next(call for call in recipe.metrics if call.text == ranked_by)
+    team_names = TeamNames(names, hidden)
     rows = BoardRows(
         scores,
         shown,
-        lambda standing, row: _board_row(standing, row, names=names, pseudonyms=pseudonyms, counts=counts, view=view),
+        lambda standing, row: _board_row(standing, row, team_names, counts=counts, public_ranks=earlier, view=view),
     )
     board = {
         "challenge": phase.challenge.slug,
@@ -286,6 +290,7 @@ def _build_board(
         "split": shown_split,
         "primary": ranked_by,
         "direction": primary.metric.direction,
+        "selection": describe_selection(recipe.selection, recipe.selection_max),
         "gold_version": version.version,
         "recipe_version": stored.version,
         "scorer_version": phase.scorer_version,
@@ -319,36 +324,12 @@ def _ranking_metric(recipe: ScoringRecipe, requested: str | None) -> str:
     return text
 
 
-def _board_scores(
-    session: ReadSession, phase: Phase, version: GoldVersion, stored: Recipe, *, shown_split: str, ranked_by: str
-) -> BoardScores:
-    """Scores of one gold, one scorer version and equivalent recipes: a board never mixes incomparable scores.
-
-    The submission of each team that counts is selected by its values on the public split. Ranking by the primary metric
-    uses the tie-breakers; ranking by another metric does not.
-    """
-    recipe, recipe_ids = parse_stored_recipe(phase.challenge, stored), equivalent_recipe_ids(session, stored)
-    return BoardScores(
-        challenge_id=phase.challenge_id,
-        phase_id=phase.id,
-        provenance=ScoreProvenance(version.id, recipe_ids, phase.scorer_version),
-        fingerprint=stored.fingerprint,
-        primary=recipe.primary,
-        ranked_by=(ranked_by, *(recipe.tie_breakers if ranked_by == recipe.primary else ())),
-        chosen_by="public" if version.has_splits else shown_split,
-        shown=shown_split,
-        selection=recipe.selection,
-        digits=recipe.digits,
-    )
-
-
 def _pseudonyms(ranked: list[Standing], phase: Phase, *, own_team: str | None, organizer: bool) -> dict[str, str]:
     """Pseudonyms of the teams in an anonymous phase, except the own team; none where names are shown."""
     if not phase.anonymous or organizer:
         return {}
-    rivals = [standing.entry for standing in ranked if not standing.entry.baseline]
-    others = [entry.team for entry in rivals if entry.team != own_team]
-    return {team: f"Anonymous {number}" for number, team in enumerate(dict.fromkeys(others), 1)}
+    names = pseudonyms(phase.pseudonym_key, {each.entry.team for each in ranked if not each.entry.baseline})
+    return {team: name for team, name in names.items() if team != own_team}
 
 
 def _as_of(session: ReadSession, phase: Phase, version: GoldVersion, recipe: Recipe) -> datetime:
@@ -361,27 +342,40 @@ def _as_of(session: ReadSession, phase: Phase, version: GoldVersion, recipe: Rec
     return max(activated_at, recipe.created_at, *([] if newest is None else [newest]))
 
 
+class TeamNames(NamedTuple):
+    """The names of teams by id, and the pseudonyms of those whose name is hidden."""
+
+    names: dict[str, str]
+    pseudonyms: dict[str, str]
+
+
 def _board_row(
     standing: Standing,
     row: BoardRow,
+    teams: TeamNames,
     *,
-    names: dict[str, str],
-    pseudonyms: dict[str, str],
     counts: dict[str, int],
+    public_ranks: dict[str, int],
     view: ScoreView,
 ) -> dict[str, Any]:
     entry = standing.entry
-    hidden = entry.team in pseudonyms
+    hidden = entry.team in teams.pseudonyms
     return {
         "rank": standing.rank,
         "rank_low": standing.rank_low,
         "rank_high": standing.rank_high,
         "tie_group": standing.tie_group,
-        "team": {"id": None if hidden else entry.team, "name": (pseudonyms if hidden else names)[entry.team]},
+        "public_rank": None if standing.rank is None else public_ranks.get(entry.team),
+        "team": {
+            "id": None if hidden else entry.team,
+            "name": (teams.pseudonyms if hidden else teams.names)[entry.team],
+        },
         "submission": None if hidden else entry.submission,
         "method": "" if hidden else row.method,
         "submitted_at": row.submitted_at,
         "entries": 1 if entry.baseline else counts.get(entry.team, 0),  # 0 only if a row was changed by hand
         "baseline": entry.baseline,
+        "mark": entry.mark,
+        "on_behalf": row.on_behalf and not entry.baseline,
         "scores": view.metrics(row.metrics),
     }

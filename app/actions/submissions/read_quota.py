@@ -1,39 +1,102 @@
-"""Read the quota usage of a team, and its ledger."""
+"""Read the quota of a team with its ledger, and grant a team more or less of it."""
 
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
 
-from app.actions.access import Caller, load_visible_phase, require_scope
-from app.actions.submissions.check_quota import quota_day
+from app.actions.access import (
+    Caller,
+    is_organizer,
+    load_organized_phase,
+    load_visible_phase,
+    require_administrator,
+    require_scope,
+)
+from app.actions.audit.record import record
+from app.actions.submissions.check_quota import QuotaBalance, quota_balance
 from app.actions.submissions.read_submissions import own_team_id
+from app.errors import NoSuchLimit, NotFound
 from app.store import clock
-from app.store.queries import quota
-from app.store.session import ReadSession
-from app.store.tables import QuotaEntry
+from app.store.queries import quota, teams
+from app.store.session import ReadSession, WriteSession
+from app.store.tables import Phase, QuotaEntry, QuotaGrant, Team
 
 
 @dataclass(frozen=True, slots=True)
 class QuotaState:
-    """Limit, usage and remainder by the name of the limit; None where there is no limit."""
+    """The balance of a team in a phase, with the grants and ledger entries that explain it."""
 
-    limits: dict[str, int | None]
-    used: dict[str, int]
-    remaining: dict[str, int | None]
-    reset_at: datetime
+    balance: QuotaBalance
+    grants: list[QuotaGrant]
     ledger: list[QuotaEntry]
 
 
-def read_quota(session: ReadSession, caller: Caller, slug: str, phase_slug: str) -> QuotaState:
-    """The state of the caller's own team; raises NotFound, and NotRegistered and related errors."""
+def read_quota(session: ReadSession, caller: Caller, slug: str, phase_slug: str, team: str | None) -> QuotaState:
+    """The state of the caller's own team, for organizers of the one named.
+
+    Raises NotFound, Forbidden, NotRegistered and related errors.
+    """
     phase = load_visible_phase(session, caller, slug, phase_slug)
     require_scope(caller, "read")
-    team_id = own_team_id(session, caller, phase)
-    day, reset_at = quota_day(phase.challenge.timezone, clock.now(session))
-    usage = quota.usage(session, phase.id, team_id, day)
-    names = ("per_day", "total", "concurrent", "invalid_per_day")
-    used: dict[str, int] = {name: getattr(usage, name) for name in names}
-    limits: dict[str, Any] = {name: phase.quota.get(name) for name in used}
-    counted = used | {"invalid_per_day": usage.invalid_per_day + usage.concurrent}  # as admission counts
-    remaining = {name: None if limit is None else max(0, limit - counted[name]) for name, limit in limits.items()}
-    return QuotaState(limits, used, remaining, reset_at, quota.entries(session, phase.id, team_id))
+    if team is None:
+        return _state(session, phase, own_team_id(session, caller, phase))
+    if not is_organizer(session, caller, phase.challenge):
+        require_administrator(caller, "Only organizers may read the quota of a team that they name.")
+    return _state(session, phase, _team_named(session, phase, team).id)
+
+
+def grant_quota(
+    session: WriteSession,
+    caller: Caller,
+    slug: str,
+    phase_slug: str,
+    *,
+    team: str,
+    per_day: int | None,
+    total: int | None,
+    reason: str,
+) -> QuotaState:
+    """Add to the limits of one team in a phase, or take from them; raises NoSuchLimit, NotFound and Forbidden.
+
+    The lock on the challenge is held, so no submission is admitted meanwhile.
+    """
+    phase = load_organized_phase(session, caller, slug, phase_slug)
+    row = _team_named(session, phase, team)
+    granted = {name: number for name, number in (("per_day", per_day), ("total", total)) if number}
+    for name in granted:
+        if phase.quota.get(name) is None:
+            raise NoSuchLimit(f"The phase '{phase.slug}' has no limit {name}, so there is nothing to add to.")
+    before = _state(session, phase, row.id).balance.limits
+    session.add(
+        QuotaGrant(
+            phase_id=phase.id,
+            team_id=row.id,
+            per_day=granted.get("per_day", 0),
+            total=granted.get("total", 0),
+            reason=reason,
+            created_by=caller.user_id,
+            created_at=clock.now(session),
+        )
+    )
+    session.flush()
+    state = _state(session, phase, row.id)
+    changes = {name: (before[name], state.balance.limits[name]) for name in granted}
+    record(
+        session, caller, "quota.grant", challenge=phase.challenge, of=row, phase=phase, changes=changes, reason=reason
+    )
+    return state
+
+
+def _team_named(session: ReadSession, phase: Phase, name: str) -> Team:
+    """The team with this name or id; raises NotFound."""
+    found = teams.by_name(session, phase.challenge_id, name)
+    team = session.get(Team, name if found is None else found.id)
+    if team is not None and team.merged_into_id is not None:
+        team = session.get(Team, team.merged_into_id)
+    if team is None or team.challenge_id != phase.challenge_id or team.baseline:
+        raise NotFound(f"The challenge has no team '{name}'.", remedy="'assay team list' shows them.")
+    return team
+
+
+def _state(session: ReadSession, phase: Phase, team_id: str) -> QuotaState:
+    now, zone = clock.now(session), phase.challenge.timezone
+    _, balance = quota_balance(session, phase.quota, zone, phase_id=phase.id, team_id=team_id, now=now)
+    return QuotaState(balance, quota.grants(session, phase.id, team_id), quota.entries(session, phase.id, team_id))

@@ -24,6 +24,8 @@ from app.store.queries import challenges, gold
 from app.store.session import Database, ReadSession
 from app.store.tables import Phase, Recipe, Submission
 
+RANKS = ("rank", "public_rank")  # which a report names after the final release
+
 
 class ReportTooLarge(Conflict):
     """This report exceeds the limits on its size, time or memory."""
@@ -52,7 +54,8 @@ class ReportRequest:
         allowed = "".join("y" if part in self.parts else "n" for part in REPORT_PARTS)
         version = f"{self.gold.id}-{self.recipe.id}-{self.head['scorer_version']}-{SCORER_VERSION}"
         shown = "whole" if self.organizer else "scored" if "scores" in self.head else "unscored"
-        return f"report-{self.submission.id}-{version}-{self.split}-{allowed}-{shown}-{self.digits or 'full'}"
+        ranks = "-".join(f"{self.head.get(name)}" for name in RANKS)
+        return f"report-{self.submission.id}-{version}-{self.split}-{allowed}-{shown}-{self.digits or 'full'}-{ranks}"
 
 
 def authorize_report(
@@ -76,20 +79,22 @@ def authorize_report(
     # The opening may have been postponed after the submission; until then the classes are not public.
     if not view.organizer and clock.now(session) < phase.opens_at:
         raise NoOpenPhase(f"The phase '{phase.slug}' has not opened; until then only organizers may read reports.")
-    recipe = challenges.active_recipe(session, phase.challenge_id)
+    recipe = challenges.active_recipe(session, phase)
     shown = resolve_split(phase, version, split, organizer=view.organizer)
     parts = tuple(name for name, allows in REPORT_PARTS.items() if view.organizer or allows in phase.reports)
     if part is not None and part not in parts:
         remedy = f"Reports of this phase: {', '.join(phase.reports) or 'none'}."
         raise Forbidden(f"This phase does not show its participants the part '{part}'.", remedy=remedy)
     scores = (view.splits or {}).get(shown, {}) if view.organizer else view.scores
+    if not view.organizer and shown != view.split:  # the public split beside the private one, after the release
+        scores = view.public_scores or {}
     return ReportRequest(
         submission=view.submission,
-        gold=gold_reference(version, phase.challenge),
+        gold=gold_reference(version),
         recipe=recipe,
         split=shown,
         parts=parts if part is None else (part,),
-        digits=score_view_for(parse_stored_recipe(phase.challenge, recipe), organizer=view.organizer).digits,
+        digits=score_view_for(parse_stored_recipe(phase, recipe), organizer=view.organizer).digits,
         organizer=view.organizer,
         head={
             "submission": view.submission.id,
@@ -99,6 +104,7 @@ def authorize_report(
             "gold_version": version.version,
             "recipe_version": recipe.version,
             "scorer_version": phase.scorer_version,
+            **(dict(zip(RANKS, view.ranks, strict=True)) if view.split == "private" else {}),
             **({"scores": scores} if scores else {}),
         },
     )

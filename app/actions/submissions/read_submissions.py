@@ -1,30 +1,50 @@
 """Read submissions: their status, problems and scores, limited to what the reader may see."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from sqlalchemy import Select
+
 from app.actions.access import (
     Caller,
-    can_edit,
+    can_organize,
     can_read,
     can_read_as_organizer,
     effective_role,
     is_organizer,
     load_visible_phase,
     load_visible_submission,
-    require_approved_registration,
+    may_read_as_former_member,
+    require_approved_status,
+    require_file_reader,
     require_scope,
 )
+from app.actions.audit.record import record
+from app.actions.submissions.admission import has_limits, team_balance
+from app.actions.submissions.board_scores import describe_selection
+from app.actions.submissions.check_quota import QuotaBalance
+from app.actions.submissions.released_ranks import NO_RANKS, ReleasedRanks, released_ranks
 from app.actions.submissions.score_visibility import ScoreView, current_split
-from app.errors import Forbidden, NotFound, NotRegistered, PhaseClosed, RegistrationPending, SubmissionNotFinished
+from app.errors import FileDeleted, NoTeam, NotFound, NotRegistered, RegistrationPending
 from app.scoring.declaration.recipe import disclosed_digits
-from app.store import clock, locks
-from app.store.queries import paging, queue_positions, scoring_pace, submission_details, submissions, teams
+from app.store import clock
+from app.store.queries import (
+    memberships,
+    paging,
+    queue_positions,
+    scoring_pace,
+    submission_details,
+    submissions,
+    teams,
+)
+from app.store.queries.phase_for_user import PhaseContext
 from app.store.queries.submission_details import SubmissionDetails
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import Phase, Submission
+from app.store.types import format_timestamp
 from app.task_priorities import RESCORING_PRIORITY
 
 
@@ -63,12 +83,16 @@ class SubmissionView:
     eta: datetime | None  # when the final status is expected
     scores: dict[str, dict[str, Any]]
     splits: dict[str, dict[str, dict[str, Any]]] | None  # all of them, for organizers only
+    public_scores: dict[str, dict[str, Any]] | None  # after the final release, beside the private ones
     split: str | None
     gold_version: int | None
     recipe_version: int | None
     organizer: bool
+    selection: Mapping[str, Any]  # which submission of a team counts
     scored: bool  # whether there are current scores, even if this reader may not see them
+    ranks: ReleasedRanks = NO_RANKS  # after the final release
     rerun: LastRescoring | None = None  # for organizers only
+    balance: QuotaBalance | None = None  # of the sender's team, only in the reply to a submission
 
     @property
     def total(self) -> dict[str, int]:
@@ -90,38 +114,78 @@ def read_submission(session: ReadSession, caller: Caller, submission_id: str) ->
     """
     view = read_submission_status(session, caller, submission_id)
     require_scope(caller, "read")
-    return view
+    return _with_ranks(session, [view])[0]
 
 
-def load_downloadable_submission(session: ReadSession, caller: Caller, submission_id: str) -> Submission:
-    """The submission whose file is to be sent; raises NotFound, and Forbidden for a file that an organizer sent."""
+def load_downloadable_submission(session: ReadSession, caller: Caller, submission_id: str) -> tuple[Submission, bool]:
+    """The submission whose file is to be sent, and whether that is recorded.
+
+    An organizer's download of the work of a team is recorded. Raises NotFound, FileDeleted, and what
+    require_file_reader raises.
+    """
     submission, _, organizer = load_visible_submission(session, caller, submission_id)
     require_scope(caller, "read")
-    if submission.on_behalf and not organizer:
-        raise Forbidden(
-            "An organizer sent this file on behalf of the team; it is for organizers alone.",
-            remedy="Ask the organizers for it.",
+    require_file_reader(session, caller, submission, organizer=organizer)
+    if submission.file_removed_at is not None:
+        moment = format_timestamp(submission.file_removed_at)
+        raise FileDeleted(
+            f"The file of this {submission.status} submission was deleted at {moment}; such files are kept for some days.",
+            deleted_at=moment,
         )
-    return submission
+    return submission, organizer and not (submission.baseline or submission.test or submission.on_behalf)
 
 
-def read_submission_status(session: ReadSession, caller: Caller, submission_id: str) -> SubmissionView:
-    """One submission for its sender; a token without the scope to read gets no scores; raises NotFound."""
+def record_download(session: WriteSession, caller: Caller, submission: Submission) -> None:
+    """Record that an organizer downloaded the file of a team."""
+    phase = session.get_one(Phase, submission.phase_id)
+    record(session, caller, "submission.download", challenge=phase.challenge, of=submission)
+
+
+def read_submission_status(
+    session: ReadSession, caller: Caller, submission_id: str, *, balance: bool = False
+) -> SubmissionView:
+    """One submission for its sender; a token without the scope to read gets no scores; raises NotFound.
+
+    With `balance`, also what remains of the quota of its team.
+    """
     details_by_id = submission_details.load_submission_details(session, [submission_id], caller.user_id)
     if caller.user_id is None or submission_id not in details_by_id:
         raise NotFound
-    return _view_for_sender(session, caller, details_by_id[submission_id])
+    details = details_by_id[submission_id]
+    view = _view_for_sender(session, caller, details)
+    return _with_balance(session, view, details.context) if balance else view
 
 
 def read_finished(session: ReadSession, caller: Caller, submission_id: str) -> SubmissionView | None:
-    """The same by one statement for a submission that is finished; None for any other; raises NotFound."""
+    """The same, with the balance, for a submission that is finished; None for any other; raises NotFound.
+
+    It takes one statement, and one more for the balance where the phase has limits.
+    """
     details = submission_details.load_finished(session, submission_id, caller.user_id)
-    return None if details is None else _view_for_sender(session, caller, details)
+    return (
+        None if details is None else _with_balance(session, _view_for_sender(session, caller, details), details.context)
+    )
+
+
+def _with_ranks(session: ReadSession, views: list[SubmissionView]) -> list[SubmissionView]:
+    """Submissions of one phase with their ranks, once the private scores are released."""
+    if not views or views[0].split != "private":
+        return views
+    ranks = released_ranks(session, views[0].submission.phase_id, organizer=views[0].organizer)
+    return [replace(view, ranks=ranks.get(view.submission.id, view.ranks)) for view in views]
+
+
+def _with_balance(session: ReadSession, view: SubmissionView, context: PhaseContext) -> SubmissionView:
+    if view.organizer or not has_limits(context):
+        return view
+    return replace(view, balance=team_balance(session, context, view.submission.team_id, clock.now(session))[1])
 
 
 def _view_for_sender(session: ReadSession, caller: Caller, details: SubmissionDetails) -> SubmissionView:
     context = details.context
     own = context.team_id == details.submission.team_id and context.registration != "pending"
+    if not (own or (can_organize(caller) and effective_role(caller, context.role) is not None)):
+        own = may_read_as_former_member(session, caller, details.submission, context.registration)
     organizer = can_read_as_organizer(caller, effective_role(caller, context.role), own=own)
     return submission_view(session, caller, details, organizer=organizer)
 
@@ -132,6 +196,17 @@ def current_submission_view(
     """A submission that the caller may see, in its state within this transaction."""
     details = submission_details.load_submission_details(session, [submission_id], caller.user_id)
     return submission_view(session, caller, details[submission_id], organizer=organizer)
+
+
+def views_for_sender(session: ReadSession, caller: Caller, rows: Sequence[Submission]) -> dict[str, SubmissionView]:
+    """By id, those of these submissions that the caller sent and may still see, with the scores that they may see."""
+    views = {}
+    for phase_id in {row.phase_id for row in rows}:
+        ids = [row.id for row in rows if row.phase_id == phase_id]
+        for key, details in submission_details.load_submission_details(session, ids, caller.user_id).items():
+            with suppress(NotFound):
+                views[key] = _view_for_sender(session, caller, details)
+    return views
 
 
 def submission_view(
@@ -145,7 +220,8 @@ def submission_views(
     session: ReadSession, caller: Caller, submissions_details: Sequence[SubmissionDetails], *, organizer: bool
 ) -> list[SubmissionView]:
     """Submissions with the scores that this reader may see; the queue is counted once for all of them."""
-    places = _queue_places(session, submissions_details)
+    waiting = {each.task.id: each.submission.id for each in submissions_details if each.task and _is_waiting(each)}
+    places = queue_places(session, waiting)
     return [
         _submission_view(caller, details, places.get(details.submission.id, NOT_QUEUED), organizer=organizer)
         for details in submissions_details
@@ -170,6 +246,7 @@ def _submission_view(
         queue_position=place.position,
         eta=place.eta,
         scores=shown.get(split or "", {}) if allowed else {},
+        public_scores=shown.get("public") if allowed and split == "private" else None,
         splits=shown if organizer else None,
         split=split,
         gold_version=context.gold_version,
@@ -177,12 +254,12 @@ def _submission_view(
         organizer=organizer,
         scored=bool(details.scores),
         rerun=_last_rescoring(details) if organizer else None,
+        selection=describe_selection(context.recipe.get("selection", "best"), context.recipe.get("selection_max")),
     )
 
 
-def _queue_places(session: ReadSession, rows: Iterable[SubmissionDetails]) -> dict[str, QueuePlace]:
-    """By submission id: the places of those that wait for their first scoring."""
-    waiting = {details.task.id: details.submission.id for details in rows if details.task and _is_waiting(details)}
+def queue_places(session: ReadSession, waiting: Mapping[str, str]) -> dict[str, QueuePlace]:
+    """By submission id: the places of those that wait for their first scoring, given the submission of each task."""
     positions = queue_positions.queue_positions(session, waiting.keys())
     if not positions:
         return {}
@@ -214,52 +291,43 @@ def _last_rescoring(details: SubmissionDetails) -> LastRescoring | None:
 def list_submissions(
     session: ReadSession, caller: Caller, slug: str, phase_slug: str, *, limit: int, cursor: str | None
 ) -> tuple[list[SubmissionView], str | None]:
-    """A team's own submissions, newest first; organizers see all."""
+    """The submissions of the caller's team, and those of former teams while the caller was in them, newest first.
+
+    Organizers see all.
+    """
     phase = load_visible_phase(session, caller, slug, phase_slug)
-    require_scope(caller, "read")
+    user_id = require_scope(caller, "read")
     organizer = is_organizer(session, caller, phase.challenge)
-    team_id = None if organizer else own_team_id(session, caller, phase)
-    query = submissions.phase_submissions(phase.id, team_id)
+    query = submissions.phase_submissions(phase.id) if organizer else _readable_submissions(session, phase, user_id)
     rows, next_cursor = paging.page(session, query, Submission, limit=limit, cursor=cursor)
     details = submission_details.load_submission_details(session, [row.id for row in rows], caller.user_id)
-    return submission_views(session, caller, [details[row.id] for row in rows], organizer=organizer), next_cursor
+    views = submission_views(session, caller, [details[row.id] for row in rows], organizer=organizer)
+    return _with_ranks(session, views), next_cursor
 
 
-def own_team_id(session: ReadSession, caller: Caller, phase: Phase) -> str:
-    """The id of the caller's team; raises NotRegistered, RegistrationPending.
-
-    A barred team keeps access to what it submitted.
-    """
-    registration = teams.registration_of(session, phase.challenge_id, require_scope(caller, "read"))
+def _readable_submissions(session: ReadSession, phase: Phase, user_id: str) -> Select[Submission]:
+    registration = teams.registration_of(session, phase.challenge_id, user_id)
     if registration is None:
         raise NotRegistered
     if registration.status == "pending":
         raise RegistrationPending
-    return registration.team_id
+    stays = memberships.former_stays(session, phase.challenge_id, user_id, registration.team_id)
+    if registration.team_id is None and not stays:
+        require_approved_status(registration.status, registration.reason)
+        raise NoTeam
+    return submissions.phase_submissions(phase.id, registration.team_id, stays)
 
 
-def select_final(session: WriteSession, caller: Caller, submission_id: str, *, selected: bool) -> SubmissionView:
-    """Select a submission to be ranked, or clear the selection; for members of its team, until the phase closes.
+def own_team_id(session: ReadSession, caller: Caller, phase: Phase) -> str:
+    """The id of the caller's team; raises NotRegistered, RegistrationPending, NoTeam.
 
-    A queued submission can be selected too: the time that scoring takes must not limit a team's choice.
+    A barred team keeps access to what it submitted.
     """
-    submission, phase, organizer = load_visible_submission(session, caller, submission_id)
-    locks.challenge(session, phase.challenge.slug, shared=True)
-    # While this waited for the lock, the phase may have been deleted or its window changed.
-    if session.get(Phase, phase.id, populate_existing=True) is None:
-        raise NotFound
-    # A worker may have settled the submission since it was read. With the stale status the change would
-    # invalidate no board, so the row is locked and read again.
-    session.refresh(submission, with_for_update={"of": Submission, "key_share": True})
-    require_scope(caller, "submit")
-    if not can_edit(session, caller, phase.challenge):
-        registration = require_approved_registration(session, caller, phase.challenge)
-        if registration.team_id != submission.team_id:
-            raise NotFound
-        if phase.closes_at is not None and clock.now(session) >= phase.closes_at:
-            raise PhaseClosed
-    if submission.status in {"rejected", "failed", "cancelled"}:
-        raise SubmissionNotFinished(f"The submission is {submission.status}.")
-    submission.selected_at = (submission.selected_at or clock.now(session)) if selected else None
-    session.flush()
-    return current_submission_view(session, caller, submission.id, organizer=organizer)
+    registration = teams.registration_of(session, phase.challenge_id, require_scope(caller, "read"))
+    if registration is None or registration.status == "ended":
+        raise NotRegistered
+    if registration.status == "pending":
+        raise RegistrationPending
+    if registration.team_id is None:
+        raise NoTeam
+    return registration.team_id

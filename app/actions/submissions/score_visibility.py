@@ -59,8 +59,8 @@ def current_split(*, has_splits: bool, released: datetime | None) -> str:
 def resolve_split(phase: Phase, gold: GoldVersion, requested: str | None, *, organizer: bool) -> str:
     """The split to show; raises SplitHidden for one that this reader may not see."""
     shown = visible_split(phase, gold)
-    if requested is None or requested == shown:
-        return shown
+    if requested is None or requested == shown or (requested == "public" and shown == "private"):
+        return requested or shown
     if organizer and not gold.has_splits:
         raise BadRequest(f"The gold of this phase has no splits, so there is no '{requested}'.")
     if not organizer:
@@ -70,7 +70,11 @@ def resolve_split(phase: Phase, gold: GoldVersion, requested: str | None, *, org
 
 def require_visible_board(phase: Phase, now: datetime, *, organizer: bool) -> None:
     """Raise LeaderboardHidden unless this reader may see the board now."""
+    if not is_board_visible(phase, now, organizer=organizer):
+        raise LeaderboardHidden
+
+
+def is_board_visible(phase: Phase, now: datetime, *, organizer: bool) -> bool:
+    """Whether this reader may see the board now."""
     closed = phase.closes_at is not None and now >= phase.closes_at
-    if organizer or phase.leaderboard == "public" or (phase.leaderboard == "after_close" and closed):
-        return
-    raise LeaderboardHidden
+    return organizer or phase.leaderboard == "public" or (phase.leaderboard == "after_close" and closed)

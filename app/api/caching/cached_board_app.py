@@ -19,7 +19,7 @@ from app.api.caching.cached_reply import CachedReply
 from app.api.dependencies import AppState
 from app.api.http.middleware import ANONYMOUS_CACHE_CONTROL, SECURITY_HEADERS, keep_encoded_slashes
 from app.api.http.negotiation import matches_etag
-from app.api.http.problem_documents import problem_response
+from app.api.http.problem_documents import error_response
 from app.api.leaderboards import build_board, get_leaderboard
 from app.api.limits.client_addresses import scope_address_block
 from app.errors import AssayError, DatabaseUnavailable, TooManyRequests
@@ -171,7 +171,7 @@ class BoardBuildMiddleware:
             state.request_limits.count_request("address", scope_address_block(scope))
             entry, stale_since = await _read_board(state, board_request.key)
         except AssayError as error:
-            await problem_response(error)(scope, receive, send)
+            await error_response(error, scope)(scope, receive, send)
             return
         response = entry.response(board_request.accept_encoding)
         if stale_since is not None:

@@ -14,11 +14,12 @@ from starlette.responses import Response
 
 from app.api.dependencies import AppState, app_state, require_request_organizer
 from app.api.http.problem_documents import AssayHTTPException
-from app.api.http.uploads import stream_with_timeout
+from app.api.http.uploads import file_chunks, open_form_file
 from app.api.limits.body_memory import body_memory_error
 from app.api.limits.client_addresses import client_address_block
 from app.api.limits.request_limits import COUNTED_PART_BYTES, UNCOUNTED_BODY_BYTES
 from app.errors import AssayError, BadRequest, TooLarge, TooManyRequests, TooSlow, UnsupportedMedia
+from app.formats import GENERIC_MEDIA_TYPES
 
 LARGE_BODY_BYTES = 1 << 14  # Larger bodies are parsed in a thread.
 MAX_NESTING = 32  # levels of lists and objects
@@ -29,6 +30,8 @@ class JsonBodyRequest(Request):
 
     size_setting = "ASSAY_MAX_JSON_BODY"
     """Sets `max_body_bytes`."""
+    accepts_forms = False
+    """Whether the JSON text may be the file of a form."""
 
     async def body(self) -> bytes:
         """The complete body, at most `max_body_bytes`; raises AssayHTTPException with the error."""
@@ -36,15 +39,14 @@ class JsonBodyRequest(Request):
             try:
                 with self._app_state.json_body_memory.admit_body(client_address_block(self)) as resize:
                     self._body = await self._read_body(resize)
-            except (TooSlow, TooManyRequests) as error:
+            except (TooSlow, TooManyRequests, BadRequest) as error:
                 raise AssayHTTPException(error) from error
         return self._body
 
     async def _read_body(self, resize: Callable[[int], bool]) -> bytes:
-        settings = self._app_state.settings
         limit = initial_limit = await self.max_body_bytes(0)
         body = bytearray()
-        async for chunk in stream_with_timeout(self, settings.upload_idle, settings.upload_rate):
+        async for chunk in file_chunks(self, await open_form_file(self) if self.accepts_forms else None):
             # Beyond the initial limit the sender is a known organizer, whose bytes are no longer rate limited.
             cost = _rate_limit_cost(min(len(body) + len(chunk), initial_limit)) - _rate_limit_cost(len(body))
             for _ in range(cost):
@@ -96,11 +98,16 @@ class JsonBodyRoute(APIRoute):
 
         async def strict(request: Request) -> Response:
             _require_known_parameters(request, parameters)
-            if self.body_field is not None:
-                _require_json_media_type(request)
+            if self.body_field is not None and (self.body_field.field_info.is_required() or _has_body(request)):
+                request = await self._require_json(request)
             return await handler(self.request_class(request.scope, request.receive))
 
         return strict
+
+    async def _require_json(self, request: Request) -> Request:
+        """The request, whose media type is JSON; raises UnsupportedMedia for any other."""
+        _require_json_media_type(request.headers.get("content-type", ""))
+        return request
 
 
 def api_router(
@@ -116,6 +123,7 @@ class GoldMetadataRequest(JsonBodyRequest):
     """A request that may contain a large table: up to ASSAY_MAX_ACCESSORY bytes, if the caller is an organizer."""
 
     size_setting = "ASSAY_MAX_ACCESSORY"
+    accepts_forms = True
 
     async def max_body_bytes(self, size: int) -> int:
         """The common limit; once `size` exceeds it, the higher limit of organizers, or an error for other callers."""
@@ -131,9 +139,22 @@ class GoldMetadataRequest(JsonBodyRequest):
 
 
 class GoldMetadataRoute(JsonBodyRoute):
-    """A route that reads its body through GoldMetadataRequest."""
+    """A route that reads its body through GoldMetadataRequest; a form with a JSON file is read like that file."""
 
     request_class = GoldMetadataRequest
+
+    async def _require_json(self, request: Request) -> Request:
+        form = await open_form_file(request)
+        if form is None:
+            return await super()._require_json(request)
+        if form.media_type.partition(";")[0].strip().lower() not in GENERIC_MEDIA_TYPES:
+            _require_json_media_type(form.media_type)
+        if form.encoding:
+            raise UnsupportedMedia("Gold metadata cannot be compressed.", remedy="Send the file uncompressed.")
+        headers = [(name, value) for name, value in request.scope["headers"] if name != b"content-type"]
+        return Request(
+            {**request.scope, "headers": [*headers, (b"content-type", b"application/json")]}, request.receive
+        )
 
 
 def _query_parameter_names(dependant: Dependant) -> Iterator[str]:
@@ -151,9 +172,14 @@ def _require_known_parameters(request: Request, known: set[str]) -> None:
         raise BadRequest(detail, remedy=f"Correct or remove it. {accepted}")
 
 
-def _require_json_media_type(request: Request) -> None:
-    """Raise UnsupportedMedia unless the media type of the body is JSON."""
-    media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+def _has_body(request: Request) -> bool:
+    """Whether the headers announce a body; a route may do without one."""
+    return request.headers.get("content-length", "0") != "0" or "transfer-encoding" in request.headers
+
+
+def _require_json_media_type(content_type: str) -> None:
+    """Raise UnsupportedMedia unless this is the media type of JSON."""
+    media = content_type.partition(";")[0].strip().lower()
     if media != "application/json" and not media.endswith("+json"):
         raise UnsupportedMedia(
             f"This path accepts JSON, not '{media or 'a body without a media type'}'.",

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from typing import Any
+from urllib.parse import parse_qsl, quote, urlencode
 
 import structlog
 from fastapi import FastAPI, Request
@@ -87,6 +88,30 @@ def problem_response(error: AssayError) -> ProblemResponse:
     return response
 
 
+def error_response(error: AssayError, scope: Scope) -> ProblemResponse:
+    """The problem document of an error that answers the request of this scope."""
+    response = problem_response(error)
+    if isinstance(error, errors.Renamed):
+        response.headers["Location"] = _renamed_location(error, scope)
+    return response
+
+
+def _renamed_location(error: errors.Renamed, scope: Scope) -> str:
+    """The address of the request with the slug that takes the place of the former one.
+
+    It names no host, because the Host header of a request may be anything.
+    """
+    segments: list[str] = scope["path"].split("/")  # /api/v1/challenges/{slug}/phases/{phase}/...
+    query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+    if error.challenge is not None:
+        segments[4] = error.challenge
+    elif len(segments) > 6 and segments[5] == "phases":
+        segments[6] = str(error.phase)
+    else:
+        query = [(name, str(error.phase) if name == "phase" else value) for name, value in query]
+    return "/".join(quote(segment, safe="") for segment in segments) + (f"?{urlencode(query)}" if query else "")
+
+
 def _problem_document(error: AssayError | type[AssayError], detail: str, remedy: str) -> dict[str, Any]:
     return {
         "type": f"urn:assay:problem:{error.code}",
@@ -113,8 +138,9 @@ def error_responses(*kinds: type[AssayError]) -> dict[int | str, dict[str, Any]]
 
 def success_response(description: str, examples: Mapping[str, JSON]) -> dict[int | str, JSON]:
     """The `responses` of a reply with these examples for each media type, by name."""
+    structured = {"application/json", "text/event-stream"}  # an event is an object of its fields
     content = {
-        media: {"schema": {} if media == "application/json" else {"type": "string"}, "examples": shown}
+        media: {"schema": {} if media in structured else {"type": "string"}, "examples": shown}
         for media, shown in examples.items()
     }
     return {200: {"description": description, "content": content}}
@@ -146,9 +172,9 @@ def install_error_handlers(app: FastAPI) -> None:
     app.add_exception_handler(FileNotFoundError, _handle_missing_file)
 
 
-async def _handle_assay_error(_request: Request, error: Exception) -> Response:
+async def _handle_assay_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, AssayError)
-    return problem_response(error)
+    return error_response(error, request.scope)
 
 
 async def _handle_scoring_process_error(_request: Request, error: Exception) -> Response:
@@ -232,7 +258,7 @@ class MethodNotAllowed(AssayError):
 async def _handle_http_exception(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     if isinstance(error, AssayHTTPException):
-        return problem_response(error.error)
+        return error_response(error.error, request.scope)
     if error.status_code == 404:
         return problem_response(NoSuchRoute(f"This service has no path '{request.url.path[:MAX_PATH_CHARACTERS]}'."))
     if error.status_code == 405:

@@ -1,6 +1,8 @@
 """Streams uploads from the request to the file store, which hashes them; they are never parsed or held whole."""
 
 import asyncio
+import json
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from functools import partial
@@ -14,14 +16,17 @@ from starlette.responses import FileResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from app.actions.challenges.upload_gold import stored_file_kind
-from app.api.dependencies import AppState
+from app.api.dependencies import AppState, app_state
+from app.api.http.form_file import FORM_MEDIA_TYPE, MAX_FRAME_BYTES, FormFile, is_form
+from app.api.http.negotiation import matches_etag
+from app.api.http.streamed_reply import HEAD_KEY
 from app.api.limits.client_addresses import client_address_block
 from app.api.openapi.examples import JSON
 from app.errors import BadRequest, CommitUncertain, TooLarge, TooSlow, Unavailable
 from app.files import FileStore, StoredFile, Upload
 from app.formats import FORMATS, FileKind, detect_file_kind
 from app.formats.phase_size_limits import BASE_FILE_BYTES
-from app.store.tables import GoldVersion, Submission
+from app.store.tables import ChallengeFile, GoldVersion, Submission
 
 Filename = Annotated[str | None, Query(description="The file name, which gives the format if the media type does not.")]
 Layout = Annotated[str | None, Query(description="`long` for a multilabel table with one row per instance and label.")]
@@ -32,10 +37,46 @@ BUFFER_BYTES = 1 << 20  # collected before the first write to disk
 NEXT_BUFFER_BYTES = 1 << 19  # before each further one: few, so that the allocator keeps their memory for the next ones
 
 
-def request_file_kind(request: Request, filename: str | None, layout: str | None) -> FileKind:
-    """Format, compression and layout of the body; raises UnsupportedMedia, BadRequest."""
-    encodings = ", ".join(request.headers.getlist("content-encoding"))
-    return detect_file_kind(filename, request.headers.get("content-type"), encodings, layout)
+async def request_file_kind(request: Request, filename: str | None, layout: str | None) -> FileKind:
+    """Format, compression and layout of the file that is sent; raises UnsupportedMedia, BadRequest.
+
+    Of a form, the body is read up to the headers of the file, which say what those of the request say otherwise.
+    """
+    form = await open_form_file(request)
+    if form is not None:
+        return detect_file_kind(filename or form.filename, form.media_type, form.encoding, layout)
+    return detect_file_kind(filename, request.headers.get("content-type"), _content_encoding(request), layout)
+
+
+def _content_encoding(request: Request) -> str:
+    return ", ".join(request.headers.getlist("content-encoding"))
+
+
+async def open_form_file(request: Request) -> FormFile | None:
+    """The file of the form that a request sends, open; None for any other body. Raises what FormFile raises, TooSlow."""
+    if not hasattr(request.state, "form_file"):
+        if not is_form(request.headers.get("content-type")):
+            return None
+        settings = app_state(request).settings
+        body = stream_with_timeout(request, settings.upload_idle, settings.upload_rate)
+        form = FormFile(request.headers["content-type"], _content_encoding(request), body)
+        try:
+            await form.open()
+        except ClientDisconnect as error:
+            raise _interrupted() from error
+        request.state.form_file = form
+    form_file: FormFile = request.state.form_file
+    return form_file
+
+
+def file_chunks(request: Request, form: FormFile | None) -> AsyncIterator[bytes]:
+    """The bytes of the file that a request sends, as a form or as its body."""
+    settings = app_state(request).settings
+    return stream_with_timeout(request, settings.upload_idle, settings.upload_rate) if form is None else form.content()
+
+
+def _interrupted() -> BadRequest:
+    return BadRequest("The upload was interrupted before its end.")
 
 
 async def receive_upload(
@@ -45,15 +86,16 @@ async def receive_upload(
     max_useful_bytes: Callable[[], int | None] | None = None,
     turn: Callable[[], Awaitable[None]] | None = None,
     large: AbstractContextManager[object] | None = None,
+    max_bytes: int | None = None,
 ) -> Result:
-    """Store the body as a file and return the result of `use_file` for it. If `use_file` raises, the file is deleted.
+    """Store the body, or the file of a form, and return the result of `use_file`. If that raises, the file is deleted.
 
     `max_useful_bytes` returns the size above which a body is certainly useless, if that is known; it is called for
     large bodies only. Both functions are called in a thread.
 
     A body below BUFFER_BYTES stays in memory, if there is any, until it is complete, so that it needs a thread only
     once; the context `large` is entered for a larger one. With `turn`, the complete body waits on disk until that
-    returns.
+    returns. `max_bytes` is the limit of a file of a challenge, in place of that of predictions and gold.
 
     Raises TooLarge, StorageAlmostFull, BadRequest if the client disconnects, and whatever `use_file` raises.
     """
@@ -61,14 +103,17 @@ async def receive_upload(
         body = UploadBody(state.files)
         try:
             enter_large = partial(stack.enter_context, large or nullcontext())
-            rest = await _write_body(request, state, body, max_useful_bytes, enter_large)
+            size_limit = _UploadSizeLimit(max_bytes or state.settings.max_upload, max_useful_bytes)
+            if max_bytes is not None:
+                size_limit.remedy = "Ask the administrator to raise ASSAY_MAX_CHALLENGE_FILE."
+            rest = await _write_body(request, state, body, size_limit, enter_large)
             if turn is not None:
                 await run_in_threadpool(body.write, rest)
                 rest = []
                 await _wait_for_turn(request, turn)
         except ClientDisconnect as error:
             await run_in_threadpool(body.abort)
-            raise BadRequest("The upload was interrupted before its end.") from error
+            raise _interrupted() from error
         except BaseException:
             await run_in_threadpool(body.abort)
             raise
@@ -134,19 +179,19 @@ class _UploadSizeLimit:
     """Refuses a body that exceeds the limit of all uploads, or the size that can be useful where it is sent."""
 
     def __init__(self, limit: int, max_useful_bytes: Callable[[], int | None] | None) -> None:
-        self._limit, self._reason, self._remedy = limit, "An upload has", TooLarge.remedy
+        self._limit, self._reason, self.remedy = limit, "An upload has", TooLarge.remedy
         self._max_useful_bytes = max_useful_bytes
 
     async def check(self, size: int) -> None:
         """Raise TooLarge if a body of this size exceeds a limit."""
         if size > self._limit:
             detail = f"{self._reason} at most {self._limit} bytes."
-            raise TooLarge(detail, remedy=self._remedy, headers={"Connection": "close"}, limit=self._limit)
+            raise TooLarge(detail, remedy=self.remedy, headers={"Connection": "close"}, limit=self._limit)
         if self._max_useful_bytes is None or size <= BASE_FILE_BYTES:
             return
         useful, self._max_useful_bytes = await run_in_threadpool(self._max_useful_bytes), None
         if useful is not None and useful < self._limit:
-            self._limit, self._reason, self._remedy = useful, "Predictions for this phase have", PHASE_SIZE_REMEDY
+            self._limit, self._reason, self.remedy = useful, "Predictions for this phase have", PHASE_SIZE_REMEDY
             await self.check(size)
 
 
@@ -154,19 +199,20 @@ async def _write_body(
     request: Request,
     state: AppState,
     body: UploadBody,
-    max_useful_bytes: Callable[[], int | None] | None,
+    size_limit: _UploadSizeLimit,
     before_first_write: Callable[[], object],
 ) -> list[bytes]:
     """Write the body except for its last bytes, which are returned. Each write runs while the next bytes arrive."""
-    size_limit = _UploadSizeLimit(state.settings.max_upload, max_useful_bytes)
+    form = await open_form_file(request)
     declared = request.headers.get("content-length", "")
-    await size_limit.check(int(declared) if declared.isdigit() else 0)
+    frame = 0 if form is None else MAX_FRAME_BYTES
+    await size_limit.check(int(declared) - frame if declared.isdigit() else 0)
     waiting: list[bytes] = []
     buffered = size = 0
     writing: asyncio.Future[None] | None = None
     try:
         with state.upload_memory.admit_body(client_address_block(request)) as resize:
-            async for chunk in stream_with_timeout(request, state.settings.upload_idle, state.settings.upload_rate):
+            async for chunk in file_chunks(request, form):
                 waiting.append(chunk)
                 buffered, size = buffered + len(chunk), size + len(chunk)
                 await size_limit.check(size)
@@ -213,10 +259,11 @@ async def stream_with_timeout(request: Request, idle: float, rate: int = 0) -> A
         yield chunk
 
 
-class WholeFileResponse(FileResponse):
-    """A complete file.
+class DownloadResponse(FileResponse):
+    """A stored file to be saved, never shown by a browser.
 
-    Range headers are ignored, as RFC 9110 (section 14.2) allows, so every error is a problem document.
+    With `ranges`, a request for one range of bytes that the file has gets it, so that a download can go on where it
+    ended. Other Range headers are ignored, as RFC 9110 (section 14.2) allows, so every error is a problem document.
     """
 
     def __init__(
@@ -226,31 +273,65 @@ class WholeFileResponse(FileResponse):
         media_type: str,
         filename: str,
         tag: str,
+        ranges: bool = False,
         sending: AbstractContextManager[object] | None = None,
     ) -> None:
         """The context `sending` is entered while the file is being sent."""
         super().__init__(path, media_type=media_type, filename=filename, headers={"ETag": f'"{tag}"'})
-        del self.headers["accept-ranges"]
+        self._ranges = ranges
+        if not ranges:
+            del self.headers["accept-ranges"]
         self._sending = sending or nullcontext()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the file."""
-        headers = [(name, value) for name, value in scope["headers"] if name != b"range"]
         with self._sending:
-            await super().__call__({**scope, "headers": headers}, receive, send)
+            kept = [(name, value) for name, value in scope["headers"] if name != b"range" or self._has_range(value)]
+            # The body of an answer to HEAD, or to somebody who has this version, is not sent: do not read it.
+            tags = [value.decode("latin-1") for name, value in kept if name == b"if-none-match"]
+            bodiless = bool(scope.get(HEAD_KEY)) or (bool(tags) and matches_etag(",".join(tags), self.headers["etag"]))
+            method = {"method": "HEAD"} if bodiless else {}
+            await super().__call__({**scope, "headers": kept, **method}, receive, send)
+
+    def _has_range(self, header: bytes) -> bool:
+        """Whether a Range header asks for one range of bytes that this file has, and may be answered."""
+        asked = re.fullmatch(rb"bytes=(?:(\d{1,18})-(\d{0,18})|-(\d{1,18}))", header)
+        if asked is None or not self._ranges:
+            return False
+        size, (first, last, suffix) = Path(self.path).stat().st_size, asked.groups()
+        if suffix is not None:
+            return 0 < int(suffix) <= size
+        return int(first) < size and (not last or int(last) >= int(first))
 
 
 def stored_file_response(state: AppState, row: GoldVersion | Submission, name: str) -> Response:
     """The uploaded file of a row, with the extension of its format. The local copy is held until it is sent."""
     sending = ExitStack()
     path = sending.enter_context(state.files.local_path(row.file_key))
-    return WholeFileResponse(
+    return DownloadResponse(
         path,
         media_type="application/octet-stream",
         filename=name + stored_file_kind(row).ending,
         tag=row.sha256,
         sending=sending,
     )
+
+
+def offered_file_response(state: AppState, row: ChallengeFile) -> Response:
+    """A file of a challenge. The local copy is held until it is sent."""
+    sending = ExitStack()
+    path = sending.enter_context(state.files.local_path(row.file_key))
+    return DownloadResponse(
+        path, media_type=row.media_type, filename=row.name, tag=row.sha256, ranges=True, sending=sending
+    )
+
+
+_FORM_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {"file": {"type": "string", "format": "binary", "description": "The file, with its name."}},
+    "required": ["file"],
+    "additionalProperties": False,
+}
 
 
 def file_request_body(description: str, examples: Mapping[str, JSON]) -> dict[str, Any]:
@@ -263,4 +344,12 @@ def file_request_body(description: str, examples: Mapping[str, JSON]) -> dict[st
         for media in known.media_types:
             content[media] = {"schema": schema, **({} if known.is_binary else {"examples": examples[media]})}
     content["application/json"]["schema"] = {}
+    shown = next(iter(examples["application/json"].values()))["value"]
+    content |= form_content(json.dumps(shown))
     return {"requestBody": {"required": True, "description": description, "content": content}}
+
+
+def form_content(example: str) -> dict[str, Any]:
+    """The part of an OpenAPI request body that describes a form with a file."""
+    form_example = {"summary": "As curl -F file=@FILE sends it", "value": {"file": example}}
+    return {FORM_MEDIA_TYPE: {"schema": _FORM_SCHEMA, "examples": {"form": form_example}}}

@@ -6,11 +6,13 @@ from typing import Any
 
 from app.api.http.problem_documents import MEDIA_TYPE, Problem, error_responses
 from app.api.openapi.examples import restore_nulls
-from app.errors import InvalidRequest, TooLarge
+from app.errors import ChallengeArchived, InvalidRequest, Renamed, TooLarge
 
 FRAMEWORK_ERROR_SCHEMAS = ("HTTPValidationError", "ValidationError")
 SCHEMA_REFERENCE = "#/components/schemas/{model}"
 PAGE_SCHEMA_PREFIX = "Page_"  # of the names that the framework gives to pages
+
+ALLOWED_IN_ARCHIVED = frozenset({"post_archive", "post_unarchive", "post_copy", "remove_challenge"})
 
 # Descriptions of path parameters, the same on every route.
 PATH_PARAMETERS = {
@@ -19,6 +21,11 @@ PATH_PARAMETERS = {
     "version": "The number of the gold version. Versions are counted from 1 in each phase.",
     "submission_id": "The `id` of the submission.",
     "registration_id": "The `id` of the registration.",
+    "team_id": "The `id` of the team.",
+    "invitation_id": "The `id` of the invitation.",
+    "user_id": "The `id` of the user.",
+    "announcement_id": "The `id` of the announcement.",
+    "file_name": "The `name` of the file.",
     "token_id": "The `id` of the token. The text of a token begins with `assay_<id>`.",
     "key": "The `key` of the metric, without parameters.",
 }
@@ -33,8 +40,10 @@ def complete_document(document: dict[str, Any]) -> dict[str, Any]:
         schemas.pop(name, None)
     document["components"]["schemas"] = dict(sorted(schemas.items()))
     _add_page_examples(schemas)
-    for operation in _operations(document):
+    for path, method, operation in _operations(document):
         _correct_responses(operation)
+        _add_redirect(operation)
+        _add_refusal_of_archived(path, method, operation)
         _describe_path_parameters(operation)
     corrected: dict[str, Any] = restore_nulls(document)
     return corrected
@@ -45,9 +54,10 @@ def serialize_document(document: dict[str, Any]) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
-def _operations(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    for path in document["paths"].values():
-        yield from path.values()
+def _operations(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    for path, operations in document["paths"].items():
+        for method, operation in operations.items():
+            yield path, method, operation
 
 
 def _add_page_examples(schemas: dict[str, Any]) -> None:
@@ -62,6 +72,25 @@ def _describe_path_parameters(operation: dict[str, Any]) -> None:
     for parameter in operation.get("parameters", []):
         if parameter["in"] == "path":
             parameter["description"] = PATH_PARAMETERS[parameter["name"]]
+
+
+def _add_redirect(operation: dict[str, Any]) -> None:
+    """Every route below a challenge redirects a former slug, if the caller may see what had it."""
+    if any(parameter["name"] == "slug" for parameter in operation.get("parameters", [])):
+        response = error_responses(Renamed)[308]
+        operation["responses"]["308"] = response
+
+
+def _add_refusal_of_archived(path: str, method: str, operation: dict[str, Any]) -> None:
+    """Every route that changes something in a challenge refuses to while the challenge is archived."""
+    within = path.startswith(("/api/v1/challenges/{slug}", "/api/v1/submissions/{submission_id}"))
+    if method == "get" or not within or operation["operationId"] in ALLOWED_IN_ARCHIVED:
+        return
+    refusal, responses = error_responses(ChallengeArchived)[409], operation["responses"]
+    known = responses.setdefault("409", refusal)
+    if known is not refusal:
+        known["description"] += f" {refusal['description']}"
+        known["content"][MEDIA_TYPE]["examples"] |= refusal["content"][MEDIA_TYPE]["examples"]
 
 
 def _correct_responses(operation: dict[str, Any]) -> None:

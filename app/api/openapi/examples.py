@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from app.actions.submissions.board_scores import describe_selection
 from app.errors import DatabaseUnavailable
 from app.formats.templates.build_template import TEMPLATES, build_template
 from app.scoring import SCORER_VERSION
@@ -18,6 +19,12 @@ NULL_MARKER = "\0null"
 TIMESTAMP = "2027-01-31T12:00:00Z"
 SUBMISSION_ID = "01a1fbb9e19f7363aa2acd3d856536cf"
 TEAM: JSON = {"id": "01a1fbb9e18a7212ae9d3c379d612133", "name": "Blue"}
+TEAM_DETAILS: JSON = TEAM | {
+    "baseline": False,
+    "created_at": TIMESTAMP,
+    "disqualified_at": None,
+    "disqualified_reason": None,
+}
 
 USER: JSON = {
     "id": "01a1fbb9e0e472e8bb4827798eb0eace",
@@ -26,8 +33,12 @@ USER: JSON = {
     "admin": False,
     "approved": False,
     "created_at": TIMESTAMP,
+    "disabled_at": None,
+    "disabled_reason": None,
 }
 TOKEN: JSON = {
+    "name": "laptop",
+    "last_used_at": None,
     "id": "01a1fbb9e166769a847b420d51b59782",
     "scopes": ["read", "submit"],
     "created_at": TIMESTAMP,
@@ -64,11 +75,14 @@ INFERENCE: JSON = {
 RECIPE: JSON = {
     "version": 1,
     "status": "active",
+    "phase": None,
     "primary": "f1_macro",
     "metrics": ["f1_macro", "accuracy"],
     "tie_breakers": [],
     "options": {},
     "selection": "best",
+    "selection_max": None,
+    "selection_meaning": describe_selection("best", None)["meaning"],
     "decision": None,
     "disclosure": {"digits": 6},
     "inference": [INFERENCE],
@@ -77,13 +91,25 @@ PHASE: JSON = {
     "slug": "main",
     "name": "main",
     "opens_at": TIMESTAMP,
+    "opens_at_local": TIMESTAMP[:19] + "+00:00",
     "closes_at": None,
+    "closes_at_local": None,
+    "timezone": "UTC",
     "open": True,
+    "late": "refuse",
+    "paused_at": None,
+    "paused_at_local": None,
+    "pause_reason": None,
     "quota": {"per_day": 10, "total": None, "concurrent": None, "invalid_per_day": None},
     "leaderboard": "public",
     "reports": ["scores"],
     "anonymous": False,
+    "released_at": None,
+    "released_at_local": None,
+    "task": "multiclass",
+    "positive_label": None,
     "classes": ["cat", "dog"],
+    "own_recipe": False,
 }
 CHALLENGE_ROW: JSON = {
     "slug": "pets",
@@ -93,44 +119,37 @@ CHALLENGE_ROW: JSON = {
     "visibility": "public",
     "registration": "open",
     "created_at": TIMESTAMP,
+    "archived_at": None,
 }
 CHALLENGE: JSON = CHALLENGE_ROW | {
     "description": "Which animal is it?",
     "positive_label": None,
     "classes": ["cat", "dog"],
     "timezone": "UTC",
+    "contact": "ada@example.org",
+    "team_size_limit": None,
+    "merge_deadline": None,
+    "merge_deadline_local": None,
+    "terms": None,
+    "terms_version": 0,
+    "registration_fields": [],
     "recipe": RECIPE,
     "phases": [PHASE],
     "warnings": [],
-}
-GOLD: JSON = {
-    "version": 1,
-    "status": "active",
-    "instances": 4,
-    "classes": ["cat", "dog"],
-    "has_splits": False,
-    "sha256": "46aca1852af4a8d03c03b8affcd55cf63803d5bec9e444b7a70eb0079103008a",
-    "size": 105,
-    "format": "json",
-    "train_frequencies": None,
-    "class_weights": None,
-    "accessories": [],
-    "notes": [],
-    "created_at": TIMESTAMP,
-    "activated_at": TIMESTAMP,
-    "remarks": [],
-    "inference": None,
 }
 ORGANIZER: JSON = {"email": "ada@example.org", "name": "Ada", "role": "owner"}
 REGISTRATION: JSON = {
     "id": "01a1fbb9e18b76928650f5e551830ffc",
     "status": "approved",
     "reason": None,
-    "team": TEAM | {"baseline": False, "created_at": TIMESTAMP},
+    "team": TEAM_DETAILS,
+    "bound_team_id": None,
+    "terms_version": None,
+    "terms_accepted_at": None,
+    "fields": {},
     "user": {"name": "Ada", "email": "ada@example.org"},
     "created_at": TIMESTAMP,
 }
-DRAFT_GOLD: JSON = GOLD | {"status": "draft", "activated_at": None}
 SCORES: JSON = {"f1_macro": {"value": 0.733333}, "accuracy": {"value": 0.75}}
 SUBMISSION: JSON = {
     "id": SUBMISSION_ID,
@@ -142,13 +161,25 @@ SUBMISSION: JSON = {
     "description": "",
     "link": None,
     "baseline": False,
+    "test": False,
     "selected": False,
+    "selection": describe_selection("best", None),
+    "on_behalf": False,
+    "unofficial": False,
+    "withdrawn_at": None,
+    "withdrawn_reason": None,
+    "disqualified_at": None,
+    "disqualified_reason": None,
     "sha256": "7510a09df5e9661f4c3921e1ed0c7dff031edd7d32232124e4d6517431256511",
     "size": 45,
+    "file_deleted_at": None,
     "split": "all",
     "gold_version": 1,
     "recipe_version": 1,
     "scores": SCORES,
+    "rank": None,
+    "public_rank": None,
+    "public_scores": None,
     "splits": None,
     "problems": [],
     "total": {},
@@ -206,22 +237,13 @@ DRY_RUN: JSON = {
     ],
     "notes": [],
 }
-QUOTA: JSON = {
-    "limits": {"per_day": 10, "total": None, "concurrent": None, "invalid_per_day": None},
-    "used": {"per_day": 1, "total": 1, "concurrent": 0, "invalid_per_day": 0},
-    "remaining": {"per_day": 9, "total": None, "concurrent": None, "invalid_per_day": None},
-    "reset_at": "2027-02-01T00:00:00Z",
-    "ledger": [
-        {"submission_id": SUBMISSION_ID, "kind": kind, "day": "2027-01-31", "reason": reason, "created_at": TIMESTAMP}
-        for kind, reason in (("charge", "finished"), ("reserve", "admitted"))
-    ],
-}
 BOARD: JSON = {
     "challenge": "pets",
     "phase": "main",
     "split": "all",
     "primary": "f1_macro",
     "direction": "higher",
+    "selection": describe_selection("best", None),
     "gold_version": 1,
     "recipe_version": 1,
     "scorer_version": SCORER_VERSION,
@@ -235,12 +257,15 @@ BOARD: JSON = {
             "rank_low": 1,
             "rank_high": 1,
             "tie_group": 1,
+            "public_rank": None,
             "team": TEAM,
             "submission": SUBMISSION_ID,
             "method": "guess",
             "submitted_at": TIMESTAMP,
             "entries": 1,
             "baseline": False,
+            "mark": None,
+            "on_behalf": False,
             "scores": SCORES,
         }
     ],

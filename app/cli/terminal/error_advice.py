@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
-from app.cli.terminal.table_layout import format_time
+from app.cli.terminal.table_layout import time_in_zones
 
 _VERSION_REMEDY = "The command and the service have different versions; see assay --version."
 _METRICS_REMEDY = "'assay metrics' lists all metrics, 'assay metrics KEY' shows a metric's parameters and options."
@@ -23,7 +23,7 @@ ADVICE: dict[str, str] = {
     "insufficient_scope+submit": "Get a token with this scope: assay login --scope read --scope submit.",
     "report_too_large": "'assay score' computes single metrics from the files.",
     "not_registered": "Register first: assay register {slug} --team NAME.",
-    "already_registered": "Your team can submit: assay submit {slug} -f FILE.",
+    "already_registered": "'assay team show {slug}' shows your team, and who is approved.",
     "team_name_taken": "Choose another name: assay register {slug} --team NAME.",
     "email_taken": "Log in with this address: assay login.",
     "not_found": "Check the name: 'assay challenge list' lists the challenges that are visible to you; "
@@ -44,7 +44,7 @@ ADVICE: dict[str, str] = {
     "no_open_phase": "'assay challenge show {slug}' shows when the phases are open.",
     "several_open_phases": "Specify the phase with --phase: {phases}.",
     "which_phase": "Specify the phase with --phase.",
-    "no_gold": "An organizer must upload the gold labels first: assay gold upload {slug} -f FILE.",
+    "no_gold": "An organizer must upload the gold labels first: assay gold upload {slug} -f FILE --activate.",
     "gold_not_draft": "Upload a new version: assay gold upload {slug} -f FILE.",
     "not_finished": "Select a submission that has scores or is waiting for them: 'assay submissions SLUG' lists them.",
     "request_in_flight": "Wait until it has finished, or try again later.",
@@ -55,6 +55,14 @@ ADVICE: dict[str, str] = {
     "invalid_metric": _METRICS_REMEDY,
     "idempotency_mismatch": "Submit again.",
     "rate_limited": "Try again in {pause} seconds.",
+    "no_team": "Found one: assay register {slug} --team NAME; or join one: assay register {slug} --invitation CODE.",
+    "not_captain": "Ask the captain, whom 'assay team show SLUG' names, or the organizers.",
+    "no_merge_proposal": "'assay team show SLUG' lists the open proposals of your team.",
+    "still_registered": "The user must end the registration first: assay unregister {slug}.",
+    "challenge_archived": "An owner can make it writable again: assay challenge unarchive {slug}.",
+    "challenge_in_use": "Archive it: assay challenge archive {slug}; an administrator can delete it.",
+    "too_many_streams": "Close one of your other event streams, or read the status: assay submission ID.",
+    "registration_needs_code": "Ask the organizers for a code: assay register {slug} --invitation CODE --team NAME.",
     "quota_exceeded": "See what your team has used: assay quota {slug}.",
     "quota_exceeded+total": "This limit does not reset; only an organizer can raise it.",
     "quota_exceeded+concurrent": "Wait for one of them to finish: assay submissions {slug}.",
@@ -122,7 +130,7 @@ def explain_problem(document: Mapping[str, Any], request: FailedRequest | None =
     code = str(document.get("code", ""))
     object_name, parts = request.named_object()
     explanation = {**document, "detail": _detail_without_errors(document), "facts": problem_facts(document)}
-    if code == "not_found" and object_name is not None and "known_phases" not in document:
+    if code == "not_found" and object_name is not None and not {"known_phases", "unknown_team"} & document.keys():
         explanation["detail"] = f"There is no {object_name} at {request.url} that is visible to you."
     advice = _find_advice(code, document, request, parts)
     if advice is not None:
@@ -161,8 +169,10 @@ def problem_facts(document: Mapping[str, Any]) -> list[str]:
     if "limit" in document and "used" in document:
         quota = _QUOTA_WORDS.get(str(document.get("quota")), "")
         facts.append(f"Used {document['used']} of {document['limit']} {quota}".rstrip() + ".")
-    times = {"reset_at": "Resets at {}.", "opens_at": "Opens at {}.", "closes_at": "Closes at {}."}
-    facts += [text.format(f"{format_time(document[key])} UTC") for key, text in times.items() if document.get(key)]
+    times = {"reset_at": "Resets", "opens_at": "Opens", "closes_at": "Closes"}
+    facts += [f"{verb} at {time_in_zones(document, key)}." for key, verb in times.items() if document.get(key)]
+    if document.get("late_phases"):
+        facts.append(f"Takes late entries, which are never ranked: --phase {', '.join(document['late_phases'])}.")
     if document.get("phases"):
         facts.append(f"Open now: {', '.join(map(str, document['phases']))}.")
     if document.get("reason"):

@@ -1,16 +1,27 @@
 """Shows the service's objects on a terminal: challenges, phases, gold, submissions, quotas and leaderboards."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from app.cli.terminal.problem_tables import show_problems
 from app.cli.terminal.safe_text import PLAIN, clean
-from app.cli.terminal.table_layout import Column, format_numbers, format_time, format_times, score_column, show_table
+from app.cli.terminal.table_layout import (
+    TIME_IN_ZONES_WIDTH,
+    Column,
+    format_numbers,
+    format_time,
+    format_times,
+    score_column,
+    show_table,
+    time_in_zones,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 Json = Mapping[str, Any]
+_RANK_FIELDS = {"private": "rank", "public": "public_rank"}  # of a submission, after the final release
 
 
 def _field_columns(rows: Sequence[Json], *names: str, **layout: Any) -> list[Column]:
@@ -39,21 +50,25 @@ def show_challenge(console: "Console", challenge: Json) -> None:
     facts = {
         "task": challenge.get("task"),
         "positive label": challenge.get("positive_label"),
-        "classes": _list_classes(challenge.get("classes")),
+        "classes": list_classes(challenge.get("classes")),
         "primary metric": _metric_name(recipe.get("primary")),
         "metrics": ", ".join(_metric_names(recipe)) or None,
         "tie-breakers": ", ".join(map(_metric_name, recipe.get("tie_breakers") or ())) or None,
-        "selection": recipe.get("selection"),
-        **{name: challenge.get(name) for name in ("status", "registration", "visibility")},
+        "selection": ". ".join(recipe[name] for name in ("selection", "selection_meaning") if recipe.get(name)) or None,
+        **{name: challenge.get(name) for name in ("status", "registration", "visibility", "contact")},
+        "archived": f"{format_time(challenge['archived_at'])} UTC" if challenge.get("archived_at") else None,
+        "team size": f"at most {challenge['team_size_limit']}" if challenge.get("team_size_limit") else None,
+        "merging until": time_in_zones(challenge, "merge_deadline", challenge.get("timezone")),
     }
     for name, value in facts.items():
         if value is not None:
             console.print(f"{name}: {clean(value)}", **PLAIN)
+    _show_what_registration_asks(console, challenge)
     for phase in phases:
         # If the challenge declares no classes, each phase has those of its gold.
         if phase.get("classes") and not challenge.get("classes"):
-            console.print(f"classes of {clean(phase.get('slug'))}: {clean(_list_classes(phase['classes']))}", **PLAIN)
-    _show_phases(console, phases)
+            console.print(f"classes of {clean(phase.get('slug'))}: {clean(list_classes(phase['classes']))}", **PLAIN)
+    show_phases(console, phases)
     for bound in recipe.get("inference") or ():
         # How much of the gold of a phase its scores can disclose, and what lowers that.
         console.print(f"What scores of {clean(bound.get('phase'))} disclose: {clean(bound.get('statement'))}", **PLAIN)
@@ -61,19 +76,43 @@ def show_challenge(console: "Console", challenge: Json) -> None:
             console.print(f"They would disclose less with: {clean('; '.join(bound['lowered_by']))}.", **PLAIN)
 
 
-def _show_phases(console: "Console", phases: Sequence[Json]) -> None:
+def _show_what_registration_asks(console: "Console", challenge: Json) -> None:
+    """Print the terms and the fields of a challenge."""
+    for each in challenge.get("registration_fields") or ():
+        required = "required" if each.get("required") else "optional"
+        console.print(f"field {clean(each.get('name'))} ({required}): {clean(each.get('label'))}", **PLAIN)
+    if challenge.get("terms"):
+        console.print(f"terms, version {challenge.get('terms_version')}:", **PLAIN)
+        console.print("\n".join(f"  {clean(line)}" for line in str(challenge["terms"]).splitlines()), **PLAIN)
+
+
+def show_phases(console: "Console", phases: Sequence[Json]) -> None:
+    """Print the phases of a challenge."""
+    times: dict[str, Any] = {"wrap": True, "min_width": TIME_IN_ZONES_WIDTH}
     columns = [
         Column("phase", [phase.get("slug") or phase.get("name") for phase in phases]),
-        Column("now", ["" if "open" not in phase else "open" if phase["open"] else "not open" for phase in phases]),
-        Column("opens", [phase.get("opens_at") for phase in phases], format_times),
-        Column("closes", [phase.get("closes_at") or "never" for phase in phases], format_times),
-        Column("quota", [_quota_words(phase.get("quota") or {}) for phase in phases], wrap=True),
+        Column("now", [phase_state(phase) for phase in phases]),
+        Column("opens", [time_in_zones(phase, "opens_at") for phase in phases], **times),
+        Column("closes", [time_in_zones(phase, "closes_at") or "never" for phase in phases], **times),
+        Column("quota", [quota_words(phase.get("quota") or {}) for phase in phases], wrap=True),
         *_field_columns(phases, "leaderboard", drop_priority=1),
     ]
     show_table(console, columns)
 
 
-def _quota_words(quota: Json) -> str:
+def phase_state(phase: Json) -> str:
+    """Whether a phase accepts submissions: open, paused, closed, or not open yet; empty if that is not known."""
+    if phase.get("paused_at"):
+        return "paused"
+    if "open" not in phase:
+        return ""
+    if phase["open"]:
+        return "open"
+    is_past = phase.get("closes_at") and datetime.fromisoformat(str(phase["closes_at"])) <= datetime.now(UTC)
+    return "closed" if is_past else "not open yet"
+
+
+def quota_words(quota: Json) -> str:
     """The quota of a phase in words."""
     words = {
         "per_day": "{} a day",
@@ -84,7 +123,7 @@ def _quota_words(quota: Json) -> str:
     return ", ".join(words.get(name, f"{name} {{}}").format(limit) for name, limit in quota.items() if limit) or "none"
 
 
-def _list_classes(classes: Sequence[str] | None, limit: int = 30) -> str | None:
+def list_classes(classes: Sequence[str] | None, limit: int = 30) -> str | None:
     """The first classes, and the number of the others."""
     if not classes:
         return None
@@ -120,14 +159,17 @@ def show_quota(console: "Console", quota: Json) -> None:
     limits: Json = quota.get("limits") or {}
     used, remaining = quota.get("used") or {}, quota.get("remaining") or {}
     columns = [
-        Column("quota", [_quota_words({name: 1}).removeprefix("1 ") for name in limits]),
+        Column("quota", [quota_words({name: 1}).removeprefix("1 ") for name in limits]),
         Column("limit", ["none" if limit is None else limit for limit in limits.values()], right=True),
         Column("used", [used.get(name) for name in limits], right=True),
         Column("remaining", [remaining.get(name) for name in limits], right=True),
     ]
     show_table(console, columns)
+    for grant in quota.get("grants") or ():
+        numbers = [f"{grant[name]:+d} {name}" for name in ("per_day", "total") if grant.get(name)]
+        console.print(f"Granted {', '.join(numbers)}: {clean(str(grant.get('reason')))}", **PLAIN)
     if quota.get("reset_at"):
-        console.print(f"The daily limits reset at {clean(format_time(quota['reset_at']))} UTC.", **PLAIN)
+        console.print(f"The daily limits reset at {clean(time_in_zones(quota, 'reset_at'))}.", **PLAIN)
 
 
 def team_name(row: Json) -> str:
@@ -167,12 +209,24 @@ def show_submissions(console: "Console", rows: Sequence[Json]) -> None:
         *_field_columns(rows, "status"),
         *_score_columns(rows, _metric_keys(rows)),
     ]
+    if any(row.get("rank") is not None or row.get("public_rank") is not None for row in rows):
+        ranks = {"rank": "rank", "public rank": "public_rank"}
+        columns += [Column(word, [row.get(name) for row in rows], right=True) for word, name in ranks.items()]
+    marks = [_submission_mark(row) for row in rows]
+    if any(marks):
+        columns.append(Column("mark", marks, drop_priority=1))
     if any(row.get("queue_position") is not None for row in rows):
         columns += _field_columns(rows, "queue_position", right=True, drop_priority=1)
         columns += _field_columns(rows, "eta", formatter=format_times, drop_priority=2)
     if any(row.get("selected") for row in rows):
         columns.append(Column("selected", ["yes" if row.get("selected") else "" for row in rows], drop_priority=1))
     show_table(console, columns)
+
+
+def _submission_mark(submission: Json) -> str:
+    """Why a submission has no rank; empty if it may have one."""
+    facts = {"disqualified": "disqualified_at", "withdrawn": "withdrawn_at", "unofficial": "unofficial", "test": "test"}
+    return next((mark for mark, field in facts.items() if submission.get(field)), "")
 
 
 def queue_place(submission: Json) -> str:
@@ -190,10 +244,13 @@ def show_submission(console: "Console", submission: Json) -> None:
         console.print(f"queued{place}", **PLAIN)
     failure = submission.get("failure")
     if failure:
-        console.print(f"reason: {clean(failure.get('detail') or failure.get('code') or failure)}", **PLAIN)
+        why = " ".join(str(failure[name]) for name in ("detail", "reason") if failure.get(name))
+        console.print(f"reason: {clean(why or failure.get('code') or failure)}", **PLAIN)
+    for fact in _standing_facts(submission):
+        console.print(clean(fact), **PLAIN)
     scores = submission.get("scores") or {}
     if scores:
-        columns = [Column("metric", list(scores)), score_column("value", list(map(_score_value, scores.values())))]
+        columns = [Column("metric", list(scores)), *_value_columns(submission)]
         reasons = [score.get("reason") if isinstance(score, Mapping) else None for score in scores.values()]
         show_table(console, [*columns, Column("remark", reasons, wrap=True)] if any(reasons) else columns)
     if submission.get("problems"):
@@ -202,11 +259,47 @@ def show_submission(console: "Console", submission: Json) -> None:
         console.print(f"note: {clean(note)}", **PLAIN)
 
 
+def _standing_facts(submission: Json) -> Iterator[str]:
+    """Whether a submission counts, and its file is kept: withdrawn, disqualified, a test, unofficial, selected."""
+    for verb in ("withdrawn", "disqualified", "file_deleted"):
+        if submission.get(f"{verb}_at"):
+            why = f": {submission[f'{verb}_reason']}" if submission.get(f"{verb}_reason") else ""
+            yield f"{verb.replace('_', ' ')} at {format_time(submission[f'{verb}_at'])} UTC{why}"
+    if submission.get("test"):
+        yield "test entry: only organizers see it"
+    elif submission.get("unofficial"):
+        yield "unofficial: sent after the close, so it has no rank"
+    ranks = [f"{word} {submission[name]}" for word, name in _RANK_FIELDS.items() if submission.get(name) is not None]
+    if ranks:
+        yield f"rank: {', '.join(ranks)}"
+    if submission.get("selected"):
+        yield f"selected: {(submission.get('selection') or {}).get('meaning')}"
+
+
+def _value_columns(submission: Json) -> list[Column]:
+    """The values of a submission; after the final release the private ones, with the public ones beside them."""
+    shown = {"value": submission["scores"]}
+    if submission.get("split") in {"public", "private"}:
+        shown = {str(submission["split"]): submission["scores"]}
+    if submission.get("public_scores"):
+        shown["public"] = submission["public_scores"]
+    return [
+        score_column(name, [_score_value(scores.get(metric)) for metric in submission["scores"]])
+        for name, scores in shown.items()
+    ]
+
+
+def _rank_or_mark(row: Json) -> Any:
+    """The rank of a row of a leaderboard, or why it has none."""
+    words = [*(["baseline"] if row.get("baseline") else []), *([row["mark"]] if row.get("mark") else [])]
+    return ", ".join(words) or row.get("rank")
+
+
 def show_board(console: "Console", board: Json, keys: Sequence[str] | None = None) -> None:
     """Print a leaderboard with the metrics in `keys`; by default all metrics, with the ranking one first."""
     rows: Sequence[Json] = board.get("rows") or ()
     primary = board.get("primary")
-    ranks = ["baseline" if row.get("baseline") else row.get("rank") for row in rows]
+    ranks = [_rank_or_mark(row) for row in rows]
     columns = [
         Column("rank", ranks, format_numbers, right=True),
         Column("team", [team_name(row) for row in rows], wrap=True),
@@ -214,5 +307,11 @@ def show_board(console: "Console", board: Json, keys: Sequence[str] | None = Non
         *_score_columns(rows, keys or sorted(_metric_keys(rows), key=lambda key: key != primary)),
         *_field_columns(rows, "entries", right=True, drop_priority=1),
     ]
+    if any(row.get("public_rank") is not None for row in rows):
+        columns.insert(1, Column("public rank", [row.get("public_rank") for row in rows], format_numbers, right=True))
+    if any(row.get("on_behalf") for row in rows):
+        columns.append(Column("sent by", ["organizer" if row.get("on_behalf") else "team" for row in rows]))
     title = f"{board.get('challenge')} / {board.get('phase')}, ranked by {primary} ({board.get('split')})"
     show_table(console, columns, title=title, more="--json or --csv")
+    if board.get("selection"):
+        console.print(clean(board["selection"]["meaning"]), **PLAIN)

@@ -1,6 +1,7 @@
 """Shows the problems of a file: as a table on a wide terminal, else as one sentence each after its location."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from app.cli.terminal.safe_text import PLAIN, clean
@@ -10,6 +11,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 MAX_SHOWN_PROBLEMS = 20  # --json has more
+MAX_SHOWN_OF_ONE_CODE = 5  # if not all can be shown: more lines that say the same would hide the other kinds
 MIN_TABLE_WIDTH = 120  # in columns; on a narrower terminal the table would be hard to read
 
 
@@ -17,8 +19,8 @@ def show_problems(console: "Console", report: Mapping[str, Any]) -> None:
     """Print a problems object (`total`, `problems`): the totals by code, then each problem with location and remedy."""
     totals = report.get("total") or {}
     problems = report.get("problems") or []
-    shown = problems[:MAX_SHOWN_PROBLEMS]
     total = sum(totals.values()) or len(problems)
+    shown = problems if total <= MAX_SHOWN_PROBLEMS else _first_of_each_code(problems)
     counts = ", ".join(f"{clean(code)} {count}" for code, count in totals.items())
     least = "at least " if report.get("total_at_least") else ""
     console.print(f"{least}{total} problem{'' if total == 1 else 's'}" + (f": {counts}" if counts else ""), **PLAIN)
@@ -29,7 +31,18 @@ def show_problems(console: "Console", report: Mapping[str, Any]) -> None:
             console.print(_problem_sentence(problem), **PLAIN)
     if total > len(shown):
         more = f"; --json has {len(problems)}" if len(problems) > len(shown) else ""
-        console.print(f"The first {len(shown)} of {least}{total} are shown{more}.", **PLAIN)
+        console.print(f"{len(shown)} of {least}{total} are shown{more}.", **PLAIN)
+
+
+def _first_of_each_code(problems: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The first problems of each code, in their order."""
+    counts: Counter[Any] = Counter()
+    shown = []
+    for problem in problems:
+        counts[problem.get("code")] += 1
+        if counts[problem.get("code")] <= MAX_SHOWN_OF_ONE_CODE:
+            shown.append(problem)
+    return shown[:MAX_SHOWN_PROBLEMS]
 
 
 def _problem_columns(problems: list[Mapping[str, Any]]) -> list[Column]:

@@ -1,6 +1,6 @@
 """Tables for terminals of any width: numbers, keys and ids are never broken, and a column's numbers have equal decimals."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 COLUMN_GAP = 2
 MIN_WRAPPED_WIDTH = 10  # of a column whose text may be wrapped
+TIME_IN_ZONES_WIDTH = 24  # so that the time in UTC and the local one are a line each
 UNDEFINED = "–"  # noqa: RUF001 (an en dash on purpose)
 CellFormatter = Callable[[Sequence[Any]], list[str]]
 
@@ -53,6 +54,18 @@ def format_time(text: object) -> str:
         return str(text)
 
 
+def time_in_zones(holder: Mapping[str, Any], field: str, zone: str | None = None) -> str | None:
+    """A time in UTC and, if that is another one, in the time zone of its challenge."""
+    if holder.get(field) is None:
+        return None
+    zone, local = zone or str(holder.get("timezone") or "UTC"), holder.get(f"{field}_local")
+    utc = f"{format_time(holder[field])} UTC"
+    if zone == "UTC" or local is None:
+        return utc
+    there = str(local)[:19].replace("T", " ")
+    return f"{utc} ({there[11:] if there[:10] == utc[:10] else there} {zone})"  # the date only if it is another one
+
+
 def format_duration(seconds: float) -> str:
     """A duration, rounded to a suitable unit."""
     for size, name in ((86400, "d"), (3600, "h"), (60, "min")):
@@ -75,6 +88,7 @@ class Column:
     formatter: CellFormatter = format_texts
     right: bool = False
     wrap: bool = False  # for free text, which may be broken into lines
+    min_width: int = MIN_WRAPPED_WIDTH  # if it may be wrapped
     drop_priority: int = 0  # 0: never dropped; else the highest goes first, and of equal ones the last
 
     def formatted_cells(self) -> list[str]:
@@ -102,7 +116,7 @@ def _measure_column(column: Column) -> _MeasuredColumn:
     cells = column.formatted_cells()
     width = max(map(cell_len, [clean(column.name), *cells]))
     if column.wrap:
-        width = min(width, max(MIN_WRAPPED_WIDTH, cell_len(column.name)))
+        width = min(width, max(column.min_width, cell_len(column.name)))
     return _MeasuredColumn(column, cells, width)
 
 

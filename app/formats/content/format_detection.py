@@ -12,9 +12,10 @@ __all__ = ["ENCODINGS", "FORMATS", "LAYOUTS", "FileKind", "Format", "accepted_fo
 LAYOUTS: dict[str, str] = {"long": "one row per pair of instance and label, in tables of multi-label data"}
 """Layouts that an upload may declare, other than the default one of its format."""
 
-_GENERIC_MEDIA_TYPES = frozenset({"", "application/x-www-form-urlencoded", "application/octet-stream"})
-_UNSUPPORTED_EXTENSIONS = (".npy", ".zip", ".bz2", ".xz", ".tar", ".tgz", ".7z", ".rar", ".pkl", ".pickle", ".xml")
+GENERIC_MEDIA_TYPES = frozenset({"", "application/x-www-form-urlencoded", "application/octet-stream"})
+_UNSUPPORTED_EXTENSIONS = (".zip", ".bz2", ".xz", ".tar", ".tgz", ".7z", ".rar", ".pkl", ".pickle", ".xml")
 _WORKBOOK_EXTENSIONS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
+_WORKBOOK_MESSAGE = "Spreadsheet workbooks are not supported; save the sheet as CSV (UTF-8) and send that file."
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ def detect_file_kind(
     media, _, parameters = (media_type or "").partition(";")
     media = media.strip().lower()
     _check_charset(parameters)
-    if media in _GENERIC_MEDIA_TYPES:
+    if media in GENERIC_MEDIA_TYPES:
         form = _format_by_extension(name.removesuffix(from_name.ending) if from_name else name)
     else:
         form = _format_by_media_type(media)
@@ -110,6 +111,8 @@ def _format_by_media_type(media: str) -> Format:
     for form in FORMATS.values():
         if media in form.media_types:
             return form
+    if "spreadsheet" in media or "ms-excel" in media:
+        raise _unsupported_error(_WORKBOOK_MESSAGE)
     raise _unsupported_error(f"The media type '{media}' is not supported.")
 
 
@@ -118,7 +121,9 @@ def _format_by_extension(name: str) -> Format:
         if name.endswith(form.endings):
             return form
     if name.endswith(_WORKBOOK_EXTENSIONS):
-        message = "Spreadsheet workbooks are not supported; save the sheet as CSV (UTF-8) and send that file."
+        raise _unsupported_error(_WORKBOOK_MESSAGE)
+    if name.endswith(".npy"):
+        message = "A single NumPy array (.npy) is not supported; save ids and scores by name with numpy.savez, as .npz."
         raise _unsupported_error(message)
     if name.endswith(_UNSUPPORTED_EXTENSIONS):
         raise _unsupported_error(f"Files that end in '{name[name.rindex('.') :]}' are not supported.")

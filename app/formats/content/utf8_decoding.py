@@ -20,7 +20,7 @@ _DECODE_WINDOW_BYTES = 1 << 12
 _BLOCK_BYTES = 1 << 20
 _MAX_COMBINING_MARKS = 30
 _UTF16_BYTE_ORDER_MARKS = frozenset({codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE})
-_UTF8_REMEDY = "Save the file as UTF-8 without a byte order mark."
+_UTF8_REMEDY = "Save the file as UTF-8."
 
 
 def decode_utf8(data: bytes, *, by_line: bool, problems: Problems) -> str | None:
@@ -34,10 +34,6 @@ def decode_utf8(data: bytes, *, by_line: bool, problems: Problems) -> str | None
         message = f"The file is UTF-16 or UTF-32. {_UTF8_REMEDY}"
         problems.add_new("encoding", message, Location(None, 1, 1), expected="UTF-8")
         return None
-    if data[:3] == codecs.BOM_UTF8:
-        message = "The file begins with a byte order mark (EF BB BF). Save it as UTF-8 without one."
-        problems.add_new("encoding", message, Location(None, 1, 1), expected="UTF-8", got="EF BB BF")
-        data = data[3:]
     if not data or data.isspace():
         problems.add_new("syntax", "The file is empty. It must contain predictions or gold.", Location(None, 1, 1))
         return None

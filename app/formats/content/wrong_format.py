@@ -5,7 +5,14 @@ import re
 from app.formats.problems import Location, Problem, build_problem, describe_value
 
 _JSON_START = re.compile(r'\s*[\[{]\s*["\[{]')
-_TABLE_FORMATS = ((",", "CSV", ".csv", "text/csv"), ("\t", "TSV", ".tsv", "text/tab-separated-values"))
+_TABLE_FORMATS = (
+    (",", "CSV", ".csv", "text/csv"),
+    ("\t", "TSV", ".tsv", "text/tab-separated-values"),
+    (";", "CSV", ".csv", "text/csv"),
+)
+_RECORD_END = re.compile(r"\}[ \t\r]*\{")
+BINARY_REMEDY = "Send it with curl --data-binary @FILE."
+LINE_BREAKS_REMEDY = "curl -d removes line breaks; send the file with curl --data-binary @FILE."
 
 
 def table_format_problem(text: str, read_as: str) -> Problem | None:
@@ -15,6 +22,7 @@ def table_format_problem(text: str, read_as: str) -> Problem | None:
         if sign in first_line and first_line.replace(sign, "").replace("_", "").isalnum():
             message = f"The file was read as {read_as} but looks like {name}. "
             message += f"Use a file name that ends in {ending}, or send it as {media}."
+            message += "" if "\n" in text else f" It has only one line: {LINE_BREAKS_REMEDY}"
             got = describe_value(first_line)
             return build_problem("syntax", message, Location(None, 1, 1), expected=read_as, got=got)
     return None
@@ -28,3 +36,11 @@ def json_format_problem(text: str, read_as: str) -> Problem | None:
     message = f"The file was read as {read_as} but looks like JSON. {remedy} (application/x-ndjson)."
     got = text[:2000].split("\n", 1)[0]
     return build_problem("syntax", message, Location(None, 1, 1), expected=read_as, got=describe_value(got))
+
+
+def lost_line_breaks_problem(text: str, first_record_end: int) -> Problem | None:
+    """Advice for JSON Lines whose records stand on one line; `first_record_end` is the offset behind the first."""
+    if "\n" in text.rstrip("\n") or not _RECORD_END.match(text, max(0, first_record_end - 1)):
+        return None
+    message = f"All records of the file stand on one line, without a line break. {LINE_BREAKS_REMEDY}"
+    return build_problem("syntax", message, Location(None, 1, first_record_end + 1), expected="a line break")

@@ -24,7 +24,7 @@ from app.scoring.declaration.metric_syntax import pluralize
 
 _ROWS_PER_BATCH = 4096
 """Rows processed together: their scores become numbers before the next rows are read, so that few texts are held."""
-SEPARATOR_NAMES = {",": "comma", "\t": "tab"}
+SEPARATOR_NAMES = {",": "comma", "\t": "tab", ";": "semicolon"}
 
 _NumberedRow = tuple[int, list[str] | None]
 """The line on which a row starts, and its fields; None if its quoting is invalid."""
@@ -37,12 +37,12 @@ def read_csv(text: str, context: ReaderContext, separator: str = ",") -> RawColu
         location = Location(None, 1, None)
         context.problems.add_new("syntax", message, location, expected="LF or CR LF", got="CR")
         return None
-    if problem := json_format_problem(text, "CSV" if separator == "," else "TSV"):
+    if problem := json_format_problem(text, "TSV" if separator == "\t" else "CSV"):
         context.problems.add(problem)
         return None
     reader = csv.reader(io.StringIO(text, newline="\n"), strict=True, delimiter=separator)
     _, first = next(_numbered_rows(reader, text, separator, context), (1, None))
-    header = None if first is None else read_header(first, separator, context)
+    header = None if first is None else read_header(first, separator, context, is_whole_text="\n" not in text)
     if header is None:
         return None
     return (_read_clean_rows(reader, header) or _read_row_by_row(header, text, separator)).columns()
@@ -51,6 +51,11 @@ def read_csv(text: str, context: ReaderContext, separator: str = ",") -> RawColu
 def read_tsv(text: str, context: ReaderContext) -> RawColumns | None:
     """Read a TSV text, which is CSV with tabs."""
     return read_csv(text, context, "\t")
+
+
+def read_semicolon_table(text: str, context: ReaderContext) -> RawColumns | None:
+    """Read CSV with semicolons."""
+    return read_csv(text, context, ";")
 
 
 @dataclass(slots=True)

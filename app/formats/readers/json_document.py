@@ -15,9 +15,10 @@ from app.formats.column_data import (
     check_label_lists,
     check_row_count,
 )
-from app.formats.content.wrong_format import table_format_problem
+from app.formats.content.wrong_format import lost_line_breaks_problem, table_format_problem
 from app.formats.problems import WHOLE_FILE_ROW, Location, Problem, build_problem, describe_value, pointer_token, quote
-from app.formats.readers.records import columns_from_records, fault_message, gold_field_refusal, valid_id
+from app.formats.readers.gold_fields import LIST_FIELDS, OUTER_FIELDS, gold_field_refusal
+from app.formats.readers.records import columns_from_records, fault_message, valid_id
 from app.formats.readers.strict_json import (
     NESTED_OR_BAD_TYPES,
     KeyPath,
@@ -42,7 +43,10 @@ def read_json(text: str, context: ReaderContext) -> RawColumns | None:
         document = json_decoder(context.limits, exact=context.gold).decode(text)
         return _document_columns(document, context)
     except (json.JSONDecodeError, RecursionError, TooDeep) as error:
-        context.problems.add(table_format_problem(text, "JSON") or decoding_problem(error, text, context.limits))
+        problem = table_format_problem(text, "JSON")
+        if problem is None and isinstance(error, json.JSONDecodeError):
+            problem = lost_line_breaks_problem(text, error.pos)
+        context.problems.add(problem or decoding_problem(error, text, context.limits))
     return None
 
 
@@ -134,11 +138,9 @@ def _check_other_keys(columns: RawColumns, document: JsonObject, used: set[str],
             got = None if value is None else describe_value(value)
             context.problems.report(code, WHOLE_FILE_ROW, partial(_fault_problem, code, path, got))
     names = dict.fromkeys(key for key, _ in others)
-    beside_records = type(columns.layout) is RecordListLayout  # where 'labels' may be anything, such as the vocabulary
+    known = OUTER_FIELDS if type(columns.layout) is RecordListLayout else LIST_FIELDS
     for name in names:
-        if beside_records and name in {"label", "labels"}:
-            continue
-        if refusal := gold_field_refusal(name, context):
+        if refusal := gold_field_refusal(name, context, known):
             context.problems.add_new("wrong_shape", refusal, Location(pointer_token(name)))
     columns.ignored = tuple(dict.fromkeys((*names, *columns.ignored)))
     return columns

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from app.formats.column_data import RawColumns, ReaderContext
-from app.formats.content.wrong_format import table_format_problem
+from app.formats.content.wrong_format import lost_line_breaks_problem, table_format_problem
 from app.formats.problems import Location, Problem, build_problem
 from app.formats.readers.records import columns_from_records
 from app.formats.readers.strict_json import (
@@ -32,13 +32,22 @@ def read_json_lines(text: str, context: ReaderContext) -> RawColumns | None:
             return columns_from_records(records, range(1, len(lines) + 1), layout, context, 0)
         except TooDeep:
             pass
-    if problem := table_format_problem(text, "JSON Lines"):
+    if problem := table_format_problem(text, "JSON Lines") or _lost_line_breaks(text, context):
         context.problems.add(problem)
         return None
     numbers, records = _decode_line_by_line(lines, context)
     columns = columns_from_records(records, numbers, layout, context, 0)
     columns.unreadable_rows += sum(1 for line in lines if line.strip(_WHITESPACE)) - len(records)
     return columns
+
+
+def _lost_line_breaks(text: str, context: ReaderContext) -> Problem | None:
+    """The problem of a text whose first line has several records and is the only one."""
+    try:
+        end = json_decoder(context.limits).raw_decode(text)[1]
+    except (json.JSONDecodeError, RecursionError):
+        return None
+    return lost_line_breaks_problem(text, end)
 
 
 def _decode_clean_lines(lines: list[str], context: ReaderContext) -> list[Any] | None:

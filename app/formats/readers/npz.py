@@ -25,7 +25,7 @@ from app.formats.column_data import (
     split_joined_labels,
 )
 from app.formats.problems import REDUCE_SIZE_REMEDY, Location, Problems, build_problem, pointer_token, quote, shorten
-from app.formats.readers.records import gold_field_refusal
+from app.formats.readers.gold_fields import LIST_FIELDS, gold_field_refusal
 from app.formats.reading_rules import Limits
 from app.formats.value_locations import ColumnListsLayout, FieldNames
 from app.formats.weights import to_shortest_decimals
@@ -300,6 +300,6 @@ def _ignored_arrays(arrays: Mapping[str, Array], used: set[str], context: Reader
     """The names of unused arrays; those that gold must not ignore are problems."""
     names = [name for name in arrays if name not in used]
     for name in names:
-        if refusal := gold_field_refusal(name, context):
+        if refusal := gold_field_refusal(name, context, LIST_FIELDS):
             context.problems.add_new("wrong_shape", refusal, Location(pointer_token(name)))
     return names

@@ -24,6 +24,7 @@ from app.formats.problems import (
     replace_surrogates,
     shorten,
 )
+from app.formats.readers.gold_fields import gold_field_refusal
 from app.formats.readers.strict_json import (
     NESTED_OR_BAD_TYPES,
     KeyPath,
@@ -34,10 +35,6 @@ from app.formats.readers.strict_json import (
 )
 from app.formats.value_locations import FieldNames, JsonLinesLayout, RecordListLayout
 
-_SPLIT_FIELD_NAMES = frozenset({"split", "splits", "usage"})
-_WEIGHT_FIELD_NAMES = frozenset(
-    {"weight", "weights", "sample_weight", "sample_weights", "instance_weight", "instance_weights"}
-)
 RecordsLayout = RecordListLayout | JsonLinesLayout
 RecordFields = Mapping[str, Any]
 ProblemBuilder = Callable[[int, RecordFields], Problem]
@@ -56,19 +53,6 @@ _NUMBER_AS_TEXT_MESSAGE = (
 def fault_message(code: str, *, text: bool) -> str:
     """The message for a repeated key or an invalid number; `text`: the value should be a text."""
     return _NUMBER_AS_TEXT_MESSAGE if text and code == "not_a_number" else FAULT_MESSAGES[code]
-
-
-def gold_field_refusal(name: str, context: ReaderContext) -> str | None:
-    """Why this field of a gold file must not be ignored, as it would change splits or scores; None if it may be."""
-    if not context.gold or name in {"split", "weight"}:
-        return None
-    if name in {"label", "labels"}:
-        return "Both 'label' and 'labels' are given. Keep only one of them: 'labels' for sets of labels."
-    if name.casefold() not in _SPLIT_FIELD_NAMES | _WEIGHT_FIELD_NAMES:
-        return None
-    if name.casefold() in _WEIGHT_FIELD_NAMES:
-        return f"Did you mean 'weight'? Rename '{name}' to 'weight', and give a number for each instance."
-    return f"Did you mean 'split'? Rename '{name}' to 'split', and use the values \"public\" and \"private\"."
 
 
 def valid_id(name: object, context: ReaderContext) -> str | None:

@@ -1,18 +1,22 @@
 """Identifies the columns of a table by their names, including those of Kaggle and Hugging Face."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 
 from app.formats.column_data import ReaderContext
 from app.formats.content.utf8_decoding import to_nfc
+from app.formats.content.wrong_format import LINE_BREAKS_REMEDY
 from app.formats.problems import REDUCE_SIZE_REMEDY, Location, Problem, build_problem, quote
-from app.formats.readers.records import gold_field_refusal
+from app.formats.readers.gold_fields import gold_field_refusal, is_within_one_edit
 from app.formats.value_locations import DelimitedTableLayout, FieldNames
 
 DeferredProblem = tuple[str, Callable[[], Problem]]
 """The code of a problem, and a function that builds it if it will be listed."""
 _SEPARATOR_NAMES = {";": "semicolon", "\t": "tab", "|": "vertical bar", ",": "comma"}
+LABEL_ALIASES = frozenset({"prediction", "predicted", "pred", "target", "category", "class", "answer", "y_pred"})
+"""What the labels of predictions may be called, in any case, in a table that has no other column but `id`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +32,24 @@ class TableHeader:
     ignored: Sequence[str]
 
 
-def read_header(names: Sequence[str], separator: str, context: ReaderContext) -> TableHeader | None:
+def read_header(
+    names: Sequence[str], separator: str, context: ReaderContext, *, is_whole_text: bool = False
+) -> TableHeader | None:
     """Identify the columns by the first line of a text; None, and problems, where they are not clear."""
     header, problems = identify_columns(names, context, separator=separator)
+    if is_whole_text and len(names) > 2 and (header is None or _names_other_than_classes(header)):
+        message = f"The whole table stands on one line, without a line break. {LINE_BREAKS_REMEDY}"
+        context.problems.add_new("syntax", message, Location(None, 1), expected="a line break")
+        return None
     for code, build in problems:
         context.problems.report(code, 1, build)
     return header
+
+
+def _names_other_than_classes(header: TableHeader) -> bool:
+    """Whether columns were taken for scores that have no class, as where the header and the rows stand on one line."""
+    classes = header.context.classes
+    return classes is not None and not set(header.score_names or ()) <= set(classes)
 
 
 def identify_columns(
@@ -53,7 +69,29 @@ def identify_columns(
         context = replace(context, sets=True)
     columns = _identify_columns(names, context, has_score_lists=has_score_lists)
     problems = [*_repeated_column_problems(names), *_header_problems(names, columns, separator, context)]
-    return (None if problems else _build_header(names, columns, context)), problems
+    if problems:
+        return None, problems
+    if columns.label in names and columns.label.lower() in LABEL_ALIASES and not context.gold:
+        context.notes.append(label_alias_note(columns.label))
+    return _build_header(names, columns, context), problems
+
+
+def label_alias(names: Sequence[str], class_names: Iterable[str]) -> str | None:
+    """The column of predictions that stands for `label`, by its usual name; None where there is none.
+
+    A column that may be meant by the name of a class stays what it is: the scores of this class.
+    """
+    if len(names) != 2 or "id" not in names:
+        return None
+    name = names[1 - names.index("id")]
+    folded = name.lower()
+    is_class = folded in LABEL_ALIASES and any(folded == label.casefold() for label in class_names)
+    return name if folded in LABEL_ALIASES and not is_class else None
+
+
+def label_alias_note(name: str) -> str:
+    """The note for a column that was read as `label`."""
+    return f"the column {quote(name)} was read as 'label'"
 
 
 def _repeated_column_problems(names: Sequence[str]) -> list[DeferredProblem]:
@@ -87,7 +125,12 @@ def _identify_columns(names: Sequence[str], context: ReaderContext, *, has_score
     split = context.split_field(names) if context.gold else "split"
     if context.gold and "label" not in names and split in names:
         return _kaggle_solution_columns(names, split, context)
-    label = _label_column(names, context)
+    label = (
+        None
+        if context.gold or has_score_lists
+        else label_alias(names, chain(context.classes or (), context.known_classes))
+    )
+    label = label or _label_column(names, context)
     if context.gold or has_score_lists:
         return _IdentifiedColumns("id", label, split, (), is_label_optional=has_score_lists)
     return _IdentifiedColumns("id", label, split, _score_columns(names, label, context))
@@ -141,16 +184,17 @@ def _header_problems(
     names: Sequence[str], columns: _IdentifiedColumns, separator: str | None, context: ReaderContext
 ) -> list[DeferredProblem]:
     """Problems of a header: what is missing, and what must not be there."""
-    problems: list[DeferredProblem] = []
-    for at, name in enumerate(names, start=1):
-        if name not in {columns.split, columns.label} and (refusal := gold_field_refusal(name, context)):
-            problems.append(("wrong_shape", partial(_refused_column_problem, refusal, name, at)))
-    got = ", ".join(quote(name) for name in names[:10])
     required = (columns.id,) if columns.scores or columns.is_label_optional else (columns.id, columns.label)
     missing = [name for name in required if name not in names]
-    similar_names = {
-        name: next((other for other in names if other.strip().casefold() == name), None) for name in missing
-    }
+    similar_names = {name: _similar_name(name, names, context) for name in missing}
+    used = {columns.id, columns.label, columns.split, *similar_names.values()}
+    if columns.label in missing:
+        used.add(context.other_answer_field)  # which is part of the problem of the missing label
+    problems: list[DeferredProblem] = []
+    for at, name in enumerate(names, start=1):
+        if name not in used and (refusal := gold_field_refusal(name, context, columns=names)):
+            problems.append(("wrong_shape", partial(_refused_column_problem, refusal, name, at)))
+    got = ", ".join(quote(name) for name in names[:10])
     if len(missing) > 1 and not any(similar_names.values()):  # without a header, or with another separator: one problem
         missing = ["' and '".join(missing)]
     for name in missing:
@@ -160,6 +204,9 @@ def _header_problems(
             if separator
             else f"The columns must be named id and label{scores}."
         )
+        others = [other for other in names if other != "id"]
+        if name == columns.label and context.classes and len(others) > 1 and all(map(str.isdecimal, others)):
+            remedy = "Name the columns of scores by the classes, not by numbers."
         if similar_names.get(name):
             remedy = f"Rename {quote(similar_names[name] or '')} to {name}."
         if name == context.answer_field and context.other_answer_field in names:
@@ -171,13 +218,21 @@ def _header_problems(
     return problems
 
 
+def _similar_name(missing: str, names: Sequence[str], context: ReaderContext) -> str | None:
+    """The column that is probably meant by a missing name."""
+    spelt = (other for other in names if other.strip().casefold() == missing)
+    known = {"label", "labels"}
+    near = (other for other in names if context.gold and other not in known and is_within_one_edit(other, missing))
+    return next(chain(spelt, near), None)
+
+
 def _separator_hint(names: Sequence[str], separator: str | None) -> str:
     """A hint that another separator is used."""
     if separator is None:
         return ""
     for sign, word in _SEPARATOR_NAMES.items():
         if sign != separator and len(names) == 1 and sign in names[0]:
-            use = "commas" if separator == "," else "tabs"
+            use = "tabs" if separator == "\t" else "commas"
             name = " or send it as .tsv" if sign == "\t" else " or send it as .csv" if sign == "," else ""
             return f" The columns seem to be separated by {word}s; use {use}{name}."
     return ""

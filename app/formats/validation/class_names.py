@@ -1,16 +1,42 @@
 """The classes that scores are for: resolves a file's names of classes, and describes names that cannot be resolved."""
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from app.formats.content.utf8_decoding import to_nfc
-from app.formats.problems import quote
+from app.formats.problems import quote, shorten
 from app.formats.validation.suggestions import SuggestionFinder
 
 ProblemText = tuple[str, str | None, str]
 """Message, expected and got of a problem."""
+_NUMBER = re.compile(r"-?[0-9]+(?:\.0*)?")
 _MAX_SUGGESTION_LOOKUPS = 1000
 """How many unknown names are compared with the classes."""
+
+
+class ClassNumberAdvice:
+    """Advice where a number stands for a class although no class is called by a number."""
+
+    def __init__(self, classes: Collection[str]) -> None:
+        self._classes = classes
+
+    def remedy(self, name: str) -> str | None:
+        """How to write the class; None for a name that is no number, and where some class is called by a number."""
+        return self._remedy if _NUMBER.fullmatch(name) else None
+
+    @cached_property
+    def _remedy(self) -> str | None:
+        """Shows how most programs count the classes. Nothing is translated, as some programs count in another way."""
+        if any(map(_NUMBER.fullmatch, self._classes)):
+            return None
+        names = [quote(shorten(label, 30)) for label in sorted(self._classes)[:4]]
+        examples = ", ".join(f"{number} is {name}" for number, name in enumerate(names))
+        more = ", …" if len(self._classes) > len(names) else ""
+        return (
+            f"The classes have names: write them instead of numbers. Counted from 0 in sorted order, {examples}{more}."
+        )
 
 
 @dataclass(slots=True)
@@ -25,12 +51,14 @@ class Vocabulary:
     max_name_length: int = field(init=False)
     """Characters of the longest name that is normalized: NFC composes up to four characters into one."""
     _suggestion_finder: SuggestionFinder = field(init=False)
+    _number_advice: ClassNumberAdvice = field(init=False)
     _suggestions: dict[str, str | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.codes = {name: code for code, name in enumerate(self.classes)}
         self.max_name_length = 4 * max(map(len, self.codes), default=0)
         self._suggestion_finder = SuggestionFinder(self.codes)
+        self._number_advice = ClassNumberAdvice(self.codes)
 
     @property
     def width(self) -> str:
@@ -63,7 +91,9 @@ class Vocabulary:
     def unknown_class_text(self, name: str) -> ProblemText:
         """The problem of a name that is not a class."""
         suggestion = self._intended_class(name)
-        remedy = f"Did you mean {quote(suggestion)}?" if suggestion is not None else "Use the labels of the vocabulary."
+        remedy = self._number_advice.remedy(name)
+        if remedy is None:
+            remedy = f"Did you mean {quote(suggestion)}?" if suggestion else "Use the labels of the vocabulary."
         return (
             f"{quote(name)} is not in the vocabulary. {remedy}",
             quote(suggestion) if suggestion else self.width,

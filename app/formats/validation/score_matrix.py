@@ -32,6 +32,8 @@ ScoreMatrix = NDArray[np.float64]
 ScorePairs = tuple[tuple[str, object], ...]
 """An object of scores as strict_json decodes it: pairs of class and score."""
 _NUMBER_TYPES = frozenset({float, int})
+_PERCENT_TOLERANCE = 1.0
+_PERCENT_REMEDY = " If these are percentages, divide them by 100."
 _MAX_NAME_LENGTH = 1000
 """Characters of the longest class name that is compared in NFC."""
 
@@ -333,9 +335,16 @@ class _ScoreMatrixBuilder:
         row, column = int(rows[n]), int(at[n])
         value = matrix[row, column]
         message = "A metric of this challenge needs probabilities, so each score must be from 0 to 1."
+        message += _PERCENT_REMEDY if self._are_percentages(matrix, matrix[row]) else ""
         item = self._item_of_class(self._row_of(row), column, order)
         got = repr(float(value))
         return self._problem_at("not_a_probability", self._row_of(row), item, message, expected="0 to 1", got=got)
+
+    def _are_percentages(self, matrix: ScoreMatrix, row: NDArray[np.float64]) -> bool:
+        """Whether these scores seem to be percentages: of exclusive classes they then sum to about 100."""
+        if self.vocabulary.exclusive and matrix.shape[1] > 1:
+            return bool((row >= 0).all() and abs(float(row.sum()) - 100) <= _PERCENT_TOLERANCE)
+        return bool((row >= 0).all() and (row <= 100).all())
 
     def _item_of_class(self, row: int, column: int, order: Sequence[int] | None) -> ItemKey:
         """The file's reference to the score of a class, given by its position in the vocabulary."""

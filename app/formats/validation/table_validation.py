@@ -24,7 +24,7 @@ from app.formats.problems import (
     quote,
 )
 from app.formats.reading_rules import ReadingRules
-from app.formats.validation.class_names import Vocabulary
+from app.formats.validation.class_names import ClassNumberAdvice, Vocabulary
 from app.formats.validation.score_matrix import build_score_matrix
 from app.formats.validation.suggestions import SuggestionFinder
 from app.formats.value_locations import KeyedMapLayout
@@ -156,12 +156,14 @@ class _RowValidator:
     problems: Problems
     id_suggestions: SuggestionFinder = field(init=False)
     label_suggestions: SuggestionFinder = field(init=False)
+    number_advice: ClassNumberAdvice = field(init=False)
     rows_by_id: dict[str, int] = field(default_factory=dict)
     unknown_labels: int = 0
 
     def __post_init__(self) -> None:
         self.id_suggestions = SuggestionFinder(self.index.ids)
         self.label_suggestions = SuggestionFinder(self.codes)
+        self.number_advice = ClassNumberAdvice(self.codes)
 
     def run(self) -> _JoinedRows:
         """Check all rows, then look for missing ids."""
@@ -324,6 +326,8 @@ class _RowValidator:
             if suggestion is not None
             else "Use one of the labels of the vocabulary."
         )
+        if (number_remedy := self.number_advice.remedy(label)) is not None:
+            remedy, suggestion = number_remedy, None
         if is_joined:
             separate = "Give each label separately: in a list, or in a table joined by |."
             remedy = separate if self.table.counts is not None else "Give exactly one label."

@@ -8,10 +8,13 @@ from numpy.typing import NDArray
 
 from app.formats.content.decompression import iter_decompressed
 from app.formats.content.format_detection import FORMATS, FileKind
+from app.formats.content.text_start import examine_start
 from app.formats.reading_rules import Limits
 from app.formats.vectorized.unsupported import require
 from app.scoring.string_table import PADDING_BYTES, Bytes, Int, Spans, Words, words_of
 
+HEAD_BYTES: Final = 1 << 14
+"""Bytes from which the layout of a file is detected; its first two records must fit."""
 SPAN_WINDOW_BYTES: Final = 1 << 19
 """Bytes processed together: the arrays computed from them stay in the processor's cache."""
 LEADING_BYTES: Final = 24
@@ -38,6 +41,10 @@ class SpanWindow:
         self._buffer: Bytes = np.zeros(self._start + size + PADDING_BYTES, dtype=np.uint8)
         self.ended = False
         """Whether the window holds the end of the file."""
+        self.separator = ""
+        """What separates the fields of a table."""
+        self.notes: list[str] = []
+        """What was tolerated in the file."""
 
     def __len__(self) -> int:
         return self._end - self._start
@@ -139,7 +146,9 @@ class SpanWindow:
 
 
 def open_window(stream: BinaryIO, kind: FileKind, limits: Limits, size: int = SPAN_WINDOW_BYTES) -> SpanWindow:
-    """The window at the beginning of a file, filled; raises UnsupportedLayout for a binary format or a layout.
+    """The window at the beginning of a text, filled; raises UnsupportedLayout for a binary format or a layout.
+
+    It begins behind a byte order mark.
 
     Also raises DecompressionError, as does reading on.
     """
@@ -148,4 +157,10 @@ def open_window(stream: BinaryIO, kind: FileKind, limits: Limits, size: int = SP
     # A table with a quotation mark, or JSON with an escape, would need more than comparing bytes.
     window = SpanWindow(iter_decompressed(stream, kind.encoding, limits), b'"' if form.separator else b"\\", size)
     window.fill()
+    head = window.text(0, HEAD_BYTES)
+    start = examine_start(head, form)
+    # Whether there are only semicolons is not known before the end of the first line.
+    require(start.form is form or b"\n" in head)
+    window.separator, window.notes = start.form.separator, [*start.notes]
+    window.drop(start.skipped)
     return window

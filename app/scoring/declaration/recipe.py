@@ -18,7 +18,16 @@ from app.text.json_pointer import json_pointer
 Selection = Literal["best", "latest", "selected"]
 SELECTIONS: tuple[Selection, ...] = ("best", "latest", "selected")
 DEFAULT_DIGITS = 6
-_RECIPE_FIELDS = ("primary", "metrics", "tie_breakers", "options", "selection", "decision", "disclosure")
+_RECIPE_FIELDS = (
+    "primary",
+    "metrics",
+    "tie_breakers",
+    "options",
+    "selection",
+    "selection_max",
+    "decision",
+    "disclosure",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +36,8 @@ class ScoringRecipe:
 
     `metrics` are all metrics to compute: the `listed` ones, preceded by the primary and followed by the tie-breakers
     where these are not listed. `primary` and `tie_breakers` are canonical strings. `digits` is the number of
-    significant digits that participants see, None for full precision.
+    significant digits that participants see, None for full precision. `selection_max` is how many submissions a team may
+    select, None without limit.
     """
 
     primary: str
@@ -35,6 +45,7 @@ class ScoringRecipe:
     tie_breakers: tuple[str, ...] = ()
     options: Mapping[str, str] = field(default_factory=dict)
     selection: Selection = "best"
+    selection_max: int | None = None
     decision: Mapping[str, Any] | None = None
     digits: int | None = DEFAULT_DIGITS
     listed: tuple[MetricCall, ...] = ()
@@ -77,6 +88,7 @@ def parse_recipe(
     selection = body.get("selection", "best")
     if selection not in SELECTIONS:
         faults.add("/selection", f"Must be one of {', '.join(SELECTIONS)}.")
+    selection_max = _parse_selection_max(body.get("selection_max"), selection, faults)
     decision = _parse_decision(body.get("decision"), spec_task, faults)
     digits = _parse_digits(body.get("disclosure", {}), faults)
     if faults or primary is None:
@@ -87,6 +99,7 @@ def parse_recipe(
         tie_breakers=tuple(call.text for call in tie_breakers),
         options=options,
         selection=selection,
+        selection_max=selection_max,
         decision=decision,
         digits=digits,
         listed=tuple(listed),
@@ -221,6 +234,18 @@ def _parse_decision(body: Any, task: TaskKind, faults: _FaultCollector) -> Mappi
         if name != "rule" and not rule.accepts_field(name, value):
             faults.add(json_pointer("decision", name), f"'{decision['rule']}' does not allow this: {rule.meaning}.")
     return dict(decision)
+
+
+def _parse_selection_max(value: Any, selection: Any, faults: _FaultCollector) -> int | None:
+    """How many submissions a team may select; only with the rule that counts selected ones."""
+    if value is None:
+        return None
+    if selection != "selected":
+        faults.add("/selection_max", "Applies to 'selection': 'selected' only.")
+    if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 10**6:
+        return value
+    faults.add("/selection_max", "Must be a whole number, at least 1.")
+    return None
 
 
 def _parse_digits(disclosure: Any, faults: _FaultCollector) -> int | None:

@@ -25,6 +25,8 @@ from app.scoring.declaration.recipe import ScoringRecipe
 BoardVisibility = Literal["public", "hidden", "after_close"]
 MIN_RIVALS = 100
 """The minimum number of other rows assumed on a board: the more rows there are, the more a rank among them reveals."""
+OWN_ROWS = 3
+"""How many rows of a team's entries from before the close a board can have: ranked, withdrawn and disqualified."""
 BINARY64_BITS = 64.0
 _DECADES_BELOW_1 = 324  # the smallest positive binary64 number is 4.9e-324
 _DECADES_ABOVE_1 = 309  # the largest is 1.8e308
@@ -34,7 +36,8 @@ _DECADES_ABOVE_1 = 309  # the largest is 1.8e308
 class DisclosureRules:
     """What a phase shows to a team: the number of scored submissions (None: unlimited), and what is shown of each.
 
-    `rivals`: the number of other rows on a board that is shown after the close. `closed_teams`: organizers decide who
+    `rivals`: the number of other rows on a board that is shown after the close. `own_rows`: how many rows a team can have
+    on it. `closed_teams`: organizers decide who
     has a team. `has_partitions`: the gold has folds or groups, which the per-class report shows too. `sets`: instances
     have sets of labels. `phases`: the number of phases of the challenge.
     """
@@ -43,6 +46,7 @@ class DisclosureRules:
     board: BoardVisibility
     reports: Sequence[str]
     rivals: int = MIN_RIVALS
+    own_rows: int = OWN_ROWS
     closed_teams: bool = False
     has_partitions: bool = False
     sets: bool = False
@@ -63,7 +67,7 @@ class InferenceBound:
     """The bound for one team in one phase; `sizes` are those of the gold whose scores are shown, if known.
 
     Bits are infinite if nothing bounds them. `per_submission` is what one more submission can reveal. `once` is what
-    the board reveals when it is shown after the close; `choice` is the part of it that comes from which file represents
+    the board reveals when it is shown after the close; `choice` is the part of it that comes from which files represent
     a team that was shown no values. `total` is what all submissions of a team can reveal.
     """
 
@@ -130,8 +134,9 @@ def compute_inference_bound(
     answered = math.inf if rules.submissions is None else rules.submissions
     choice = once = 0.0
     if rules.board == "after_close":
-        choice = 0.0 if own else math.log2(max(1, answered))
-        once = ranked - values if own else ranked + choice
+        rows = min(rules.own_rows, answered)
+        choice = 0.0 if own else rows * math.log2(max(1, answered))
+        once = rows * (ranked - values if own else ranked) + choice
     total = (answered * per_submission if per_submission else 0.0) + once
     return InferenceBound(
         digits=recipe.digits,

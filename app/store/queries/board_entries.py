@@ -1,8 +1,8 @@
 """Queries of a leaderboard: the entry of each team from the index of ranked values, then the rows that are shown."""
 
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -21,7 +21,6 @@ from sqlalchemy import (
     false,
     func,
     literal,
-    or_,
     select,
     true,
     tuple_,
@@ -29,6 +28,7 @@ from sqlalchemy import (
 from sqlalchemy.orm import InstrumentedAttribute, aliased
 
 from app.scoring.standings import UNDEFINED, BoardEntry, ValueKey, near_tie_width, rounded_key
+from app.store.queries.board_marks import IS_OFF_BOARD, SUBMISSION_MARK, Mark, marked_teams
 from app.store.queries.ranked_values import provenance_key
 from app.store.queries.score_provenance import ScoreProvenance
 from app.store.session import ReadSession
@@ -42,8 +42,9 @@ MetricValues = Mapping[str, Mapping[str, Any]]  # of one score, by the canonical
 class BoardScores:
     """The scores that a board is computed from, and how it is ranked.
 
-    A team's entry is chosen by the `primary` metric on the split `chosen_by`, where digits beyond `digits` do not
-    count; `ranked_by` are the metrics that rank the entries on the split `shown`.
+    A team's entry is chosen by the `primary` metric on the split `chosen_by`, of those that the team selected on
+    `selected_by`, where digits beyond `digits` do not count; `ranked_by` are the metrics that rank the entries on the
+    split `shown`.
     """
 
     challenge_id: str
@@ -53,15 +54,20 @@ class BoardScores:
     primary: str
     ranked_by: tuple[str, ...]
     chosen_by: str
+    selected_by: str
     shown: str
     selection: str
+    selection_max: int | None
     digits: int | None
+    unofficial: bool = False
+    """Whether these are the entries that were sent after the close, which compete among themselves alone."""
 
     @property
     def key(self) -> str:
         """The provenance key of the entries that teams choose from."""
         origin = self.provenance
-        return provenance_key(origin.gold_id, self.fingerprint, origin.scorer_version, self.chosen_by, self.primary)
+        versions = (origin.gold_id, self.fingerprint, origin.scorer_version)
+        return provenance_key(*versions, self.chosen_by, self.primary, unofficial=self.unofficial)
 
     def score_of(self, submission: Any, split: str) -> ColumnElement[bool]:
         """Whether a score is that of this submission on this split."""
@@ -73,18 +79,17 @@ class BoardRow(NamedTuple):
 
     method: str
     submitted_at: datetime
+    on_behalf: bool
     metrics: MetricValues
 
 
-_OFF_BOARD = or_(Submission.withdrawn_at.is_not(None), Submission.disqualified_at.is_not(None))
-_ON_BOARD = and_(
-    Submission.status == "finished", Submission.withdrawn_at.is_(None), Submission.disqualified_at.is_(None)
-)
+_IS_SHOWN = and_(Submission.status == "finished", Submission.test.is_(False))
+_ON_BOARD = and_(_IS_SHOWN, Submission.withdrawn_at.is_(None), Submission.disqualified_at.is_(None))
 
 
 def newest_submission_time(session: ReadSession, phase_id: str) -> datetime | None:
-    """The time of the newest finished submission that was neither withdrawn nor disqualified."""
-    query = select(Submission.submitted_at).where(Submission.phase_id == phase_id, _ON_BOARD)
+    """The time of the newest finished submission, apart from test entries."""
+    query = select(Submission.submitted_at).where(Submission.phase_id == phase_id, _IS_SHOWN)
     return session.scalar(query.order_by(Submission.submitted_at.desc()).limit(1))
 
 
@@ -96,48 +101,44 @@ class _Choice(NamedTuple):
     team_name: str
 
 
-def entries(session: ReadSession, board: BoardScores) -> tuple[list[BoardEntry], dict[str, str]]:
-    """The entry of each team, and all baselines, in no order; and the names of these teams by id.
+class _Entrant(NamedTuple):
+    """A row of the board before it is ranked."""
 
-    The teams are read here anyway, so the query of the rows need not search each of them once more.
+    choice: _Choice
+    team: str
+    baseline: bool = False
+    mark: Mark | None = None
+
+
+def entries(session: ReadSession, board: BoardScores) -> tuple[list[BoardEntry], dict[str, str]]:
+    """What the board shows, in no order, and the names of these teams by id.
+
+    That is the entry of each team, the best entry of each team for every mark, and all baselines. The teams are read
+    here anyway, so the query of the rows need not search each of them once more.
     """
-    chosen = _latest(session, board) if board.selection == "latest" else _best(session, board)
-    if board.selection == "selected":
-        chosen |= _best_selected(session, board)
-    baselines = _baselines(session, board)
-    entrants = [(choice, team, False) for team, choice in chosen.items()]
-    entrants += [(choice, team, True) for choice, team in baselines]
-    names = {team: choice.team_name for choice, team, _ in entrants}
+    entrants = [*_competing(session, board), *_baselines(session, board)]
+    names = {team: choice.team_name for choice, team, _, _ in entrants}
+    keys: Mapping[str, tuple[ValueKey, ...]]
     if board.ranked_by == (board.primary,) and board.chosen_by == board.shown:
-        ranked = [BoardEntry(choice.submission, team, baseline, (choice.key,)) for choice, team, baseline in entrants]
-        return ranked, names
-    keys = _shown_keys(session, board, [choice.submission for choice, _, _ in entrants])
+        keys = {each.choice.submission: (each.choice.key,) for each in entrants}
+    else:
+        keys = _shown_keys(session, board, [each.choice.submission for each in entrants])
     ranked = [
-        BoardEntry(choice.submission, team, baseline, keys[choice.submission])
-        for choice, team, baseline in entrants
+        BoardEntry(choice.submission, team, baseline, keys[choice.submission], mark)
+        for choice, team, baseline, mark in entrants
         if choice.submission in keys
     ]
     return ranked, names
 
 
 def count_entries(session: ReadSession, board: BoardScores) -> dict[str, int]:
-    """How many scored submissions each team has, apart from baselines.
+    """How many scored submissions each team has, apart from baselines and test entries.
 
-    The counts are kept; the few that are withdrawn or disqualified are looked up and subtracted.
+    An attempt remains one when it is withdrawn, disqualified or unofficial.
     """
-    kept = select(EntryCount.team_id, EntryCount.entries).where(EntryCount.provenance == board.key)
-    gone = (
-        select(RankedValue.team_id, func.count())
-        .select_from(Submission)
-        .join(Score, board.score_of(Submission.id, board.chosen_by))
-        .join(RankedValue, and_(RankedValue.score_id == Score.id, RankedValue.metric == board.primary))
-        .where(Submission.phase_id == board.phase_id, _OFF_BOARD, RankedValue.provenance == board.key)
-        .group_by(RankedValue.team_id)
-    )
-    counts = {team: entries for team, entries in session.execute(kept)}  # noqa: C416 - a row is no pair to the checker
-    for team, count in session.execute(gone):
-        counts[str(team)] = counts.get(str(team), 0) - count
-    return counts
+    keys = (board.key, replace(board, unofficial=True).key)
+    query = select(EntryCount.team_id, func.sum(EntryCount.entries)).where(EntryCount.provenance.in_(keys))
+    return {team: int(count) for team, count in session.execute(query.group_by(EntryCount.team_id))}
 
 
 def load_rows(session: ReadSession, board: BoardScores, submissions: Sequence[str]) -> dict[str, BoardRow]:
@@ -152,10 +153,51 @@ def load_rows(session: ReadSession, board: BoardScores, submissions: Sequence[st
         Score.split == board.shown,
     )
     metrics = {submission: from_json(text) for submission, text in session.connection().execute(scores).all()}
-    columns = (Submission.id, Submission.method, Submission.submitted_at)
+    columns = (Submission.id, Submission.method, Submission.submitted_at, Submission.on_behalf)
     query = select(*columns).where(_among(session, Submission.id, submissions))
-    rows = session.connection().execute(query).all()
-    return {one: BoardRow(method, submitted_at, metrics[one]) for one, method, submitted_at in rows}
+    rows: Sequence[Any] = session.connection().execute(query).all()
+    return {row[0]: BoardRow(row[1], row[2], row[3], metrics[row[0]]) for row in rows}
+
+
+def _competing(session: ReadSession, board: BoardScores) -> list[_Entrant]:
+    """The entry of each team that is ranked, and the best one of each team for every mark.
+
+    A team that is disqualified or barred has one row: the entry that would be ranked, else the best of all others.
+    """
+    official = _chosen(session, board)
+    unofficial = _chosen(session, replace(board, unofficial=True))
+    marked: dict[str, dict[Mark, list[_Choice]]] = {
+        team: {"unofficial": [choice]} for team, choice in unofficial.items()
+    }
+    for choice, team, mark in _scored_and_marked(session, board, and_(IS_OFF_BOARD, ~Submission.baseline, _IS_SHOWN)):
+        assert mark is not None
+        marked.setdefault(team, {}).setdefault(mark, []).append(choice)
+    for team, mark in marked_teams(session, board.challenge_id).items():
+        own = official.pop(team, None)
+        others = [choice for choices in marked.pop(team, {}).values() for choice in choices]
+        if own is not None or others:
+            marked[team] = {mark: others if own is None else [own]}
+    rows = [_Entrant(choice, team) for team, choice in official.items()]
+    return rows + [
+        _Entrant(_representative(choices, board), team, mark=mark)
+        for team, by_mark in marked.items()
+        for mark, choices in by_mark.items()
+    ]
+
+
+def _chosen(session: ReadSession, board: BoardScores) -> dict[str, _Choice]:
+    """The entry of each team by the rule of selection; no unofficial one is ever selected."""
+    chosen = _latest(session, board) if board.selection == "latest" else _best(session, board)
+    if board.selection == "selected" and not board.unofficial:
+        chosen |= _best_selected(session, board)
+    return chosen
+
+
+def _representative(choices: Sequence[_Choice], board: BoardScores) -> _Choice:
+    """The latest or the best of these, as the rule of selection says."""
+    if board.selection == "latest":
+        return max(choices, key=lambda choice: choice.submission)
+    return _best_choice(choices, board.digits)
 
 
 def _best(session: ReadSession, board: BoardScores) -> dict[str, _Choice]:
@@ -202,7 +244,7 @@ def _first_entries(
     that it has just read.
     """
     entry = RankedValue
-    wanted = Team.challenge_id == board.challenge_id if teams is None else Team.id.in_(teams)
+    wanted = _has_entries(board) if teams is None else Team.id.in_(teams)
     own = (entry.provenance == board.key, entry.team_id == Team.id)
     columns = (entry.provenance, entry.team_id, entry.undefined, entry.ranking_key, entry.submission_id)
     first = (
@@ -241,43 +283,65 @@ def _best_choice(choices: Sequence[_Choice], digits: int | None) -> _Choice:
 
 
 def _best_selected(session: ReadSession, board: BoardScores) -> dict[str, _Choice]:
-    """The entry of each team that has selected any: the best of those."""
-    selected = and_(Submission.selected_at.is_not(None), Submission.baseline.is_(False))
+    """The entry of each team that has selected any: the best of those.
+
+    If more are selected than the recipe allows now, because it was changed or an entry was reinstated, the first count.
+    """
+    selected = and_(
+        Submission.selected_at.is_not(None), Submission.baseline.is_(False), Submission.unofficial.is_(False)
+    )
     choices: dict[str, list[_Choice]] = {}
-    for choice, team in _scored(session, board, selected):
+    for choice, team in _scored(session, board, selected, board.selected_by):
         choices.setdefault(team, []).append(choice)
-    return {team: _best_choice(of_team, board.digits) for team, of_team in choices.items()}
+    most = board.selection_max
+    return {team: _best_choice(of_team[:most], board.digits) for team, of_team in choices.items()}
 
 
-def _baselines(session: ReadSession, board: BoardScores) -> list[tuple[_Choice, str]]:
-    """All baselines, with their teams."""
-    return _scored(session, board, and_(Submission.baseline))
+def _baselines(session: ReadSession, board: BoardScores) -> list[_Entrant]:
+    """All baselines; one that was withdrawn leaves the board, because nobody competed with it."""
+    rows = _scored_and_marked(session, board, and_(Submission.baseline, _ON_BOARD))
+    return [_Entrant(choice, team, baseline=True, mark=mark) for choice, team, mark in rows]
 
 
-def _scored(session: ReadSession, board: BoardScores, which: ColumnElement[bool]) -> list[tuple[_Choice, str]]:
-    """Submissions of the board that fulfil a condition, with their teams; each once, as equivalent recipes agree."""
+def _scored(
+    session: ReadSession, board: BoardScores, which: ColumnElement[bool], split: str
+) -> list[tuple[_Choice, str]]:
+    """Submissions of the board that fulfil a condition, with their teams and their values on a split."""
+    rows = _scored_and_marked(session, board, and_(which, _ON_BOARD), split)
+    return [(choice, team) for choice, team, _ in rows]
+
+
+def _scored_and_marked(
+    session: ReadSession, board: BoardScores, which: ColumnElement[bool], split: str | None = None
+) -> list[tuple[_Choice, str, Mark | None]]:
+    """Scored submissions that fulfil a condition, with teams, marks and values on a split, by default `chosen_by`.
+
+    Each occurs once, as equivalent recipes agree; what was selected first comes first.
+    """
     value = RankedValue
     query = (
-        select(Submission.id, Submission.team_id, value.undefined, value.ranking_key, Team.name)
+        select(Submission.id, Submission.team_id, value.undefined, value.ranking_key, Team.name, SUBMISSION_MARK)
         .join(Team, Team.id == Submission.team_id)
-        .join(Score, board.score_of(Submission.id, board.chosen_by))
+        .join(Score, board.score_of(Submission.id, split or board.chosen_by))
         .join(value, and_(value.score_id == Score.id, value.metric == board.primary))
-        .where(Submission.phase_id == board.phase_id, which, _ON_BOARD)
+        .where(Submission.phase_id == board.phase_id, which)
+        .order_by(Submission.selected_at, Submission.id)
     )
-    rows = session.execute(query)
-    found = {one: (_Choice((undefined, key), one, name), team) for one, team, undefined, key, name in rows}
+    rows: Iterable[Any] = session.execute(query)
+    found = {row[0]: (_Choice((row[2], row[3]), row[0], row[4]), row[1], row[5]) for row in rows}
     return list(found.values())
 
 
 def _latest(session: ReadSession, board: BoardScores) -> dict[str, _Choice]:
     """The latest scored submission of each team."""
-    own = and_(Submission.phase_id == board.phase_id, Submission.team_id == Team.id, Submission.baseline.is_(False))
+    own = and_(
+        *(Submission.phase_id == board.phase_id, Submission.team_id == Team.id, Submission.baseline.is_(False)),
+        Submission.unofficial.is_(board.unofficial),
+    )
     scored = exists().where(board.score_of(Submission.id, board.chosen_by))
     newest = select(Submission.id).where(own, _ON_BOARD, scored).order_by(Submission.id.desc()).limit(1)
     last = newest.correlate(Team).scalar_subquery()
-    teams = (
-        select(Team.id, Team.name, last.label("submission")).where(Team.challenge_id == board.challenge_id).subquery()
-    )
+    teams = select(Team.id, Team.name, last.label("submission")).where(_has_entries(board)).subquery()
     value = RankedValue
     query = (
         select(teams.c.id, teams.c.submission, value.undefined, value.ranking_key, teams.c.name)
@@ -286,6 +350,13 @@ def _latest(session: ReadSession, board: BoardScores) -> dict[str, _Choice]:
     )
     rows = session.execute(query)
     return {team: _Choice((undefined, key), one, name) for team, one, undefined, key, name in rows}
+
+
+def _has_entries(board: BoardScores) -> ColumnElement[bool]:
+    """Whether a team may have entries: any team of the challenge, but few have unofficial ones, and those are counted."""
+    if not board.unofficial:
+        return Team.challenge_id == board.challenge_id
+    return Team.id.in_(select(EntryCount.team_id).where(EntryCount.provenance == board.key, EntryCount.entries > 0))
 
 
 def _shown_keys(
@@ -315,7 +386,7 @@ def _among(session: ReadSession, column: InstrumentedAttribute[str], ids: Sequen
 
 
 def _off_board_ids(board: BoardScores) -> Select[str]:
-    return select(Submission.id).where(Submission.phase_id == board.phase_id, _OFF_BOARD)
+    return select(Submission.id).where(Submission.phase_id == board.phase_id, IS_OFF_BOARD)
 
 
 def _batches(ids: Sequence[str]) -> list[Sequence[str]]:

@@ -7,9 +7,10 @@ from datetime import datetime, timedelta
 from sqlalchemy import func, or_, select
 
 from app.store import clock
+from app.store.queries.file_references import has_file
 from app.store.queries.tasks import due_condition
 from app.store.session import ReadSession
-from app.store.tables import Challenge, GoldVersion, Phase, ScoreTask, Submission, WorkerRow
+from app.store.tables import Challenge, ChallengeFile, GoldVersion, Phase, ScoreTask, Submission, WorkerRow
 from app.task_priorities import RESCORING_PRIORITY
 
 
@@ -72,26 +73,34 @@ def recent_failures(session: ReadSession, span: timedelta) -> Counter[str]:
 def referenced_files(session: ReadSession, newest: int | None = None) -> list[ReferencedFile]:
     """The files that rows refer to: all, or those of the `newest` rows of each table."""
     files: list[ReferencedFile] = []
-    for row in (Submission, GoldVersion):
-        query = select(row.file_key, row.sha256, row.size).order_by(row.id.desc()).limit(newest)
+    for row in (Submission, GoldVersion, ChallengeFile):
+        query = select(row.file_key, row.sha256, row.size).where(has_file(row)).order_by(row.id.desc()).limit(newest)
         files += [ReferencedFile(*columns) for columns in session.execute(query)]
     return files
 
 
 def stored_bytes(session: ReadSession) -> list[tuple[str, int]]:
-    """The bytes of uploads, submissions and gold, that each challenge has stored; the largest first."""
+    """The bytes of uploads (submissions, gold and files) that each challenge has stored; the largest first."""
     sums: Counter[str] = Counter()
-    for row in (Submission, GoldVersion):
-        query = select(Challenge.slug, func.sum(row.size)).select_from(row).join(Phase, Phase.id == row.phase_id)
-        query = query.join(Challenge, Challenge.id == Phase.challenge_id).group_by(Challenge.slug)
-        for slug, size in session.execute(query):
+    of_phases = [
+        select(Challenge.slug, func.sum(row.size))
+        .select_from(row)
+        .join(Phase, Phase.id == row.phase_id)
+        .where(has_file(row))
+        for row in (Submission, GoldVersion)
+    ]
+    queries = [query.join(Challenge, Challenge.id == Phase.challenge_id) for query in of_phases]
+    offered = select(Challenge.slug, func.sum(ChallengeFile.size)).select_from(ChallengeFile)
+    queries.append(offered.join(Challenge, Challenge.id == ChallengeFile.challenge_id))
+    for query in queries:
+        for slug, size in session.execute(query.group_by(Challenge.slug)):
             sums[slug] += int(size)
     return sums.most_common()
 
 
 def unclosed_phases(session: ReadSession, now: datetime) -> list[Phase]:
-    """The phases of published challenges that have not closed yet."""
+    """The phases of published challenges that have not closed yet, without those of archived ones."""
     not_closed = or_(Phase.closes_at.is_(None), Phase.closes_at > now)
     query = select(Phase).join(Challenge, Challenge.id == Phase.challenge_id)
-    query = query.where(Challenge.status == "published", not_closed)
+    query = query.where(Challenge.status == "published", Challenge.archived_at.is_(None), not_closed)
     return list(session.scalars(query.order_by(Challenge.slug, Phase.position, Phase.id)))

@@ -2,15 +2,26 @@
 
 from collections.abc import Collection
 
-from sqlalchemy import select, union_all
+from sqlalchemy import ColumnElement, select, true, union_all
 
 from app.store.session import ReadSession
-from app.store.tables import GoldVersion, PreparedGold, Submission
+from app.store.tables import ChallengeFile, GoldVersion, PreparedGold, Submission
 
 
 def referenced_keys(session: ReadSession, keys: Collection[str]) -> set[str]:
-    """Those of the keys that a submission, a gold version or prepared gold refers to."""
+    """Those of the keys that a submission, a gold version, prepared gold or a file of a challenge refers to.
+
+    A submission whose file was removed still names its key, but refers to nothing.
+    """
     query = union_all(
-        *(select(row.file_key).where(row.file_key.in_(keys)) for row in (Submission, GoldVersion, PreparedGold))
+        *(
+            select(row.file_key).where(row.file_key.in_(keys), has_file(row))
+            for row in (Submission, GoldVersion, PreparedGold, ChallengeFile)
+        )
     )
     return set(session.scalars(query))
+
+
+def has_file(row: type[Submission | GoldVersion | PreparedGold | ChallengeFile]) -> ColumnElement[bool]:
+    """Whether the file of a row still exists."""
+    return Submission.file_removed_at.is_(None) if row is Submission else true()

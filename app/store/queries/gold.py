@@ -1,12 +1,11 @@
 """Queries for gold versions."""
 
-from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import Select, bindparam, func, select
+from sqlalchemy import bindparam, func, select
 
 from app.store.session import ReadSession
-from app.store.tables import GoldVersion, Phase
+from app.store.tables import GoldVersion
 
 
 class GoldSize(NamedTuple):
@@ -43,24 +42,6 @@ def versions(session: ReadSession, phase_id: str) -> list[GoldVersion]:
 def by_version(session: ReadSession, phase_id: str, version: int) -> GoldVersion | None:
     """The gold with this version number."""
     return session.scalar(select(GoldVersion).where(GoldVersion.phase_id == phase_id, GoldVersion.version == version))
-
-
-def _versions_of_challenge(challenge_id: str) -> Select[str]:
-    return (
-        select(GoldVersion.id).join(Phase, Phase.id == GoldVersion.phase_id).where(Phase.challenge_id == challenge_id)
-    )
-
-
-def has_inferred_classes(session: ReadSession, challenge_id: str) -> bool:
-    """Whether gold that was activated defined the classes of the challenge, since nobody had declared any."""
-    inferred = GoldVersion.activated_at.is_not(None) & GoldVersion.classes_declared.is_(False)
-    return session.scalar(_versions_of_challenge(challenge_id).where(inferred).limit(1)) is not None
-
-
-def has_opened(session: ReadSession, challenge_id: str, now: datetime) -> bool:
-    """Whether a phase with active gold has opened."""
-    opened = (GoldVersion.status == "active") & (Phase.opens_at <= now)
-    return session.scalar(_versions_of_challenge(challenge_id).where(opened).limit(1)) is not None
 
 
 def next_version(session: ReadSession, phase_id: str) -> int:

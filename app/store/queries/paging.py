@@ -1,4 +1,4 @@
-"""Keyset pagination: newest first; the cursor is the id of the last row returned."""
+"""Keyset pagination: newest first unless asked otherwise; the cursor is the id of the last row returned."""
 
 import re
 from typing import TypeVar
@@ -15,15 +15,22 @@ CURSOR_PATTERN = re.compile(r"[0-9a-f]{32}")
 
 
 def page(
-    session: ReadSession, query: Select[Row], table: type[Row], *, limit: int, cursor: str | None
+    session: ReadSession,
+    query: Select[Row],
+    table: type[Row],
+    *,
+    limit: int,
+    cursor: str | None,
+    oldest_first: bool = False,
 ) -> tuple[list[Row], str | None]:
     """Up to `limit` rows after the cursor, and the next cursor, None at the end; raises errors.BadCursor."""
     column = table.__table__.c.id
     if cursor is not None:
         if not CURSOR_PATTERN.fullmatch(cursor):
             raise BadCursor
-        query = query.where(column < cursor)
-    rows = list(session.scalars(query.order_by(column.desc()).limit(limit + 1)))
+        query = query.where(column > cursor if oldest_first else column < cursor)
+    order = column.asc() if oldest_first else column.desc()
+    rows = list(session.scalars(query.order_by(order).limit(limit + 1)))
     if len(rows) <= limit:
         return rows, None
     last = rows[limit - 1]

@@ -3,10 +3,22 @@
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Insert, Select, bindparam, case, delete, exists, func, insert, select
+from sqlalchemy import (
+    ColumnElement,
+    Insert,
+    ScalarSelect,
+    Select,
+    bindparam,
+    case,
+    delete,
+    exists,
+    func,
+    insert,
+    select,
+)
 
 from app.store.session import ReadSession, WriteSession
-from app.store.tables import QuotaEntry, Submission
+from app.store.tables import QuotaEntry, QuotaGrant, Submission
 from app.store.types import new_id, utcnow
 
 FAILURES_COUNTED_AS_INVALID = ("cpu_limit", "time_limit", "memory_limit", "aborted")
@@ -29,9 +41,15 @@ class QuotaUsage:
 
 def usage(session: ReadSession, phase_id: str, team_id: str, day: str) -> QuotaUsage:
     """What the team has used in the phase, in total and on this day of the challenge's calendar."""
+    return usage_and_grants(session, phase_id, team_id, day)[0]
+
+
+def usage_and_grants(session: ReadSession, phase_id: str, team_id: str, day: str) -> tuple[QuotaUsage, dict[str, int]]:
+    """What the team has used, and the sums of its grants by the name of the limit."""
     names = {"phase_id": phase_id, "team_id": team_id, "day": day}
     row = session.connection().execute(_USAGE_QUERY, names).one()
-    return QuotaUsage(per_day=int(row[1]), total=int(row[0]), concurrent=int(row[3]), invalid_per_day=int(row[2]))
+    used = QuotaUsage(per_day=int(row[1]), total=int(row[0]), concurrent=int(row[3]), invalid_per_day=int(row[2]))
+    return used, {"per_day": int(row[4]), "total": int(row[5])}
 
 
 def _usage_query() -> Select[Any]:
@@ -45,13 +63,28 @@ def _usage_query() -> Select[Any]:
         func.coalesce(func.sum(case((today, weight), else_=0)), 0),
         func.coalesce(func.sum(case((invalid & today, 1), else_=0)), 0),
         func.coalesce(func.sum(unsettled), 0),
+        _granted(QuotaGrant.__table__.c.per_day),
+        _granted(QuotaGrant.__table__.c.total),
     ).where(
         QuotaEntry.__table__.c.phase_id == bindparam("phase_id"),
         QuotaEntry.__table__.c.team_id == bindparam("team_id"),
     )
 
 
+def _granted(column: ColumnElement[int]) -> ScalarSelect[int]:
+    """The sum of what the team was granted of one limit."""
+    grants = QuotaGrant.__table__.c
+    own = (grants.phase_id == bindparam("phase_id")) & (grants.team_id == bindparam("team_id"))
+    return select(func.coalesce(func.sum(column), 0)).where(own).scalar_subquery()
+
+
 _USAGE_QUERY = _usage_query()
+
+
+def grants(session: ReadSession, phase_id: str, team_id: str) -> list[QuotaGrant]:
+    """What organizers granted the team in the phase, newest first, at most 200 grants."""
+    query = select(QuotaGrant).where(QuotaGrant.phase_id == phase_id, QuotaGrant.team_id == team_id)
+    return list(session.scalars(query.order_by(QuotaGrant.id.desc()).limit(200)))
 
 
 def entries(session: ReadSession, phase_id: str, team_id: str) -> list[QuotaEntry]:

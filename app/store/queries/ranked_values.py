@@ -16,7 +16,7 @@ from app.scoring.declaration.recipe import parse_recipe
 from app.scoring.declaration.task import TaskKind
 from app.scoring.standings import ranking_key
 from app.store.session import ReadSession, WriteSession
-from app.store.tables import Challenge, EntryCount, RankedValue, Recipe, Score, Submission
+from app.store.tables import EntryCount, GoldVersion, RankedValue, Recipe, Score, Submission
 
 SETTLING = frozenset({"queued", "running", "finished"})
 """The statuses from which a submission is finished once the transaction that stores its scores has committed."""
@@ -46,6 +46,8 @@ class Entrant(NamedTuple):
     team_id: str
     status: str
     baseline: bool
+    test: bool
+    unofficial: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +72,17 @@ _ADD_TO_COUNT = text(
     "INSERT INTO entry_counts (provenance, team_id, entries) VALUES (:provenance, :team_id, :entries) "
     "ON CONFLICT (provenance, team_id) DO UPDATE SET entries = entry_counts.entries + excluded.entries"
 )
-_rules: dict[str, RankingRules] = {}  # by the id of the recipe, whose row never changes
+_rules: dict[tuple[str, str], RankingRules] = {}  # by the ids of gold and recipe, which never change
 
 
-def provenance_key(gold_id: str, fingerprint: str, scorer_version: int, split: str, primary: str) -> str:
-    """The key that the entries of one board share; recipes with the same fingerprint compute the same values."""
-    parts = (gold_id, fingerprint, str(scorer_version), split, primary)
+def provenance_key(
+    gold_id: str, fingerprint: str, scorer_version: int, split: str, primary: str, *, unofficial: bool = False
+) -> str:
+    """The key that the entries of one board share; recipes with the same fingerprint compute the same values.
+
+    Unofficial entries have a key of their own, so that however many there are, the ranked ones are found without them.
+    """
+    parts = (gold_id, fingerprint, str(scorer_version), split, primary, *(("unofficial",) if unofficial else ()))
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]
 
 
@@ -199,9 +206,9 @@ def _rows(session: ReadSession, scores: Iterable[StoredScore], entrants: Mapping
     rows: list[RankedRow] = []
     entered: set[tuple[str, str]] = set()
     for score in scores:
-        rules, entrant = _rules_of(session, score.recipe_id), entrants[score.submission_id]
-        provenance = _provenance_of(score, rules)
-        is_entry = entrant.status == "finished" and not entrant.baseline
+        rules, entrant = _rules_of(session, score), entrants[score.submission_id]
+        provenance = _provenance_of(score, rules, entrant)
+        is_entry = entrant.status == "finished" and not entrant.baseline and not entrant.test
         is_entry = is_entry and (score.submission_id, provenance) not in entered
         entered.add((score.submission_id, provenance))
         for metric, direction in rules.directions.items():
@@ -214,24 +221,26 @@ def _rows(session: ReadSession, scores: Iterable[StoredScore], entrants: Mapping
     return rows
 
 
-def _provenance_of(score: StoredScore, rules: RankingRules) -> str:
-    return provenance_key(score.gold_id, rules.fingerprint, score.scorer_version, score.split, rules.primary)
+def _provenance_of(score: StoredScore, rules: RankingRules, entrant: Entrant) -> str:
+    versions = (score.gold_id, rules.fingerprint, score.scorer_version)
+    return provenance_key(*versions, score.split, rules.primary, unofficial=entrant.unofficial)
 
 
-def _rules_of(session: ReadSession, recipe_id: str) -> RankingRules:
-    rules = _rules.get(recipe_id)
+def _rules_of(session: ReadSession, score: StoredScore) -> RankingRules:
+    key = (score.gold_id, score.recipe_id)
+    rules = _rules.get(key)
     if rules is None:
-        columns = (Recipe.body, Recipe.fingerprint, Challenge.task, Challenge.positive_label, Challenge.classes)
-        query = select(*columns).join(Challenge, Challenge.id == Recipe.challenge_id).where(Recipe.id == recipe_id)
+        columns = (Recipe.body, Recipe.fingerprint, GoldVersion.task, GoldVersion.positive_label)
+        query = select(*columns).join(GoldVersion, GoldVersion.id == score.gold_id)
+        query = query.where(Recipe.id == score.recipe_id)
         row = session.connection().execute(query).one()
-        task, options = cast("TaskKind", row.task), {"positive_label": row.positive_label, "classes": row.classes}
-        recipe = parse_recipe(row.body, task, **options, stored=True)
+        recipe = parse_recipe(row.body, cast("TaskKind", row.task), positive_label=row.positive_label, stored=True)
         rules = RankingRules(
             row.fingerprint, recipe.primary, {call.text: call.metric.direction for call in recipe.metrics}
         )
         if len(_rules) >= _MAX_CACHED_RECIPES:
             _rules.clear()
-        _rules[recipe_id] = rules
+        _rules[key] = rules
     return rules
 
 

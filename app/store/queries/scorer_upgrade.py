@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from sqlalchemy import ColumnElement, Select, exists, func, insert, select, update
+from sqlalchemy import ColumnElement, Select, delete, exists, func, insert, select, update
 from sqlalchemy.orm import aliased
 
 from app.store import clock
@@ -50,6 +50,13 @@ def add_tasks(
     )
 
 
+def drop_other_queued(session: WriteSession, phase_id: str, provenance: ScoreProvenance) -> None:
+    """Delete the queued tasks of a phase that would score by other gold, another recipe or another scorer version."""
+    of_phase = ScoreTask.submission_id.in_(select(Submission.id).where(Submission.phase_id == phase_id))
+    other = (ScoreTask.status == "queued") & ScoreTask.rerun_id.is_(None) & ~provenance.task_condition()
+    session.execute(delete(ScoreTask).where(of_phase, other), execution_options={"synchronize_session": False})
+
+
 def _superseded(scorer_version: int) -> ColumnElement[bool]:
     """Queued tasks of an older version whose submission has a task of this version."""
     newer = aliased(ScoreTask)
@@ -73,13 +80,11 @@ def cancel_superseded(session: WriteSession, scorer_version: int, now: datetime)
 
 
 def unscored_submissions(phase_id: str, provenance: ScoreProvenance) -> Select[str]:
-    """Finished submissions, neither withdrawn nor disqualified, without scores of this provenance."""
+    """Finished submissions without scores of this provenance, those that the board marks included."""
     scored = exists().where(Score.submission_id == Submission.id, provenance.score_condition())
     return select(Submission.id).where(
         Submission.phase_id == phase_id,
         Submission.status == "finished",
-        Submission.withdrawn_at.is_(None),
-        Submission.disqualified_at.is_(None),
         ~scored,
     )
 

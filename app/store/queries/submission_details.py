@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from sqlalchemy import BindParameter, Select, bindparam, exists, func, select
 
-from app.store.queries.phase_for_user import PhaseContext, columns_of, join_context
+from app.store.queries.phase_for_user import RECIPE_FINGERPRINT, PhaseContext, columns_of, join_context
 from app.store.session import ReadSession
 from app.store.tables import Challenge, GoldVersion, Phase, Recipe, Score, ScoreTask, Submission, Team
 
@@ -81,7 +81,7 @@ def _finished_query(details: Select[Any]) -> Select[Any]:
     """The details with a row for each of the current scores, and one row if there are none."""
     scores, recipes = Score.__table__.alias(), Recipe.__table__.alias()
     # Not an outer join to a join of scores and recipes, for which SQLite would read all scores that there are.
-    same_recipe = exists().where(recipes.c.id == scores.c.recipe_id, recipes.c.fingerprint == Recipe.fingerprint)
+    same_recipe = exists().where(recipes.c.id == scores.c.recipe_id, recipes.c.fingerprint == RECIPE_FINGERPRINT)
     current = (
         (scores.c.submission_id == Submission.id)
         & (scores.c.gold_id == GoldVersion.id)

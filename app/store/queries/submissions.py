@@ -1,6 +1,6 @@
 """Queries for submissions and their scores."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -8,6 +8,7 @@ from sqlalchemy import Select, bindparam, exists, func, insert, or_, select, upd
 
 from app.store.board_invalidation import NO_BOARD_CHANGE
 from app.store.queries import ranked_values
+from app.store.queries.memberships import Stay, sent_during
 from app.store.queries.score_provenance import ScoreProvenance
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import Phase, QuotaEntry, Score, ScoreTask, Submission, Team
@@ -72,6 +73,14 @@ def cancel(session: WriteSession, submission_id: str, now: datetime, reason: Map
     return session.scalar(ended.returning(Submission.phase_id).execution_options(**NO_BOARD_CHANGE))
 
 
+def last_scored_after(session: ReadSession, phase_id: str, closes_at: datetime) -> datetime | None:
+    """When the last entry of a team from before the close was scored, of those that were not scored at the close."""
+    own = (Submission.phase_id == phase_id) & Submission.test.is_(False) & Submission.baseline.is_(False)
+    late = (Submission.submitted_at < closes_at) & (Submission.finished_at >= closes_at)
+    query = select(func.max(Submission.finished_at)).where(own, late, Submission.status == "finished")
+    return session.scalars(query).one()
+
+
 def count_unsettled(session: ReadSession, phase_id: str, closes_at: datetime) -> int:
     """How many submissions from before the close are not settled yet.
 
@@ -81,7 +90,28 @@ def count_unsettled(session: ReadSession, phase_id: str, closes_at: datetime) ->
     unsettled = (Submission.phase_id == phase_id) & Submission.status.in_(("queued", "running"))
     charged = exists().where(QuotaEntry.submission_id == Submission.id, QuotaEntry.kind == "reserve")
     before = or_(Submission.submitted_at < closes_at, charged)
-    return session.scalars(select(func.count(Submission.id)).where(unsettled, before)).one()
+    # A late entry keeps its quota too, and a test entry is on no board.
+    ranked = Submission.unofficial.is_(False) & Submission.test.is_(False)
+    return session.scalars(select(func.count(Submission.id)).where(unsettled, before, ranked)).one()
+
+
+def sent_by(session: ReadSession, user_id: str, *, after: str, limit: int) -> list[Submission]:
+    """Submissions that a user sent, oldest first, after the one with the id `after`."""
+    query = select(Submission).where(Submission.user_id == user_id, Submission.id > after)
+    return list(session.scalars(query.order_by(Submission.id).limit(limit)))
+
+
+def selected_ids(session: ReadSession, phase_id: str, team_id: str) -> list[str]:
+    """The ids of the team's selected submissions that count or may still count, oldest first."""
+    query = select(Submission.id).where(
+        Submission.phase_id == phase_id,
+        Submission.team_id == team_id,
+        Submission.selected_at.is_not(None),
+        Submission.status.in_(("queued", "running", "finished")),
+        Submission.withdrawn_at.is_(None),
+        Submission.disqualified_at.is_(None),
+    )
+    return list(session.scalars(query.order_by(Submission.id)))
 
 
 def unsettled_ids(session: ReadSession, team_id: str, user_id: str) -> list[str]:
@@ -104,13 +134,16 @@ def count_baseline_entries(session: ReadSession, challenge_id: str) -> int:
     """The number of baseline submissions of a challenge."""
     baselines = select(Team.id).where(Team.challenge_id == challenge_id, Team.baseline)
     phases = select(Phase.id).where(Phase.challenge_id == challenge_id)
-    entries = Submission.phase_id.in_(phases) & Submission.team_id.in_(baselines)
+    entries = Submission.phase_id.in_(phases) & Submission.team_id.in_(baselines) & Submission.test.is_(False)
     return session.scalars(select(func.count(Submission.id)).where(entries)).one()
 
 
-def phase_submissions(phase_id: str, team_id: str | None = None) -> Select[Submission]:
-    """Submissions of a phase, optionally of one team only."""
+def phase_submissions(phase_id: str, team_id: str | None = None, stays: Sequence[Stay] = ()) -> Select[Submission]:
+    """Submissions of a phase, optionally only those of one team, and of former teams during these stays in them."""
     query = select(Submission).where(Submission.phase_id == phase_id)
+    if stays:
+        former = sent_during(stays) & Submission.on_behalf.is_(False)
+        return query.where(former if team_id is None else or_(Submission.team_id == team_id, former))
     return query if team_id is None else query.where(Submission.team_id == team_id)
 
 
@@ -119,3 +152,16 @@ def lock_task(session: WriteSession, submission_id: str, provenance: ScoreProven
     query = select(ScoreTask).where(ScoreTask.submission_id == submission_id, provenance.task_condition())
     locked = query.order_by(ScoreTask.id.desc()).limit(1).with_for_update()
     return session.scalar(locked.execution_options(populate_existing=True))
+
+
+def last_id(session: ReadSession, phase_ids: Iterable[str]) -> str:
+    """The id of the newest submission to these phases; empty if there is none."""
+    return session.scalar(select(func.max(Submission.id)).where(Submission.phase_id.in_(list(phase_ids)))) or ""
+
+
+def page_for_export(session: ReadSession, phase_id: str, *, after: str, last: str, limit: int) -> list[Submission]:
+    """Submissions of a phase except for tests, in the order of their ids, from behind `after` up to `last`."""
+    query = select(Submission).where(
+        Submission.phase_id == phase_id, Submission.id > after, Submission.id <= last, Submission.test.is_(False)
+    )
+    return list(session.scalars(query.order_by(Submission.id).limit(limit)))

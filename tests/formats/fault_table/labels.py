@@ -130,6 +130,11 @@ ANSWERS = Group(
             cells_of_columns(ALL, cell_with_label("unknown_label", "Dog", expected='"dog"')),
         ),
         Fault(
+            "class number",
+            "1 instead of dog: the answer shows how classes are usually numbered.",
+            cells_of_columns(ALL, cell_with_label("unknown_label", "1", expected='"cat", "dog", "eel"', got='"1"')),
+        ),
+        Fault(
             "empty label",
             "The label of t2 is the empty string (long CSV: in addition to another label).",
             cells_of_columns(ALL, _empty_label),

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -180,6 +181,13 @@ def _sum(column: str) -> Cell:
     return cell_with_scores("not_a_probability", [0.2, 0.2, 0.2], None, "brier", got="a sum of 0.6")(column)
 
 
+def _percentages(column: str) -> Cell:
+    row = [20.0, 50.0, 30.0]
+    whole = cell_with_scores("not_a_probability", row, None, "brier")(column)
+    each = [cell_with_scores("not_a_probability", row, item, "brier", got=repr(row[item]))(column) for item in range(3)]
+    return replace(whole, problems=tuple(problem for cell in each for problem in cell.problems))
+
+
 def _alone(code: str, value: Any, **more: Any) -> Callable[[str], Cell]:
     """A maker of binary cells with the score of the positive label (dog) alone, of which that of t2 is faulty."""
 
@@ -335,6 +343,11 @@ GROUP = Group(
             "score above one",
             "1.5, although the metric (brier_multiclass_sum) needs probabilities.",
             cells_of_columns(WIDE, cell_with_scores("not_a_probability", 1.5, 1, "brier", got="1.5")),
+        ),
+        Fault(
+            "percentages",
+            "20, 50 and 30, although probabilities are required.",
+            cells_of_columns(WIDE, _percentages),
         ),
         Fault("sum is not one", "Three times 0.2, although probabilities are required.", cells_of_columns(WIDE, _sum)),
         Fault(

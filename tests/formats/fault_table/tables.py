@@ -60,7 +60,7 @@ def _blank(column: str) -> Cell:
 
 
 def _other_separator(column: str) -> Cell:
-    sign = ";" if column != "tsv" else ","
+    sign = "|" if column != "tsv" else ","
     body = "".join(sign.join(line) + "\n" for line in [HEAD, *LABELS])
     return make_cell(column, body, problem_at("wrong_shape", line=1))
 
@@ -112,7 +112,7 @@ TEXT = Group(
             ),
         ),
         Fault("blank line", "Line 3 is blank.", cells_of_columns(TABLES, _blank)),
-        Fault("other separator", "Semicolons in CSV, commas in TSV.", cells_of_columns(TABLES, _other_separator)),
+        Fault("other separator", "Bars in CSV, commas in TSV.", cells_of_columns(TABLES, _other_separator)),
     ),
 )
 

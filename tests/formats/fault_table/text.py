@@ -2,6 +2,7 @@
 
 import io
 import json
+import pickle
 import struct
 import zipfile
 
@@ -101,12 +102,14 @@ def _raw_text(column: str, text: bytes) -> bytes:
     return columnar(column, pa.table({"id": ["t1", "t2", "t3"], "label": forged}))
 
 
-def _bom(column: str) -> Cell:
-    return make_cell(column, b"\xef\xbb\xbf" + valid_file(column), problem_at("encoding", line=1, column=1))
-
-
 def _wide(column: str) -> Cell:
     return make_cell(column, valid_file(column).decode().encode("utf-16"), problem_at("encoding", line=1, column=1))
+
+
+def _without_line_breaks(column: str) -> Cell:
+    lines = valid_file(column).splitlines()
+    here: ProblemFields = {"column": len(lines[0]) + 1} if column == "lines" else {}
+    return make_cell(column, b"".join(lines), problem_at("syntax", line=1, **here))
 
 
 def _latin(column: str) -> Cell:
@@ -161,8 +164,17 @@ FAULTS = (
         ),
     ),
     Fault("NUL", "A label holds U+0000.", cells_of_columns(ALL, cell_with_label("encoding", "d\0g"))),
-    Fault("byte order mark", "The file begins with EF BB BF.", cells_of_columns(TEXTS, _bom, **NO_TEXT)),
     Fault("UTF-16", "The file is UTF-16.", cells_of_columns(TEXTS, _wide, **NO_TEXT)),
+    Fault(
+        "no line breaks",
+        "All line breaks are lost, as when curl -d sends the file.",
+        cells_of_columns(
+            ("lines", *TABLES),
+            _without_line_breaks,
+            **dict.fromkeys(("records", "columns", "map"), "JSON needs no line breaks"),
+            **dict.fromkeys(BINARY, "it has no lines"),
+        ),
+    ),
     Fault("Latin-1", "A label is 'dög' in Latin-1.", cells_of_columns(ALL, _latin)),
 )
 GROUP = Group("Bytes and text", ALL, FAULTS)
@@ -193,6 +205,15 @@ def lines_as_json() -> bytes:
     return "".join(json.dumps({"id": name, "label": label}) + "\n" for name, label in LABELS).encode()
 
 
+def workbook(kind: str) -> bytes:
+    """The beginning of a workbook of Excel (xlsx) or LibreOffice (ods)."""
+    if kind == "xlsx":
+        return _zip({"[Content_Types].xml": b"<Types/>", "xl/workbook.xml": b"<workbook/>"})
+    return _zip({"mimetype": b"application/vnd.oasis.opendocument.spreadsheet", "content.xml": b"<office/>"})
+
+
+_TEXT_FORMATS = ("records", "lines", "csv", "tsv")
+_NOT_TEXT = dict.fromkeys(BINARY, "see the file of another binary format")
 MISTAKEN = Group(
     "The wrong name or media type",
     ("records", "lines", "csv", "tsv", "npz", "parquet", "arrow"),
@@ -216,6 +237,26 @@ MISTAKEN = Group(
                 **cells_of_columns(ARROWS, lambda name: _other(name, valid_file("npz"), line=False)),
                 "npz": "this is the right format",
             },
+        ),
+        Fault(
+            "an Excel workbook",
+            "An .xlsx file sent as the format of the column.",
+            cells_of_columns(_TEXT_FORMATS, lambda name: _other(name, workbook("xlsx")), **_NOT_TEXT),
+        ),
+        Fault(
+            "a LibreOffice workbook",
+            "An .ods file sent as the format of the column.",
+            cells_of_columns(_TEXT_FORMATS, lambda name: _other(name, workbook("ods")), **_NOT_TEXT),
+        ),
+        Fault(
+            "an .npy file",
+            "A single NumPy array sent as the format of the column.",
+            cells_of_columns(_TEXT_FORMATS, lambda name: _other(name, b"\x93NUMPY\x01\x00v\x00{}"), **_NOT_TEXT),
+        ),
+        Fault(
+            "a pickle",
+            "A Python pickle sent as the format of the column.",
+            cells_of_columns(_TEXT_FORMATS, lambda name: _other(name, pickle.dumps({"t1": "cat"})), **_NOT_TEXT),
         ),
         Fault(
             "a CSV file",

@@ -5,16 +5,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from app.formats.vectorized.labels.json_framing import HEAD_BYTES
 from app.formats.vectorized.labels.label_sink import LabelSink, take_values
-from app.formats.vectorized.span_window import SpanWindow
+from app.formats.vectorized.span_window import HEAD_BYTES, SpanWindow
 from app.formats.vectorized.unsupported import require, require_match
 from app.scoring.string_table import Int
 
 _NEWLINE, _CARRIAGE_RETURN = ord("\n"), ord("\r")
 
 
-def read_delimited_rows(window: SpanWindow, sink: LabelSink, separator: str) -> None:
+def read_delimited_rows(window: SpanWindow, sink: LabelSink) -> None:
     """Read all ids and labels of a file, and the further fields of its sink; raises UnsupportedLayout.
 
     The window refuses files with a quotation mark, so each separator and each newline really delimits a field. If each
@@ -22,7 +21,7 @@ def read_delimited_rows(window: SpanWindow, sink: LabelSink, separator: str) -> 
     none that is too short or long.
     """
     window.fill()
-    sign = separator.encode()
+    sign = window.separator.encode()
     header = require_match(re.compile(rb"(\w+(?:" + sign + rb"\w+)+)(\r?)\n"), window.text(0, HEAD_BYTES))
     names = header[1].split(sign)
     required = {b"id", b"label"}
@@ -36,7 +35,7 @@ def read_delimited_rows(window: SpanWindow, sink: LabelSink, separator: str) -> 
             # The last line may lack its line ending. With the ending of the header it is read like all others.
             window.append(header[2] + b"\n")
             data = window.data
-        delimiters = np.flatnonzero((data == ord(separator)) | (data == _NEWLINE))
+        delimiters = np.flatnonzero((data == ord(sign)) | (data == _NEWLINE))
         count = len(delimiters) // len(names)
         require(count >= 1 and (not window.ended or int(delimiters[-1]) == len(data) - 1))
         grid = delimiters[: count * len(names)].reshape(count, len(names))

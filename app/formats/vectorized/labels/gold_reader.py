@@ -44,6 +44,8 @@ class GoldArrays:
     splits: NDArray[np.int8] | None
     weights: Int | None
     weight_unit: Fraction
+    notes: Sequence[str]
+    """What was tolerated in the file."""
 
 
 def read_gold(
@@ -95,9 +97,8 @@ class _GoldFile:
         found = GoldCollector(self.limits, labels, max_set_labels if self.sets else self.limits.records)
         # A file within this size cannot have too many values either, as no value is shorter than a byte.
         limits = replace(self.limits, expanded_bytes=min(self.limits.expanded_bytes, self.limits.values))
-        has_names = read_layout(
-            open_window(self.stream, self.kind, limits, window), self.kind.format, found, sets=self.sets
-        )
+        text = open_window(self.stream, self.kind, limits, window)
+        has_names = read_layout(text, self.kind.format, found, sets=self.sets)
         ids, order = found.id_table(sort=self.sort)
         codes, names = self._vocabulary(labels, classes)
         class_table = known or StringTable.build(names)
@@ -113,6 +114,7 @@ class _GoldFile:
             None if splits is None else splits[slice(None) if order is None else order],
             None if weights is None else weights[slice(None) if order is None else order],
             unit,
+            text.notes,
         )
 
     def _vocabulary(self, labels: DictionaryEncoder, declared: Sequence[str] | None) -> tuple[Codes, tuple[str, ...]]:

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from app.formats.vectorized.labels.json_framing import HEAD_BYTES, WHITESPACE
+from app.formats.vectorized.labels.json_framing import WHITESPACE
 from app.formats.vectorized.labels.json_separators import SeparatorClassifier
 from app.formats.vectorized.labels.label_sink import LabelSink, take_values
-from app.formats.vectorized.span_window import SpanWindow
+from app.formats.vectorized.span_window import HEAD_BYTES, SpanWindow
 from app.formats.vectorized.unsupported import UnsupportedLayout, require, require_match
 from app.scoring.string_table import Int
 

@@ -3,8 +3,6 @@
 import re
 from dataclasses import dataclass
 
-HEAD_BYTES = 1 << 14
-"""Bytes from which the layout of a file is detected; its first two records must fit."""
 NUMBER = rb"(?P<number>[0-9][0-9.eE+-]*+)"
 """What may be a number; whoever takes it checks that it is one."""
 WHITESPACE = rb"[ \t\n\r]*+"

@@ -8,10 +8,10 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from app.formats.vectorized.labels.json_framing import HEAD_BYTES, NUMBER, JsonFraming
+from app.formats.vectorized.labels.json_framing import NUMBER, JsonFraming
 from app.formats.vectorized.labels.json_separators import SeparatorClassifier
 from app.formats.vectorized.labels.label_sink import LabelSink
-from app.formats.vectorized.span_window import SpanWindow
+from app.formats.vectorized.span_window import HEAD_BYTES, SpanWindow
 from app.formats.vectorized.unsupported import UnsupportedLayout, require, require_match
 from app.scoring.string_table import Int
 

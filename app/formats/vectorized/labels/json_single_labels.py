@@ -4,9 +4,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.formats.vectorized.labels.json_framing import HEAD_BYTES, NUMBER, JsonFraming
+from app.formats.vectorized.labels.json_framing import NUMBER, JsonFraming
 from app.formats.vectorized.labels.label_sink import LabelSink
-from app.formats.vectorized.span_window import SpanWindow
+from app.formats.vectorized.span_window import HEAD_BYTES, SpanWindow
 from app.formats.vectorized.unsupported import require, require_match
 from app.scoring.string_table import Int, Spans
 

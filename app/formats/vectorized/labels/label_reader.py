@@ -9,11 +9,11 @@ from app.formats.validation.table_validation import assemble_labels, has_repeate
 from app.formats.vectorized.id_join import IdJoin, LookupTables
 from app.formats.vectorized.labels.delimited_rows import read_delimited_rows
 from app.formats.vectorized.labels.json_columns import is_json_columns, read_json_columns
-from app.formats.vectorized.labels.json_framing import HEAD_BYTES, detect_json_framing, detect_json_lines_framing
+from app.formats.vectorized.labels.json_framing import detect_json_framing, detect_json_lines_framing
 from app.formats.vectorized.labels.json_label_sets import read_label_sets
 from app.formats.vectorized.labels.json_single_labels import read_single_labels
 from app.formats.vectorized.labels.label_sink import LabelSink
-from app.formats.vectorized.span_window import SpanWindow
+from app.formats.vectorized.span_window import HEAD_BYTES, SpanWindow
 from app.formats.vectorized.unsupported import UnsupportedLayout, require
 from app.scoring.evaluation_input import Labels
 from app.scoring.string_table import PADDING_BYTES, Spans, words_of
@@ -45,9 +45,9 @@ def read_layout(window: SpanWindow, form: str, sink: LabelSink, *, sets: bool) -
 
     Returns whether reserved names among the ids or labels could give the file another meaning (contains_reserved_name).
     """
-    if separator := FORMATS[form].separator:
+    if window.separator:
         require(not sets)
-        read_delimited_rows(window, sink, separator)
+        read_delimited_rows(window, sink)
         return True
     window.fill()
     head = window.text(0, HEAD_BYTES)

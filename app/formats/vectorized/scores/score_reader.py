@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from app.formats.column_data import ReaderContext
-from app.formats.content.format_detection import FORMATS
 from app.formats.problems import Problems
 from app.formats.readers.table_header import identify_columns
 from app.formats.reading_rules import Limits
@@ -33,8 +32,8 @@ def read_scores(window: SpanWindow, form: str, collector: ScoreCollector, limits
     """
     # The end of the first row is recognized by the separator behind it.
     require(collector.missing_rows > 1)
-    if separator := FORMATS[form].separator:
-        _read_delimited(separator, window, collector, limits)
+    if window.separator:
+        _read_delimited(window, collector, limits)
     elif form == "jsonl":
         read_line_rows(window, collector, lambda first_row: _score_order(collector.spec, None, first_row))
         _check_end(window, (b"", b"\n"))
@@ -42,7 +41,7 @@ def read_scores(window: SpanWindow, form: str, collector: ScoreCollector, limits
         _JsonDocument(window, collector).read()
 
 
-def _read_delimited(separator: str, window: SpanWindow, collector: ScoreCollector, limits: Limits) -> None:
+def _read_delimited(window: SpanWindow, collector: ScoreCollector, limits: Limits) -> None:
     """Read a table: a header with the id first and scores after it, then rows without quotation marks.
 
     The header is identified by the code of the strict reader, so that both give columns the same meaning.
@@ -52,9 +51,9 @@ def _read_delimited(separator: str, window: SpanWindow, collector: ScoreCollecto
     line_end = b"\r" if line.endswith(b"\r") else b""
     line = line.removesuffix(line_end)
     require(b"\r" not in line)
-    names = decode_utf8(line).split(separator)
+    names = decode_utf8(line).split(window.separator)
     context = ReaderContext(spec.task, gold=False, limits=limits, problems=Problems(), classes=spec.classes)
-    header, _ = identify_columns(names, context, separator=separator)
+    header, _ = identify_columns(names, context, separator=window.separator)
     if header is None or dict(header.used) != {"id": 0} or list(header.scores) != list(range(1, len(names))):
         raise UnsupportedLayout
     require(len(names) > 1)
@@ -65,7 +64,7 @@ def _read_delimited(separator: str, window: SpanWindow, collector: ScoreCollecto
     count = len(header.scores)
     kinds: list[ValueKind] = ["id", *(["score"] * count)]  # type: ignore[list-item]
     template = RowTemplate([b""] * (1 + count), [b""] * count + [line_end], kinds)
-    TemplateRowReader(window, TemplateMatcher(template), separator.encode() + b"\n", collector, order).run()
+    TemplateRowReader(window, TemplateMatcher(template), window.separator.encode() + b"\n", collector, order).run()
     _check_end(window, (b"", b"\n"))
 
 

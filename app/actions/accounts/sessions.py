@@ -1,0 +1,76 @@
+"""Sessions of browsers: opened after a log-in, found by their secret, ended by the user or the service."""
+
+import hmac
+import secrets
+from datetime import timedelta
+
+from app.actions.access import Caller
+from app.actions.accounts.issue_token import DEFAULT_SCOPES, caller_for_user, hash_token_secret, require_enabled
+from app.errors import Unauthorized
+from app.store import clock
+from app.store.session import ReadSession, WriteSession
+from app.store.tables import User, UserSession
+from app.store.types import new_id
+
+SESSION_LIFETIME = timedelta(days=30)
+
+
+def open_session(session: WriteSession, user: User) -> tuple[UserSession, str]:
+    """A new session of a user whose password was verified, and its text, which is not stored.
+
+    Raises AccountDisabled.
+    """
+    session.refresh(user, with_for_update={"key_share": True})  # a disabling comes either before, or ends this session
+    require_enabled(user)
+    secret, now = secrets.token_urlsafe(32), clock.steady(session)
+    row = UserSession(
+        id=new_id(),
+        user_id=user.id,
+        secret_hash=hash_token_secret(secret),
+        created_at=now,
+        expires_at=now + SESSION_LIFETIME,
+    )
+    session.add(row)
+    session.flush()
+    return row, f"{row.id}.{secret}"
+
+
+def authenticate_session(session: ReadSession, text: str) -> Caller:
+    """The caller of a session, with the scopes that a log-in gives, and `admin` for administrators.
+
+    Raises Unauthorized if it is unknown, has ended or has expired.
+    """
+    return caller_for_user(*_user_and_scopes(_live_session(session, text)))
+
+
+def rotate_session(session: WriteSession, text: str) -> str:
+    """The new text of a session, whose former text stops working; the session still ends when it would have ended.
+
+    A page calls it where rights change hands, such as after a new password. Raises Unauthorized as authenticate_session
+    does, also for the second of two rotations at once.
+    """
+    row_id, _, _ = text.partition(".")
+    session.get(UserSession, row_id, with_for_update={"of": UserSession}, populate_existing=True)
+    row, secret = _live_session(session, text), secrets.token_urlsafe(32)
+    row.secret_hash = hash_token_secret(secret)
+    session.flush()
+    return f"{row.id}.{secret}"
+
+
+def end_session(session: WriteSession, text: str) -> None:
+    """End a session; raises Unauthorized if it has ended already."""
+    _live_session(session, text).ended_at = clock.now(session)
+
+
+def _live_session(session: ReadSession, text: str) -> UserSession:
+    row_id, _, secret = text.partition(".")
+    row = session.get(UserSession, row_id)
+    if row is None or not hmac.compare_digest(hash_token_secret(secret), row.secret_hash):
+        raise Unauthorized("This session is unknown or has ended.")
+    if row.ended_at is not None or row.user.disabled_at is not None or row.expires_at <= clock.steady(session):
+        raise Unauthorized("This session is unknown or has ended.")
+    return row
+
+
+def _user_and_scopes(row: UserSession) -> tuple[User, list[str]]:
+    return row.user, [*DEFAULT_SCOPES, *(["admin"] if row.user.admin else [])]

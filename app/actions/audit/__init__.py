@@ -1,0 +1,1 @@
+"""The audit trail: recording acts and reading them."""

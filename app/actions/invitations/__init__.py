@@ -1,0 +1,1 @@
+"""Invitations: codes that admit their holders to the site, a challenge or a team."""

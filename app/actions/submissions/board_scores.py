@@ -1,0 +1,68 @@
+"""Which scores a board is computed from, and by which split the entry of each team is chosen."""
+
+from app.actions.challenges.change_recipe import equivalent_recipe_ids, parse_stored_recipe
+from app.scoring.standings import Standing, standings
+from app.store.queries import board_entries
+from app.store.queries.board_entries import BoardScores
+from app.store.queries.score_provenance import ScoreProvenance
+from app.store.session import ReadSession
+from app.store.tables import GoldVersion, Phase, Recipe
+
+SELECTION_RULES = {
+    "best": "The best submission of each team by its public value counts.",
+    "latest": "The latest scored submission of each team counts.",
+    "selected": "Of the submissions that a team selected{limit}, the best by the public value counts, after the final "
+    "release the best by the private one. Without a selection, its best submission by the public value counts.",
+}
+
+
+def describe_selection(selection: str, maximum: int | None) -> dict[str, str | int | None]:
+    """The selection rule of a recipe with a sentence that says which submission of a team counts."""
+    limit = "" if maximum is None else f" (at most {maximum})"
+    return {"rule": selection, "max": maximum, "meaning": SELECTION_RULES[selection].format(limit=limit)}
+
+
+def board_scores(
+    session: ReadSession, phase: Phase, version: GoldVersion, stored: Recipe, *, shown_split: str, ranked_by: str
+) -> BoardScores:
+    """Scores of one gold, one scorer version and equivalent recipes: a board never mixes incomparable scores.
+
+    The submission of each team that counts is chosen by its values on the public split; of several that the team
+    selected, the board of the private split takes the best private one. Ranking by the primary metric uses the
+    tie-breakers; ranking by another metric does not.
+    """
+    recipe, recipe_ids = parse_stored_recipe(phase, stored), equivalent_recipe_ids(session, stored)
+    chosen_by = "public" if version.has_splits else shown_split
+    return BoardScores(
+        challenge_id=phase.challenge_id,
+        phase_id=phase.id,
+        provenance=ScoreProvenance(version.id, recipe_ids, phase.scorer_version),
+        fingerprint=stored.fingerprint,
+        primary=recipe.primary,
+        ranked_by=(ranked_by, *(recipe.tie_breakers if ranked_by == recipe.primary else ())),
+        chosen_by=chosen_by,
+        selected_by="private" if shown_split == "private" else chosen_by,
+        shown=shown_split,
+        selection=recipe.selection,
+        selection_max=recipe.selection_max,
+        digits=recipe.digits,
+    )
+
+
+def public_ranks(
+    session: ReadSession, phase: Phase, version: GoldVersion, stored: Recipe, *, ranked_by: str
+) -> dict[str, int]:
+    """The rank of each team on the public split, by the same metric as the board that shows it."""
+    scores = board_scores(session, phase, version, stored, shown_split="public", ranked_by=ranked_by)
+    entries, _ = board_entries.entries(session, scores)
+    return {standing.entry.team: standing.rank for standing in standings(entries) if standing.rank is not None}
+
+
+def split_standings(
+    session: ReadSession, phase: Phase, version: GoldVersion, stored: Recipe, split: str
+) -> tuple[list[Standing], dict[str, str]]:
+    """The board of a split by the primary metric, best first, and the names of its teams by id."""
+    primary = parse_stored_recipe(phase, stored).primary
+    scores = board_scores(session, phase, version, stored, shown_split=split, ranked_by=primary)
+    entries, names = board_entries.entries(session, scores)
+    return standings(entries), names

@@ -1,0 +1,1 @@
+"""Teams: who founds, joins, leaves and leads them, and how two become one."""

@@ -1,0 +1,26 @@
+"""Examples of gold versions for the API description."""
+
+from app.api.openapi.examples import JSON, TIMESTAMP
+
+GOLD: JSON = {
+    "version": 1,
+    "status": "active",
+    "instances": 4,
+    "classes": ["cat", "dog"],
+    "has_splits": False,
+    "public_instances": None,
+    "weighted": False,
+    "void_instances": 0,
+    "sha256": "46aca1852af4a8d03c03b8affcd55cf63803d5bec9e444b7a70eb0079103008a",
+    "size": 105,
+    "format": "json",
+    "train_frequencies": None,
+    "class_weights": None,
+    "accessories": [],
+    "notes": [],
+    "created_at": TIMESTAMP,
+    "activated_at": TIMESTAMP,
+    "remarks": [],
+    "inference": None,
+}
+DRAFT_GOLD: JSON = GOLD | {"status": "draft", "activated_at": None}

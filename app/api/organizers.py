@@ -1,0 +1,96 @@
+"""The organizers of a challenge and their roles."""
+
+from typing import Annotated, Literal
+
+from fastapi import Query, Response
+
+from app import errors
+from app.actions.challenges.manage_organizers import list_organizers, remove_organizer, set_organizer_role
+from app.api.dependencies import AccountDep, AppStateDep, Cursor, Limit, OrganizerDep, paginate
+from app.api.field_types import (
+    Body,
+    Email,
+    Page,
+    Shape,
+    reply_example,
+    request_example,
+)
+from app.api.http.json_body import api_router
+from app.api.http.problem_documents import error_responses
+from app.api.openapi import examples
+from app.store.tables import Organizer
+
+router = api_router("organizers")
+
+
+class NewOrganizer(Body):
+    """A user and the role to assign."""
+
+    model_config = request_example(email="ada@example.org", role="editor")
+
+    email: Email
+    role: Literal["owner", "editor", "viewer"] = "editor"
+
+
+class OrganizerShape(Shape):
+    """An organizer and their role."""
+
+    model_config = reply_example(examples.ORGANIZER)
+
+    email: str
+    name: str
+    role: Literal["owner", "editor", "viewer"]
+
+
+def _organizer_shape(row: Organizer) -> OrganizerShape:
+    return OrganizerShape.model_validate({"email": row.user.email, "name": row.user.name, "role": row.role})
+
+
+@router.get(
+    "/challenges/{slug}/organizers",
+    summary="List organizers",
+    responses=error_responses(errors.Forbidden, errors.NotFound),
+)
+def get_organizers(
+    slug: str, caller: AccountDep, state: AppStateDep, limit: Limit = 50, cursor: Cursor = None
+) -> Page[OrganizerShape]:
+    """Returns the organizers of a challenge. Requires an organizer."""
+    with state.db.read() as session:
+        organizers = list_organizers(session, caller, slug)
+        rows, following = paginate(organizers, lambda row: row.user_id, limit=limit, cursor=cursor)
+        return Page(items=[_organizer_shape(row) for row in rows], next=following)
+
+
+@router.post(
+    "/challenges/{slug}/organizers",
+    status_code=201,
+    summary="Add an organizer",
+    responses=error_responses(
+        errors.Forbidden, errors.NotFound, errors.LastOwner, errors.StillRegistered, errors.InvalidRequest
+    ),
+)
+def post_organizer(slug: str, body: NewOrganizer, caller: OrganizerDep, state: AppStateDep) -> OrganizerShape:
+    """Assigns a user a role in the challenge, or changes it. Requires the role `owner`."""
+    with state.db.write() as session:
+        return _organizer_shape(set_organizer_role(session, caller, slug, email=body.email, role=body.role))
+
+
+@router.delete(
+    "/challenges/{slug}/organizers",
+    status_code=204,
+    summary="Remove an organizer",
+    responses=error_responses(errors.Forbidden, errors.NotFound, errors.LastOwner),
+)
+def delete_organizer(
+    slug: str,
+    email: Annotated[Email, Query(description="The e-mail address of the organizer's account.")],
+    caller: AccountDep,
+    state: AppStateDep,
+) -> Response:
+    """Removes the role of the user with this address. Requires the role `owner`, except for one's own role.
+
+    The last owner cannot be removed. A former organizer may have read the gold, and so cannot register.
+    """
+    with state.db.write() as session:
+        remove_organizer(session, caller, slug, email)
+    return Response(status_code=204)

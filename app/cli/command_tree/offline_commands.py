@@ -1,0 +1,30 @@
+"""Commands that score on this machine, without a service."""
+
+from app.cli.command_tree.declarations import CommandDeclaration, GroupDeclaration
+
+COMMANDS: tuple[CommandDeclaration | GroupDeclaration, ...] = (
+    CommandDeclaration(
+        "score",
+        "score.score",
+        "Score predictions against a gold file on this machine, with the same scorer as the service.",
+        "assay score --gold gold.jsonl --predictions mine.json --metric f1_macro",
+    ),
+    CommandDeclaration(
+        "what-if",
+        "what_if.what_if",
+        "Show what changed predictions would cost or gain, or the scores at another share of positive instances.",
+        "assay what-if --gold gold.jsonl --predictions mine.json --share 0.05 --target-label cat",
+    ),
+    CommandDeclaration(
+        "convert",
+        "convert.convert",
+        "Find all counts that fit published figures, or prove that there are none.",
+        "assay convert --n 1000 --positives 120 --precision 0.81 --recall 0.74 --f1 0.77",
+    ),
+    CommandDeclaration(
+        "metrics",
+        "metrics.metrics",
+        "List the metrics, or explain one: its equation, parameters, options, source and a worked example.",
+        "assay metrics f1_macro",
+    ),
+)

@@ -1,0 +1,162 @@
+"""Commands about phases, for organizers."""
+
+from typing import Annotated, Any
+
+import typer
+
+from app.cli import completion
+from app.cli.connection import connect_client
+from app.cli.input.phase_fields import merge_fields, phase_fields
+from app.cli.options import AsJson, Phase, Slug, Token, Url
+from app.cli.terminal import object_tables, phase_tables
+from app.cli.terminal.output import CommandError, command_output
+
+
+def release_phase(
+    *,
+    slug: Slug,
+    phase: Phase = None,
+    confirm: Annotated[bool, typer.Option("--confirm", help="Release; without it, only show the preview.")] = False,
+    reason: Annotated[
+        str | None, typer.Option("--reason", metavar="TEXT", help="A remark for the audit trail.")
+    ] = None,
+    url: Url = None,
+    token: Token = None,
+    as_json: AsJson = False,
+) -> None:
+    """Preview the final release of a phase: public and private ranks; with --confirm, release the private scores.
+
+    A release cannot be undone. Afterwards everybody sees the private scores.
+    """
+    with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
+        if reason is not None and not confirm:
+            raise CommandError("reason_without_release", "--reason belongs to a release.", "Add --confirm.")
+        name = client.phase(slug, phase)
+        release = client.release(slug, name, reason) if confirm else client.release_preview(slug, name)
+        out.result(release, lambda console: phase_tables.show_release(console, release))
+        if not confirm and not release["obstacles"] and release["released_at"] is None:
+            out.note(f"Release them with: assay phase release {slug} --phase {name} --confirm")
+
+
+def list_phases(slug: Slug, url: Url = None, token: Token = None, as_json: AsJson = False) -> None:
+    """List the phases of a challenge with windows, quotas and states."""
+    with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
+        phases = client.challenge(slug)["phases"]
+        out.result(phases, lambda console: object_tables.show_phases(console, phases))
+
+
+def show_phase(
+    *, slug: Slug, phase: Phase = None, url: Url = None, token: Token = None, as_json: AsJson = False
+) -> None:
+    """Show a phase: window, quota, leaderboard, labels and state."""
+    with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
+        row = client.show_phase(slug, client.phase(slug, phase))
+        out.result(row, lambda console: phase_tables.show_phase(console, row))
+
+
+@phase_fields
+def add_phase(
+    *,
+    slug: Slug,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The name; the slug is derived from it.")],
+    fields: dict[str, Any],
+    url: Url = None,
+    token: Token = None,
+    as_json: AsJson = False,
+) -> None:
+    """Add a phase after the others, from options or a file."""
+    with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
+        row = client.add_phase(slug, merge_fields(fields, {}) | {"name": name})
+        out.result(row, lambda console: phase_tables.show_phase(console, row))
+
+
+@phase_fields
+def edit_phase(
+    *,
+    slug: Slug,
+    phase: Phase = None,
+    fields: dict[str, Any],
+    url: Url = None,
+    token: Token = None,
+    as_json: AsJson = False,
+) -> None:
+    """Change a phase, by options or to match a file.
+
+    A quota limit of none removes the limit; --closes never removes the close.
+    """
+    with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
+        known = client.phase(slug, phase)
+        changes = merge_fields(fields, client.show_phase(slug, known))
+        if not changes:
+            raise CommandError("nothing_to_change", "No option says what to change.", "See assay phase edit --help.")
+        row = client.edit_phase(slug, known, changes)
+        out.result(row, lambda console: phase_tables.show_phase(console, row))
+
+
+def rename_phase(
+    *,
+    slug: Slug,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The new name; the slug is derived from it.")],
+    phase: Phase = None,
+    url: Url = None,
+    token: Token = None,
+    as_json: AsJson = False,
+) -> None:
+    """Give a phase another name and slug; its former addresses lead to the new ones."""
+    with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
+        row = client.edit_phase(slug, client.phase(slug, phase), {"name": name})
+        out.result(row, lambda _: out.say(f"The phase is named {row['name']} now; its slug is {row['slug']}."))
+
+
+def order_phases(
+    *,
+    slug: Slug,
+    phases: Annotated[
+        list[str], typer.Argument(metavar="PHASE...", help="All phases.", autocompletion=completion.phases)
+    ],
+    url: Url = None,
+    token: Token = None,
+    as_json: AsJson = False,
+) -> None:
+    """Put the phases of a challenge in this order."""
+    with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
+        rows = client.edit_challenge(slug, {"phase_order": phases})["phases"]
+        out.result(rows, lambda console: object_tables.show_phases(console, rows))
+
+
+def pause_phase(
+    *,
+    slug: Slug,
+    phase: Phase = None,
+    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; participants can read it.")],
+    url: Url = None,
+    token: Token = None,
+    as_json: AsJson = False,
+) -> None:
+    """Refuse submissions of participants until the phase is resumed; the close does not move."""
+    with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
+        paused = client.pause_phase(slug, client.phase(slug, phase), reason)
+        out.result(paused, lambda _: out.say(f"The phase {paused['slug']} is paused."))
+
+
+def resume_phase(
+    *, slug: Slug, phase: Phase = None, url: Url = None, token: Token = None, as_json: AsJson = False
+) -> None:
+    """Accept submissions to a paused phase again."""
+    with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
+        resumed = client.resume_phase(slug, client.phase(slug, phase))
+        out.result(resumed, lambda _: out.say(f"The phase {resumed['slug']} goes on."))
+
+
+def delete_phase(
+    *,
+    slug: Slug,
+    phase: Annotated[str, typer.Option("--phase", metavar="PHASE", help="Phase.")],
+    url: Url = None,
+    token: Token = None,
+    as_json: AsJson = False,
+) -> None:
+    """Delete a phase with its gold, while nothing was submitted to it."""
+    with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
+        client.delete_phase(slug, phase)
+        out.result({"slug": phase}, lambda _: out.say(f"The phase {phase} is deleted."))

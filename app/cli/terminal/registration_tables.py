@@ -1,0 +1,55 @@
+"""Shows registrations on a terminal."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from app.cli.terminal.safe_text import PLAIN, clean
+from app.cli.terminal.table_layout import Column, format_time, format_times, show_table
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+Json = Mapping[str, Any]
+
+
+def show_registrations(console: "Console", rows: Sequence[Json]) -> None:
+    """Print a list of registrations."""
+    columns = [
+        Column("user", [row["user"]["email"] for row in rows]),
+        Column("team", [_team(row) for row in rows], wrap=True),
+        Column("status", [row.get("status") for row in rows]),
+        Column("reason", [row.get("reason") for row in rows], wrap=True),
+        Column("terms", [row.get("terms_version") for row in rows], drop_priority=1),
+        Column("registered", [row.get("created_at") for row in rows], format_times, drop_priority=2),
+        Column("id", [row.get("id") for row in rows], drop_priority=3),
+    ]
+    show_table(console, columns)
+
+
+def _team(row: Json) -> str:
+    return str((row.get("team") or {}).get("name") or "")
+
+
+def show_registration(console: "Console", row: Json) -> None:
+    """Print one registration with its history."""
+    accepted = row.get("terms_accepted_at")
+    facts = {
+        "team": _team(row) or "none",
+        "status": row.get("status"),
+        "reason": row.get("reason"),
+        "needs leave to join another team": "yes" if row.get("bound_team_id") else None,
+        "terms": f"version {row.get('terms_version')}, accepted {format_time(accepted)} UTC" if accepted else None,
+        **(row.get("fields") or {}),
+    }
+    console.print(f"{clean(row['user']['name'])} <{clean(row['user']['email'])}> ({clean(row.get('id'))})", **PLAIN)
+    for name, value in facts.items():
+        if value is not None:
+            console.print(f"{clean(name)}: {clean(value)}", **PLAIN)
+    history: Sequence[Json] = row.get("history") or ()
+    columns = [
+        Column("when", [act.get("at") for act in history], format_times),
+        Column("what", [act.get("action") for act in history]),
+        Column("by", [act.get("role") for act in history]),
+        Column("why", [act.get("reason") for act in history], wrap=True),
+    ]
+    show_table(console, columns)

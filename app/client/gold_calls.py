@@ -1,0 +1,46 @@
+"""Calls about the gold labels of a phase."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from app.client.paths import phase_path
+from app.transport import Json, Progress, StreamedBody, Transport
+
+
+class GoldCalls(Transport):
+    """Calls about the gold labels of a phase."""
+
+    def upload_gold(
+        self,
+        slug: str,
+        phase: str,
+        path: Path,
+        *,
+        activate: bool = False,
+        layout: str | None = None,
+        progress: Progress | None = None,
+    ) -> Json:
+        """Upload gold labels as a draft, or activate them at once if `activate` is true."""
+        params = {"activate": "true" if activate else "false", "filename": path.name, "layout": layout}
+        return self._upload(phase_path(slug, phase, "gold"), StreamedBody(path, progress), params)
+
+    def gold_versions(self, slug: str, phase: str) -> Iterator[Json]:
+        """The gold versions of a phase, newest first, fetched page by page."""
+        return self._items(phase_path(slug, phase, "gold"))
+
+    def put_gold_table(self, slug: str, phase: str, version: int, table: str, content: Any) -> Json:
+        """Add `classes` or other gold metadata, such as `train-frequencies`, to a draft of the gold."""
+        return self._json("PUT", phase_path(slug, phase, "gold", str(version), table), json=content)
+
+    def gold_version(self, slug: str, phase: str, version: int) -> Json:
+        """One version of the gold, without its labels."""
+        return self._json("GET", phase_path(slug, phase, "gold", str(version)))
+
+    def delete_gold(self, slug: str, phase: str, version: int) -> None:
+        """Delete a draft of the gold."""
+        self._call("DELETE", phase_path(slug, phase, "gold", str(version)))
+
+    def activate_gold(self, slug: str, phase: str, version: int) -> Json:
+        """Activate a version of the gold."""
+        return self._json("POST", phase_path(slug, phase, "gold", str(version), "activate"))

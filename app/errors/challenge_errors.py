@@ -1,0 +1,157 @@
+"""Errors of challenges, phases, gold and recipes."""
+
+from app.errors.branches import Conflict, InvalidContent
+
+
+class SlugTaken(Conflict):
+    """A challenge with this slug already exists."""
+
+    code = "slug_taken"
+    remedy = "Choose another slug."
+
+
+class PhaseNameTaken(Conflict):
+    """A phase with this name already exists in this challenge."""
+
+    code = "phase_name_taken"
+    remedy = "Choose another name."
+
+
+class NoOpenPhase(Conflict):
+    """No phase of this challenge is open now."""
+
+    code = "no_open_phase"
+    remedy = "See opens_at and closes_at of the phases."
+
+
+class NotReleasable(Conflict):
+    """The private scores of this phase cannot be released now."""
+
+    code = "not_releasable"
+    remedy = "'obstacles' lists what has to happen before."
+
+
+class PhaseReleased(Conflict):
+    """The private scores of this phase have been released, so this can no longer change."""
+
+    code = "phase_released"
+    remedy = "A final release is final. Create a new phase if the challenge goes on."
+
+
+class PhasePaused(Conflict):
+    """The organizers have paused this phase, so it accepts no submissions now."""
+
+    code = "phase_paused"
+    remedy = "Wait until they resume it; the close does not move. 'reason' says why it is paused."
+
+
+class PhaseInUse(Conflict):
+    """Submissions exist in this phase, so it cannot be deleted."""
+
+    code = "phase_in_use"
+    remedy = "Let it close, or hide its leaderboard."
+
+
+class OnlyPhase(Conflict):
+    """A challenge needs at least one phase."""
+
+    code = "only_phase"
+    remedy = "Add another phase first."
+
+
+class SeveralOpenPhases(Conflict):
+    """Several phases are open now; name one of them."""
+
+    code = "several_open_phases"
+    remedy = "POST to /api/v1/challenges/{slug}/phases/{phase}/submissions."
+
+
+class NoGold(Conflict):
+    """The phase has no active gold labels yet."""
+
+    code = "no_gold"
+    remedy = "An organizer must upload and activate gold first."
+
+
+class GoldNotDraft(Conflict):
+    """Only a draft of the gold can be changed; this version is final."""
+
+    code = "gold_not_draft"
+    remedy = "Upload a new version."
+
+
+class GoldAlreadyActive(Conflict):
+    """Something was submitted to the phase under its active gold; replacing gold after that is not supported yet."""
+
+    code = "gold_active"
+    remedy = "Create a new phase for other gold labels."
+
+
+class LabelRulesInUse(Conflict):
+    """Something was submitted, so task, positive label and classes can no longer be changed."""
+
+    code = "label_rules_in_use"
+    remedy = "Create a new phase with the other rules."
+
+
+class RecipeInUse(Conflict):
+    """Scores exist for the current recipe, so its computed metrics can no longer be changed."""
+
+    code = "recipe_in_use"
+    remedy = "Change only selection, tie_breakers or disclosure, or create a new challenge."
+
+
+class ChallengeInUse(Conflict):
+    """Something was submitted to this challenge, so only an administrator can delete it, with its slug as confirmation."""
+
+    code = "challenge_in_use"
+    remedy = "Archive it, or have an administrator delete it, who confirms the deletion with the slug."
+
+
+class ChallengeArchived(Conflict):
+    """The challenge is archived, so it can only be read."""
+
+    code = "challenge_archived"
+    remedy = "An owner of the challenge can unarchive it."
+
+
+class FileNameTaken(Conflict):
+    """The challenge already has a file with this name."""
+
+    code = "file_name_taken"
+    remedy = "Choose another name, or delete that file first."
+
+
+class TooManyFiles(Conflict):
+    """The challenge has as many files as it may have."""
+
+    code = "too_many_files"
+    remedy = "Delete files that are no longer needed, or put several into one archive."
+
+
+class LastOwner(Conflict):
+    """A challenge needs at least one owner."""
+
+    code = "last_owner"
+    remedy = "Make another organizer an owner first."
+
+
+class InvalidGold(InvalidContent):
+    """The gold file has problems; nothing was stored."""
+
+    code = "invalid_gold"
+    remedy = "Fix all listed problems, then upload the file again."
+
+
+class InvalidRecipe(InvalidContent):
+    """The recipe is not valid."""
+
+    code = "invalid_recipe"
+    remedy = "GET /api/v1/metrics lists every metric with its parameters and options."
+
+
+class InvalidMetric(InvalidRecipe):
+    """This metric string is not valid."""
+
+    code = "invalid_metric"
+    remedy = "GET /api/v1/metrics (or 'assay metrics') lists every metric with its parameters and options."

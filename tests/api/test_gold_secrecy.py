@@ -1,0 +1,316 @@
+"""Nothing that a participant or visitor gets depends on a gold label, except the agreed scores: two golds, byte by byte.
+
+The same things happen in two installations whose clock, ids and nonces are the same. Their golds differ in the labels
+of both splits, but every file has the same public scores under either. So all answers must be the same bytes.
+"""
+
+import itertools
+import json
+import secrets
+import sys
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from multiprocessing import get_context
+from pathlib import Path
+from types import FrameType, SimpleNamespace
+from typing import Any
+from unittest import mock
+from uuid import UUID
+
+import httpx
+import pytest
+from starlette.routing import Route
+
+from app.formats import detect_file_kind
+from app.gold import load_gold
+from app.pipeline import SourceFile, score_predictions
+from app.scoring.declaration.metric_parser import parse_metric
+from tests.api.in_process_app import ServedApp, app_settings, serve_app
+from tests.api.test_database_statements import recorded_statements
+from tests.live_service import MAX_WAIT_SECONDS, PASSWORD, Caller, open_challenge
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+PUBLIC_IDS, PRIVATE_IDS = [f"t{n}" for n in range(6)], [f"t{n}" for n in range(6, 12)]
+PUBLIC = ("abbcac", "babcac")
+"""The labels of the public split: those of the first two instances are exchanged, and every file predicts one for both."""
+PRIVATE = ("aaaaab", "bbbbbc")
+FILES = ["aabcacaaaaab", "aabcacbbbbbc", "bbbcaaaaaaaa", "ccbcacbbbbbb"]
+FAULTY = [
+    b'{"t0": "a", "t0": "b"}',
+    b'{"t0": "zebra", "stray": "a"}',
+    b'[{"id": "t0", "label": ""}, {"label": "a"}]',
+    b"{",
+    b"\xff\xfe",
+    b"",
+]
+QUOTA = {"per_day": 6, "total": 40, "invalid_per_day": 9}
+REPORTS = ["scores", "per_class", "confusion"]
+PHASE = {"name": "main", "opens_at": "2020-01-01T00:00:00Z", "quota": QUOTA, "reports": REPORTS}
+RECIPE = {"primary": "accuracy", "metrics": ["accuracy", "f1_macro", "log_loss"], "selection": "selected"}
+CLOCK_AND_NONCES = {"date", "last-modified", "x-request-id"}
+PHASES = "/api/v1/challenges/{slug}/phases/{phase}"
+SUBMISSIONS = "/api/v1/submissions/{submission_id}"
+
+READ: dict[str, list[str]] = {  # every route that reads, with the queries that are asked besides none
+    "/": [],
+    "/healthz": [],
+    "/readyz": [],
+    "/metrics": [],
+    "/docs": [],
+    "/api/v1/openapi.json": [],
+    "/api/v1/me": [],
+    "/api/v1/me/data": [],
+    "/api/v1/tokens": [],
+    "/api/v1/users": [],
+    "/api/v1/invitations": [],
+    "/api/v1/audit": [],
+    "/api/v1/metrics": [],
+    "/api/v1/metrics/{key}": [],
+    "/api/v1/challenges": [],
+    "/api/v1/challenges/{slug}": [],
+    "/api/v1/challenges/{slug}/recipe": ["phase=main"],
+    "/api/v1/challenges/{slug}/organizers": [],
+    "/api/v1/challenges/{slug}/audit": [],
+    "/api/v1/challenges/{slug}/announcements": [],
+    "/api/v1/challenges/{slug}/announcements.atom": [],
+    "/api/v1/challenges/{slug}/files": [],
+    "/api/v1/challenges/{slug}/files/{file_name}": [],
+    "/api/v1/challenges/{slug}/export": ["phase=main"],
+    "/api/v1/challenges/{slug}/phases": [],
+    "/api/v1/challenges/{slug}/registrations": [],
+    "/api/v1/challenges/{slug}/registrations/{registration_id}": [],
+    "/api/v1/challenges/{slug}/invitations": [],
+    "/api/v1/challenges/{slug}/teams": [],
+    PHASES: [],
+    PHASES + "/template": ["format=csv", "format=npz&values=scores", "format=jsonl"],
+    PHASES + "/leaderboard": ["format=csv", "metric=f1_macro", "limit=1", "split=public", "split=private", "split=all"],
+    PHASES + "/submissions": ["limit=1"],
+    PHASES + "/quota": ["team=Blue"],
+    PHASES + "/rerun": [],
+    PHASES + "/release": [],
+    PHASES + "/gold": [],
+    PHASES + "/gold/{version}": [],
+    PHASES + "/gold/{version}/data": [],
+    SUBMISSIONS: [],
+    SUBMISSIONS + "/events": [],
+    SUBMISSIONS + "/predictions": [],
+    SUBMISSIONS + "/report": ["part=per_class", "part=confusion", "format=csv&part=confusion", "split=private"],
+}
+ACTS = ("select", "unselect", "rerun", "cancel", "disqualify", "reinstate")
+
+
+class PinnedTime(datetime):
+    """A clock that stands still."""
+
+    @classmethod
+    def now(cls, tz: Any = None) -> datetime:  # type: ignore[override]
+        return NOW.astimezone(tz)
+
+
+@contextmanager
+def pinned() -> Iterator[None]:
+    """Ids by number, secrets by number, and one moment."""
+    numbers, lock = itertools.count(1), threading.Lock()
+
+    def number() -> int:
+        with lock:
+            return next(numbers)
+
+    def uuid7() -> UUID:
+        return UUID(int=0x019CA90A000070008000000000000000 + number())
+
+    with ExitStack() as patches:
+        for name, value in {
+            "app.store.types.uuid_utils": SimpleNamespace(uuid7=uuid7),
+            "app.store.types.secrets": SimpleNamespace(randbits=lambda _: number()),
+            "app.store.types.datetime": PinnedTime,
+            "app.store.clock._PROCESS_START": (NOW, 0.0),
+            "app.store.clock.time": SimpleNamespace(monotonic=lambda: 0.0),
+        }.items():
+            patches.enter_context(mock.patch(name, value))
+        patches.enter_context(mock.patch.object(secrets, "token_urlsafe", lambda size=32: f"{number():0{size}d}"))
+        yield
+
+
+@dataclass
+class Recording:
+    """What was asked and what was answered, and the statements that it took."""
+
+    answers: list[tuple[str, int, list[tuple[str, str]], bytes]] = field(default_factory=list)
+    work: list[tuple[str, Counter[str]]] = field(default_factory=list)
+    reads: set[str] = field(default_factory=set)
+    private: list[float] = field(default_factory=list)
+
+    def ask(self, caller: Caller, method: str, address: str, **request: Any) -> httpx.Response:
+        """Ask, and keep everything of the answer but its date and its nonce."""
+        with recorded_statements(of="AnyIO") as statements:
+            answer = caller.request(method, address, **request)
+        headers = [(name, value) for name, value in answer.headers.multi_items() if name not in CLOCK_AND_NONCES]
+        asked = f"{method} {answer.request.url.raw_path.decode()} {request.get('content', request.get('json', ''))}"
+        self.answers.append((asked, answer.status_code, headers, answer.content))
+        work = [
+            each for each in statements if not each.startswith(("BEGIN", "UPDATE tokens"))
+        ]  # the last use, by a clock
+        self.work.append((asked, Counter(work)))
+        return answer
+
+
+def person(app: ServedApp, name: str) -> Caller:
+    """An account, logged in."""
+    login = {"email": f"{name}@example.org", "password": PASSWORD}
+    app.caller().post("/users", json=login | {"name": name}).raise_for_status()
+    token = app.caller().post("/tokens", json=login).json()["token"]
+    caller = app.caller(token)
+    caller.headers["X-Forwarded-For"] = "192.0.2.7"  # for whom the metrics of the service are not
+    return caller
+
+
+def play(app: ServedApp, which: int, record: Recording) -> None:
+    """A challenge with this gold, everything that participants can do, and everything that anybody can read."""
+    labels = zip(PUBLIC_IDS + PRIVATE_IDS, PUBLIC[which] + PRIVATE[which], strict=True)
+    gold = [{"id": key, "label": label, "split": "public" if key in PUBLIC_IDS else "private"} for key, label in labels]
+    open_challenge(app.admin(), "pets", gold, recipe=RECIPE, phases=[PHASE])
+    offered = {"name": "train.csv", "licence": "CC0-1.0", "audience": "teams"}
+    app.admin().post("/challenges/pets/files", params=offered, content=b"id,label\n").raise_for_status()
+    app.admin().post("/challenges/pets/announcements", json={"title": "Begin"}).raise_for_status()
+    visitor, blue, green, stranger = app.caller(), *(person(app, name) for name in ("Blue", "Green", "Stranger"))
+    visitor.headers["X-Forwarded-For"] = "192.0.2.7"
+    registrations = [
+        record.ask(who, "POST", "/challenges/pets/registrations", json={"team": name}).json()["id"]
+        for who, name in ((blue, "Blue"), (green, "Green"))
+    ]
+    sent = send_everything(record, blue, green)
+    for act in ACTS:
+        for submission in sent:
+            record.ask(
+                blue, "POST", f"/submissions/{submission}/{act}", json={"reason": "r"} if act != "cancel" else None
+            )
+    record.ask(blue, "POST", "/challenges/pets/phases/main/release", json={"reason": "now"})
+    for submission in sent[:2]:
+        record.ask(blue, "POST", f"/submissions/{submission}/select")
+    fills = {
+        "slug": "pets",
+        "phase": "main",
+        "version": "1",
+        "key": "f1_macro",
+        "file_name": "train.csv",
+        "registration_id": registrations[0],
+    }
+    shown = sent[:3] + sent[-3:]  # finished and rejected ones, of both teams
+    for reader in (visitor, blue, green, stranger):
+        for path, queries in READ.items():
+            for submission in shown if "{submission_id}" in path else sent[:1]:
+                target = path.format(**fills, submission_id=submission)
+                for query in ("", *queries):
+                    answer = record.ask(reader, "GET", f"{app.url}{target}{'?' if query else ''}{query}")
+                    if tag := answer.headers.get("etag"):
+                        record.ask(reader, "GET", f"{app.url}{target}", headers={"If-None-Match": tag})
+
+
+def send_everything(record: Recording, blue: Caller, green: Caller) -> list[str]:
+    """Valid and faulty files, dry runs, and more than the quota allows; gives the submissions."""
+    path, json_file = "/challenges/pets/phases/main/submissions", {"Content-Type": "application/json"}
+    ids = PUBLIC_IDS + PRIVATE_IDS
+    files = [json.dumps(dict(zip(ids, labels, strict=True))).encode() for labels in FILES]
+    sent = []
+    for place, content in enumerate(files + FAULTY):
+        record.ask(blue, "POST", path, params={"dry_run": "true"}, content=content, headers=json_file)
+        for who in (blue, green)[: 1 + place % 2]:
+            answer = record.ask(who, "POST", path, content=content, headers=json_file | {"Prefer": "wait=60"})
+            sent.append(answer.json()["id"])
+            assert answer.status_code == 201, answer.text
+    for content in (*files, *FAULTY):  # until both quotas are used up
+        answer = record.ask(blue, "POST", path, content=content, headers=json_file | {"Prefer": "wait=60"})
+    assert answer.status_code == 429, answer.text
+    return sent
+
+
+def record_play(folder: Path, which: int) -> Recording:
+    """The play under this gold, in an installation of its own."""
+    record, moments = Recording(), itertools.count(1000)
+    clock_of_cache = SimpleNamespace(monotonic=lambda: next(moments))  # a board is never served for its age alone
+    patched = mock.patch("app.api.caching.board_cache.time", clock_of_cache)
+    with pinned(), patched, serve_app(app_settings(folder / "data")) as app:
+        play(app, which, record)
+        record.reads = {
+            route.path for route in app.app.routes if isinstance(route, Route) and "GET" in (route.methods or ())
+        }
+        rows = app.admin().board("pets", split="private").json()["rows"]
+        record.private = [row["scores"]["accuracy"]["value"] for row in rows]
+    return record
+
+
+@pytest.fixture(scope="module")
+def recordings(tmp_path_factory: pytest.TempPathFactory) -> list[Recording]:
+    """The same play under both golds, each in a process of its own, where nothing remembers the other."""
+    folders = [tmp_path_factory.mktemp("gold") for _ in PRIVATE]
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn"), max_tasks_per_child=1) as processes:
+        return list(processes.map(record_play, folders, range(2), timeout=MAX_WAIT_SECONDS))
+
+
+def test_every_route_that_reads_is_read(recordings: list[Recording]) -> None:
+    assert recordings[0].reads == READ.keys()
+
+
+def test_no_answer_depends_on_a_label(recordings: list[Recording]) -> None:
+    first, second = recordings
+    assert len(first.answers) == len(second.answers) > 500
+    different = [one[0] for one, other in zip(first.answers, second.answers, strict=True) if one != other]
+    assert different == []
+    assert {status for _, status, _, _ in first.answers} >= {200, 201, 304, 403, 404, 409, 429}
+    assert first.private != second.private
+
+
+def test_no_work_depends_on_a_label(recordings: list[Recording]) -> None:
+    """The statements of each request, and the calls of reading and scoring each file, which are all that it costs."""
+    first, second = recordings
+    different = [
+        (one[0], one[1] - other[1], other[1] - one[1])
+        for one, other in zip(first.work, second.work, strict=True)
+        if one != other
+    ]
+    assert different == []
+    assert sum(sum(statements.values()) for _, statements in first.work) > len(first.work)
+
+
+@contextmanager
+def counted_calls() -> Iterator[Counter[str]]:
+    """The calls of functions while the block lasts, built-in ones included."""
+    calls: Counter[str] = Counter()
+
+    def note(frame: FrameType, event: str, argument: object) -> None:
+        if event == "call":
+            calls[f"{frame.f_code.co_filename}:{frame.f_code.co_qualname}"] += 1
+        elif event == "c_call":
+            calls[str(argument).partition(" at 0x")[0]] += 1
+
+    sys.setprofile(note)
+    try:
+        yield calls
+    finally:
+        sys.setprofile(None)
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_scoring_a_file_makes_the_same_calls_whatever_the_labels_are(file: str, tmp_path: Path) -> None:
+    """Of every function, in reading and in scoring; both golds give the same counts."""
+    path = tmp_path / "predictions.json"
+    path.write_text(json.dumps(dict(zip(PUBLIC_IDS, file, strict=False))))
+    predictions = SourceFile(path, detect_file_kind(path.name, None, None))
+    metrics = [parse_metric(text, options={}, task="multiclass") for text in ("accuracy", "f1_macro", "mcc")]
+    made = []
+    for labels in (*PUBLIC, *PUBLIC):  # the first round computes what is kept
+        path = tmp_path / f"{labels}.json"
+        path.write_text(json.dumps(dict(zip(PUBLIC_IDS, labels, strict=True))))
+        gold, _ = load_gold(SourceFile(path, predictions.kind), task="multiclass")
+        assert gold is not None
+        with counted_calls() as calls:
+            outcome = score_predictions(gold, predictions, metrics)
+        made.append(({name: result.value for name, result in outcome.scores["all"].items()}, calls))
+    assert made[2] == made[3]
+    assert sum(made[2][1].values()) > 100

@@ -1,0 +1,365 @@
+"""The acts as a table: every route that changes something, who uses it, and what the audit trail says then.
+
+The rows are one story, told from top to bottom. A route that is recorded nowhere has a row with no action that says so.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.journeys.support import CORRECT_PREDICTIONS
+from tests.live_service import PASSWORD
+
+Json = Any
+
+
+@dataclass(frozen=True)
+class Act:
+    """A request by somebody, and the entries that it leaves.
+
+    `keep` names values of the answer, by a dotted path, that later rows use as `{name}`. `before` names what the test
+    does by hand before it.
+    """
+
+    who: str
+    method: str
+    path: str
+    actions: tuple[str, ...] = ()
+    body: Json = None
+    query: dict[str, str] = field(default_factory=dict)
+    role: str = "owner"
+    reason: str | None = None
+    changes: dict[str, tuple[Json, Json]] = field(default_factory=dict)
+    """Some of the changes of the first entry."""
+    keep: dict[str, str] = field(default_factory=dict)
+    before: str | None = None
+
+
+CHALLENGE = "/challenges/{slug}"
+PHASE = CHALLENGE + "/phases/main"
+EXTRA = CHALLENGE + "/phases/extra"
+DRAFT = PHASE + "/gold/1"
+TEAM = CHALLENGE + "/teams/{blue}"
+MERGE = TEAM + "/merge"
+SUBMISSION = "/submissions/{sent}"
+REGISTRATIONS = CHALLENGE + "/registrations"
+RECIPE = {"primary": "f1_macro", "metrics": ["f1_macro", "accuracy"], "selection": "selected"}
+OTHER_RECIPE = RECIPE | {"primary": "accuracy"}
+SPLITS = [
+    {"id": f"t{number}", "label": label, "split": split}
+    for number, (label, split) in enumerate([("a", "public"), ("b", "public"), ("a", "private"), ("b", "private")], 1)
+]
+NEW_CHALLENGE = {
+    "slug": "{slug}",
+    "title": "First",
+    "task": "multiclass",
+    "recipe": RECIPE,
+    "draft": True,
+    "phases": [{"name": "main", "quota": {"total": 5}}],
+}
+EMPTY_CHALLENGE = {"slug": "{gone}", "title": "Gone", "task": "multiclass", "recipe": RECIPE, "draft": True}
+WHY = {"reason": "Agreed on Monday."}
+PARTITION = {f"t{number}": "one" for number in (1, 2, 3, 4)}
+ADMINISTRATOR = "administrator"
+
+ACCOUNTS = (
+    Act(
+        *("admin", "POST", "/users", ("user.create",)),
+        body={"email": "new@example.org", "name": "New", "password": PASSWORD, "approved": True},
+        role=ADMINISTRATOR,
+        changes={"approved": (None, True), "admin": (None, False)},
+        keep={"new": "id"},
+    ),
+    # one's own account: nothing that others have to know, except that it is gone
+    Act(
+        *("nobody", "POST", "/users"),
+        body={"email": "own@example.org", "name": "Own", "password": PASSWORD},
+    ),
+    Act(
+        *("nobody", "POST", "/tokens"),
+        body={"email": "new@example.org", "password": PASSWORD},
+        keep={"token_id": "id"},
+    ),
+    Act("dan", "PATCH", "/me", body={"name": "Daniel"}),
+    Act("dan", "POST", "/me/password", body={"current": PASSWORD, "new": f"{PASSWORD}, new"}),
+    Act("eve", "DELETE", "/me", ("user.delete",), body={"password": PASSWORD}, role="user"),
+    # administrators
+    Act("admin", "DELETE", "/tokens/{token_id}", ("token.revoke",), role=ADMINISTRATOR),
+    Act(
+        *("admin", "PATCH", "/users/{new}", ("user.approve",)),
+        body={"approved": False},
+        role=ADMINISTRATOR,
+        changes={"approved": (True, False)},
+    ),
+    Act("admin", "PATCH", "/users/{new}", body={"approved": False}),  # changes nothing
+    Act(
+        *("admin", "PATCH", "/users/{new}", ("user.disable",)),
+        body={"disabled": True} | WHY,
+        role=ADMINISTRATOR,
+        reason=WHY["reason"],
+        changes={"disabled": (False, True)},
+    ),
+    Act("admin", "PATCH", "/users/{new}", ("user.enable",), body={"disabled": False}, role=ADMINISTRATOR),
+    Act("admin", "POST", "/users/{new}/reset", ("user.reset",), role=ADMINISTRATOR, keep={"link": "link"}),
+    Act(
+        *("new", "POST", "/password-resets", ("user.spend_reset",)),
+        body={"secret": "{secret}", "password": f"{PASSWORD}, other"},
+        role="user",
+    ),
+    Act("admin", "DELETE", "/users/{new}", ("user.delete",), role=ADMINISTRATOR),
+    Act(
+        *("admin", "POST", "/invitations", ("invitation.create",)),
+        body={"note": "for Zoe Zander"},
+        role=ADMINISTRATOR,
+        keep={"invitation": "id", "site_code": "code"},
+    ),
+    Act("admin", "DELETE", "/invitations/{invitation}", ("invitation.revoke",), role=ADMINISTRATOR),
+)
+CHALLENGES = (
+    Act(
+        *("admin", "POST", "/challenges", ("challenge.create", "phase.create")),
+        body=NEW_CHALLENGE,
+        changes={"title": (None, "First"), "status": (None, "draft")},
+    ),
+    Act(
+        *("admin", "POST", CHALLENGE + "/organizers", ("organizer.set_role",)),
+        body={"email": "{olga}", "role": "owner"},
+        changes={"role": (None, "owner")},
+    ),
+    Act(
+        *("olga", "POST", CHALLENGE + "/organizers", ("organizer.set_role",)),
+        body={"email": "{viewer}", "role": "viewer"},
+        changes={"role": (None, "viewer")},
+    ),
+    Act(
+        *("olga", "PATCH", CHALLENGE, ("challenge.set_terms", "challenge.edit")),
+        body={"title": "Second", "draft": False, "terms": "Be fair."},
+        changes={"terms_version": (0, 1)},
+    ),
+    Act(
+        "olga", "PATCH", CHALLENGE, ("challenge.edit",), body={"title": "Third"}, changes={"title": ("Second", "Third")}
+    ),
+    Act("olga", "PATCH", CHALLENGE, body={"title": "Third"}),  # changes nothing
+    Act("olga", "PATCH", CHALLENGE, ("challenge.set_terms",), body={"terms": None}, changes={"terms_version": (1, 0)}),
+    Act("olga", "PUT", CHALLENGE + "/recipe", ("recipe.change",), body=OTHER_RECIPE),
+    Act("olga", "PUT", CHALLENGE + "/recipe", ("recipe.change",), body=RECIPE, query={"phase": "main"}),
+    Act("olga", "DELETE", CHALLENGE + "/recipe", ("recipe.change",), query={"phase": "main"}),
+    Act(
+        "olga",
+        "POST",
+        CHALLENGE + "/phases",
+        ("phase.create",),
+        body={"name": "Extra"},
+        changes={"name": (None, "Extra")},
+    ),
+    Act(
+        *("olga", "PATCH", CHALLENGE, ("challenge.edit",)),
+        body={"phase_order": ["extra", "main"]},
+        changes={"phase_order": (["main", "extra"], ["extra", "main"])},
+    ),
+    Act("olga", "PATCH", EXTRA, ("phase.edit",), body={"anonymous": True}, changes={"anonymous": (False, True)}),
+    Act("olga", "POST", EXTRA + "/pause", ("phase.pause",), body=WHY, reason=WHY["reason"]),
+    Act("olga", "POST", EXTRA + "/resume", ("phase.resume",)),
+    Act("olga", "PATCH", EXTRA, ("phase.rename",), body={"name": "Other"}, changes={"slug": ("extra", "other")}),
+    Act("olga", "DELETE", CHALLENGE + "/phases/other", ("phase.delete",)),
+)
+LIFE = (
+    Act(
+        *("olga", "POST", CHALLENGE + "/announcements", ("announcement.post",)),
+        body={"title": "Delay", "body": "By one day."},
+        changes={"title": (None, "Delay"), "body": (None, "By one day.")},
+        keep={"announcement": "id"},
+    ),
+    Act(
+        *("olga", "PATCH", CHALLENGE + "/announcements/{announcement}", ("announcement.edit",)),
+        body={"title": "Longer delay"},
+        changes={"title": ("Delay", "Longer delay")},
+    ),
+    Act(
+        *("olga", "DELETE", CHALLENGE + "/announcements/{announcement}", ("announcement.delete",)),
+        changes={"title": ("Longer delay", None)},
+    ),
+    Act(
+        *("olga", "POST", CHALLENGE + "/files", ("file.upload",)),
+        body=[1, 2],
+        query={"name": "train.json", "licence": "CC0-1.0"},
+        changes={"licence": (None, "CC0-1.0"), "audience": (None, "public")},
+    ),
+    Act(
+        *("olga", "PATCH", CHALLENGE + "/files/train.json", ("file.edit",)),
+        body={"licence": "CC-BY-4.0"},
+        changes={"licence": ("CC0-1.0", "CC-BY-4.0")},
+    ),
+    Act("olga", "DELETE", CHALLENGE + "/files/train.json", ("file.delete",)),
+    Act(
+        *("olga", "POST", CHALLENGE + "/archive", ("challenge.archive",)),
+        body=WHY,
+        reason=WHY["reason"],
+    ),
+    Act("olga", "POST", CHALLENGE + "/unarchive", ("challenge.unarchive",), body=WHY, reason=WHY["reason"]),
+    Act(
+        *("admin", "POST", CHALLENGE + "/copy", ("challenge.copy",)),
+        body={"slug": "{gone}-copy", "gold": False},
+        changes={"gold": (None, False)},
+    ),
+)
+GOLD = (
+    Act("olga", "POST", PHASE + "/gold", ("gold.upload",), body=SPLITS, changes={"gold": (None, 1)}),
+    Act("olga", "PUT", DRAFT + "/classes", ("gold.metadata",), body=["a", "b"], changes={"kind": (None, "classes")}),
+    Act("olga", "PUT", DRAFT + "/train-frequencies", ("gold.metadata",), body={"a": 1, "b": 2}),
+    Act("olga", "PUT", DRAFT + "/class-weights", ("gold.metadata",), body={"a": 1, "b": 2}),
+    Act("olga", "PUT", DRAFT + "/cost-matrix", ("gold.metadata",), body={"a": {"b": 1}, "b": {"a": 1}}),
+    Act("olga", "PUT", DRAFT + "/hierarchy", ("gold.metadata",), body={"parents": {"a": ["r"], "b": ["r"]}}),
+    Act("olga", "PUT", DRAFT + "/folds", ("gold.metadata",), body=PARTITION),
+    Act("olga", "PUT", DRAFT + "/groups", ("gold.metadata",), body=PARTITION),
+    Act("olga", "POST", DRAFT + "/activate", ("gold.activate",), changes={"active_gold": (None, 1)}),
+    Act("viewer", "GET", DRAFT + "/data", ("gold.download",), role="viewer", changes={"gold": (None, 1)}),
+    Act("olga", "POST", PHASE + "/gold", ("gold.upload",), body=SPLITS),
+    Act("olga", "DELETE", PHASE + "/gold/2", ("gold.delete",), changes={"gold": (2, None)}),
+)
+TEAMS = (
+    Act(
+        *("olga", "POST", CHALLENGE + "/invitations", ("invitation.create",)),
+        body={},
+        keep={"invitation": "id", "challenge_code": "code"},
+    ),
+    Act("olga", "DELETE", CHALLENGE + "/invitations/{invitation}", ("invitation.revoke",)),
+    Act(
+        *("ada", "POST", REGISTRATIONS, ("registration.create", "team.found")),
+        body={"team": "Blue"},
+        role="member",
+        changes={"status": (None, "approved")},
+        keep={"blue": "team.id", "registration": "id"},
+    ),
+    Act(
+        *("cleo", "POST", REGISTRATIONS, ("registration.create", "team.found")),
+        body={"team": "Green"},
+        role="member",
+        keep={"green": "team.id", "barred": "id"},
+    ),
+    Act(
+        "ada",
+        "PATCH",
+        TEAM,
+        ("team.rename",),
+        body={"name": "Azure"},
+        role="captain",
+        changes={"name": ("Blue", "Azure")},
+    ),
+    Act("ada", "POST", TEAM + "/invitations", ("team.invite",), body={}, role="captain", keep={"invitation": "id"}),
+    Act("ada", "DELETE", TEAM + "/invitations/{invitation}", ("team.revoke_invitation",), role="captain"),
+    Act("ada", "POST", TEAM + "/invitations", ("team.invite",), body={}, role="captain", keep={"team_code": "code"}),
+    Act(
+        *("bob", "POST", REGISTRATIONS, ("registration.create", "team.join")),
+        body={"invitation": "{team_code}"},
+        role="member",
+        keep={"bobs": "id"},
+    ),
+    Act(
+        *("ada", "PATCH", TEAM, ("team.captain",)),
+        body={"captain": "{bob_id}"},
+        role="captain",
+        changes={"captain": ("{ada_id}", "{bob_id}")},
+    ),
+    Act("bob", "PATCH", TEAM, ("team.captain",), body={"captain": "{ada_id}"}, role="captain"),
+    Act("ada", "POST", MERGE, ("team.propose_merge",), body={"with": "Green"}, role="captain"),
+    Act("ada", "DELETE", MERGE, ("team.withdraw_merge",), query={"with": "Green"}, role="captain"),
+    Act(
+        *("ada", "DELETE", TEAM + "/members/{bob_id}", ("team.remove",)),
+        role="captain",
+        changes={"member": ("{bob_id}", None)},
+    ),
+    Act("olga", "POST", TEAM + "/disqualify", ("team.disqualify",), body=WHY, reason=WHY["reason"]),
+    Act("olga", "POST", TEAM + "/reinstate", ("team.reinstate",), body={}),
+    Act(
+        *("olga", "PATCH", REGISTRATIONS + "/{barred}", ("registration.bar",)),
+        body={"status": "barred"} | WHY,
+        reason=WHY["reason"],
+        changes={"status": ("approved", "barred")},
+    ),
+    Act(
+        *("olga", "POST", PHASE + "/quota/grants", ("quota.grant",)),
+        body={"team": "Azure", "total": 2} | WHY,
+        reason=WHY["reason"],
+        changes={"total": (5, 7)},
+    ),
+)
+SUBMISSIONS = (
+    # what teams send stands in the list of submissions
+    Act("ada", "POST", PHASE + "/submissions", body=CORRECT_PREDICTIONS, keep={"sent": "id"}),
+    Act(
+        *("olga", "POST", PHASE + "/submissions", ("team.found", "submission.create")),
+        body=CORRECT_PREDICTIONS,
+        query={"team": "Bench"},
+        keep={"waiting": "id"},
+    ),
+    Act(
+        *("olga", "POST", CHALLENGE + "/submissions", ("submission.create",)),
+        body=CORRECT_PREDICTIONS,
+        query={"test": "true"},
+        changes={"test": (None, True)},
+        keep={"tried": "id"},
+    ),
+    Act("olga", "DELETE", "/submissions/{tried}", ("submission.delete",)),
+    Act("olga", "GET", SUBMISSION + "/predictions", ("submission.download",)),
+    Act("ada", "GET", SUBMISSION + "/predictions"),  # one's own file
+    Act(
+        *("viewer", "GET", CHALLENGE + "/export", ("submission.export",)),
+        query={"phase": "main"},
+        role="viewer",
+        changes={"phases": (None, ["main"])},
+    ),
+    Act(
+        "ada",
+        "POST",
+        SUBMISSION + "/select",
+        ("submission.select",),
+        role="captain",
+        changes={"selected": (False, True)},
+    ),
+    Act("ada", "POST", SUBMISSION + "/unselect", ("submission.unselect",), role="captain"),
+    Act("olga", "POST", SUBMISSION + "/select", ("submission.select",), body=WHY, reason=WHY["reason"]),
+    Act(
+        "ada",
+        "POST",
+        SUBMISSION + "/withdraw",
+        ("submission.withdraw",),
+        body=WHY,
+        role="captain",
+        reason=WHY["reason"],
+    ),
+    Act("olga", "POST", SUBMISSION + "/reinstate", ("submission.reinstate",), body={}),
+    Act("olga", "POST", SUBMISSION + "/disqualify", ("submission.disqualify",), body=WHY, reason=WHY["reason"]),
+    Act("olga", "POST", SUBMISSION + "/rerun", ("submission.rerun",)),
+    Act(
+        *("olga", "POST", "/submissions/{waiting}/cancel", ("submission.cancel",)),
+        changes={"status": ("queued", "cancelled")},
+        before="let it wait",
+    ),
+    Act("olga", "POST", PHASE + "/rerun", ("phase.rerun",)),
+    Act("olga", "DELETE", PHASE + "/rerun", ("phase.cancel_rerun",), before="let the rerun last"),
+    Act("olga", "PATCH", PHASE, ("phase.edit",), body={"closes_at": "{now}"}),
+    Act("olga", "POST", PHASE + "/release", ("phase.release",), body=WHY, reason=WHY["reason"]),
+)
+ENDS = (
+    Act(
+        "ada",
+        "DELETE",
+        REGISTRATIONS + "/{registration}",
+        ("team.leave", "team.captain", "registration.end"),
+        role="captain",
+    ),
+    Act(
+        *("olga", "PATCH", REGISTRATIONS + "/{registration}", ("registration.may_join",)),
+        body={"may_join": True},
+        changes={"bound_team": ("{blue}", None)},
+    ),
+    Act(
+        *("olga", "DELETE", CHALLENGE + "/organizers", ("organizer.remove",)),
+        query={"email": "{olga}"},
+        changes={"role": ("owner", None)},
+    ),
+    Act("admin", "POST", "/challenges", ("challenge.create", "phase.create"), body=EMPTY_CHALLENGE),
+    Act("admin", "DELETE", "/challenges/{gone}", ("challenge.delete",), changes={"title": ("Gone", None)}),
+)
+
+ACTS = (*ACCOUNTS, *CHALLENGES, *LIFE, *GOLD, *TEAMS, *SUBMISSIONS, *ENDS)

@@ -1,0 +1,251 @@
+"""The guides for organizers and participants are followed word by word, once by command line and once by curl.
+
+Nine people share a new service, each at a terminal (a shell of their own). They replace what the guides tell readers to
+replace: names, addresses, codes, ids, the year of the dates, and the password that the command line asks for.
+"""
+
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.live_service import MAX_WAIT_SECONDS, Live
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = {"organizers": "organizers.md", "participants": "participants.md"}
+PASSWORD = "a long password"
+BLUE, GREEN, ORANGE, PURPLE, MIRROR = "Blue", "Green", "Orange", "Purple", "Mirror"
+TEAMS = (BLUE, GREEN, ORANGE, PURPLE, MIRROR)
+
+
+def guide_blocks(page: str, tool: str) -> dict[str, list[str]]:
+    """The commands under each heading of a guide that belong to one tool or to both; what precedes the first is ''."""
+    text = (ROOT / "docs" / PAGES[page]).read_text(encoding="utf-8")
+    sections = re.split(r"^## (.+)$", "## \n" + text, flags=re.MULTILINE)
+    found: dict[str, list[str]] = {}
+    for heading, body in zip(["", *sections[1::2]], sections[0::2], strict=False):
+        blocks = re.findall(r"```sh\n(.*?)```", body, re.DOTALL)
+        if blocks:
+            found[heading] = [block for block in blocks if _tool_of(block) in {tool, "both"}]
+    return found
+
+
+def _tool_of(block: str) -> str:
+    if re.search(r"^(assay |export ASSAY_URL)", block, re.MULTILINE):
+        return "assay"
+    return "curl" if re.search(r"curl|^(api|json) |\$\(api|\$\(json", block, re.MULTILINE) else "both"
+
+
+class Terminal:
+    """A shell in which one person types the commands of the guides."""
+
+    def __init__(self, folder: Path, live: Live, name: str, team: str) -> None:
+        folder.mkdir()
+        (folder / "assay-data").mkdir()
+        (folder / "assay-data" / "admin-token").write_text(live.admin_token)
+        program = folder / "bin" / "assay"
+        program.parent.mkdir()
+        program.write_text(f'#!/bin/sh\nexec {sys.executable} -m app.cli "$@"\n')
+        program.chmod(0o755)
+        environment = {"PATH": f"{program.parent}:/usr/bin:/bin", "PYTHONPATH": str(ROOT), "HOME": str(folder)}
+        self.address, self.team, self.codes, self.ids = f"{name}@example.org", team, "", ""
+        self._replaced = {
+            "http://127.0.0.1:8000": live.url,
+            "captain@example.org": self.address,
+            '"Captain"': f'"{name}"',
+            "--name Captain": f"--name {name}",
+            "--team Blue": f"--team {team}",
+            '"team": "Blue"': f'"team": "{team}"',
+        }
+        self._shell = subprocess.Popen(
+            ["bash", "-eu"],
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def types(self, block: str) -> str:
+        """Run commands; returns what they print, and fails if one of them fails."""
+        for words, instead in self._replaced.items():
+            block = block.replace(words, instead)
+        block = re.sub(r"\b2027-", f"{datetime.now(UTC).year + 1}-", block)
+        block = re.sub(
+            r"^(assay (?:signup|account delete) .*)$", rf"\1 --password - <<< '{PASSWORD}'", block, flags=re.MULTILINE
+        )
+        block = block.replace("CODE", self.codes).replace("assay select ID", f"assay select {self.ids}")
+        block = re.sub(r"^assay (disqualify|withdraw) ID", rf"assay \1 {self.ids}", block, flags=re.MULTILINE)
+        assert self._shell.stdin is not None
+        assert self._shell.stdout is not None
+        self._shell.stdin.write(block + "\necho; echo --- done ---\n")
+        self._shell.stdin.flush()
+        lines: list[str] = []
+        for line in self._shell.stdout:
+            if line == "--- done ---\n":
+                return "".join(lines)
+            lines.append(line)
+        raise AssertionError(f"these commands failed:\n{block}\n{''.join(lines)}")
+
+    def close(self) -> None:
+        """End the shell."""
+        self._shell.communicate(timeout=MAX_WAIT_SECONDS)
+
+
+class Walk:
+    """The people of one walk through the guides."""
+
+    def __init__(self, live: Live, folder: Path, tool: str) -> None:
+        self.live, self.folder, self.tool = live, folder, tool
+        self.blocks = {page: guide_blocks(page, tool) for page in PAGES}
+        self.followed: set[tuple[str, str]] = set()
+        self.terminals: dict[str, Terminal] = {}
+        self.admin = live.caller(live.admin_token)
+
+    def organizer(self, heading: str, person: str = "organizer") -> str:
+        """The organizer, or somebody else, follows a section of the guide for organizers."""
+        return self._follow("organizers", heading, person, BLUE)
+
+    def participant(self, heading: str, person: str, team: str) -> str:
+        """A participant of this team follows a section of the guide for participants."""
+        return self._follow("participants", heading, person, team)
+
+    def _follow(self, page: str, heading: str, person: str, team: str) -> str:
+        if person not in self.terminals:
+            self.terminals[person] = Terminal(self.folder / person, self.live, person, team)
+            self._follow(page, "", person, team)
+        self.followed.add((page, heading))
+        return "".join(self.terminals[person].types(block) for block in self.blocks[page][heading])
+
+    def board(self, phase: str) -> list[tuple[Any, ...]]:
+        """Rank, team, mark and accuracy of each row, as everybody sees them."""
+        reply = self.live.caller().get(f"/challenges/sounds/phases/{phase}/leaderboard").raise_for_status().json()
+        return [
+            (row["rank"], row["team"]["name"], row["mark"], round(row["scores"]["accuracy"]["value"], 3))
+            for row in reply["rows"]
+        ]
+
+    def newest(self, phase: str, team: str, method: str) -> str:
+        """The id of the newest submission of a team with this method."""
+        rows = self.admin.get(f"/challenges/sounds/phases/{phase}/submissions?limit=200").raise_for_status().json()
+        return next(str(row["id"]) for row in rows["items"] if row["team"]["name"] == team and row["method"] == method)
+
+
+@pytest.fixture(params=[pytest.param("assay", marks=pytest.mark.slow), "curl"])
+def walk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Walk]:
+    """A new service for one walk."""
+    if request.param == "curl" and shutil.which("curl") is None:
+        pytest.skip("curl is not installed")
+    live = Live(tmp_path / "data", challenge_creation="approved").start()
+    people = Walk(live, tmp_path / "people", request.param)
+    people.folder.mkdir()
+    yield people
+    for terminal in people.terminals.values():
+        terminal.close()
+    live.stop()
+
+
+def test_the_guides_run_a_challenge_from_the_first_registration_to_the_archive(walk: Walk) -> None:
+    _prepare(walk)
+    _register(walk)
+    _run_development(walk)
+    _run_test(walk)
+    _end(walk)
+    sections = {(page, heading) for page, found in walk.blocks.items() for heading in found}
+    assert walk.followed == sections, "sections that this test does not follow"
+
+
+def _prepare(walk: Walk) -> None:
+    walk.organizer("Get an account")
+    walk.organizer("Allow an organizer", "administrator")
+    walk.organizer("Describe the challenge")
+    assert "vowel" in walk.organizer("Upload the gold")
+    walk.organizer("Replace a wrong gold")
+    walk.organizer("Try the challenge")
+    assert walk.live.caller().get("/challenges/sounds").status_code == 404
+    walk.organizer("Publish")
+    assert walk.live.caller().get("/challenges/sounds").status_code == 200
+    assert "The challenge is open" in walk.live.caller().get("/challenges/sounds/announcements.atom").text
+
+
+def _captain(team: str) -> str:
+    return "rival" if team == MIRROR else f"{team.lower()}-captain"
+
+
+def _register(walk: Walk) -> None:
+    for team in TEAMS:
+        walk.participant("Make an account", _captain(team), team)
+        assert "pending" in walk.participant("Register a team", _captain(team), team)
+    for team in (BLUE, GREEN):
+        code = walk.participant("Invite team members", _captain(team), team).split()[-1]
+        member = f"{team.lower()}-member"
+        walk.participant("Make an account", member, team)
+        walk.terminals[member].codes = code
+        assert team in walk.participant("Join a team", member, team)
+    walk.organizer("Admit participants")
+    rows = walk.admin.get("/challenges/sounds/registrations").raise_for_status().json()["items"]
+    statuses = {row["user"]["email"]: row["status"] for row in rows}
+    assert statuses.pop("rival@example.org") == "barred"
+    assert len(statuses) == 6
+    assert set(statuses.values()) == {"approved"}
+
+
+def _run_development(walk: Walk) -> None:
+    for team in (BLUE, GREEN, ORANGE, PURPLE):
+        walk.participant("Check a file", _captain(team), team)
+        assert "finished" in walk.participant("Submit", _captain(team), team)
+    refused = walk.participant("Mend a rejected file", _captain(BLUE), BLUE)
+    assert "unknown_label" in refused or "vovel" in refused
+    walk.organizer("Grant attempts")
+    walk.participant("Merge two teams", _captain(ORANGE), ORANGE)
+    walk.participant("Agree to a merge", _captain(PURPLE), PURPLE)
+    walk.organizer("Pause a phase")
+    walk.organizer("Close a phase early, or open one")
+    walk.participant("Submit late", _captain(GREEN), GREEN)
+    ranked = [(1, team, None, 0.5) for team in (BLUE, GREEN, ORANGE)]
+    board = walk.board("development")
+    assert sorted(row for row in board if row[0] is not None) == ranked
+    assert (None, GREEN, "unofficial", 0.5) in board
+    assert (None, "Majority", None, 0.5) in board
+
+
+def _run_test(walk: Walk) -> None:
+    for team in (BLUE, GREEN, ORANGE):
+        walk.terminals[
+            _captain(team)
+        ].ids = "$(assay submissions sounds --phase test --json | python3 -c 'import json, sys; print(json.load(sys.stdin)[0][\"id\"])')"
+        walk.participant("Choose what counts", _captain(team), team)
+    assert [row[3] for row in walk.board("test")] == [0.667] * 3
+    walk.terminals[_captain(ORANGE)].ids = walk.newest("test", ORANGE, "better")
+    walk.participant("Withdraw", _captain(ORANGE), ORANGE)
+    walk.terminals["organizer"].ids = walk.newest("test", GREEN, "better")
+    walk.terminals["organizer"].types(f"ID={walk.terminals['organizer'].ids}")
+    walk.organizer("Disqualify")
+    time.sleep(1.1)  # the guide writes whole seconds, and a phase closes after it opens
+    walk.organizer("Close the test phase")
+
+
+def _end(walk: Walk) -> None:
+    before = walk.board("test")
+    walk.organizer("Preview and release")
+    after = walk.board("test")
+    assert before != after
+    assert [row for row in after if row[0] is not None] == [
+        (1, BLUE, None, 0.75),
+        (2, GREEN, None, 0.5),
+        (2, ORANGE, None, 0.5),
+    ]
+    assert BLUE in walk.participant("Read the result", _captain(BLUE), BLUE)
+    shown = walk.organizer("Keep, archive, copy")
+    assert "phase.release" in shown
+    assert (walk.folder / "organizer" / "sounds-test.zip").stat().st_size > 0
+    walk.participant("Your data", "green-member", GREEN)
+    assert "green-member@example.org" in (walk.folder / "green-member" / "my-data.json").read_text()
