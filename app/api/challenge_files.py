@@ -145,8 +145,8 @@ async def post_file(
 
     To replace a file, delete it and upload another one with the same name; its address stays.
     """
-    about = FileDescription(name, description, licence, audience, await _media_type(request, name))
     await run_in_threadpool(_check_upload, state, caller, slug, name)
+    about = FileDescription(name, description, licence, audience, await _media_type(request, name))
 
     def store(stored: StoredFile) -> FileShape:
         if not stored.size:

@@ -239,16 +239,15 @@ def current_organizer(slug: str, caller: AccountDep, state: AppStateDep) -> Call
 
 
 async def require_request_organizer(request: Request) -> None:
-    """Refuse a request, while its body is being read, unless its caller may edit the challenge in its path.
+    """Refuse a request, before or while its body is read, unless its caller may edit the challenge in its path.
 
-    Raises Unauthorized, NotFound, Forbidden.
+    Raises Unauthorized, NotFound, Forbidden, TooManyRequests.
     """
     state, credentials = app_state(request), await _bearer_scheme(request)
 
     def check() -> None:
-        current_organizer(
-            request.path_params["slug"], require_account(_authenticate(state, credentials, state.db)), state
-        )
+        caller = require_account(current_caller(request, state, credentials))
+        current_organizer(request.path_params["slug"], caller, state)
 
     await run_in_threadpool(check)
 

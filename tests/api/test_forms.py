@@ -12,7 +12,7 @@ import pytest
 
 from tests.api.in_process_app import ADMIN_TOKEN, ServedApp, app_settings, serve_app
 from tests.faults.inspection import GOLD
-from tests.live_service import MAX_WAIT_SECONDS, Caller, open_challenge
+from tests.live_service import MAX_WAIT_SECONDS, PASSWORD, Caller, open_challenge
 
 SUBMISSIONS = "/challenges/pets/phases/main/submissions"
 LABELS = {row["id"]: row["label"] for row in GOLD}
@@ -36,6 +36,14 @@ def service(folder: Path) -> Iterator[ServedApp]:
 @pytest.fixture(scope="module")
 def admin(service: ServedApp) -> Caller:
     return service.admin()
+
+
+@pytest.fixture(scope="module")
+def stranger(service: ServedApp) -> Caller:
+    """Somebody with an account and no rights in the challenge."""
+    login = {"email": "eve@example.org", "password": PASSWORD}
+    service.caller().post("/users", json=login | {"name": "Eve"}).raise_for_status()
+    return service.caller(service.caller().post("/tokens", json=login).json()["token"])
 
 
 def files_in(folder: Path) -> list[str]:
@@ -235,10 +243,25 @@ def test_nested_forms_and_compressed_ones_are_refused(admin: Caller) -> None:
     assert "Compress the file in it instead" in answer.json()["remedy"]
 
 
-def test_a_form_is_read_only_by_who_may_submit(service: ServedApp) -> None:
-    visitor = service.caller()
-    assert visitor.post(SUBMISSIONS, files={"file": ("p.csv", TABLE)}).status_code == 401
-    assert visitor.post(SUBMISSIONS, content=b"x", headers={"Content-Type": "multipart/form-data"}).status_code == 401
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("POST", f"{SUBMISSIONS}?test=true"),
+        ("POST", f"{SUBMISSIONS}?test=true&dry_run=true"),
+        ("POST", "/challenges/pets/submissions?test=true"),
+        ("POST", "/challenges/pets/phases/main/gold"),
+        ("PUT", "/challenges/pets/phases/main/gold/1/class-weights"),
+        ("POST", "/challenges/pets/files?name=a.csv&licence=CC0-1.0"),
+    ],
+)
+def test_a_form_is_read_only_by_who_has_the_right_to_send_it(
+    admin: Caller, service: ServedApp, stranger: Caller, method: str, path: str
+) -> None:
+    malformed = {"content": b"x", "headers": {"Content-Type": "multipart/form-data"}}
+    assert admin.request(method, path, **malformed).status_code == 400
+    for how in (malformed, {"files": {"file": ("p.csv", TABLE)}}):
+        assert service.caller().request(method, path, **how).status_code == 401
+        assert stranger.request(method, path, **how).status_code == 403
 
 
 @pytest.mark.parametrize("sent", [50, 300_000])

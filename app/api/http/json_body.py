@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from app.api.dependencies import AppState, app_state, require_request_organizer
+from app.api.http.form_file import is_form
 from app.api.http.problem_documents import AssayHTTPException
 from app.api.http.uploads import file_chunks, open_form_file
 from app.api.limits.body_memory import body_memory_error
@@ -144,6 +145,8 @@ class GoldMetadataRoute(JsonBodyRoute):
     request_class = GoldMetadataRequest
 
     async def _require_json(self, request: Request) -> Request:
+        if is_form(request.headers.get("content-type")):  # of which nothing is read before the rights are checked
+            await require_request_organizer(request)
         form = await open_form_file(request)
         if form is None:
             return await super()._require_json(request)
