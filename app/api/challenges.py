@@ -18,6 +18,7 @@ from app.api.dependencies import AccountDep, AppStateDep, CallerDep, Cursor, Lim
 from app.api.field_types import (
     Body,
     GivenMoment,
+    InvitationCode,
     Moment,
     Name,
     Page,
@@ -243,7 +244,7 @@ def get_challenge(
     caller: CallerDep,
     state: AppStateDep,
     code: Annotated[
-        str | None, Header(alias=CODE_HEADER, max_length=200, description="The code of an invitation to it.")
+        InvitationCode | None, Header(alias=CODE_HEADER, description="The code of an invitation to it.")
     ] = None,
 ) -> ChallengeShape:
     """Returns a challenge with its recipe and phases.

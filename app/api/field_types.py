@@ -16,6 +16,7 @@ from pydantic import (
     Field,
     PlainSerializer,
     PlainValidator,
+    StringConstraints,
     WithJsonSchema,
     model_validator,
 )
@@ -160,8 +161,10 @@ def _normalize_nfc(text: str) -> str:
 
 
 Text = Annotated[str, AfterValidator(_require_no_control_characters)]
-InvitationCode = Annotated[
-    str, Field(min_length=1, max_length=200, pattern=r"^\S+$", examples=["q9Zs4kTnX2mVb7RwLd0HpYcE"])
+InvitationCode = Annotated[  # pasted, perhaps with the space around it
+    str,
+    StringConstraints(strip_whitespace=True, min_length=1, max_length=200, pattern=r"^\S+$"),
+    Field(examples=["q9Zs4kTnX2mVb7RwLd0HpYcE"]),
 ]
 SingleLineText = Annotated[str, AfterValidator(_require_one_line)]
 Name = Annotated[
@@ -248,6 +251,13 @@ class Shape(BaseModel):
     """The base of replies."""
 
     model_config = ConfigDict(from_attributes=True)
+
+
+class TeamReferenceShape(Shape):
+    """A team by id and name."""
+
+    id: str
+    name: str
 
 
 class Page(BaseModel, Generic[Item]):

@@ -20,7 +20,18 @@ from app.actions.challenges.team_registration import (
 )
 from app.actions.teams.leave_team import allow_to_join, end_registration
 from app.api.dependencies import AccountDep, AppStateDep, Cursor, Limit
-from app.api.field_types import Body, Moment, Page, Reason, Shape, TeamName, Text, reply_example, request_example
+from app.api.field_types import (
+    Body,
+    InvitationCode,
+    Moment,
+    Page,
+    Reason,
+    Shape,
+    TeamName,
+    Text,
+    reply_example,
+    request_example,
+)
 from app.api.http.json_body import api_router
 from app.api.http.problem_documents import error_responses, json_examples
 from app.api.limits.client_addresses import client_address_block
@@ -30,8 +41,6 @@ router = api_router("teams")
 
 
 EXAMPLE_DECISION = {"status": "barred", "reason": "The same people take part as another team."}
-
-
 Answer = Annotated[Text, Field(max_length=MAX_ANSWER_LENGTH)]
 
 
@@ -41,10 +50,9 @@ class NewRegistration(Body):
     model_config = request_example(team="Blue")
 
     team: TeamName | None = Field(None, description="The name of a team to found.", examples=["Blue"])
-    invitation: Text | None = Field(
-        None, min_length=1, max_length=200, description="The code of an invitation to a team or to the challenge."
+    invitation: InvitationCode | None = Field(
+        None, description="The code of an invitation to a team or to the challenge."
     )
-
     terms: int | None = Field(
         None, ge=1, le=10**6, strict=True, description="The version of the terms that you accept, if there are terms."
     )
@@ -69,7 +77,6 @@ class Decision(Body):
     may_join: Literal[True] | None = Field(
         None, description="Leave to join or found another team, for a user who left one that had used quota."
     )
-
     terms: int | None = Field(
         None, ge=1, le=10**6, strict=True, description="The version of the terms that you accept, as the user."
     )
@@ -177,24 +184,22 @@ def post_registration(
 ) -> object:
     """Registers you for a challenge with a new team, or with the team that invited you.
 
-    The registration is approved at once if registration is open or a code of the organizers is sent; otherwise it is pending until an organizer decides.
+    The registration is approved at once if registration is open or a code of the organizers is sent; otherwise it is
+    pending until an organizer decides.
+
     Who left a team registers again in the same way. How many teams one user or one address may found is rate limited.
     """
     stated = Statements(terms=body.terms, fields=body.fields)
-    if body.invitation is not None and body.team is None:
-        with state.db.write() as session:
-            row = register_with_invitation(session, caller, slug, body.invitation, statements=stated)
-            return RegistrationShape.model_validate(row)
     limited = (
         nullcontext()
-        if caller.has_admin_rights
+        if body.team is None or caller.has_admin_rights
         else state.request_limits.count_team_founding(caller.user_id or "", client_address_block(request))
     )
     with limited, state.db.write() as session:
-        name = body.team or ""
         if body.invitation is None:
-            return RegistrationShape.model_validate(register_team(session, caller, slug, name, stated))
-        row = register_with_invitation(session, caller, slug, body.invitation, team=name, statements=stated)
+            row = register_team(session, caller, slug, body.team or "", stated)
+        else:
+            row = register_with_invitation(session, caller, slug, body.invitation, team=body.team, statements=stated)
         return RegistrationShape.model_validate(row)
 
 
@@ -254,18 +259,16 @@ def patch_registration(
     A bar needs a reason. A barred user cannot submit in any team, and their queued submissions are cancelled.
     `may_join` gives a user who left a team that had used quota the leave to join or found another one.
     """
-    if body.statements is not None:
-        with state.db.write() as session:
-            return RegistrationShape.model_validate(
-                state_again(session, caller, slug, registration_id, body.statements)
-            )
-    if body.status is None:
-        with state.db.write() as session:
-            return RegistrationShape.model_validate(allow_to_join(session, caller, slug, registration_id))
+    cancelled: list[str] = []
     with state.db.write() as session:
-        row, cancelled = decide_registration(
-            session, caller, slug, registration_id, status=body.status, reason=body.reason
-        )
+        if body.statements is not None:
+            row = state_again(session, caller, slug, registration_id, body.statements)
+        elif body.status is not None:
+            row, cancelled = decide_registration(
+                session, caller, slug, registration_id, status=body.status, reason=body.reason
+            )
+        else:
+            row = allow_to_join(session, caller, slug, registration_id)
         shape = RegistrationShape.model_validate(row)
     for submission_id in cancelled:
         state.notifier.notify_settled(submission_id)

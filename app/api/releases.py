@@ -5,7 +5,7 @@ from pydantic import Field
 from app import errors
 from app.actions.challenges.release_phase import ReleasePreview, preview_release, release_phase
 from app.api.dependencies import AccountDep, AppStateDep, OrganizerDep
-from app.api.field_types import Moment, Shape, reply_example
+from app.api.field_types import Moment, Shape, TeamReferenceShape, reply_example
 from app.api.http.json_body import api_router
 from app.api.http.problem_documents import error_responses
 from app.api.marks import MARK_DESCRIPTION, Mark
@@ -17,17 +17,10 @@ from app.text.given_times import optional_in_zone
 router = api_router("phases")
 
 
-class ReleasedTeam(Shape):
-    """The team of a row."""
-
-    id: str
-    name: str
-
-
 class ReleaseRow(Shape):
     """A team on both boards."""
 
-    team: ReleasedTeam
+    team: TeamReferenceShape
     baseline: bool
     mark: Mark | None = Field(description=MARK_DESCRIPTION)
     submission: str = Field(description="The submission that counts on the private split.")

@@ -19,7 +19,7 @@ from app.actions.submissions.read_submissions import (
 )
 from app.actions.submissions.select_submission import select_submission
 from app.api.dependencies import AccountDep, AppStateDep, Cursor, Limit
-from app.api.field_types import Moment, Page, Shape, reply_example
+from app.api.field_types import Moment, Page, Shape, TeamReferenceShape, reply_example
 from app.api.http.json_body import api_router
 from app.api.http.problem_documents import error_responses, json_examples, success_response
 from app.api.http.uploads import stored_file_response
@@ -50,13 +50,6 @@ SELECTION_ERRORS = (
     errors.PhaseReleased,
     errors.InvalidRequest,
 )
-
-
-class Submitter(Shape):
-    """The team that submitted."""
-
-    id: str
-    name: str
 
 
 class Timings(Shape):
@@ -95,7 +88,7 @@ class SubmissionShape(Shape):
     status: Status
     challenge: str
     phase: str
-    team: Submitter
+    team: TeamReferenceShape
     method: str
     description: str
     link: str | None
@@ -184,7 +177,7 @@ def submission_shape(view: SubmissionView) -> SubmissionShape:
         status=row.status,
         challenge=view.challenge,
         phase=view.phase,
-        team=Submitter(id=row.team_id, name=row.team.name),
+        team=TeamReferenceShape(id=row.team_id, name=row.team.name),
         method=row.method,
         description=row.description,
         link=row.link,

@@ -21,6 +21,7 @@ from app.api.field_types import (
     Shape,
     SingleLineText,
     TeamName,
+    TeamReferenceShape,
     reply_example,
     request_example,
 )
@@ -30,13 +31,6 @@ from app.api.openapi import team_examples
 from app.store.tables import Team
 
 router = api_router("teams")
-
-
-class TeamReferenceShape(Shape):
-    """A team by id and name."""
-
-    id: str
-    name: str
 
 
 class MemberShape(Shape):

@@ -111,10 +111,15 @@ def patch_user(user_id: str, body: UserEdit, caller: AccountDep, state: AppState
     summary="Delete an account",
     responses=error_responses(errors.Forbidden, errors.NotFound, errors.LastAdministrator, errors.LastOwner),
 )
-def delete_user_account(user_id: str, caller: AccountDep, state: AppStateDep) -> Response:
+def delete_user_account(
+    user_id: str,
+    caller: AccountDep,
+    state: AppStateDep,
+    reason: Annotated[Reason | None, Query(description="Why; the audit trail keeps it.")] = None,
+) -> Response:
     """Deletes the account of a person; what it sent stays under a pseudonym. Requires an administrator."""
     with state.db.write() as session:
-        remove_user(session, caller, user_id)
+        remove_user(session, caller, user_id, reason=reason)
     return Response(status_code=204)
 
 

@@ -69,7 +69,9 @@ def enable_user(
 
 
 def delete_user(
+    *,
     user: UserName,
+    reason: Reason = None,
     yes: Annotated[bool, typer.Option("--yes", help="Delete without asking.")] = False,
     url: Url = None,
     token: Token = None,
@@ -80,7 +82,7 @@ def delete_user(
         if not yes:
             typer.confirm(f"Delete the account {user}? This cannot be undone.", abort=True, err=True)
         user_id = _user_id(client, user)
-        client.delete_user(user_id)
+        client.delete_user(user_id, reason=reason)
         out.result({"id": user_id}, lambda _: out.say(f"The account {user} is deleted."))
 
 

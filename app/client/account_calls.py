@@ -67,9 +67,9 @@ class AccountCalls(Transport):
         """Approve, disable or enable an account."""
         return self._json("PATCH", api_path("users", user_id), json=changes)
 
-    def delete_user(self, user_id: str) -> None:
-        """Delete an account."""
-        self._call("DELETE", api_path("users", user_id))
+    def delete_user(self, user_id: str, *, reason: str | None = None) -> None:
+        """Delete an account; the audit trail keeps the reason."""
+        self._call("DELETE", api_path("users", user_id), params={"reason": reason})
 
     def reset_user(self, user_id: str) -> Json:
         """A link with which a user sets a new password: `{"link", "expires_at"}`."""

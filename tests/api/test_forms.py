@@ -257,9 +257,10 @@ def test_nested_forms_and_compressed_ones_are_refused(admin: Caller) -> None:
 def test_a_form_is_read_only_by_who_has_the_right_to_send_it(
     admin: Caller, service: ServedApp, stranger: Caller, method: str, path: str
 ) -> None:
-    malformed = {"content": b"x", "headers": {"Content-Type": "multipart/form-data"}}
+    malformed: dict[str, Any] = {"content": b"x", "headers": {"Content-Type": "multipart/form-data"}}
     assert admin.request(method, path, **malformed).status_code == 400
-    for how in (malformed, {"files": {"file": ("p.csv", TABLE)}}):
+    form: dict[str, Any] = {"files": {"file": ("p.csv", TABLE)}}
+    for how in (malformed, form):
         assert service.caller().request(method, path, **how).status_code == 401
         assert stranger.request(method, path, **how).status_code == 403
 

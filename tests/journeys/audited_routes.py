@@ -105,7 +105,12 @@ ACCOUNTS = (
         body={"secret": "{secret}", "password": f"{PASSWORD}, other"},
         role="user",
     ),
-    Act("admin", "DELETE", "/users/{new}", ("user.delete",), role=ADMINISTRATOR),
+    Act(
+        *("admin", "DELETE", "/users/{new}", ("user.delete",)),
+        query=WHY,
+        role=ADMINISTRATOR,
+        reason=WHY["reason"],
+    ),
     Act(
         *("admin", "POST", "/invitations", ("invitation.create",)),
         body={"note": "for Zoe Zander"},

@@ -221,7 +221,7 @@ def test_a_code_admits_as_many_people_as_it_says(invited: Live) -> None:
     require_refused(sign_up(invited, "none@example.org", None), 403, "invitation_needed")
     require_refused(sign_up(invited, "none@example.org", "wrong"), 422, "invalid_invitation")
     made = admin.post("/invitations", json={"max_uses": 1, "note": "class"}).json()
-    assert sign_up(invited, "first@example.org", made["code"]).status_code == 201
+    assert sign_up(invited, "first@example.org", f" {made['code']}\n").status_code == 201  # as it is pasted
     require_refused(sign_up(invited, "second@example.org", made["code"]), 422, "invalid_invitation")
     require_refused(sign_up(invited, "first@example.org", "wrong"), 422, "invalid_invitation")  # not: it has an account
     assert [(row["note"], row["uses"]) for row in admin.get("/invitations").json()["items"]] == [("class", 1)]

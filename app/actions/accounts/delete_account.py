@@ -21,7 +21,7 @@ def delete_own_account(session: WriteSession, caller: Caller, *, verified_hash: 
     delete_user(session, caller, user)
 
 
-def delete_user(session: WriteSession, caller: Caller, user: User) -> None:
+def delete_user(session: WriteSession, caller: Caller, user: User, *, reason: str | None = None) -> None:
     """Replace the name by a pseudonym, and delete address, password, access, and answers given at registrations.
 
     Submissions stay, because standings would change without them. Roles as an organizer end. Raises LastOwner with the
@@ -33,7 +33,7 @@ def delete_user(session: WriteSession, caller: Caller, user: User) -> None:
         detail = f"The account is the only owner of {slugs}."
         raise LastOwner(detail, remedy="Make another organizer an owner of each, or delete the challenges.")
     now = clock.now(session)
-    record(session, caller, "user.delete", challenge=None, of=user)
+    record(session, caller, "user.delete", challenge=None, of=user, reason=reason)
     account_access.delete_access(session, user.id)
     for registration in teams.registrations_of_user(session, user.id):
         registration.fields = {}

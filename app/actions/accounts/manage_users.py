@@ -70,12 +70,12 @@ def _set_disabled(session: WriteSession, caller: Caller, user: User, *, disabled
         pass_on_captaincy(session, user.id, caller=caller)
 
 
-def remove_user(session: WriteSession, caller: Caller, user_id: str) -> None:
+def remove_user(session: WriteSession, caller: Caller, user_id: str, *, reason: str | None = None) -> None:
     """Delete the account of another person; raises NotFound, LastAdministrator, LastOwner."""
     user = _managed_user(session, caller, user_id)
     if user.admin:
         _require_other_administrator(session, caller, user)
-    delete_user(session, caller, user)
+    delete_user(session, caller, user, reason=reason)
 
 
 def create_reset(session: WriteSession, caller: Caller, user_id: str, *, public_url: str) -> tuple[PasswordReset, str]:

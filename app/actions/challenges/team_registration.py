@@ -94,7 +94,7 @@ def _enter(
     who is in a team, RegistrationBarred, MayHaveReadGold, RegistrationNeedsCode, InvalidInvitation, and InvalidRequest
     if terms or answers are missing.
     """
-    code_hash = None if code is None else hash_token_secret(code.strip())
+    code_hash = None if code is None else hash_token_secret(code)
     challenge = load_challenge_with_code(session, caller, slug, code_hash=code_hash)
     user_id = require_scope(caller, "submit")
     require_not_archived(challenge)

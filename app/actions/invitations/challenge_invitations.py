@@ -41,7 +41,7 @@ def read_challenge_with_code(session: ReadSession, caller: Caller, slug: str, co
     """
     if code is None or caller.user_id is None:
         return load_visible_challenge(session, caller, slug)
-    return load_challenge_with_code(session, caller, slug, code_hash=hash_token_secret(code.strip()))
+    return load_challenge_with_code(session, caller, slug, code_hash=hash_token_secret(code))
 
 
 def list_challenge_invitations(

@@ -40,7 +40,7 @@ def use_invitation(session: WriteSession, code: str, kind: str, *, challenge_id:
 
     The row is locked, so that a code is not used once too often.
     """
-    row = _require_open(session, invitations.lock_by_hash(session, _hash(code)), kind, challenge_id)
+    row = _require_open(session, invitations.lock_by_hash(session, hash_token_secret(code)), kind, challenge_id)
     row.uses += 1
     session.flush()
     return row
@@ -48,7 +48,7 @@ def use_invitation(session: WriteSession, code: str, kind: str, *, challenge_id:
 
 def require_usable(session: ReadSession, code: str, kind: str, *, challenge_id: str | None = None) -> None:
     """Raise InvalidInvitation unless the code could be used now."""
-    _require_open(session, invitations.by_hash(session, _hash(code)), kind, challenge_id)
+    _require_open(session, invitations.by_hash(session, hash_token_secret(code)), kind, challenge_id)
 
 
 def _require_open(session: ReadSession, row: Invitation | None, kind: str, challenge_id: str | None) -> Invitation:
@@ -63,19 +63,15 @@ def _require_open(session: ReadSession, row: Invitation | None, kind: str, chall
     return row
 
 
-def _hash(code: str) -> str:
-    return hash_token_secret(code.strip())
-
-
 def invitation_kind(session: ReadSession, code: str) -> str | None:
     """What the invitation of this code admits to: `site`, `challenge` or `team`; None for an unknown code."""
-    row = invitations.by_hash(session, _hash(code))
+    row = invitations.by_hash(session, hash_token_secret(code))
     return None if row is None else row.kind
 
 
 def invites_to_team_of(session: ReadSession, code: str, slug: str) -> bool:
     """Whether the code can be used to join a team of the challenge with this slug, by a user registered for it."""
-    row, challenge = invitations.by_hash(session, _hash(code)), challenges.by_slug(session, slug)
+    row, challenge = invitations.by_hash(session, hash_token_secret(code)), challenges.by_slug(session, slug)
     if row is None or challenge is None or row.kind != "team" or challenge.status != "published":
         return False
     return row.challenge_id == challenge.id and is_open(session, row)
