@@ -331,7 +331,6 @@ async def get_template(
     if values == "labels" and format_name == "npz":
         raise errors.BadRequest("A template in the format 'npz' is for scores only.", remedy="Choose another format.")
     scores = needs_scores if values is None else values == "scores"
-    kind = f"{format_name}-scores" if scores else format_name
     template = TEMPLATES[format_name]
 
     def write(target: Path) -> None:
@@ -340,12 +339,12 @@ async def get_template(
             state.db, state.files, state.readers.processes, gold, format_name=format_name, scores=scores, target=target
         )
 
-    name = f"{gold.id}.{kind}"
+    name = f"{gold.id}.{format_name}{'-scores' if scores else ''}"
     path = await state.generated_files.get_or_generate(name, caller_key(request, caller), write, organizer=organizer)
     return DownloadResponse(
         path,
         media_type=template.media_type,
         filename=f"{slug}-{phase}{template.ending}",
-        tag=f"{gold.id}-{kind}",
+        tag=state.generated_files.tag(name),
         sending=state.generated_files.pin(name),
     )

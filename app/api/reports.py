@@ -85,6 +85,6 @@ async def get_report(
         path,
         media_type=media_type,
         filename=f"report-{submission_id}.{format_name}",
-        tag=name,
+        tag=state.generated_files.tag(name),
         sending=state.generated_files.pin(name),
     )

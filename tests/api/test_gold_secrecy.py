@@ -52,7 +52,7 @@ QUOTA = {"per_day": 6, "total": 40, "invalid_per_day": 9}
 REPORTS = ["scores", "per_class", "confusion"]
 PHASE = {"name": "main", "opens_at": "2020-01-01T00:00:00Z", "quota": QUOTA, "reports": REPORTS}
 RECIPE = {"primary": "accuracy", "metrics": ["accuracy", "f1_macro", "log_loss"], "selection": "selected"}
-CLOCK_AND_NONCES = {"date", "last-modified", "x-request-id"}
+CLOCK_AND_NONCES = {"date", "x-request-id"}
 PHASES = "/api/v1/challenges/{slug}/phases/{phase}"
 SUBMISSIONS = "/api/v1/submissions/{submission_id}"
 

@@ -4,6 +4,7 @@ Everything that their content depends on is in their name.
 """
 
 import asyncio
+import hashlib
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
@@ -21,9 +22,10 @@ Key = TypeVar("Key")
 
 
 class _StoredFile(NamedTuple):
-    """The size of a file in bytes, and the time of its last request."""
+    """The size of a file in bytes, the hash of these, and the time of its last request."""
 
     size: int
+    sha256: str
     last_used: float
 
 
@@ -87,8 +89,13 @@ class GeneratedFiles:
         path = self._folder / name
         if name not in self._stored or not path.exists():  # An administrator may have deleted it.
             return None
-        self._record(name, self._stored[name].size)
+        stored = self._stored[name]
+        self._record(name, stored.size, stored.sha256)
         return path
+
+    def tag(self, name: str) -> str:
+        """The ETag of the file with this name, which was just requested; it depends on nothing but its bytes."""
+        return self._stored[name].sha256
 
     @contextmanager
     def pin(self, name: str) -> Iterator[None]:
@@ -100,7 +107,7 @@ class GeneratedFiles:
             self._sending[name] -= 1
 
     async def _generate(self, path: Path, write: FileWriter) -> Path:
-        self._record(path.name, await run_in_threadpool(_write_atomically, path, write))
+        self._record(path.name, *await run_in_threadpool(_write_atomically, path, write))
         self._evict(keep=path.name)
         return path
 
@@ -117,8 +124,8 @@ class GeneratedFiles:
             total -= stored.size
         return total
 
-    def _record(self, name: str, size: int) -> None:
-        self._stored[name] = _StoredFile(size, time.monotonic())
+    def _record(self, name: str, size: int, sha256: str) -> None:
+        self._stored[name] = _StoredFile(size, sha256, time.monotonic())
         self._stored.move_to_end(name)
 
 
@@ -128,12 +135,15 @@ def _discard_task(tasks: dict[Key, "asyncio.Task[Path]"], key: Key, done: "async
         done.exception()  # marks it as retrieved, even if every client that waited has disconnected
 
 
-def _write_atomically(path: Path, write: FileWriter) -> int:
-    """Generate the file under a temporary name and rename it once it is complete; returns its size in bytes."""
+def _write_atomically(path: Path, write: FileWriter) -> tuple[int, str]:
+    """Generate the file under a temporary name and rename it once it is complete; returns its size and its hash."""
     part = path.with_name(f"{path.name}.part")
     try:
         write(part)
+        with part.open("rb") as content:
+            digest = hashlib.file_digest(content, "sha256").hexdigest()
+            size = content.tell()
         part.rename(path)
     finally:
         part.unlink(missing_ok=True)
-    return path.stat().st_size
+    return size, digest

@@ -19,7 +19,7 @@ from app.runtime.telemetry import OTHER_METHOD, Telemetry
 log = structlog.get_logger()
 
 SECURITY_HEADERS = (("X-Content-Type-Options", "nosniff"), ("Referrer-Policy", "no-referrer"))
-ANONYMOUS_CACHE_CONTROL = "no-cache"  # Without a token, any cache may store a reply, but must revalidate it.
+ANONYMOUS_CACHE_CONTROL = "no-cache"  # Without a token, any cache may store what is read, but must revalidate it.
 
 
 def keep_encoded_slashes(scope: Scope) -> Scope:
@@ -115,7 +115,9 @@ class ReplySender:
         headers["X-Request-ID"] = self._request_id
         for name, value in SECURITY_HEADERS:
             headers.setdefault(name, value)
-        if "authorization" in self._request_headers:
+        if not self._is_read:
+            headers["Cache-Control"] = "no-store"  # It may hold a secret that is shown once, such as a token.
+        elif "authorization" in self._request_headers:
             headers["Cache-Control"] = "private, no-cache"
         else:
             headers.setdefault("Cache-Control", ANONYMOUS_CACHE_CONTROL)

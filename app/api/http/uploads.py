@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
@@ -11,6 +12,7 @@ from typing import Annotated, Any, TypeVar
 
 from fastapi import Query
 from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, Response
 from starlette.types import Receive, Scope, Send
@@ -262,8 +264,9 @@ async def stream_with_timeout(request: Request, idle: float, rate: int = 0) -> A
 class DownloadResponse(FileResponse):
     """A stored file to be saved, never shown by a browser.
 
-    With `ranges`, a request for one range of bytes that the file has gets it, so that a download can go on where it
-    ended. Other Range headers are ignored, as RFC 9110 (section 14.2) allows, so every error is a problem document.
+    Its tag depends on its bytes alone; there is no Last-Modified, which would differ between replicas. With `ranges`, a
+    request for one range of bytes that the file has gets it, so that a download can go on where it ended. Other Range
+    headers are ignored, as RFC 9110 (section 14.2) allows, so every error is a problem document.
     """
 
     def __init__(
@@ -286,17 +289,25 @@ class DownloadResponse(FileResponse):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the file."""
         with self._sending:
-            kept = [(name, value) for name, value in scope["headers"] if name != b"range" or self._has_range(value)]
+            asked = Headers(scope=scope)
             # The body of an answer to HEAD, or to somebody who has this version, is not sent: do not read it.
-            tags = [value.decode("latin-1") for name, value in kept if name == b"if-none-match"]
+            tags = asked.getlist("if-none-match")
             bodiless = bool(scope.get(HEAD_KEY)) or (bool(tags) and matches_etag(",".join(tags), self.headers["etag"]))
+            ignored = {b"if-range"} if not bodiless and self._has_range(asked) else {b"if-range", b"range"}
+            headers = [pair for pair in scope["headers"] if pair[0] not in ignored]
             method = {"method": "HEAD"} if bodiless else {}
-            await super().__call__({**scope, "headers": kept, **method}, receive, send)
+            await super().__call__({**scope, "headers": headers, **method}, receive, send)
 
-    def _has_range(self, header: bytes) -> bool:
-        """Whether a Range header asks for one range of bytes that this file has, and may be answered."""
-        asked = re.fullmatch(rb"bytes=(?:(\d{1,18})-(\d{0,18})|-(\d{1,18}))", header)
-        if asked is None or not self._ranges:
+    def set_stat_headers(self, stat_result: os.stat_result) -> None:
+        """Say how long the file is, and not when it was written."""
+        self.headers.setdefault("content-length", str(stat_result.st_size))
+
+    def _has_range(self, headers: Headers) -> bool:
+        """Whether these ask for one range of bytes that this version of the file has, and may be answered."""
+        asked = re.fullmatch(
+            r"bytes=(?:([0-9]{1,18})-([0-9]{0,18})|-([0-9]{1,18}))", ",".join(headers.getlist("range"))
+        )
+        if asked is None or not self._ranges or headers.get("if-range", self.headers["etag"]) != self.headers["etag"]:
             return False
         size, (first, last, suffix) = Path(self.path).stat().st_size, asked.groups()
         if suffix is not None:
