@@ -50,6 +50,11 @@ def copies(session: WriteSession, line: str) -> None:
     _acquire(session, "copies", line)
 
 
+def accounts(session: WriteSession) -> None:
+    """Lock who may act on the site: whether an administrator or an owner is the last one depends on other accounts."""
+    _acquire(session, "accounts")
+
+
 def team_names(session: WriteSession, challenge_id: str) -> None:
     """Lock the team names of a challenge: whether a new name is free depends on all of them, not on one row."""
     _acquire(session, "team names", challenge_id)

@@ -11,11 +11,12 @@ from tests.races.concurrent_clients import ConcurrentClients, OnPostgresql, OnSq
 
 PATIENT = "30"  # seconds that a writer waits: races are about order, not about how fast a machine is
 HELD = "600"  # and that a child may be held up
+SETTINGS = {"database_wait": PATIENT, "scoring_seconds": HELD, "public_url": "https://assay.example.org"}
 
 
 @pytest.fixture(scope="package")
 def on_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConcurrentClients]:
-    service = Live(tmp_path_factory.mktemp("alone") / "data", database_wait=PATIENT, scoring_seconds=HELD).start()
+    service = Live(tmp_path_factory.mktemp("alone") / "data", **SETTINGS).start()
     crowd = ConcurrentClients(OnSqlite(service))
     yield crowd
     crowd.close()
@@ -25,7 +26,7 @@ def on_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConcurrentCl
 @pytest.fixture(scope="package")
 def on_postgresql(postgres: PostgresServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConcurrentClients]:
     folder = tmp_path_factory.mktemp("pair")
-    with postgres.database() as url, cluster(folder, url, database_wait=PATIENT, scoring_seconds=HELD) as parts:
+    with postgres.database() as url, cluster(folder, url, **SETTINGS) as parts:
         crowd = ConcurrentClients(OnPostgresql(parts.start(apis=2, workers=1)))
         yield crowd
         crowd.close()

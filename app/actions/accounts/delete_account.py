@@ -5,15 +5,17 @@ from app.actions.audit.record import record
 from app.actions.teams.leave_team import end_offers
 from app.actions.teams.pass_on_captaincy import pass_on_captaincy
 from app.errors import LastAdministrator, LastOwner, Unauthorized
-from app.store import clock
-from app.store.queries import account_access, challenges, teams, users
+from app.store import clock, locks
+from app.store.queries import account_access, challenges, memberships, teams, users
 from app.store.session import WriteSession
 from app.store.tables import Challenge, User
 
 
 def delete_own_account(session: WriteSession, caller: Caller, *, verified_hash: str) -> None:
     """Delete the caller's account after its password was verified; raises LastOwner, LastAdministrator, Unauthorized."""
-    user = session.get(User, require_scope(caller, "read"), with_for_update={"key_share": True})
+    user_id = require_scope(caller, "read")
+    locks.accounts(session)
+    user = session.get(User, user_id, with_for_update={"key_share": True})
     if user is None or user.password_hash != verified_hash:
         raise Unauthorized("The password was changed meanwhile; log in again.")
     if user.admin and not users.other_administrators(session, user.id):
@@ -24,7 +26,7 @@ def delete_own_account(session: WriteSession, caller: Caller, *, verified_hash: 
 def delete_user(session: WriteSession, caller: Caller, user: User, *, reason: str | None = None) -> None:
     """Replace the name by a pseudonym, and delete address, password, access, and answers given at registrations.
 
-    Submissions stay, because standings would change without them. Roles as an organizer end. Raises LastOwner with the
+    The caller holds the lock on accounts and has locked the row of the user. Submissions stay, because standings would change without them. Roles as an organizer end. Raises LastOwner with the
     challenges that would have no owner.
     """
     alone = challenges.owned_alone(session, user.id)
@@ -35,6 +37,7 @@ def delete_user(session: WriteSession, caller: Caller, user: User, *, reason: st
     now = clock.now(session)
     record(session, caller, "user.delete", challenge=None, of=user, reason=reason)
     account_access.delete_access(session, user.id)
+    memberships.lock_teams_of(session, user.id)  # before registrations, as everywhere
     for registration in teams.registrations_of_user(session, user.id):
         registration.fields = {}
     for organizer in challenges.roles_of_user(session, user.id):

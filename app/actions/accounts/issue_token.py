@@ -117,7 +117,7 @@ def list_tokens(
 
 def revoke_token(session: WriteSession, caller: Caller, token_id: str) -> None:
     """Revoke one of the caller's own tokens, or any token for an administrator; raises NotFound."""
-    token = session.get(Token, token_id)
+    token = session.get(Token, token_id, with_for_update={"of": Token, "key_share": True})
     if caller.user_id is None:
         raise Unauthorized
     if token is None or (token.user_id != caller.user_id and not caller.has_admin_rights):

@@ -9,6 +9,7 @@ from app.actions.accounts.issue_token import hash_token_secret
 from app.actions.audit.record import record
 from app.errors import NoPassword, ResetNotUsable, Unauthorized
 from app.store import clock
+from app.store.queries import account_access
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import PasswordReset, User
 
@@ -56,11 +57,12 @@ def find_reset_account(session: ReadSession, secret: str) -> PasswordOwner:
 def spend_reset(session: WriteSession, secret: str, *, new_hash: str) -> None:
     """Store a new password by a reset, which cannot be used again; all sessions and tokens end.
 
-    Raises ResetNotUsable. The row is locked, so of two requests at once one is refused.
+    Raises ResetNotUsable. The row of the user is locked first, as by everything that ends resets: of two requests at
+    once one is refused.
     """
-    reset = session.get(PasswordReset, secret.partition(".")[0], with_for_update={"of": PasswordReset})
-    if reset is not None:
-        session.refresh(reset)
+    user_id = account_access.user_of_reset(session, secret.partition(".")[0])
+    if user_id is not None:
+        session.get(User, user_id, with_for_update={"key_share": True})
     reset = _usable_reset(session, secret)
     reset.used_at = clock.now(session)
     reset.user.password_hash = new_hash

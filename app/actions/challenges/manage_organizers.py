@@ -28,6 +28,7 @@ def set_organizer_role(session: WriteSession, caller: Caller, slug: str, *, emai
     if user is None:
         raise NotFound(f"There is no account with the address {email}.", remedy="Ask them to sign up first.")
     locks.copies(session, registration_rules.line_of(challenge))
+    locks.accounts(session)
     competes_in = registration_rules.competes_for_gold(session, challenge, user.id)
     if competes_in is not None:
         where = (
@@ -56,6 +57,7 @@ def remove_organizer(session: WriteSession, caller: Caller, slug: str, email: st
         require_organizer(session, caller, challenge, writes=False)
     else:
         require_owner(session, caller, challenge)
+    locks.accounts(session)
     organizer = session.get(Organizer, (challenge.id, user.id)) if user is not None else None
     if organizer is None or organizer.removed_at is not None:
         raise NotFound(f"{email} does not organize this challenge.")

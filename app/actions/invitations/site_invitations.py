@@ -33,7 +33,7 @@ def list_site_invitations(
 def revoke_site_invitation(session: WriteSession, caller: Caller, invitation_id: str) -> None:
     """End an invitation; raises Forbidden and NotFound."""
     require_administrator(caller, ADMINISTRATORS_ONLY)
-    row = session.get(Invitation, invitation_id)
+    row = session.get(Invitation, invitation_id, with_for_update={"of": Invitation})
     if row is None or row.kind != "site":
         raise NotFound("There is no invitation with this id.")
     if row.revoked_at is None:

@@ -12,8 +12,19 @@ KEPT_AFTER_END = timedelta(days=30)
 """How long sessions and resets that no longer work are kept."""
 
 
+def _lock_tokens(session: WriteSession, user_id: str) -> None:
+    """Lock the tokens of a user in the order of note_uses, so that the two cannot deadlock."""
+    session.execute(select(Token.id).where(Token.user_id == user_id).order_by(Token.id).with_for_update())
+
+
+def user_of_reset(session: ReadSession, reset_id: str) -> str | None:
+    """The id of the user of a password reset."""
+    return session.scalar(select(PasswordReset.user_id).where(PasswordReset.id == reset_id))
+
+
 def revoke_tokens(session: WriteSession, user_id: str, now: datetime, *, but: str | None) -> None:
     """Revoke the tokens of a user, except one."""
+    _lock_tokens(session, user_id)
     live = (Token.user_id == user_id) & Token.revoked_at.is_(None)
     session.execute(update(Token).where(live if but is None else live & (Token.id != but)).values(revoked_at=now))
 
@@ -57,6 +68,7 @@ def known_addresses(session: ReadSession, user_id: str) -> list[KnownAddress]:
 
 def delete_access(session: WriteSession, user_id: str) -> None:
     """Delete tokens, sessions, password resets and known addresses of a user."""
+    _lock_tokens(session, user_id)
     for table in (Token, UserSession, PasswordReset, KnownAddress):
         session.execute(delete(table).where(table.user_id == user_id))
 
