@@ -11,9 +11,9 @@ from app.cli.terminal.table_layout import (
     Column,
     format_numbers,
     format_time,
-    format_times,
     score_column,
     show_table,
+    time_column,
     time_in_zones,
 )
 
@@ -149,7 +149,8 @@ def show_gold_versions(console: "Console", versions: Sequence[Json]) -> None:
         *_field_columns(versions, "status"),
         *_field_columns(versions, "instances", right=True),
         Column("classes", [len(version.get("classes") or ()) for version in versions], right=True),
-        *_field_columns(versions, "created_at", "activated_at", formatter=format_times, drop_priority=1),
+        time_column("created", [version.get("created_at") for version in versions], drop_priority=1),
+        time_column("activated", [version.get("activated_at") for version in versions], drop_priority=1),
     ]
     show_table(console, columns)
 
@@ -203,7 +204,7 @@ def show_submissions(console: "Console", rows: Sequence[Json]) -> None:
     submitted = [(row.get("timings") or {}).get("submitted_at") for row in rows]
     columns = [
         *_field_columns(rows, "id"),
-        Column("submitted", submitted, format_times, drop_priority=2),
+        time_column("submitted", submitted, drop_priority=2),
         *([Column("team", teams, wrap=True)] if len(set(teams)) > 1 else []),
         *_field_columns(rows, "method", wrap=True),
         *_field_columns(rows, "status"),
@@ -217,7 +218,7 @@ def show_submissions(console: "Console", rows: Sequence[Json]) -> None:
         columns.append(Column("mark", marks, drop_priority=1))
     if any(row.get("queue_position") is not None for row in rows):
         columns += _field_columns(rows, "queue_position", right=True, drop_priority=1)
-        columns += _field_columns(rows, "eta", formatter=format_times, drop_priority=2)
+        columns.append(time_column("eta", [row.get("eta") for row in rows], drop_priority=2))
     if any(row.get("selected") for row in rows):
         columns.append(Column("selected", ["yes" if row.get("selected") else "" for row in rows], drop_priority=1))
     show_table(console, columns)
