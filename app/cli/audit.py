@@ -33,9 +33,18 @@ def audit(
         str | None, _option("--action", "ACTION", "Such as phase.pause, or phase for all acts on phases.")
     ] = None,
     actor: Annotated[
-        str | None, _option("--actor", "USER", "Who acted: e-mail address or id, or operator for commands here.")
+        str | None,
+        _option(
+            "--actor",
+            "USER",
+            "Who acted: e-mail address or id, or operator for commands here.",
+            autocompletion=completion.people,
+        ),
     ] = None,
-    user: Annotated[str | None, _option("--user", "USER", "Whom it concerns: e-mail address or id.")] = None,
+    user: Annotated[
+        str | None,
+        _option("--user", "USER", "Whom it concerns: e-mail address or id.", autocompletion=completion.people),
+    ] = None,
     object_id: Annotated[
         str | None, _option("--object", "ID", "What was changed, such as the id of a submission.")
     ] = None,

@@ -78,6 +78,25 @@ Phase = Annotated[
         autocompletion=completion.phases,
     ),
 ]
+NamedPhase = Annotated[
+    str, typer.Option("--phase", metavar="PHASE", help="The phase.", autocompletion=completion.phases)
+]
+PhaseOrAll = Annotated[
+    str | None,
+    typer.Option("--phase", metavar="PHASE", help="Phase (default: all).", autocompletion=completion.phases),
+]
+TeamName = Annotated[
+    str, typer.Argument(metavar="TEAM", help="Name or id of the team.", autocompletion=completion.teams)
+]
+OfTeam = Annotated[
+    str | None,
+    typer.Option(
+        "--team",
+        metavar="TEAM",
+        help="Organizers: name or id of the team (default: your own).",
+        autocompletion=completion.teams,
+    ),
+]
 SubmissionId = Annotated[
     str, typer.Argument(metavar="ID", help="Submission id.", autocompletion=completion.submissions)
 ]
@@ -104,6 +123,20 @@ DataDir = Annotated[
 Email = Annotated[str, typer.Option("--email", metavar="ADDRESS", help="E-mail address of the account.")]
 Password = Annotated[
     str | None, typer.Option("--password", metavar="-", help="- reads it from standard input (default: prompt).")
+]
+_REASON = typer.Option(
+    "--reason", metavar="TEXT", help="Why: those concerned can read it, and the audit trail keeps it."
+)
+Reason = Annotated[str, _REASON]
+OptionalReason = Annotated[str | None, _REASON]
+ReasonOfOrganizer = Annotated[
+    str | None, typer.Option("--reason", metavar="TEXT", help="Why: organizers must say it; the audit trail keeps it.")
+]
+AuditReason = Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Why: the audit trail keeps it.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do it without asking.")]
+InvitationDays = Annotated[int, typer.Option("--days", metavar="DAYS", min=1, max=365, help="Days until it expires.")]
+InvitationNote = Annotated[
+    str, typer.Option("--note", metavar="TEXT", help="Whom it is for; those who list invitations see it.")
 ]
 InvitationUses = Annotated[int, typer.Option("--uses", metavar="N", min=1, help="How many people may use it.")]
 UnlimitedUses = Annotated[bool, typer.Option("--unlimited", help="Any number of people may use it.")]

@@ -10,7 +10,20 @@ import typer
 
 from app.cli import completion, validate_offline
 from app.cli.connection import connect_client
-from app.cli.options import AsJson, Layout, Phase, PredictionsFile, Slug, SubmissionId, Task, Token, Url, file_option
+from app.cli.options import (
+    AsJson,
+    Layout,
+    OfTeam,
+    Phase,
+    PredictionsFile,
+    ReasonOfOrganizer,
+    Slug,
+    SubmissionId,
+    Task,
+    Token,
+    Url,
+    file_option,
+)
 from app.cli.terminal import object_tables
 from app.cli.terminal.output import (
     EXIT_FAILED,
@@ -28,10 +41,6 @@ TemplateFormat = Literal[
 ]  # fmt: skip
 
 _Timeout = Annotated[float, typer.Option("--timeout", metavar="SECONDS", min=0, help="Maximum seconds for --wait.")]
-SelectionReason = Annotated[
-    str | None,
-    typer.Option("--reason", metavar="TEXT", help="Organizers: why the selection of a team is changed; recorded."),
-]
 _Method = Annotated[
     str | None, typer.Option("--method", "-m", metavar="NAME", help="Name of the method, shown on the leaderboard.")
 ]
@@ -160,7 +169,7 @@ def submission(
 
 def select(
     submission_id: SubmissionId,
-    reason: SelectionReason = None,
+    reason: ReasonOfOrganizer = None,
     url: Url = None,
     token: Token = None,
     as_json: AsJson = False,
@@ -176,7 +185,7 @@ def select(
 
 def unselect(
     submission_id: SubmissionId,
-    reason: SelectionReason = None,
+    reason: ReasonOfOrganizer = None,
     url: Url = None,
     token: Token = None,
     as_json: AsJson = False,
@@ -201,9 +210,7 @@ def quota(
     *,
     slug: Slug,
     phase: Phase = None,
-    team: Annotated[
-        str | None, typer.Option("--team", metavar="TEAM", help="Organizers: name or id of a team.")
-    ] = None,
+    team: OfTeam = None,
     url: Url = None,
     token: Token = None,
     as_json: AsJson = False,

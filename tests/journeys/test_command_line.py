@@ -114,6 +114,6 @@ def test_submissions_and_teams_are_withdrawn_disqualified_and_reinstated(
     run(admin, "team", "disqualify", slug, "Blue Sky", "--reason", "Several accounts")
     assert marks() == [("disqualified", None)]
     refused = run_assay("team", "disqualify", slug, "Green", "--reason", "so")
-    assert (refused.status, "has no team 'Green'" in refused.err) == (1, True)
+    assert (refused.status, "has no team 'Green'" in refused.err, "'Blue Sky'" in refused.err) == (1, True, True)
     run(admin, "team", "reinstate", slug, "Blue Sky")
     assert marks() == [(None, 1)]
