@@ -55,6 +55,11 @@ def test_advice_is_for_codes_that_exist() -> None:
         ({"code": "several_open_phases", "phases": ["dev", "test"]}, {}, ["--phase: dev, test"]),
         ({"code": "no_open_phase", "opens_at": "2026-05-01T00:00:00+00:00"}, {}, ["Opens at 2026-05-01 00:00:00 UTC."]),
         (
+            {"code": "no_open_phase", "opens_at": "2026-05-01T00:00:00Z", "closes_at": "2026-06-01T00:00:00Z"},
+            {},
+            ["Open from 2026-05-01 00:00:00 UTC to 2026-06-01 00:00:00 UTC."],
+        ),
+        (
             {"code": "registration_barred", "reason": "two accounts", "remedy": "Ask them."},
             {},
             ["Reason: two accounts"],

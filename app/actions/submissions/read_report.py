@@ -8,6 +8,7 @@ from typing import Any
 
 from app.actions.access import Caller
 from app.actions.challenges.change_recipe import parse_stored_recipe
+from app.actions.challenges.resolve_times import times_of_error
 from app.actions.challenges.upload_gold import stored_file_kind
 from app.actions.scoring_tasks.scoring_request import GoldReference, gold_reference, send_scoring_request
 from app.actions.submissions.read_submissions import read_submission
@@ -78,7 +79,9 @@ def authorize_report(
         raise SubmissionNotFinished(detail, remedy="Wait until it is finished.")
     # The opening may have been postponed after the submission; until then the classes are not public.
     if not view.organizer and clock.now(session) < phase.opens_at:
-        raise NoOpenPhase(f"The phase '{phase.slug}' has not opened; until then only organizers may read reports.")
+        times = times_of_error(phase.challenge.timezone, opens_at=phase.opens_at)
+        detail = f"The phase '{phase.slug}' opens at {times['opens_at']}; until then only organizers may read reports."
+        raise NoOpenPhase(detail, **times)
     recipe = challenges.active_recipe(session, phase)
     shown = resolve_split(phase, version, split, organizer=view.organizer)
     parts = tuple(name for name, allows in REPORT_PARTS.items() if view.organizer or allows in phase.reports)

@@ -170,6 +170,9 @@ def problem_facts(document: Mapping[str, Any]) -> list[str]:
         quota = _QUOTA_WORDS.get(str(document.get("quota")), "")
         facts.append(f"Used {document['used']} of {document['limit']} {quota}".rstrip() + ".")
     times = {"reset_at": "Resets", "opens_at": "Opens", "closes_at": "Closes"}
+    if document.get("opens_at") and document.get("closes_at"):  # a window, of which parts may be past
+        start, end = (time_in_zones(document, name) for name in ("opens_at", "closes_at"))
+        facts, times = [*facts, f"Open from {start} to {end}."], {"reset_at": "Resets"}
     facts += [f"{verb} at {time_in_zones(document, key)}." for key, verb in times.items() if document.get(key)]
     if document.get("late_phases"):
         facts.append(f"Takes late entries, which are never ranked: --phase {', '.join(document['late_phases'])}.")
