@@ -56,7 +56,8 @@ def test_what_is_taken_never_leaves_less_than_nothing(people: People) -> None:
 def test_a_grant_without_effect_is_refused(people: People, body: dict[str, Any], status: int, code: str) -> None:
     slug = limited(people, "grant-refused", {"total": 1})
     people["Blue"].join(slug, "Blue")
-    require_refused(grant(people, slug, **body), status, code)
+    refused = require_refused(grant(people, slug, **body), status, code)
+    assert ("There are: 'Blue'." in refused["remedy"]) == (status == 404)  # organizers alone name teams
 
 
 def test_teams_neither_grant_nor_read_the_quota_of_others(people: People) -> None:
