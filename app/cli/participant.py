@@ -34,6 +34,8 @@ from app.cli.terminal.output import (
 from app.cli.terminal.problem_tables import show_problems
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from app.client import Json
 
 TemplateFormat = Literal[
@@ -131,13 +133,18 @@ def submit(
                 progress=progress,
                 on_waiting=show_place,
             )
-        out.result(result, lambda console: object_tables.show_submission(console, result))
+        out.result(result, lambda console: _show_submitted(console, result))
         status = result.get("status")
         if status in _UNSUCCESSFUL_STATUSES:
             raise typer.Exit(EXIT_FAILED)
         if wait and status != "finished":
             out.note(f"Not finished after {timeout:g} s. Check again with: assay submission {result.get('id')}")
             raise typer.Exit(EXIT_STILL_WAITING)
+
+
+def _show_submitted(console: "Console", submission: "Json") -> None:
+    object_tables.show_submission(console, submission)
+    object_tables.show_quota_left(console, submission)
 
 
 def submissions(slug: Slug, phase: Phase = None, url: Url = None, token: Token = None, as_json: AsJson = False) -> None:

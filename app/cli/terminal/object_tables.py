@@ -21,6 +21,12 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 Json = Mapping[str, Any]
+_QUOTA_WORDS = {
+    "per_day": "{} a day",
+    "total": "{} in total",
+    "concurrent": "{} at once",
+    "invalid_per_day": "{} invalid a day",
+}
 _RANK_FIELDS = {"private": "rank", "public": "public_rank"}  # of a submission, after the final release
 
 
@@ -40,8 +46,8 @@ def show_challenges(console: "Console", challenges: Sequence[Json]) -> None:
     show_table(console, columns)
 
 
-def show_challenge(console: "Console", challenge: Json) -> None:
-    """Print a challenge: description, metrics and phases."""
+def show_challenge(console: "Console", challenge: Json, *, for_organizers: bool = True) -> None:
+    """Print a challenge: description, metrics, phases and, for organizers, what the scores disclose."""
     console.print(f"{clean(challenge.get('title'))} ({clean(challenge.get('slug'))})", **PLAIN)
     if challenge.get("description"):
         console.print("\n".join(clean(line) for line in str(challenge["description"]).splitlines()), **PLAIN)
@@ -69,7 +75,12 @@ def show_challenge(console: "Console", challenge: Json) -> None:
         if phase.get("classes") and not challenge.get("classes"):
             console.print(f"classes of {clean(phase.get('slug'))}: {clean(list_classes(phase['classes']))}", **PLAIN)
     show_phases(console, phases)
-    for bound in recipe.get("inference") or ():
+    bounds = recipe.get("inference") or ()
+    if bounds and not for_organizers:
+        command = f"assay recipe show {clean(challenge.get('slug'))}"
+        console.print(f"How much scores disclose about the gold: {command}, docs/disclosure.md", **PLAIN)
+        return
+    for bound in bounds:
         # How much of the gold of a phase its scores can disclose, and what lowers that.
         console.print(f"What scores of {clean(bound.get('phase'))} disclose: {clean(bound.get('statement'))}", **PLAIN)
         if bound.get("lowered_by"):
@@ -114,13 +125,10 @@ def phase_state(phase: Json) -> str:
 
 def quota_words(quota: Json) -> str:
     """The quota of a phase in words."""
-    words = {
-        "per_day": "{} a day",
-        "total": "{} in total",
-        "concurrent": "{} at once",
-        "invalid_per_day": "{} invalid a day",
-    }
-    return ", ".join(words.get(name, f"{name} {{}}").format(limit) for name, limit in quota.items() if limit) or "none"
+    return (
+        ", ".join(_QUOTA_WORDS.get(name, f"{name} {{}}").format(limit) for name, limit in quota.items() if limit)
+        or "none"
+    )
 
 
 def list_classes(classes: Sequence[str] | None, limit: int = 30) -> str | None:
@@ -169,6 +177,20 @@ def show_quota(console: "Console", quota: Json) -> None:
     for grant in quota.get("grants") or ():
         numbers = [f"{grant[name]:+d} {name}" for name in ("per_day", "total") if grant.get(name)]
         console.print(f"Granted {', '.join(numbers)}: {clean(str(grant.get('reason')))}", **PLAIN)
+    _show_reset(console, quota)
+
+
+def show_quota_left(console: "Console", submission: Json) -> None:
+    """Print what the team may still submit after this submission, if the phase has limits."""
+    left = {name: number for name, number in (submission.get("remaining") or {}).items() if number is not None}
+    if left:
+        numbers = ", ".join(_QUOTA_WORDS.get(name, f"{name} {{}}").format(number) for name, number in left.items())
+        console.print(f"Quota left: {numbers.replace('a day', 'today')}.", **PLAIN)
+    if left.keys() & {"per_day", "invalid_per_day"}:
+        _show_reset(console, submission)
+
+
+def _show_reset(console: "Console", quota: Json) -> None:
     if quota.get("reset_at"):
         console.print(f"The daily limits reset at {clean(time_in_zones(quota, 'reset_at'))}.", **PLAIN)
 
