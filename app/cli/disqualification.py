@@ -1,7 +1,7 @@
 """Commands that cancel, withdraw, disqualify and reinstate submissions or teams, and delete test entries."""
 
 from app.cli.connection import connect_client
-from app.cli.options import AsJson, OptionalReason, Reason, Slug, SubmissionId, TeamName, Token, Url
+from app.cli.options import AsJson, AuditReason, OptionalReason, Reason, Slug, SubmissionId, TeamName, Token, Url
 from app.cli.team import find_team
 from app.cli.terminal.output import command_output
 
@@ -54,7 +54,7 @@ def disqualify(
 
 def reinstate(
     submission_id: SubmissionId,
-    reason: OptionalReason = None,
+    reason: AuditReason = None,
     url: Url = None,
     token: Token = None,
     as_json: AsJson = False,
@@ -90,7 +90,7 @@ def reinstate_team(
     *,
     slug: Slug,
     team: TeamName,
-    reason: OptionalReason = None,
+    reason: AuditReason = None,
     url: Url = None,
     token: Token = None,
     as_json: AsJson = False,

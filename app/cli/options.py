@@ -54,6 +54,10 @@ def gold_metadata_options(*names: str) -> Callable[[Callable[..., None]], Callab
     return decorate
 
 
+def _days(most: int, help: str) -> Any:  # noqa: A002
+    return typer.Option("--days", metavar="DAYS", min=1, max=most, help=help)
+
+
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON; messages go to standard error.")]
 Url = Annotated[
     str | None,
@@ -134,7 +138,8 @@ ReasonOfOrganizer = Annotated[
 ]
 AuditReason = Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Why: the audit trail keeps it.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do it without asking.")]
-InvitationDays = Annotated[int, typer.Option("--days", metavar="DAYS", min=1, max=365, help="Days until it expires.")]
+InvitationDays = Annotated[int, _days(365, "Days until it expires.")]
+TeamInvitationDays = Annotated[int, _days(90, "Days until it expires.")]
 InvitationNote = Annotated[
     str, typer.Option("--note", metavar="TEXT", help="Whom it is for; those who list invitations see it.")
 ]
@@ -143,10 +148,11 @@ UnlimitedUses = Annotated[bool, typer.Option("--unlimited", help="Any number of 
 TokenName = Annotated[
     str, typer.Option("--token-name", metavar="NAME", help="Name of the new token, to tell your tokens apart.")
 ]
-TokenDays = Annotated[
-    int | None,
-    typer.Option("--days", metavar="DAYS", min=1, max=365, help="Days until the new token expires (default: 90)."),
+TokenScopes = Annotated[
+    list[str] | None,
+    typer.Option("--scope", metavar="SCOPE", help="read, submit, organize or admin (default: by account); repeatable."),
 ]
+TokenDays = Annotated[int | None, _days(365, "Days until the new token expires (default: 90).")]
 Classes = Annotated[Path | None, file_option(f"--{CLASSES.name}", help=CLASSES.option_help)]
 VoidIds = Annotated[Path | None, file_option("--void", help="JSON list of ids to leave out of the scores.")]
 Preset = Annotated[

@@ -181,9 +181,9 @@ def select(
     token: Token = None,
     as_json: AsJson = False,
 ) -> None:
-    """Select a finished submission for the final standing.
+    """Select a submission for the final standing.
 
-    This has an effect only if the recipe's selection is 'selected'.
+    It has scores, or waits for them. This has an effect only if the recipe's selection is 'selected'.
     With 'best', a team's best submission by the public score counts; with 'latest', its latest.
     'assay challenge show SLUG' shows the selection.
     """
