@@ -98,7 +98,7 @@ def test_late_entries_go_to_a_phase_by_its_name_which_the_refusal_gives(people: 
     file = write_file(tmp_path / "mine.json", CORRECT_PREDICTIONS)
     service = ("--url", people.live.url, "--token", blue.headers["Authorization"].removeprefix("Bearer "))
     told = run_assay("submit", slug, "-f", file, *service).err
-    assert "Closes at" in told
+    assert "Closed at" in told
     assert "Takes late entries, which are never ranked: --phase main." in told
     sent = run_assay("submit", slug, "-f", file, "--phase", "main", "--wait", *service)
     assert "unofficial: sent after the close" in sent.out

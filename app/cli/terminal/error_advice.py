@@ -184,6 +184,8 @@ def problem_facts(document: Mapping[str, Any]) -> list[str]:
     if document.get("opens_at") and document.get("closes_at"):  # a window, of which parts may be past
         start, end = (time_in_zones(document, name) for name in ("opens_at", "closes_at"))
         facts, times = [*facts, f"Open from {start} to {end}."], {"reset_at": "Resets"}
+    elif document.get("code") == "no_open_phase":
+        times["closes_at"] = "Closed"
     facts += [f"{verb} at {time_in_zones(document, key)}." for key, verb in times.items() if document.get(key)]
     if document.get("late_phases"):
         facts.append(f"Takes late entries, which are never ranked: --phase {', '.join(document['late_phases'])}.")

@@ -75,13 +75,21 @@ def show_challenge(console: "Console", challenge: Json, *, for_organizers: bool 
         if phase.get("classes") and not challenge.get("classes"):
             console.print(f"classes of {clean(phase.get('slug'))}: {clean(list_classes(phase['classes']))}", **PLAIN)
     show_phases(console, phases)
-    bounds = recipe.get("inference") or ()
+    for phase in phases:
+        if phase.get("own_recipe"):
+            command = f"assay recipe show {clean(challenge.get('slug'))} --phase {clean(phase.get('slug'))}"
+            console.print(f"{clean(phase.get('slug'))} has metrics and a selection of its own: {command}", **PLAIN)
+    _show_disclosure(console, challenge, for_organizers=for_organizers)
+
+
+def _show_disclosure(console: "Console", challenge: Json, *, for_organizers: bool) -> None:
+    """Print how much of the gold of a phase its scores can disclose, and what lowers that; or where that is said."""
+    bounds = (challenge.get("recipe") or {}).get("inference") or ()
     if bounds and not for_organizers:
         command = f"assay recipe show {clean(challenge.get('slug'))}"
         console.print(f"How much scores disclose about the gold: {command}, docs/disclosure.md", **PLAIN)
         return
     for bound in bounds:
-        # How much of the gold of a phase its scores can disclose, and what lowers that.
         console.print(f"What scores of {clean(bound.get('phase'))} disclose: {clean(bound.get('statement'))}", **PLAIN)
         if bound.get("lowered_by"):
             console.print(f"They would disclose less with: {clean('; '.join(bound['lowered_by']))}.", **PLAIN)
@@ -175,7 +183,7 @@ def show_quota(console: "Console", quota: Json) -> None:
     ]
     show_table(console, columns)
     for grant in quota.get("grants") or ():
-        numbers = [f"{grant[name]:+d} {name}" for name in ("per_day", "total") if grant.get(name)]
+        numbers = [_QUOTA_WORDS[name].format(f"{grant[name]:+d}") for name in ("per_day", "total") if grant.get(name)]
         console.print(f"Granted {', '.join(numbers)}: {clean(str(grant.get('reason')))}", **PLAIN)
     _show_reset(console, quota)
 
