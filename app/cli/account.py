@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from app.cli.connection import forget_token, remember_token, resolve_url_and_token
-from app.cli.options import AsJson, Password, TokenDays, TokenName, Url
+from app.cli.options import AsJson, Password, TokenDays, TokenName, TokenScopes, Url
 from app.cli.terminal.output import CommandError, CommandOutput, command_output
 from app.cli.terminal.prompts import prompt_password, prompt_unless_given
 
@@ -46,9 +46,7 @@ def login(
     ] = None,
     email: _Email = None,
     password: Password = None,
-    scope: Annotated[
-        list[str] | None, typer.Option("--scope", metavar="SCOPE", help="Scope of the new token; repeatable.")
-    ] = None,
+    scope: TokenScopes = None,
     days: TokenDays = None,
     token_name: TokenName = "",
     as_json: AsJson = False,

@@ -69,8 +69,7 @@ def delete_announcement(
     """Delete an announcement, as an organizer."""
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
         client.delete_announcement(slug, announcement)
-        deleted = {"id": announcement, "deleted": True}
-        out.result(deleted, lambda _: out.say(f"The announcement {announcement} is deleted."))
+        out.done("deleted", announcement, f"The announcement {announcement} is deleted.")
 
 
 def _text(body: str | None, file: Path | None) -> str | None:

@@ -19,11 +19,15 @@ def _option(name: str, metavar: str, help: str, **more: Any) -> Any:  # noqa: A0
     return typer.Option(name, metavar=metavar, help=help, **more)
 
 
+def _person(name: str, help: str) -> Any:  # noqa: A002
+    return _option(name, "USER", help, autocompletion=completion.people)
+
+
 def audit(
     slug: Annotated[
         str | None,
         typer.Argument(
-            metavar="[SLUG]",
+            metavar="SLUG",
             help="Challenge (default: the whole site; requires an administrator).",
             autocompletion=completion.challenges,
         ),
@@ -33,9 +37,9 @@ def audit(
         str | None, _option("--action", "ACTION", "Such as phase.pause, or phase for all acts on phases.")
     ] = None,
     actor: Annotated[
-        str | None, _option("--actor", "USER", "Who acted: e-mail address or id, or operator for commands here.")
+        str | None, _person("--actor", "Who acted: e-mail address or id, or operator for commands here.")
     ] = None,
-    user: Annotated[str | None, _option("--user", "USER", "Whom it concerns: e-mail address or id.")] = None,
+    user: Annotated[str | None, _person("--user", "Whom it concerns: e-mail address or id.")] = None,
     object_id: Annotated[
         str | None, _option("--object", "ID", "What was changed, such as the id of a submission.")
     ] = None,

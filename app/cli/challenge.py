@@ -1,6 +1,6 @@
 """Commands that show challenges."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -8,6 +8,9 @@ from app.cli.connection import connect_client
 from app.cli.options import AsJson, Slug, Token, Url
 from app.cli.terminal import object_tables
 from app.cli.terminal.output import command_output
+
+if TYPE_CHECKING:
+    from app.client import Client
 
 
 def list_challenges(
@@ -36,4 +39,18 @@ def show_challenge(
     """Show a challenge: task, metrics, selection, tie-breakers, terms, and phases with quota and classes."""
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
         challenge = client.challenge(slug, invitation=invitation)
-        out.result(challenge, lambda console: object_tables.show_challenge(console, challenge))
+        organizer = not as_json and _may_list_organizers(client, slug)
+        out.result(
+            challenge, lambda console: object_tables.show_challenge(console, challenge, for_organizers=organizer)
+        )
+
+
+def _may_list_organizers(client: "Client", slug: str) -> bool:
+    """Whether the user is an organizer: only they may."""
+    from app.client import ApiError
+
+    try:
+        next(client.organizers(slug), None)
+    except ApiError:
+        return False
+    return True

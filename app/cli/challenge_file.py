@@ -11,7 +11,7 @@ import typer
 
 from app.cli import completion
 from app.cli.connection import connect_client
-from app.cli.options import AsJson, Slug, Token, Url
+from app.cli.options import AsJson, PhaseOrAll, Slug, Token, Url
 from app.cli.terminal import announcement_tables
 from app.cli.terminal.output import CommandError, command_output
 
@@ -106,16 +106,13 @@ def delete_file(*, slug: Slug, name: FileName, url: Url = None, token: Token = N
     """Delete a file of a challenge, as an organizer."""
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
         client.delete_file(slug, name)
-        out.result({"name": name, "deleted": True}, lambda _: out.say(f"The file {name} is deleted."))
+        out.done("deleted", name, f"The file {name} is deleted.")
 
 
 def export(
     *,
     slug: Slug,
-    phase: Annotated[
-        str | None,
-        typer.Option("--phase", metavar="PHASE", help="Phase (default: all).", autocompletion=completion.phases),
-    ] = None,
+    phase: PhaseOrAll = None,
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="FILE", dir_okay=False, help="The ZIP archive to write.")
     ],

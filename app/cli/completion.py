@@ -7,7 +7,7 @@ import shlex
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -116,6 +116,23 @@ def _members(client: "Client", given: dict[str, Any]) -> Iterator[Offer]:
             yield member["id"], f"{member['name']} ({team['name']})"
 
 
+def _users(client: "Client", _: dict[str, Any]) -> Iterator[Offer]:
+    return ((each["email"], each["name"]) for each in client.users())
+
+
+def _people(client: "Client", given: dict[str, Any]) -> Iterator[Offer]:
+    """Addresses of the organizers and the registered users of a challenge; without one, of all accounts."""
+    if not given["slug"]:
+        return _users(client, given)
+    users = (row["user"] for row in client.registrations(given["slug"]))
+    return ((each["email"], each["name"]) for each in chain(client.organizers(given["slug"]), users))
+
+
+def _terms(client: "Client", given: dict[str, Any]) -> Iterator[Offer]:
+    challenge = client.challenge(given["slug"], invitation=given.get("invitation"))
+    return iter([(str(challenge["terms_version"]), "the terms of now")] if challenge["terms"] else [])
+
+
 def _tokens(client: "Client", _: dict[str, Any]) -> Iterator[Offer]:
     return ((each["id"], each.get("name") or "") for each in client.tokens())
 
@@ -146,6 +163,9 @@ registrations = _completed_by(_registrations)
 invitations = _completed_by(_invitations)
 invitations_to_challenge = _completed_by(_invitations_to_challenge)
 invitations_to_team = _completed_by(_invitations_to_team)
+users = _completed_by(_users)
+people = _completed_by(_people)
+terms = _completed_by(_terms)
 members = _completed_by(_members)
 tokens = _completed_by(_tokens)
 submissions = _completed_by(_submissions)

@@ -1,27 +1,14 @@
 """Commands that cancel, withdraw, disqualify and reinstate submissions or teams, and delete test entries."""
 
-from typing import TYPE_CHECKING, Annotated
-
-import typer
-
-from app.cli import completion
 from app.cli.connection import connect_client
-from app.cli.options import AsJson, Slug, SubmissionId, Token, Url
-from app.cli.terminal.output import CommandError, command_output
-
-if TYPE_CHECKING:
-    from app.client import Client, Json
-
-_Reason = Annotated[str, typer.Option("--reason", metavar="TEXT", help="The reason, for the team and organizers.")]
-_OptionalReason = Annotated[
-    str | None, typer.Option("--reason", metavar="TEXT", help="The reason, for the team and organizers.")
-]
-_Team = Annotated[str, typer.Argument(metavar="TEAM", help="Name or id of the team.", autocompletion=completion.teams)]
+from app.cli.options import AsJson, AuditReason, OptionalReason, Reason, Slug, SubmissionId, TeamName, Token, Url
+from app.cli.team import find_team
+from app.cli.terminal.output import command_output
 
 
 def cancel(
     submission_id: SubmissionId,
-    reason: _OptionalReason = None,
+    reason: OptionalReason = None,
     url: Url = None,
     token: Token = None,
     as_json: AsJson = False,
@@ -38,7 +25,7 @@ def cancel(
 
 def withdraw(
     submission_id: SubmissionId,
-    reason: _OptionalReason = None,
+    reason: OptionalReason = None,
     url: Url = None,
     token: Token = None,
     as_json: AsJson = False,
@@ -54,7 +41,7 @@ def withdraw(
 
 
 def disqualify(
-    submission_id: SubmissionId, reason: _Reason, url: Url = None, token: Token = None, as_json: AsJson = False
+    submission_id: SubmissionId, reason: Reason, url: Url = None, token: Token = None, as_json: AsJson = False
 ) -> None:
     """Disqualify a submission; 'assay team disqualify' disqualifies a team.
 
@@ -67,7 +54,7 @@ def disqualify(
 
 def reinstate(
     submission_id: SubmissionId,
-    reason: _OptionalReason = None,
+    reason: AuditReason = None,
     url: Url = None,
     token: Token = None,
     as_json: AsJson = False,
@@ -84,42 +71,31 @@ def delete_test_entry(
     """Delete a test entry, as an organizer; other submissions can be withdrawn or disqualified."""
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
         client.delete_test_entry(submission_id)
-        deleted = {"id": submission_id, "deleted": True}
-        out.result(deleted, lambda _: out.say(f"Test entry {submission_id} is deleted."))
+        out.done("deleted", submission_id, f"The test entry {submission_id} is deleted.")
 
 
 def disqualify_team(
-    *, slug: Slug, team: _Team, reason: _Reason, url: Url = None, token: Token = None, as_json: AsJson = False
+    *, slug: Slug, team: TeamName, reason: Reason, url: Url = None, token: Token = None, as_json: AsJson = False
 ) -> None:
     """Disqualify a team in all phases of a challenge.
 
     The leaderboards show it as disqualified, and its members cannot submit for it.
     """
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
-        result = client.disqualify_team(slug, _team_id(client, slug, team), reason)
+        result = client.disqualify_team(slug, find_team(client, slug, team)["id"], reason)
         out.result(result, lambda _: out.say(f"Team {result['name']} is disqualified in {slug}."))
 
 
 def reinstate_team(
     *,
     slug: Slug,
-    team: _Team,
-    reason: _OptionalReason = None,
+    team: TeamName,
+    reason: AuditReason = None,
     url: Url = None,
     token: Token = None,
     as_json: AsJson = False,
 ) -> None:
     """Undo the disqualification of a team."""
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
-        result = client.reinstate_team(slug, _team_id(client, slug, team), reason)
+        result = client.reinstate_team(slug, find_team(client, slug, team)["id"], reason)
         out.result(result, lambda _: out.say(f"Team {result['name']} takes part in the rankings of {slug}."))
-
-
-def _team_id(client: "Client", slug: str, team: str) -> str:
-    """The id of the team with this name or id; a baseline is never meant."""
-    known: list[Json] = [row for row in client.teams(slug) if not row["baseline"]]
-    found = [str(row["id"]) for row in known if team in {row["id"], row["name"]}]
-    if not found:
-        detail = f"The challenge '{slug}' has no team '{team}'."
-        raise CommandError("no_such_team", detail, "Give the name as the leaderboard shows it, or the id of the team.")
-    return found[0]

@@ -127,8 +127,7 @@ def delete_gold(
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
         name = client.phase(slug, phase)
         client.delete_gold(slug, name, version)
-        deleted = {"version": version, "deleted": True}
-        out.result(deleted, lambda _: out.say(f"Gold version {version} of {slug}/{name}: deleted."))
+        out.done("deleted", version, f"Gold version {version} of {slug}/{name}: deleted.")
 
 
 def list_gold(slug: Slug, phase: Phase = None, url: Url = None, token: Token = None, as_json: AsJson = False) -> None:

@@ -9,10 +9,10 @@ import typer
 
 from app.cli import completion
 from app.cli.connection import connect_client, resolve_url_and_token
-from app.cli.options import AsJson, Token, Url
+from app.cli.options import AsJson, Password, Token, Url, Yes
 from app.cli.terminal import account_tables
-from app.cli.terminal.output import CommandError, command_output
-from app.cli.terminal.prompts import MIN_PASSWORD_LENGTH, prompt_password
+from app.cli.terminal.output import command_output
+from app.cli.terminal.prompts import MIN_PASSWORD_LENGTH, prompt_password, require_consent
 
 STDIN_HELP = "- reads the present and the new password from two lines of standard input (default: prompt)."
 
@@ -110,22 +110,18 @@ def download_data(
 
 def delete_account(
     *,
-    password: Annotated[
-        str | None, typer.Option("--password", metavar="-", help="- reads it from standard input (default: prompt).")
-    ] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Delete without asking.")] = False,
+    password: Password = None,
+    yes: Yes = False,
     url: Url = None,
     token: Token = None,
     as_json: AsJson = False,
 ) -> None:
     """Delete your account. What you sent stays under a pseudonym; it cannot be undone."""
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
-        if not yes:
-            if not sys.stdin.isatty():
-                raise CommandError("not_confirmed", "Without a terminal, nothing is deleted.", "Add --yes.")
-            typer.confirm("Delete your account? This cannot be undone.", abort=True, err=True)
+        require_consent("Delete your account? This cannot be undone.", yes=yes)
+        user_id = client.me()["id"]
         client.delete_me(prompt_password(password))
-        out.result({"deleted": True}, lambda _: out.say("Your account is deleted."))
+        out.done("deleted", user_id, "Your account is deleted.")
 
 
 def list_tokens(url: Url = None, token: Token = None, as_json: AsJson = False) -> None:
@@ -144,4 +140,4 @@ def revoke_token(
     """Revoke one of your tokens; an administrator may revoke any."""
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
         client.revoke_token(token_id)
-        out.result({"id": token_id}, lambda _: out.say(f"The token {token_id} is revoked."))
+        out.done("revoked", token_id, f"The token {token_id} is revoked.")

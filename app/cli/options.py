@@ -54,6 +54,10 @@ def gold_metadata_options(*names: str) -> Callable[[Callable[..., None]], Callab
     return decorate
 
 
+def _days(most: int, help: str) -> Any:  # noqa: A002
+    return typer.Option("--days", metavar="DAYS", min=1, max=most, help=help)
+
+
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON; messages go to standard error.")]
 Url = Annotated[
     str | None,
@@ -76,6 +80,25 @@ Phase = Annotated[
         metavar="PHASE",
         help="Phase (default: the only phase, or the only open one).",
         autocompletion=completion.phases,
+    ),
+]
+NamedPhase = Annotated[
+    str, typer.Option("--phase", metavar="PHASE", help="The phase.", autocompletion=completion.phases)
+]
+PhaseOrAll = Annotated[
+    str | None,
+    typer.Option("--phase", metavar="PHASE", help="Phase (default: all).", autocompletion=completion.phases),
+]
+TeamName = Annotated[
+    str, typer.Argument(metavar="TEAM", help="Name or id of the team.", autocompletion=completion.teams)
+]
+OfTeam = Annotated[
+    str | None,
+    typer.Option(
+        "--team",
+        metavar="TEAM",
+        help="Organizers: name or id of the team (default: your own).",
+        autocompletion=completion.teams,
     ),
 ]
 SubmissionId = Annotated[
@@ -105,15 +128,31 @@ Email = Annotated[str, typer.Option("--email", metavar="ADDRESS", help="E-mail a
 Password = Annotated[
     str | None, typer.Option("--password", metavar="-", help="- reads it from standard input (default: prompt).")
 ]
+_REASON = typer.Option(
+    "--reason", metavar="TEXT", help="Why: those concerned can read it, and the audit trail keeps it."
+)
+Reason = Annotated[str, _REASON]
+OptionalReason = Annotated[str | None, _REASON]
+ReasonOfOrganizer = Annotated[
+    str | None, typer.Option("--reason", metavar="TEXT", help="Why: organizers must say it; the audit trail keeps it.")
+]
+AuditReason = Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Why: the audit trail keeps it.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do it without asking.")]
+InvitationDays = Annotated[int, _days(365, "Days until it expires.")]
+TeamInvitationDays = Annotated[int, _days(90, "Days until it expires.")]
+InvitationNote = Annotated[
+    str, typer.Option("--note", metavar="TEXT", help="Whom it is for; those who list invitations see it.")
+]
 InvitationUses = Annotated[int, typer.Option("--uses", metavar="N", min=1, help="How many people may use it.")]
 UnlimitedUses = Annotated[bool, typer.Option("--unlimited", help="Any number of people may use it.")]
 TokenName = Annotated[
     str, typer.Option("--token-name", metavar="NAME", help="Name of the new token, to tell your tokens apart.")
 ]
-TokenDays = Annotated[
-    int | None,
-    typer.Option("--days", metavar="DAYS", min=1, max=365, help="Days until the new token expires (default: 90)."),
+TokenScopes = Annotated[
+    list[str] | None,
+    typer.Option("--scope", metavar="SCOPE", help="read, submit, organize or admin (default: by account); repeatable."),
 ]
+TokenDays = Annotated[int | None, _days(365, "Days until the new token expires (default: 90).")]
 Classes = Annotated[Path | None, file_option(f"--{CLASSES.name}", help=CLASSES.option_help)]
 VoidIds = Annotated[Path | None, file_option("--void", help="JSON list of ids to leave out of the scores.")]
 Preset = Annotated[

@@ -6,13 +6,7 @@ import typer
 
 from app.cli import completion
 from app.cli.connection import connect_client
-from app.cli.options import (
-    AsJson,
-    ChallengeFile,
-    Slug,
-    Token,
-    Url,
-)
+from app.cli.options import AsJson, AuditReason, ChallengeFile, Slug, Token, Url
 from app.cli.terminal import object_tables
 from app.cli.terminal.output import CommandError, CommandOutput, command_output
 from app.cli.terminal.prompts import prompt_unless_given
@@ -85,11 +79,8 @@ def publish_challenge(slug: Slug, url: Url = None, token: Token = None, as_json:
         out.result(challenge, lambda console: object_tables.show_challenge(console, challenge))
 
 
-Reason = Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Why; the audit trail keeps it.")]
-
-
 def archive_challenge(
-    *, slug: Slug, reason: Reason = None, url: Url = None, token: Token = None, as_json: AsJson = False
+    *, slug: Slug, reason: AuditReason = None, url: Url = None, token: Token = None, as_json: AsJson = False
 ) -> None:
     """Make a challenge read-only, as an owner: no registration, submission or change until it is unarchived."""
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
@@ -106,7 +97,7 @@ def unarchive_challenge(
             metavar="SLUG", help="Short name of the challenge.", autocompletion=completion.archived_challenges
         ),
     ],
-    reason: Reason = None,
+    reason: AuditReason = None,
     url: Url = None,
     token: Token = None,
     as_json: AsJson = False,
@@ -150,7 +141,7 @@ def delete_challenge(
     confirm: Annotated[
         str | None, typer.Option("--confirm", metavar="SLUG", help="The slug again (default: ask on a terminal).")
     ] = None,
-    reason: Reason = None,
+    reason: AuditReason = None,
     url: Url = None,
     token: Token = None,
     as_json: AsJson = False,
@@ -164,7 +155,7 @@ def delete_challenge(
         if typed != slug:
             raise CommandError("not_confirmed", f"{typed!r} is not the slug {slug!r}; nothing was deleted.")
         client.delete_challenge(slug, confirm=typed, reason=reason)
-        out.result({"slug": slug, "deleted": True}, lambda _: out.say(f"The challenge {slug} is deleted."))
+        out.done("deleted", slug, f"The challenge {slug} is deleted.")
 
 
 def _warn(out: CommandOutput, challenge: dict[str, Any]) -> None:

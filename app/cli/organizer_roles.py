@@ -50,4 +50,4 @@ def remove_organizer(
     """Take the role of an organizer away, as an owner; the user still cannot register for the challenge."""
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
         client.remove_organizer(slug, email)
-        out.result({"email": email, "removed": True}, lambda _: out.say(f"{email} no longer organizes {slug}."))
+        out.done("removed", email, f"{email} no longer organizes {slug}.")

@@ -10,7 +10,20 @@ import typer
 
 from app.cli import completion, validate_offline
 from app.cli.connection import connect_client
-from app.cli.options import AsJson, Layout, Phase, PredictionsFile, Slug, SubmissionId, Task, Token, Url, file_option
+from app.cli.options import (
+    AsJson,
+    Layout,
+    OfTeam,
+    Phase,
+    PredictionsFile,
+    ReasonOfOrganizer,
+    Slug,
+    SubmissionId,
+    Task,
+    Token,
+    Url,
+    file_option,
+)
 from app.cli.terminal import object_tables
 from app.cli.terminal.output import (
     EXIT_FAILED,
@@ -21,6 +34,8 @@ from app.cli.terminal.output import (
 from app.cli.terminal.problem_tables import show_problems
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from app.client import Json
 
 TemplateFormat = Literal[
@@ -28,10 +43,6 @@ TemplateFormat = Literal[
 ]  # fmt: skip
 
 _Timeout = Annotated[float, typer.Option("--timeout", metavar="SECONDS", min=0, help="Maximum seconds for --wait.")]
-SelectionReason = Annotated[
-    str | None,
-    typer.Option("--reason", metavar="TEXT", help="Organizers: why the selection of a team is changed; recorded."),
-]
 _Method = Annotated[
     str | None, typer.Option("--method", "-m", metavar="NAME", help="Name of the method, shown on the leaderboard.")
 ]
@@ -122,13 +133,18 @@ def submit(
                 progress=progress,
                 on_waiting=show_place,
             )
-        out.result(result, lambda console: object_tables.show_submission(console, result))
+        out.result(result, lambda console: _show_submitted(console, result))
         status = result.get("status")
         if status in _UNSUCCESSFUL_STATUSES:
             raise typer.Exit(EXIT_FAILED)
         if wait and status != "finished":
             out.note(f"Not finished after {timeout:g} s. Check again with: assay submission {result.get('id')}")
             raise typer.Exit(EXIT_STILL_WAITING)
+
+
+def _show_submitted(console: "Console", submission: "Json") -> None:
+    object_tables.show_submission(console, submission)
+    object_tables.show_quota_left(console, submission)
 
 
 def submissions(slug: Slug, phase: Phase = None, url: Url = None, token: Token = None, as_json: AsJson = False) -> None:
@@ -160,14 +176,14 @@ def submission(
 
 def select(
     submission_id: SubmissionId,
-    reason: SelectionReason = None,
+    reason: ReasonOfOrganizer = None,
     url: Url = None,
     token: Token = None,
     as_json: AsJson = False,
 ) -> None:
-    """Select a finished submission for the final standing.
+    """Select a submission for the final standing.
 
-    This has an effect only if the recipe's selection is 'selected'.
+    It has scores, or waits for them. This has an effect only if the recipe's selection is 'selected'.
     With 'best', a team's best submission by the public score counts; with 'latest', its latest.
     'assay challenge show SLUG' shows the selection.
     """
@@ -176,7 +192,7 @@ def select(
 
 def unselect(
     submission_id: SubmissionId,
-    reason: SelectionReason = None,
+    reason: ReasonOfOrganizer = None,
     url: Url = None,
     token: Token = None,
     as_json: AsJson = False,
@@ -201,9 +217,7 @@ def quota(
     *,
     slug: Slug,
     phase: Phase = None,
-    team: Annotated[
-        str | None, typer.Option("--team", metavar="TEAM", help="Organizers: name or id of a team.")
-    ] = None,
+    team: OfTeam = None,
     url: Url = None,
     token: Token = None,
     as_json: AsJson = False,

@@ -1,5 +1,6 @@
 """Commands about phases, for organizers."""
 
+import sys
 from typing import Annotated, Any
 
 import typer
@@ -7,35 +8,42 @@ import typer
 from app.cli import completion
 from app.cli.connection import connect_client
 from app.cli.input.phase_fields import merge_fields, phase_fields
-from app.cli.options import AsJson, Phase, Slug, Token, Url
+from app.cli.options import AsJson, AuditReason, NamedPhase, Phase, Reason, Slug, Token, Url, Yes
 from app.cli.terminal import object_tables, phase_tables
 from app.cli.terminal.output import CommandError, command_output
+from app.cli.terminal.prompts import require_consent
 
 
 def release_phase(
     *,
     slug: Slug,
     phase: Phase = None,
-    confirm: Annotated[bool, typer.Option("--confirm", help="Release; without it, only show the preview.")] = False,
-    reason: Annotated[
-        str | None, typer.Option("--reason", metavar="TEXT", help="A remark for the audit trail.")
-    ] = None,
+    yes: Yes = False,
+    reason: AuditReason = None,
     url: Url = None,
     token: Token = None,
     as_json: AsJson = False,
 ) -> None:
-    """Preview the final release of a phase: public and private ranks; with --confirm, release the private scores.
+    """Preview the final release of a phase: public and private ranks; with --yes, release the private scores.
 
-    A release cannot be undone. Afterwards everybody sees the private scores.
+    On a terminal it asks after the preview. A release cannot be undone. Afterwards everybody sees the private scores.
     """
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
-        if reason is not None and not confirm:
-            raise CommandError("reason_without_release", "--reason belongs to a release.", "Add --confirm.")
+        asks = not yes and not as_json and sys.stdin.isatty()
+        if reason is not None and not yes and not asks:
+            raise CommandError("reason_without_release", "--reason belongs to a release.", "Add --yes.")
         name = client.phase(slug, phase)
-        release = client.release(slug, name, reason) if confirm else client.release_preview(slug, name)
+        if not yes:
+            preview = client.release_preview(slug, name)
+            out.result(preview, lambda console: phase_tables.show_release(console, preview))
+            if preview["obstacles"] or preview["released_at"] is not None:
+                return
+            if not asks:
+                out.note(f"Release them with: assay phase release {slug} --phase {name} --yes")
+                return
+        require_consent(f"Release the private scores of {slug}/{name}? This cannot be undone.", yes=yes)
+        release = client.release(slug, name, reason)
         out.result(release, lambda console: phase_tables.show_release(console, release))
-        if not confirm and not release["obstacles"] and release["released_at"] is None:
-            out.note(f"Release them with: assay phase release {slug} --phase {name} --confirm")
 
 
 def list_phases(slug: Slug, url: Url = None, token: Token = None, as_json: AsJson = False) -> None:
@@ -82,7 +90,7 @@ def edit_phase(
 ) -> None:
     """Change a phase, by options or to match a file.
 
-    A quota limit of none removes the limit; --closes never removes the close.
+    A limit of 'none' removes the limit, and a close of 'never' the close.
     """
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
         known = client.phase(slug, phase)
@@ -128,7 +136,7 @@ def pause_phase(
     *,
     slug: Slug,
     phase: Phase = None,
-    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; participants can read it.")],
+    reason: Reason,
     url: Url = None,
     token: Token = None,
     as_json: AsJson = False,
@@ -151,7 +159,7 @@ def resume_phase(
 def delete_phase(
     *,
     slug: Slug,
-    phase: Annotated[str, typer.Option("--phase", metavar="PHASE", help="Phase.")],
+    phase: NamedPhase,
     url: Url = None,
     token: Token = None,
     as_json: AsJson = False,
@@ -159,4 +167,4 @@ def delete_phase(
     """Delete a phase with its gold, while nothing was submitted to it."""
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
         client.delete_phase(slug, phase)
-        out.result({"slug": phase}, lambda _: out.say(f"The phase {phase} is deleted."))
+        out.done("deleted", phase, f"The phase {phase} is deleted.")

@@ -5,13 +5,20 @@ from typing import Annotated
 
 import typer
 
+from app.cli import completion
 from app.cli.connection import connect_client
-from app.cli.options import AsJson, Slug, Token, Url, file_option
+from app.cli.options import AsJson, NamedPhase, Slug, Token, Url, file_option
 from app.cli.terminal.output import command_output
 from app.cli.terminal.recipe_facts import show_recipe as print_recipe
 
 OfPhase = Annotated[
-    str | None, typer.Option("--phase", metavar="PHASE", help="Phase (default: the recipe that the phases share).")
+    str | None,
+    typer.Option(
+        "--phase",
+        metavar="PHASE",
+        help="Phase (default: the recipe that the phases share).",
+        autocompletion=completion.phases,
+    ),
 ]
 
 
@@ -46,7 +53,7 @@ def set_recipe(
 def drop_recipe(
     *,
     slug: Slug,
-    phase: Annotated[str, typer.Option("--phase", metavar="PHASE", help="Phase that has a recipe of its own.")],
+    phase: NamedPhase,
     url: Url = None,
     token: Token = None,
     as_json: AsJson = False,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from app.cli import completion
 from app.cli.connection import connect_client
 from app.cli.options import AsJson, Slug, Token, Url
 from app.cli.terminal.output import CommandError, CommandOutput, command_output
@@ -23,7 +24,13 @@ def register(
         typer.Option("--invitation", metavar="CODE", help="Code of an invitation to a team or the challenge."),
     ] = None,
     accept_terms: Annotated[
-        int | None, typer.Option("--accept-terms", metavar="VERSION", help="Accept this version of the terms.")
+        int | None,
+        typer.Option(
+            "--accept-terms",
+            metavar="VERSION",
+            help="Accept this version of the terms.",
+            autocompletion=completion.terms,
+        ),
     ] = None,
     field: Annotated[
         list[str] | None, typer.Option("--field", metavar="NAME=VALUE", help="Answer to a field of the challenge.")
@@ -120,4 +127,4 @@ def unregister(slug: Slug, url: Url = None, token: Token = None, as_json: AsJson
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
         own = own_registration(client, slug)
         client.end_registration(slug, own["id"])
-        out.result({"ended": own["id"]}, lambda _: out.say(f"Your registration for {slug} has ended."))
+        out.done("ended", own["id"], f"Your registration for {slug} has ended.")

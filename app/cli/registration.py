@@ -6,7 +6,18 @@ import typer
 
 from app.cli import completion
 from app.cli.connection import connect_client
-from app.cli.options import AsJson, InvitationUses, Slug, Token, UnlimitedUses, Url
+from app.cli.options import (
+    AsJson,
+    InvitationDays,
+    InvitationNote,
+    InvitationUses,
+    OptionalReason,
+    Reason,
+    Slug,
+    Token,
+    UnlimitedUses,
+    Url,
+)
 from app.cli.register import own_registration
 from app.cli.terminal import account_tables, registration_tables
 from app.cli.terminal.output import CommandError, command_output
@@ -35,7 +46,7 @@ def approve(
     ] = None,
     everybody: Annotated[bool, typer.Option("--all", help="Approve all that are pending.")] = False,
     withdraw: Annotated[bool, typer.Option("--withdraw", help="Withdraw the approval: it is pending again.")] = False,
-    reason: Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Why; the user can read it.")] = None,
+    reason: OptionalReason = None,
     url: Url = None,
     token: Token = None,
     as_json: AsJson = False,
@@ -55,7 +66,9 @@ def approve(
             ids = [_registration_id(client, slug, user)]
         status = "pending" if withdraw else "approved"
         rows = [client.decide_registration(slug, each, status, reason=reason) for each in ids]
-        done = f"{user} is pending again." if withdraw else f"Approved {len(rows)} registrations."
+        from app.scoring.declaration.metric_syntax import pluralize
+
+        done = f"{user} is pending again." if withdraw else f"Approved {pluralize(len(rows), 'registration')}."
         out.result(rows, lambda _: out.say(done))
 
 
@@ -63,7 +76,7 @@ def bar(
     *,
     slug: Slug,
     user: User,
-    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; the user can read it.")],
+    reason: Reason,
     url: Url = None,
     token: Token = None,
     as_json: AsJson = False,
@@ -134,7 +147,7 @@ def revoke_invitation(
     """Revoke an invitation to a challenge, as an organizer."""
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
         client.revoke_challenge_invitation(slug, invitation)
-        out.result({"id": invitation}, lambda _: out.say(f"The invitation {invitation} is revoked."))
+        out.done("revoked", invitation, f"The invitation {invitation} is revoked.")
 
 
 def invite(
@@ -142,8 +155,8 @@ def invite(
     slug: Slug,
     uses: InvitationUses = 1,
     unlimited: UnlimitedUses = False,
-    days: Annotated[int, typer.Option("--days", metavar="DAYS", min=1, max=365, help="Days until it expires.")] = 30,
-    note: Annotated[str, typer.Option("--note", metavar="TEXT", help="For those who list invitations.")] = "",
+    days: InvitationDays = 30,
+    note: InvitationNote = "",
     url: Url = None,
     token: Token = None,
     as_json: AsJson = False,

@@ -1,15 +1,16 @@
 """The command with which organizers score submissions again: it confirms, orders, and shows progress."""
 
-import sys
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from app.cli import completion
 from app.cli.connection import connect_client
-from app.cli.options import AsJson, Phase, Slug, Token, Url
+from app.cli.options import AsJson, Phase, Slug, Token, Url, Yes
 from app.cli.terminal.output import EXIT_FAILED, EXIT_STILL_WAITING, CommandOutput, command_output
+from app.cli.terminal.prompts import require_consent
 from app.cli.terminal.table_layout import format_duration
 
 if TYPE_CHECKING:
@@ -26,7 +27,12 @@ def rerun(
     phase: Phase = None,
     submission: Annotated[
         list[str] | None,
-        typer.Option("--submission", metavar="ID", help="Only this submission, finished or failed; repeatable."),
+        typer.Option(
+            "--submission",
+            metavar="ID",
+            help="Only this submission, finished or failed; repeatable.",
+            autocompletion=completion.submissions,
+        ),
     ] = None,
     failed: Annotated[
         bool,
@@ -40,7 +46,7 @@ def rerun(
     timeout: Annotated[
         float | None, typer.Option("--timeout", metavar="SECONDS", min=0, help="Maximum seconds for --wait.")
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Skip the confirmation.")] = False,
+    yes: Yes = False,
     url: Url = None,
     token: Token = None,
     as_json: AsJson = False,
@@ -64,14 +70,14 @@ def rerun(
         elif cancel:
             _show_order(out, client.cancel_rerun(slug, name))
         else:
-            _rerun_phase(out, client, slug, name, ask=not yes, wait=wait, deadline=deadline)
+            _rerun_phase(out, client, slug, name, yes=yes, wait=wait, deadline=deadline)
 
 
 def _rerun_phase(
-    out: CommandOutput, client: "Client", slug: str, phase: str, *, ask: bool, wait: bool, deadline: float | None
+    out: CommandOutput, client: "Client", slug: str, phase: str, *, yes: bool, wait: bool, deadline: float | None
 ) -> None:
-    if ask and not _confirm(client.rerun_state(slug, phase), f"{slug}/{phase}"):
-        raise typer.Exit(EXIT_FAILED)
+    if not yes:
+        _confirm(client.rerun_state(slug, phase), f"{slug}/{phase}")
     order = client.rerun_phase(slug, phase)
     if wait:
         with out.count_bar(f"Rescoring {slug}/{phase}") as progress:
@@ -84,15 +90,16 @@ def _rerun_phase(
         raise typer.Exit(_exit_status(order["status"] == "running", bool(order["different"] or order["failed"])))
 
 
-def _confirm(order: Json, phase_name: str) -> bool:
+def _confirm(order: Json, phase_name: str) -> None:
     """Confirm on the terminal, with count and estimated duration; an order that is already running needs no consent."""
     if order["status"] == "running":
-        return True
-    if not sys.stdin.isatty():
-        raise typer.BadParameter("required, as there is no terminal to confirm on", param_hint="--yes")
+        return
     count, seconds = order["next"]["total"], order["next"]["seconds"]
     estimate = "" if seconds is None else f" This takes about {format_duration(seconds)}."
-    return typer.confirm(f"Score {count} finished submissions of {phase_name} again?{estimate}", err=True)
+    from app.scoring.declaration.metric_syntax import pluralize
+
+    what = pluralize(count, "finished submission")
+    require_consent(f"Score {what} of {phase_name} again?{estimate}", yes=False)
 
 
 def _show_order(out: CommandOutput, order: Json) -> None:

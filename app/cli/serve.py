@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from app.cli.options import AsJson, DataDir, Email, Host, Password, Port, TokenDays, TokenName
+from app.cli.options import AsJson, DataDir, Email, Host, Password, Port, TokenDays, TokenName, TokenScopes
 from app.cli.terminal.output import CommandError, command_output
 from app.cli.terminal.prompts import prompt_password
 
@@ -235,12 +235,7 @@ def create_user(
 def create_token(
     *,
     email: Email,
-    scope: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--scope", metavar="SCOPE", help="read, submit, organize or admin (default: by account); repeatable."
-        ),
-    ] = None,
+    scope: TokenScopes = None,
     days: TokenDays = None,
     token_name: TokenName = "",
     data_dir: DataDir = None,

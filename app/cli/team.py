@@ -7,29 +7,26 @@ import typer
 
 from app.cli import completion
 from app.cli.connection import connect_client
-from app.cli.options import AsJson, Phase, Slug, Token, Url
+from app.cli.options import (
+    AsJson,
+    InvitationNote,
+    OfTeam,
+    Phase,
+    Reason,
+    ReasonOfOrganizer,
+    Slug,
+    TeamInvitationDays,
+    TeamName,
+    Token,
+    Url,
+)
 from app.cli.terminal import object_tables, team_tables
 from app.cli.terminal.output import CommandError, command_output
+from app.text.close_matches import near_names
 
 if TYPE_CHECKING:
     from app.client import Client, Json
 
-TeamName = Annotated[
-    str, typer.Argument(metavar="TEAM", help="Name or id of the team.", autocompletion=completion.teams)
-]
-Reason = Annotated[
-    str, typer.Option("--reason", metavar="TEXT", help="Why; those concerned and the audit trail show it.")
-]
-OptionalReason = Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Why; organizers must say it.")]
-OfTeam = Annotated[
-    str | None,
-    typer.Option(
-        "--team",
-        metavar="TEAM",
-        help="Organizers: name or id of the team (default: your own).",
-        autocompletion=completion.teams,
-    ),
-]
 Member = Annotated[
     str,
     typer.Argument(
@@ -51,17 +48,15 @@ def list_teams(slug: Slug, url: Url = None, token: Token = None, as_json: AsJson
 def show_team(slug: Slug, team: OfTeam = None, url: Url = None, token: Token = None, as_json: AsJson = False) -> None:
     """Show your team: members, open invitations and proposals to merge."""
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
-        row = _find_team(client, slug, team)
+        row = find_team(client, slug, team)
         out.result(row, lambda console: team_tables.show_team(console, row))
 
 
 def invite(
     *,
     slug: Slug,
-    note: Annotated[str, typer.Option("--note", metavar="TEXT", help="Whom it is for; the team sees it.")] = "",
-    days: Annotated[
-        int | None, typer.Option("--days", metavar="N", help="Days until it expires (default: 14).")
-    ] = None,
+    note: InvitationNote = "",
+    days: TeamInvitationDays = 14,
     team: OfTeam = None,
     url: Url = None,
     token: Token = None,
@@ -69,7 +64,7 @@ def invite(
 ) -> None:
     """Make a code that admits one user to your team; for its captain."""
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
-        made = client.invite_to_team(slug, _find_team(client, slug, team)["id"], note=note, days=days)
+        made = client.invite_to_team(slug, find_team(client, slug, team)["id"], note=note, days=days)
         out.result(made, lambda _: out.say(str(made["code"])))
         out.note(f"It admits one user and is not shown again: assay register {slug} --invitation {made['code']}")
 
@@ -90,8 +85,8 @@ def revoke(
 ) -> None:
     """Revoke an invitation to your team that was not used; for its captain."""
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
-        client.revoke_team_invitation(slug, _find_team(client, slug, team)["id"], invitation)
-        out.result({"revoked": invitation}, lambda _: out.say(f"Revoked the invitation {invitation}."))
+        client.revoke_team_invitation(slug, find_team(client, slug, team)["id"], invitation)
+        out.done("revoked", invitation, f"The invitation {invitation} is revoked.")
 
 
 def leave(slug: Slug, url: Url = None, token: Token = None, as_json: AsJson = False) -> None:
@@ -100,16 +95,16 @@ def leave(slug: Slug, url: Url = None, token: Token = None, as_json: AsJson = Fa
     After the team has used quota, you need the leave of an organizer to join or found another one.
     """
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
-        row = _find_team(client, slug, None)
+        row = find_team(client, slug, None)
         client.remove_member(slug, row["id"], str(client.me()["id"]))
-        out.result({"left": row["id"]}, lambda _: out.say(f"You left {row['name']}."))
+        out.done("left", row["id"], f"You left {row['name']}.")
 
 
 def remove(
     *,
     slug: Slug,
     member: Member,
-    reason: OptionalReason = None,
+    reason: ReasonOfOrganizer = None,
     team: OfTeam = None,
     url: Url = None,
     token: Token = None,
@@ -117,10 +112,10 @@ def remove(
 ) -> None:
     """Remove a member from your team; for its captain and for organizers."""
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
-        row = _find_team(client, slug, team)
+        row = find_team(client, slug, team)
         person = _find_member(row["members"], member)
         client.remove_member(slug, row["id"], person["id"], reason=reason)
-        out.result({"removed": person["id"]}, lambda _: out.say(f"{person['name']} is no longer in {row['name']}."))
+        out.done("removed", person["id"], f"{person['name']} is no longer in {row['name']}.")
 
 
 def hand_over(
@@ -134,7 +129,7 @@ def hand_over(
 ) -> None:
     """Hand over the captaincy of your team to another member."""
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
-        row = _find_team(client, slug, team)
+        row = find_team(client, slug, team)
         person = _find_member(row["members"], member)
         result = client.edit_team(slug, row["id"], captain=person["id"])
         out.result(result, lambda _: out.say(f"{person['name']} is the captain of {row['name']} now."))
@@ -151,7 +146,7 @@ def rename(
 ) -> None:
     """Give your team another name; for its captain."""
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
-        result = client.edit_team(slug, _find_team(client, slug, team)["id"], name=name)
+        result = client.edit_team(slug, find_team(client, slug, team)["id"], name=name)
         out.result(result, lambda _: out.say(f"The team is called {result['name']} now."))
 
 
@@ -171,10 +166,10 @@ def merge(
     The team that proposed stays, with its name and captain.
     """
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
-        row = _find_team(client, slug, None)
+        row = find_team(client, slug, None)
         if withdraw:
             client.withdraw_merge(slug, row["id"], other)
-            out.result({"withdrawn": row["id"]}, lambda _: out.say(f"No merge with {other} is proposed any more."))
+            out.done("withdrawn", row["id"], f"No merge with {other} is proposed any more.")
             return
         result = client.merge_teams(slug, row["id"], other)
         names = (result["team"]["name"], result["with"]["name"])
@@ -190,7 +185,7 @@ def allow(
         str,
         typer.Argument(
             metavar="USER",
-            help="Name, e-mail address or id of the registration.",
+            help="Name or e-mail address of the user, or id of the registration.",
             autocompletion=completion.registrations,
         ),
     ],
@@ -206,9 +201,9 @@ def allow(
         out.result(result, lambda _: out.say(f"{person['name']} may join or found another team."))
 
 
-def _find_team(client: "Client", slug: str, name: str | None) -> "Json":
-    """The team with this name or id; without one, the caller's own."""
-    rows = list(client.teams(slug))
+def find_team(client: "Client", slug: str, name: str | None) -> "Json":
+    """The team with this name or id, never a baseline; without a name, the caller's own."""
+    rows = [row for row in client.teams(slug) if not row["baseline"]]
     own = str(client.me()["id"]) if name is None else None
     for row in rows:
         if name in {row["id"], row["name"]} or any(each["id"] == own for each in row["members"]):
@@ -216,7 +211,8 @@ def _find_team(client: "Client", slug: str, name: str | None) -> "Json":
     if name is None:
         remedy = f"Found one: assay register {slug} --team NAME; organizers name one with --team."
         raise CommandError("no_team", f"You are in no team of {slug}.", remedy)
-    raise CommandError("not_found", f"There is no team '{name}' in {slug} that you may see.", "assay team list")
+    hint = near_names(name, [str(row["name"]) for row in rows])
+    raise CommandError("not_found", f"{slug} has no team '{name}' that you may see.", hint)
 
 
 def _find_member(people: Sequence["Json"], name: str) -> "Json":
@@ -234,8 +230,8 @@ def grant_quota(
     *,
     slug: Slug,
     team: TeamName,
-    per_day: Annotated[int | None, typer.Option("--per-day", metavar="N", help="Submissions per day more.")] = None,
-    total: Annotated[int | None, typer.Option("--total", metavar="N", help="Submissions in total more.")] = None,
+    per_day: Annotated[int | None, typer.Option("--per-day", metavar="N", help="Additional submissions a day.")] = None,
+    total: Annotated[int | None, typer.Option("--total", metavar="N", help="Additional submissions in total.")] = None,
     reason: Reason,
     phase: Phase = None,
     url: Url = None,

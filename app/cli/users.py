@@ -6,16 +6,30 @@ import typer
 
 from app.cli import completion
 from app.cli.connection import connect_client
-from app.cli.options import AsJson, DataDir, InvitationUses, Token, UnlimitedUses, Url
+from app.cli.options import (
+    AsJson,
+    AuditReason,
+    DataDir,
+    InvitationDays,
+    InvitationNote,
+    InvitationUses,
+    Reason,
+    Token,
+    UnlimitedUses,
+    Url,
+    Yes,
+)
 from app.cli.serve import load_settings, write_transaction
 from app.cli.terminal import account_tables
 from app.cli.terminal.output import CommandError, command_output
+from app.cli.terminal.prompts import require_consent
 
 if TYPE_CHECKING:
     from app.client import Client
 
-UserName = Annotated[str, typer.Argument(metavar="USER", help="E-mail address or id of the account.")]
-Reason = Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Why; the audit trail keeps it.")]
+UserName = Annotated[
+    str, typer.Argument(metavar="USER", help="E-mail address or id of the account.", autocompletion=completion.users)
+]
 
 
 def list_users(
@@ -39,7 +53,7 @@ def approve_user(
     *,
     user: UserName,
     withdraw: Annotated[bool, typer.Option("--withdraw", help="Withdraw the approval.")] = False,
-    reason: Reason = None,
+    reason: AuditReason = None,
     url: Url = None,
     token: Token = None,
     as_json: AsJson = False,
@@ -52,7 +66,7 @@ def approve_user(
 
 def disable_user(
     user: UserName,
-    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; the owner of the account can read it.")],
+    reason: Reason,
     url: Url = None,
     token: Token = None,
     as_json: AsJson = False,
@@ -62,7 +76,7 @@ def disable_user(
 
 
 def enable_user(
-    user: UserName, reason: Reason = None, url: Url = None, token: Token = None, as_json: AsJson = False
+    user: UserName, reason: AuditReason = None, url: Url = None, token: Token = None, as_json: AsJson = False
 ) -> None:
     """Enable a disabled account. Requires an administrator."""
     _edit_user(user, {"disabled": False, "reason": reason}, "is enabled", url=url, token=token, as_json=as_json)
@@ -71,19 +85,18 @@ def enable_user(
 def delete_user(
     *,
     user: UserName,
-    reason: Reason = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Delete without asking.")] = False,
+    reason: AuditReason = None,
+    yes: Yes = False,
     url: Url = None,
     token: Token = None,
     as_json: AsJson = False,
 ) -> None:
     """Delete an account; what it sent stays under a pseudonym. Requires an administrator."""
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
-        if not yes:
-            typer.confirm(f"Delete the account {user}? This cannot be undone.", abort=True, err=True)
+        require_consent(f"Delete the account {user}? This cannot be undone.", yes=yes)
         user_id = _user_id(client, user)
         client.delete_user(user_id, reason=reason)
-        out.result({"id": user_id}, lambda _: out.say(f"The account {user} is deleted."))
+        out.done("deleted", user_id, f"The account {user} is deleted.")
 
 
 def reset_user(
@@ -131,8 +144,8 @@ def create_invitation(
     *,
     uses: InvitationUses = 1,
     unlimited: UnlimitedUses = False,
-    days: Annotated[int, typer.Option("--days", metavar="DAYS", min=1, max=365, help="Days until it expires.")] = 30,
-    note: Annotated[str, typer.Option("--note", metavar="TEXT", help="For those who list invitations.")] = "",
+    days: InvitationDays = 30,
+    note: InvitationNote = "",
     url: Url = None,
     token: Token = None,
     as_json: AsJson = False,
@@ -162,7 +175,7 @@ def revoke_invitation(
     """Revoke an invitation to this site. Requires an administrator."""
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
         client.revoke_site_invitation(invitation)
-        out.result({"id": invitation}, lambda _: out.say(f"The invitation {invitation} is revoked."))
+        out.done("revoked", invitation, f"The invitation {invitation} is revoked.")
 
 
 def _edit_user(

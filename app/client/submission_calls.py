@@ -3,10 +3,11 @@
 import time
 import uuid
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from app.client.paths import api_path, phase_path, submissions_path
-from app.transport import Json, Progress, StreamedBody, Transport
+from app.transport import ClientError, Json, Progress, StreamedBody, Transport
 
 FINAL = frozenset({"finished", "rejected", "failed", "cancelled"})
 """The final statuses of a submission."""
@@ -38,6 +39,7 @@ class SubmissionCalls(Transport):
     ) -> Json:
         """Submit predictions, wait up to `wait` seconds for a final status, and return the submission.
 
+        In a phase with limits the submission also says what is `remaining` of the team's quota, and its `reset_at`.
         Organizers may name the `team` that they submit for, and mark a `baseline` or a `test` entry.
         `on_waiting` is called with the submission each time that it is read and its status is not final.
         After a broken connection or a 503 the request is retried with the same Idempotency-Key, so that the predictions
@@ -52,8 +54,15 @@ class SubmissionCalls(Transport):
         if header_wait > 0:
             headers["Prefer"] = f"wait={header_wait}"
         body, path = StreamedBody(predictions, progress), submissions_path(slug, phase)
-        submission = self._upload(path, body, params, headers, retry=True, patience=header_wait)
-        return self._wait_until_final(submission, deadline, on_waiting)
+        sent = self._upload(path, body, params, headers, retry=True, patience=header_wait)
+        submission = self._wait_until_final(sent, deadline, on_waiting)
+        if "remaining" in sent and "remaining" not in submission:  # it was read again, and may have been refunded
+            with suppress(ClientError):
+                quota = self.quota(slug, str(submission["phase"]))
+                submission |= {
+                    name: quota.get(name) for name in ("remaining", "reset_at", "reset_at_local", "timezone")
+                }
+        return submission
 
     def dry_run(
         self,

@@ -1,6 +1,6 @@
 """Suggestions for a mistyped word: the known words that are most similar to it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 _MAX_COMPARED_WORDS = 500
@@ -22,3 +22,17 @@ def format_hint(suggestions: Iterable[str]) -> str:
     """The hint that names these suggestions; empty where there is none."""
     text = " or ".join(suggestions)
     return f" (did you mean {text}?)" if text else ""
+
+
+def near_names(name: str, known: Sequence[str], *, most: int = 10) -> str:
+    """A sentence for a name that is not known: the names that are most similar, in any case, or else the first ones."""
+    folded = {each.casefold(): each for each in reversed(known)}
+    near = [f"'{folded[match]}'" for match in close_matches(name.casefold(), folded)]
+    if near:
+        return f"Did you mean {' or '.join(near)}?"
+    listed = ", ".join(f"'{each}'" for each in known[:most])
+    return (
+        f"There are: {listed}{f', … ({len(known)} in all)' if len(known) > most else ''}."
+        if known
+        else "There is none."
+    )

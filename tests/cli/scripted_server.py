@@ -10,6 +10,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from app.errors import NotFound
+
 
 @dataclass(frozen=True)
 class ScriptedAnswer:
@@ -43,7 +45,7 @@ class ScriptedServer:
         self.requests.append(request)
         waiting = self._script[f"{request.method} {request.path}"]
         if not waiting:
-            return ScriptedAnswer(404, {"code": "not_found", "detail": f"no {request.method} {request.path}"})
+            return ScriptedAnswer(404, {"code": "not_found", "detail": NotFound().detail})
         return waiting[0] if len(waiting) == 1 else waiting.pop(0)
 
     def sent(self, method: str) -> list[RecordedRequest]:

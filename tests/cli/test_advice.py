@@ -9,7 +9,7 @@ import pytest
 import app.main  # all errors are known once the service is loaded
 from app.cli.connection import remember_token
 from app.cli.terminal.error_advice import ADVICE, FailedRequest, explain_problem
-from app.errors import AssayError
+from app.errors import AssayError, NotFound
 from tests.cli.run_command import run_assay
 from tests.cli.scripted_server import ScriptedAnswer, ScriptedServer
 from tests.error_classes import error_classes
@@ -54,6 +54,11 @@ def test_advice_is_for_codes_that_exist() -> None:
         ),
         ({"code": "several_open_phases", "phases": ["dev", "test"]}, {}, ["--phase: dev, test"]),
         ({"code": "no_open_phase", "opens_at": "2026-05-01T00:00:00+00:00"}, {}, ["Opens at 2026-05-01 00:00:00 UTC."]),
+        (
+            {"code": "no_open_phase", "opens_at": "2026-05-01T00:00:00Z", "closes_at": "2026-06-01T00:00:00Z"},
+            {},
+            ["Open from 2026-05-01 00:00:00 UTC to 2026-06-01 00:00:00 UTC."],
+        ),
         (
             {"code": "registration_barred", "reason": "two accounts", "remedy": "Ask them."},
             {},
@@ -117,6 +122,15 @@ def test_an_unknown_phase_is_answered_with_those_that_there_are(service: Scripte
     ran = run_assay("quota", "pets", "--phase", "tset", "--url", service.url)
     assert "Error: The challenge 'pets' has no phase 'tset'." in ran.err
     assert "Specify the phase with --phase: dev, test." in ran.err
+
+
+@pytest.mark.parametrize("remedy", [NotFound.remedy, "Ask them to sign up first."])
+def test_what_the_service_names_as_missing_is_not_taken_for_the_challenge(service: ScriptedServer, remedy: str) -> None:
+    missing = {"code": "not_found", "detail": "There is no account with the address a@example.org.", "remedy": remedy}
+    service.on("POST /api/v1/challenges/pets/organizers", ScriptedAnswer(404, missing))
+    ran = run_assay("organizer", "add", "pets", "a@example.org", "--url", service.url)
+    told = "Check the name or id." if remedy == NotFound.remedy else remedy
+    assert ran.err.splitlines() == [f"Error: {missing['detail']}", told]
 
 
 def test_each_fault_is_listed_once(service: ScriptedServer, tmp_path: Path) -> None:

@@ -53,6 +53,18 @@ def test_a_challenge_is_archived_and_goes_on(people: People, admin: Run) -> None
     assert slug in done(admin("challenge", "list"))
 
 
+def test_only_organizers_read_at_length_what_scores_disclose(people: People, admin: Run) -> None:
+    slug = create_challenge(people.admin, "cli-disclosure")
+    told = "What scores of main disclose: "
+    assert told in done(admin("challenge", "show", slug))
+    token = people["Ada"].headers["Authorization"].removeprefix("Bearer ")
+    for given in (("--token", token), ()):
+        shown = run_assay("challenge", "show", slug, "--url", people.live.url, *given).out
+        assert told not in shown
+        assert shown.splitlines()[-1].endswith(f"assay recipe show {slug}, docs/disclosure.md")
+    assert told in run_assay("recipe", "show", slug, "--url", people.live.url).out
+
+
 def test_a_copy_has_the_gold_and_the_times_that_were_asked_for(people: People, admin: Run) -> None:
     phase = {"name": "main", "opens_at": "2088-01-01T12:00", "closes_at": "2088-02-01T12:00"}
     slug = create_challenge(people.admin, "cli-copy", phases=[phase])

@@ -223,3 +223,14 @@ def test_the_phase_meant_is_found_or_asked_for(service: ScriptedServer, case: st
                 client.phase("irony")
         else:
             assert client.phase("irony") == meant
+
+
+def test_what_remains_is_read_again_after_a_wait(service: ScriptedServer) -> None:
+    sent = {"id": "s1", "status": "queued", "phase": "main", "remaining": {"total": 1}}
+    service.on("POST /api/v1/challenges/irony/submissions", ScriptedAnswer(202, sent))
+    service.on("GET /api/v1/submissions/s1", ScriptedAnswer(200, {**DONE, "phase": "main"}))
+    quota = {"remaining": {"total": 2}, "reset_at": "2027-01-01T00:00:00Z", "used": {}}
+    service.on("GET /api/v1/challenges/irony/phases/main/quota", ScriptedAnswer(200, quota))
+    with Client(service.url, "t") as client:
+        done = client.submit("irony", b"{}", wait=30.0)
+    assert (done["status"], done["remaining"], done["reset_at"]) == ("finished", {"total": 2}, quota["reset_at"])

@@ -15,6 +15,7 @@ from app import __version__
 from app.cli import command_loading, root
 from app.cli.command_tree import CommandDeclaration, iter_commands
 from tests.cli.run_command import run_assay
+from tests.cli.scripted_server import ScriptedAnswer, ScriptedServer
 from tests.live_service import MAX_WAIT_SECONDS
 
 TREE: dict[tuple[str, ...], CommandDeclaration] = dict(iter_commands())
@@ -102,6 +103,46 @@ def test_the_summary_in_the_list_is_how_the_help_of_the_command_begins(words: tu
     assert documented.partition("\n")[0] == TREE[words].summary
 
 
+NAMES_OF_OBJECTS = frozenset(["SLUG", "PHASE", "TEAM", "ID", "VERSION", "MEMBER", "USER"])
+"""What a parameter takes, as its help calls it, if the service has a list of it."""
+NOT_COMPLETED = {
+    ("audit", "object_id"),  # the id of anything
+    ("challenge", "delete", "confirm"),  # to be typed
+}
+
+
+def test_every_parameter_that_names_an_object_completes_on_tab() -> None:
+    tree: Any = get_command(root)
+    missing: set[tuple[str, ...]] = set()
+    completed: set[tuple[str, ...]] = set()
+    for words in TREE:
+        command = tree
+        for word in words:
+            command = command.commands[word]
+        for param in command.params:
+            if str(param.metavar).strip("[].") in NAMES_OF_OBJECTS or param.name in {"slug", "phase"}:
+                (completed if param._custom_shell_complete else missing).add((*words, param.name))
+    assert missing == NOT_COMPLETED
+    assert len(completed) > 100
+
+
+ONE_DECLARATION = {"--reason": 3, "--days": 2, "--note": 1, "--yes": 1}
+"""How many texts the help of an option has over all commands."""
+
+
+def test_an_option_that_commands_share_is_worded_alike() -> None:
+    tree: Any = get_command(root)
+    texts: dict[str, set[str]] = {name: set() for name in ONE_DECLARATION}
+    for words in TREE:
+        command = tree
+        for word in words:
+            command = command.commands[word]
+        for param in command.params:
+            for name in texts.keys() & set(param.opts):
+                texts[name].add(param.help)
+    assert {name: len(found) for name, found in texts.items()} == ONE_DECLARATION
+
+
 def test_the_help_lists_every_command_with_its_whole_summary() -> None:
     tree: Any = get_command(root)
     groups = [name for name, command in tree.commands.items() if hasattr(command, "commands")]
@@ -171,3 +212,27 @@ def test_values_are_converted_and_refused_as_typer_does_it(
     typers = command.make_context("score", words).params
     assert typers == given
     assert {name: type(value) for name, value in typers.items()} == {name: type(value) for name, value in given.items()}
+
+
+GONE = {
+    "announcement delete irony a1": ("challenges/irony/announcements/a1", "a1", "deleted"),
+    "file delete irony data.zip": ("challenges/irony/files/data.zip", "data.zip", "deleted"),
+    "gold delete irony 2 --phase main": ("challenges/irony/phases/main/gold/2", "2", "deleted"),
+    "phase delete irony --phase main": ("challenges/irony/phases/main", "main", "deleted"),
+    "challenge delete irony --confirm irony": ("challenges/irony", "irony", "deleted"),
+    "delete s1": ("submissions/s1", "s1", "deleted"),
+    "user delete u1 --yes": ("users/u1", "u1", "deleted"),
+    "token revoke t1": ("tokens/t1", "t1", "revoked"),
+    "invitation revoke i1": ("invitations/i1", "i1", "revoked"),
+    "registration revoke irony i1": ("challenges/irony/invitations/i1", "i1", "revoked"),
+    "organizer remove irony a@example.org": ("challenges/irony/organizers", "a@example.org", "removed"),
+}
+"""Commands that end something, each with the path, and with the id and the participle of its JSON."""
+
+
+@pytest.mark.parametrize("line", GONE)
+def test_what_is_gone_has_one_shape(service: ScriptedServer, line: str) -> None:
+    path, identifier, participle = GONE[line]
+    service.on(f"DELETE /api/v1/{path}", ScriptedAnswer(204, None))
+    ran = run_assay(*line.split(), "--url", service.url, "--token", "t", "--json")
+    assert ran.value() == {"id": identifier, participle: True}

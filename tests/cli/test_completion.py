@@ -58,6 +58,11 @@ def test_tab_completes_what_the_service_lists(people: People) -> None:
     other = people.admin.get(f"/challenges/{slug}/teams").json()["items"]
     ids = {team["name"]: team["id"] for team in other}
     assert set(press_tab(f"assay team disqualify {slug} ", **as_admin)) == {"Blue", ids["Green Team"]}
+    for command in ("phase delete", "recipe show", "recipe set", "recipe drop"):
+        assert press_tab(f"assay {command} {slug} --phase t", **as_admin) == ["test"]
+    email = blue.email.lower()
+    assert email in press_tab(f"assay audit {slug} --user ", **as_admin)
+    assert press_tab(f"assay user disable {email[:10]}", **as_admin) == [email]
     assert press_tab(f"assay gold show {slug} --phase development ", **as_admin) == ["1"]
     assert press_tab("assay audit --phase ", **as_admin) == []  # the challenge is not typed yet
     registered = [row["id"] for row in people.admin.get(f"/challenges/{slug}/registrations").json()["items"]]

@@ -174,3 +174,14 @@ def test_the_label_of_an_upload_says_what_is_sent_and_then_what_is_awaited() -> 
         bar.relabel("Waiting for scores, position 3")
         labels.append(progress.tasks[0].description)
     assert labels == ["Uploading mine.json", "Waiting for scores", "Waiting for scores, position 3"]
+
+
+def test_a_sentence_tells_what_was_found_and_what_is_expected_once() -> None:
+    label = {"line": 3, "message": '"goose" is not in the vocabulary.', "got": '"goose"', "expected": '"duck", "owl"'}
+    header = {"line": 1, "message": "The header does not name 'label'.", "got": '"id", "kind"', "expected": "'label'"}
+    console = recorded(80)
+    show_problems(console, {"problems": [label, header]})
+    assert console.export_text().splitlines()[1:] == [
+        'line 3: "goose" is not in the vocabulary. Expected: "duck", "owl".',
+        'line 1: The header does not name \'label\'. Got: "id", "kind".',
+    ]

@@ -303,7 +303,11 @@ def test_the_command_line_manages_accounts(people: People) -> None:
     code = run_assay("invitation", "create", "--note", "friends", *service).out.strip()
     assert len(code) > 20
     assert "friends" in run_assay("invitation", "list", *service).out
-    assert "is deleted" in run_assay("user", "delete", person.email, "--yes", *service).out
+    refused = run_assay("user", "delete", person.email, *service)
+    assert (refused.status, "--yes" in refused.err) == (2, True)  # there is no terminal
+    user = people.admin.get(f"/users?q={person.email}").json()["items"][0]["id"]
+    deleted = run_assay("user", "delete", person.email, "--yes", "--json", *service)
+    assert deleted.value() == {"id": user, "deleted": True}
     assert run_assay("user", "list", "--search", "managed@", *service).out.count("@") == 0
 
 

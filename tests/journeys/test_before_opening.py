@@ -98,6 +98,10 @@ def test_what_an_open_phase_shows_says_nothing_of_one_that_is_to_open(people: Pe
     for query in SUBMIT_MODES:
         body = require_refused(blue.submit(slug, CORRECT_PREDICTIONS, phase="later", **query), 409, "no_open_phase")
         assert "missing" not in str(body)
+        assert body["detail"] == f"The phase 'later' has not opened yet; it opens at {LATER}."
+    assert people.admin.patch(f"/challenges/{slug}/phases/now", json={"closes_at": "2021-01-01T00:00:00Z"}).is_success
+    body = require_refused(blue.post(f"/challenges/{slug}/submissions", json=CORRECT_PREDICTIONS), 409, "no_open_phase")
+    assert (body["opens_at"], "'later' opens next" in body["detail"]) == (LATER, True)
 
 
 def test_a_team_reads_no_report_before_the_opening(people: People) -> None:

@@ -77,6 +77,7 @@ def test_gold_and_recipes_are_uploaded_looked_at_and_replaced(
     own = run_assay("recipe", "set", "looked-at", "-f", recipe, "--phase", "final")
     assert own.out.splitlines()[:2] == ["recipe of the phase final, version 2", "primary: accuracy"]
     assert "of the challenge, version 1" in run_assay("recipe", "show", "looked-at").out
+    assert "final has metrics and a selection of its own" in run_assay("challenge", "show", "looked-at").out
     assert "of the challenge, version 1" in run_assay("recipe", "drop", "looked-at", "--phase", "final").out
 
 
@@ -114,6 +115,6 @@ def test_submissions_and_teams_are_withdrawn_disqualified_and_reinstated(
     run(admin, "team", "disqualify", slug, "Blue Sky", "--reason", "Several accounts")
     assert marks() == [("disqualified", None)]
     refused = run_assay("team", "disqualify", slug, "Green", "--reason", "so")
-    assert (refused.status, "has no team 'Green'" in refused.err) == (1, True)
+    assert (refused.status, "has no team 'Green'" in refused.err, "'Blue Sky'" in refused.err) == (1, True, True)
     run(admin, "team", "reinstate", slug, "Blue Sky")
     assert marks() == [(None, 1)]

@@ -82,8 +82,12 @@ def test_late_entries_go_to_a_phase_by_its_name_which_the_refusal_gives(people: 
     blue = people["Blue"].join(slug, "Blue")
     phase, short = MAIN_PHASE_PATH.format(slug), f"/challenges/{slug}/submissions"
     assert people.admin.patch(phase, json=closed_now()).is_success
-    assert "late_phases" not in require_refused(blue.post(short, json=CORRECT_PREDICTIONS), 409, "no_open_phase")
+    without_phase = require_refused(blue.post(short, json=CORRECT_PREDICTIONS), 409, "no_open_phase")
+    assert "late_phases" not in without_phase
     refused = require_refused(blue.submit(slug, CORRECT_PREDICTIONS), 409, "no_open_phase")
+    closed_at = refused["closes_at"]
+    assert without_phase["detail"] == f"All phases have closed. 'main' closed last, at {closed_at}."
+    assert refused["detail"] == f"The phase 'main' has closed, at {closed_at}."
     assert refused["timezone"] == "Asia/Tokyo"
     for name in ("opens_at", "closes_at"):
         assert datetime.fromisoformat(refused[name]) - datetime.fromisoformat(refused[f"{name}_local"]) < SECOND
@@ -94,6 +98,7 @@ def test_late_entries_go_to_a_phase_by_its_name_which_the_refusal_gives(people: 
     file = write_file(tmp_path / "mine.json", CORRECT_PREDICTIONS)
     service = ("--url", people.live.url, "--token", blue.headers["Authorization"].removeprefix("Bearer "))
     told = run_assay("submit", slug, "-f", file, *service).err
+    assert "Closed at" in told
     assert "Takes late entries, which are never ranked: --phase main." in told
     sent = run_assay("submit", slug, "-f", file, "--phase", "main", "--wait", *service)
     assert "unofficial: sent after the close" in sent.out

@@ -1,10 +1,11 @@
 """Grants: what organizers add to the quota of one team, and what a submission says of what remains."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.cli.run_command import run_assay
+from tests.cli.run_command import run_assay, write_file
 from tests.journeys.support import CORRECT_PREDICTIONS, MAIN_PHASE_PATH, People, require_refused
 from tests.journeys.test_quota import limited
 
@@ -56,7 +57,8 @@ def test_what_is_taken_never_leaves_less_than_nothing(people: People) -> None:
 def test_a_grant_without_effect_is_refused(people: People, body: dict[str, Any], status: int, code: str) -> None:
     slug = limited(people, "grant-refused", {"total": 1})
     people["Blue"].join(slug, "Blue")
-    require_refused(grant(people, slug, **body), status, code)
+    refused = require_refused(grant(people, slug, **body), status, code)
+    assert ("There are: 'Blue'." in refused["remedy"]) == (status == 404)  # organizers alone name teams
 
 
 def test_teams_neither_grant_nor_read_the_quota_of_others(people: People) -> None:
@@ -76,6 +78,21 @@ def test_the_command_line_grants_and_shows(people: People) -> None:
     service = ("--url", people.live.url, "--token", people.live.admin_token)
     ran = run_assay("team", "grant", slug, "Blue", "--total", "2", "--reason", "An outage", *service)
     assert ran.status == 0, ran.err
-    assert "Granted +2 total: An outage" in ran.out
+    assert "Granted +2 in total: An outage" in ran.out
     shown = run_assay("quota", slug, "--team", "Blue", *service)
     assert "An outage" in shown.out
+
+
+def test_the_command_line_says_what_remains_and_when_it_resets(people: People, tmp_path: Path) -> None:
+    slug = limited(people, "grant-left", {"total": 3, "per_day": 5})
+    blue = people["Blue"].join(slug, "Blue")
+    good = write_file(tmp_path / "good.json", CORRECT_PREDICTIONS)
+    bad = write_file(tmp_path / "bad.json", {"predictions": []})
+    service = ("--url", people.live.url, "--token", blue.headers["Authorization"].removeprefix("Bearer "))
+    accepted = run_assay("submit", slug, "-f", good, *service).out
+    assert "Quota left: 2 in total, 4 today." in accepted
+    assert "The daily limits reset at " in accepted
+    refunded = run_assay("submit", slug, "-f", bad, "--wait", *service).out
+    assert "Quota left: 2 in total, 4 today." in refunded
+    service = ("--url", people.live.url, "--token", people.live.admin_token)
+    assert "Quota left" not in run_assay("submit", slug, "-f", good, "--test", *service).out

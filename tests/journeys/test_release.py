@@ -256,8 +256,9 @@ def test_the_command_line_shows_the_preview_and_releases(people: People) -> None
     shown = run_assay("phase", "release", slug, *service)
     assert "Not yet: The phase has not closed." in shown.out
     close(people, slug)
-    assert "--confirm" in run_assay("phase", "release", slug, *service).err
-    done = run_assay("phase", "release", slug, "--phase", "main", "--confirm", *service)
+    assert "--yes" in run_assay("phase", "release", slug, *service).err
+    assert run_assay("phase", "release", slug, "--reason", "As announced", *service).status == 1
+    done = run_assay("phase", "release", slug, "--phase", "main", "--yes", *service)
     assert (done.status, "Released at" in done.out) == (0, True)
 
 

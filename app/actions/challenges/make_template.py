@@ -4,9 +4,9 @@ from pathlib import Path
 
 from app.actions.access import Caller, is_organizer, load_visible_phase
 from app.actions.challenges.change_recipe import parse_stored_recipe
-from app.actions.challenges.resolve_times import times_of_error
+from app.actions.challenges.resolve_times import before_opening
 from app.actions.scoring_tasks.scoring_request import GoldReference, gold_reference, send_scoring_request
-from app.errors import BadRequest, NoGold, NoOpenPhase
+from app.errors import BadRequest, NoGold
 from app.files import FileStore
 from app.scoring.declaration.metric import SCORES
 from app.scoring_processes import ScoringProcesses
@@ -26,9 +26,7 @@ def template_source(
     phase = load_visible_phase(session, caller, slug, phase_slug)
     organizer = is_organizer(session, caller, phase.challenge)
     if clock.now(session) < phase.opens_at and not organizer:
-        times = times_of_error(phase.challenge.timezone, opens_at=phase.opens_at)
-        detail = f"The phase '{phase.slug}' opens at {times['opens_at']}; until then only organizers may see its ids."
-        raise NoOpenPhase(detail, remedy="Try again once it has opened.", **times)
+        raise before_opening(phase, "see its ids")
     version = gold.active(session, phase.id)
     if version is None:
         raise NoGold

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from app.errors import NoOpenPhase
+from app.store.tables import Phase
 from app.store.types import format_timestamp
 from app.text.given_times import in_zone, to_instant
 
@@ -26,6 +28,13 @@ def resolve_times(fields: Mapping[str, Any], zone: str) -> tuple[dict[str, Any],
             faults.append({"pointer": f"/{name}", "detail": str(wrong)})
             resolved[name] = None
     return resolved, faults
+
+
+def before_opening(phase: Phase, act: str) -> NoOpenPhase:
+    """The error for what only organizers may do until the phase opens."""
+    times = times_of_error(phase.challenge.timezone, opens_at=phase.opens_at)
+    detail = f"The phase '{phase.slug}' opens at {times['opens_at']}; until then only organizers may {act}."
+    return NoOpenPhase(detail, remedy="Try again once it has opened.", **times)
 
 
 def times_of_error(zone: str, **times: datetime | None) -> dict[str, Any]:

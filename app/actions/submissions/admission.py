@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from app.actions.access import (
     Caller,
@@ -102,17 +103,32 @@ def only_open_phase(session: ReadSession, caller: Caller, slug: str, *, key: str
 
 
 def _no_open_phase(session: ReadSession, challenge: Challenge) -> NoOpenPhase:
-    """The error that names the phases that take entries after their close, which nobody should send by accident."""
-    now = clock.now(session)
-    late = [
-        phase.slug
-        for phase in challenges.phases_of(session, challenge.id)
-        if phase.late == "unofficial" and phase.closes_at is not None and phase.closes_at <= now
-    ]
+    """The error that says which phase opens next, or closed last.
+
+    It names the phases that take entries after their close, which nobody should send by accident.
+    """
+    now, phases = clock.now(session), challenges.phases_of(session, challenge.id)
+    coming = min((phase for phase in phases if phase.opens_at > now), key=lambda phase: phase.opens_at, default=None)
+    closed = [phase for phase in phases if phase.closes_at is not None and phase.closes_at <= now]
+    detail: str | None = None
+    facts: dict[str, Any] = {}
+    if coming is not None:
+        facts = times_of_error(challenge.timezone, opens_at=coming.opens_at)
+        detail = f"No phase is open now. '{coming.slug}' opens next, at {facts['opens_at']}."
+    elif closed:
+        last = max(closed, key=_close_of)
+        facts = times_of_error(challenge.timezone, closes_at=last.closes_at)
+        detail = f"All phases have closed. '{last.slug}' closed last, at {facts['closes_at']}."
+    late = [phase.slug for phase in closed if phase.late == "unofficial"]
     if not late:
-        return NoOpenPhase()
+        return NoOpenPhase(detail, **facts)
     remedy = "Entries after the close are scored and never ranked: send them to a phase of 'late_phases' by its name."
-    return NoOpenPhase(remedy=remedy, late_phases=late)
+    return NoOpenPhase(detail, remedy=remedy, late_phases=late, **facts)
+
+
+def _close_of(phase: Phase) -> datetime:
+    assert phase.closes_at is not None
+    return phase.closes_at
 
 
 def load_admission_facts(
@@ -182,12 +198,12 @@ def require_open(admission: Admission, now: datetime) -> None:
     context = admission.context
     require_not_archived(context)
     if not admission.by_organizer:
-        late = is_late(context, now)
-        if now < context.opens_at or (late and context.late == "refuse"):
-            raise NoOpenPhase(
-                f"The phase '{context.phase}' is not open now.",
-                **times_of_error(context.timezone, opens_at=context.opens_at, closes_at=context.closes_at),
-            )
+        times = times_of_error(context.timezone, opens_at=context.opens_at, closes_at=context.closes_at)
+        if now < context.opens_at:
+            detail = f"The phase '{context.phase}' has not opened yet; it opens at {times['opens_at']}."
+            raise NoOpenPhase(detail, **times)
+        if is_late(context, now) and context.late == "refuse":
+            raise NoOpenPhase(f"The phase '{context.phase}' has closed, at {times['closes_at']}.", **times)
         if context.paused_at is not None:
             raise PhasePaused(reason=context.pause_reason)
     _ = admission.gold_id  # raises NoGold

@@ -18,6 +18,7 @@ from app.store import clock
 from app.store.queries import quota, teams
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import Phase, QuotaEntry, QuotaGrant, Team
+from app.text.close_matches import near_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +87,14 @@ def grant_quota(
 
 
 def _team_named(session: ReadSession, phase: Phase, name: str) -> Team:
-    """The team with this name or id; raises NotFound."""
+    """The team with this name or id; raises NotFound, with the nearest names, as only organizers name a team here."""
     found = teams.by_name(session, phase.challenge_id, name)
     team = session.get(Team, name if found is None else found.id)
     if team is not None and team.merged_into_id is not None:
         team = session.get(Team, team.merged_into_id)
     if team is None or team.challenge_id != phase.challenge_id or team.baseline:
-        raise NotFound(f"The challenge has no team '{name}'.", remedy="'assay team list' shows them.")
+        known = near_names(name, teams.names_of(session, phase.challenge_id))
+        raise NotFound(f"The challenge has no team '{name}'.", remedy=known)
     return team
 
 

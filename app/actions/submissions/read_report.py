@@ -8,11 +8,12 @@ from typing import Any
 
 from app.actions.access import Caller
 from app.actions.challenges.change_recipe import parse_stored_recipe
+from app.actions.challenges.resolve_times import before_opening
 from app.actions.challenges.upload_gold import stored_file_kind
 from app.actions.scoring_tasks.scoring_request import GoldReference, gold_reference, send_scoring_request
 from app.actions.submissions.read_submissions import read_submission
 from app.actions.submissions.score_visibility import resolve_split, score_view_for
-from app.errors import BadRequest, Conflict, Forbidden, NoOpenPhase, SubmissionNotFinished
+from app.errors import BadRequest, Conflict, Forbidden, SubmissionNotFinished
 from app.files import FileStore
 from app.pipeline import SourceFile
 from app.scoring import SCORER_VERSION
@@ -78,7 +79,7 @@ def authorize_report(
         raise SubmissionNotFinished(detail, remedy="Wait until it is finished.")
     # The opening may have been postponed after the submission; until then the classes are not public.
     if not view.organizer and clock.now(session) < phase.opens_at:
-        raise NoOpenPhase(f"The phase '{phase.slug}' has not opened; until then only organizers may read reports.")
+        raise before_opening(phase, "read reports")
     recipe = challenges.active_recipe(session, phase)
     shown = resolve_split(phase, version, split, organizer=view.organizer)
     parts = tuple(name for name, allows in REPORT_PARTS.items() if view.organizer or allows in phase.reports)

@@ -100,7 +100,7 @@ def _other_team(session: ReadSession, found: TeamOfCaller, name: str) -> Team:
     other = session.get(Team, name if named is None else named.id)
     if other is None or other.challenge_id != found.challenge.id or other.baseline or other.merged_into_id is not None:
         detail, remedy = f"The challenge has no team '{name}'.", "Check the name, or ask for the id of the team."
-        raise NotFound(detail, remedy=remedy, unknown_team=name)
+        raise NotFound(detail, remedy=remedy)
     if other.id == found.team.id:
         fault = {"pointer": "/with", "detail": "is the team itself"}
         raise InvalidRequest("A team cannot merge with itself.", errors=[fault])

@@ -245,9 +245,9 @@ COMMANDS: tuple[CommandDeclaration | GroupDeclaration, ...] = (
             CommandDeclaration(
                 "release",
                 "phase.release_phase",
-                "Preview the final release of a phase: public and private ranks; with --confirm, release the private "
+                "Preview the final release of a phase: public and private ranks; with --yes, release the private "
                 "scores.",
-                "assay phase release digits --phase final --confirm",
+                "assay phase release digits --phase final --yes",
             ),
             CommandDeclaration(
                 "list",

@@ -103,7 +103,7 @@ COMMANDS: tuple[CommandDeclaration | GroupDeclaration, ...] = (
     CommandDeclaration(
         "select",
         "participant.select",
-        "Select a finished submission for the final standing.",
+        "Select a submission for the final standing.",
         f"assay select {EXAMPLE_SUBMISSION_ID}",
     ),
     CommandDeclaration(

@@ -23,7 +23,9 @@ def _limit(name: str, counted: str) -> Any:
 _FIELDS: dict[str, Any] = {
     "file": Annotated[Path | None, file_option("--file", "-f", help="Fields of the phase in YAML or JSON.")],
     "opens_at": Annotated[str | None, typer.Option("--opens", metavar="TIME", help=f"Opening: {_TIME_FORMS}.")],
-    "closes_at": Annotated[str | None, typer.Option("--closes", metavar="TIME", help="Close, or never.")],
+    "closes_at": Annotated[
+        str | None, typer.Option("--closes", metavar="TIME", help="Close, in the same forms, or never.")
+    ],
     "per_day": _limit("per_day", "Submissions of a team per day"),
     "total": _limit("total", "Submissions of a team in total"),
     "concurrent": _limit("concurrent", "Submissions of a team that wait or run at once"),
@@ -37,7 +39,12 @@ _FIELDS: dict[str, Any] = {
         typer.Option("--late", metavar="RULE", help="Submissions after the close: refuse or unofficial."),
     ],
     "reports": Annotated[
-        list[str] | None, typer.Option("--report", metavar="REPORT", help="What participants see; repeatable.")
+        list[str] | None,
+        typer.Option(
+            "--report",
+            metavar="REPORT",
+            help="What participants see, scores, per_class, confusion or curves; repeatable.",
+        ),
     ],
     "anonymous": Annotated[
         bool | None, typer.Option("--anonymous/--named", help="Whether the leaderboard hides the names of teams.")

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from app.cli.terminal.table_layout import Column, format_times, show_table
+from app.cli.terminal.table_layout import Column, show_table, time_column
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -33,7 +33,7 @@ def show_users(console: "Console", users: Sequence[Json]) -> None:
         _column(users, "email"),
         _column(users, "name", wrap=True),
         Column("state", states),
-        _column(users, "created_at", formatter=format_times, drop_priority=1),
+        time_column("created", [user.get("created_at") for user in users], drop_priority=1),
         _column(users, "id", drop_priority=2),
     ]
     show_table(console, columns)
@@ -45,8 +45,8 @@ def show_tokens(console: "Console", tokens: Sequence[Json]) -> None:
         _column(tokens, "id"),
         _column(tokens, "name", wrap=True),
         Column("scopes", [" ".join(token.get("scopes") or ()) for token in tokens], drop_priority=1),
-        _column(tokens, "last_used_at", formatter=format_times),
-        _column(tokens, "expires_at", formatter=format_times),
+        time_column("last used", [token.get("last_used_at") for token in tokens]),
+        time_column("expires", [token.get("expires_at") for token in tokens]),
     ]
     show_table(console, columns)
 
@@ -58,6 +58,6 @@ def show_invitations(console: "Console", invitations: Sequence[Json]) -> None:
         _column(invitations, "id"),
         _column(invitations, "note", wrap=True),
         Column("used", uses),
-        _column(invitations, "expires_at", formatter=format_times),
+        time_column("expires", [row.get("expires_at") for row in invitations]),
     ]
     show_table(console, columns)

@@ -39,4 +39,6 @@ def show_files(console: "Console", rows: Sequence[Json]) -> None:
 
 def show_organizers(console: "Console", rows: Sequence[Json]) -> None:
     """Print organizers and their roles."""
-    show_table(console, [Column(name, [row[name] for row in rows]) for name in ("role", "name", "email")])
+    show_table(
+        console, [Column(name, [row[name] for row in rows], wrap=name == "name") for name in ("role", "name", "email")]
+    )

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from app.cli.terminal.safe_text import PLAIN
-from app.cli.terminal.table_layout import Column, format_time, format_times, show_table
+from app.cli.terminal.table_layout import Column, format_time, show_table, time_column
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -24,7 +24,7 @@ def show_trail(console: "Console", entries: Sequence[Json], *, with_challenge: b
         console.print("No entries match.", **PLAIN)
         return
     columns = [
-        Column("time", [entry.get("at") for entry in entries], format_times),
+        time_column("time", [entry.get("at") for entry in entries]),
         Column("who", [_who(entry) for entry in entries], wrap=True),
         Column("action", [f"{entry.get('action')} {_object(entry)}".rstrip() for entry in entries], wrap=True),
         Column("changes and reason", [_details(entry) for entry in entries], wrap=True),
@@ -94,7 +94,7 @@ def _value(value: Any, names: Json) -> str:
 
 
 def _text(value: str, names: Json) -> str:
-    """A text with a name for an id, a time as in other columns, and the beginning of a hash."""
+    """A text with a name for an id, a time in UTC, and the beginning of a hash."""
     if _HASH.fullmatch(value):
         return f"{value[:12]}…"
-    return format_time(value) if _TIME.fullmatch(value) else str(names.get(value, value))
+    return f"{format_time(value)} UTC" if _TIME.fullmatch(value) else str(names.get(value, value))

@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from app.cli.terminal.table_layout import time_in_zones
+from app.errors import NotFound
 
 _VERSION_REMEDY = "The command and the service have different versions; see assay --version."
 _METRICS_REMEDY = "'assay metrics' lists all metrics, 'assay metrics KEY' shows a metric's parameters and options."
@@ -130,7 +131,11 @@ def explain_problem(document: Mapping[str, Any], request: FailedRequest | None =
     code = str(document.get("code", ""))
     object_name, parts = request.named_object()
     explanation = {**document, "detail": _detail_without_errors(document), "facts": problem_facts(document)}
-    if code == "not_found" and object_name is not None and not {"known_phases", "unknown_team"} & document.keys():
+    if code == "not_found" and document.get("detail") != NotFound().detail:
+        # The service names what is missing, which is only a part of the object that the path names.
+        if document.get("remedy") == NotFound.remedy:
+            explanation["remedy"] = "Check the name or id."
+    elif code == "not_found" and object_name is not None:
         explanation["detail"] = f"There is no {object_name} at {request.url} that is visible to you."
     advice = _find_advice(code, document, request, parts)
     if advice is not None:
@@ -145,6 +150,12 @@ def _find_advice(
 ) -> str | None:
     if code in {"not_found", "database_away"} and not request.path:
         return None  # raised on this machine, with a remedy of its own
+    if (
+        code == "not_found"
+        and document.get("detail") != NotFound().detail
+        and not ("known_phases" in document or "gold" in parts)
+    ):
+        return None
     kind = next((kind for kind in ("submission", "gold") if request.with_token and kind in parts), None)
     facts = ("phase" if "known_phases" in document else None, "waiting" if "waiting" in document else None)
     suffixes = (document.get("quota"), request.scope, *facts, kind, "token" if request.with_token else None)
@@ -170,6 +181,11 @@ def problem_facts(document: Mapping[str, Any]) -> list[str]:
         quota = _QUOTA_WORDS.get(str(document.get("quota")), "")
         facts.append(f"Used {document['used']} of {document['limit']} {quota}".rstrip() + ".")
     times = {"reset_at": "Resets", "opens_at": "Opens", "closes_at": "Closes"}
+    if document.get("opens_at") and document.get("closes_at"):  # a window, of which parts may be past
+        start, end = (time_in_zones(document, name) for name in ("opens_at", "closes_at"))
+        facts, times = [*facts, f"Open from {start} to {end}."], {"reset_at": "Resets"}
+    elif document.get("code") == "no_open_phase":
+        times["closes_at"] = "Closed"
     facts += [f"{verb} at {time_in_zones(document, key)}." for key, verb in times.items() if document.get(key)]
     if document.get("late_phases"):
         facts.append(f"Takes late entries, which are never ranked: --phase {', '.join(document['late_phases'])}.")

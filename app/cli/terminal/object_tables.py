@@ -11,9 +11,9 @@ from app.cli.terminal.table_layout import (
     Column,
     format_numbers,
     format_time,
-    format_times,
     score_column,
     show_table,
+    time_column,
     time_in_zones,
 )
 
@@ -21,6 +21,12 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 Json = Mapping[str, Any]
+_QUOTA_WORDS = {
+    "per_day": "{} a day",
+    "total": "{} in total",
+    "concurrent": "{} at once",
+    "invalid_per_day": "{} invalid a day",
+}
 _RANK_FIELDS = {"private": "rank", "public": "public_rank"}  # of a submission, after the final release
 
 
@@ -40,8 +46,8 @@ def show_challenges(console: "Console", challenges: Sequence[Json]) -> None:
     show_table(console, columns)
 
 
-def show_challenge(console: "Console", challenge: Json) -> None:
-    """Print a challenge: description, metrics and phases."""
+def show_challenge(console: "Console", challenge: Json, *, for_organizers: bool = True) -> None:
+    """Print a challenge: description, metrics, phases and, for organizers, what the scores disclose."""
     console.print(f"{clean(challenge.get('title'))} ({clean(challenge.get('slug'))})", **PLAIN)
     if challenge.get("description"):
         console.print("\n".join(clean(line) for line in str(challenge["description"]).splitlines()), **PLAIN)
@@ -69,8 +75,21 @@ def show_challenge(console: "Console", challenge: Json) -> None:
         if phase.get("classes") and not challenge.get("classes"):
             console.print(f"classes of {clean(phase.get('slug'))}: {clean(list_classes(phase['classes']))}", **PLAIN)
     show_phases(console, phases)
-    for bound in recipe.get("inference") or ():
-        # How much of the gold of a phase its scores can disclose, and what lowers that.
+    for phase in phases:
+        if phase.get("own_recipe"):
+            command = f"assay recipe show {clean(challenge.get('slug'))} --phase {clean(phase.get('slug'))}"
+            console.print(f"{clean(phase.get('slug'))} has metrics and a selection of its own: {command}", **PLAIN)
+    _show_disclosure(console, challenge, for_organizers=for_organizers)
+
+
+def _show_disclosure(console: "Console", challenge: Json, *, for_organizers: bool) -> None:
+    """Print how much of the gold of a phase its scores can disclose, and what lowers that; or where that is said."""
+    bounds = (challenge.get("recipe") or {}).get("inference") or ()
+    if bounds and not for_organizers:
+        command = f"assay recipe show {clean(challenge.get('slug'))}"
+        console.print(f"How much scores disclose about the gold: {command}, docs/disclosure.md", **PLAIN)
+        return
+    for bound in bounds:
         console.print(f"What scores of {clean(bound.get('phase'))} disclose: {clean(bound.get('statement'))}", **PLAIN)
         if bound.get("lowered_by"):
             console.print(f"They would disclose less with: {clean('; '.join(bound['lowered_by']))}.", **PLAIN)
@@ -114,13 +133,10 @@ def phase_state(phase: Json) -> str:
 
 def quota_words(quota: Json) -> str:
     """The quota of a phase in words."""
-    words = {
-        "per_day": "{} a day",
-        "total": "{} in total",
-        "concurrent": "{} at once",
-        "invalid_per_day": "{} invalid a day",
-    }
-    return ", ".join(words.get(name, f"{name} {{}}").format(limit) for name, limit in quota.items() if limit) or "none"
+    return (
+        ", ".join(_QUOTA_WORDS.get(name, f"{name} {{}}").format(limit) for name, limit in quota.items() if limit)
+        or "none"
+    )
 
 
 def list_classes(classes: Sequence[str] | None, limit: int = 30) -> str | None:
@@ -149,7 +165,8 @@ def show_gold_versions(console: "Console", versions: Sequence[Json]) -> None:
         *_field_columns(versions, "status"),
         *_field_columns(versions, "instances", right=True),
         Column("classes", [len(version.get("classes") or ()) for version in versions], right=True),
-        *_field_columns(versions, "created_at", "activated_at", formatter=format_times, drop_priority=1),
+        time_column("created", [version.get("created_at") for version in versions], drop_priority=1),
+        time_column("activated", [version.get("activated_at") for version in versions], drop_priority=1),
     ]
     show_table(console, columns)
 
@@ -166,8 +183,22 @@ def show_quota(console: "Console", quota: Json) -> None:
     ]
     show_table(console, columns)
     for grant in quota.get("grants") or ():
-        numbers = [f"{grant[name]:+d} {name}" for name in ("per_day", "total") if grant.get(name)]
+        numbers = [_QUOTA_WORDS[name].format(f"{grant[name]:+d}") for name in ("per_day", "total") if grant.get(name)]
         console.print(f"Granted {', '.join(numbers)}: {clean(str(grant.get('reason')))}", **PLAIN)
+    _show_reset(console, quota)
+
+
+def show_quota_left(console: "Console", submission: Json) -> None:
+    """Print what the team may still submit after this submission, if the phase has limits."""
+    left = {name: number for name, number in (submission.get("remaining") or {}).items() if number is not None}
+    if left:
+        numbers = ", ".join(_QUOTA_WORDS.get(name, f"{name} {{}}").format(number) for name, number in left.items())
+        console.print(f"Quota left: {numbers.replace('a day', 'today')}.", **PLAIN)
+    if left.keys() & {"per_day", "invalid_per_day"}:
+        _show_reset(console, submission)
+
+
+def _show_reset(console: "Console", quota: Json) -> None:
     if quota.get("reset_at"):
         console.print(f"The daily limits reset at {clean(time_in_zones(quota, 'reset_at'))}.", **PLAIN)
 
@@ -203,7 +234,7 @@ def show_submissions(console: "Console", rows: Sequence[Json]) -> None:
     submitted = [(row.get("timings") or {}).get("submitted_at") for row in rows]
     columns = [
         *_field_columns(rows, "id"),
-        Column("submitted", submitted, format_times, drop_priority=2),
+        time_column("submitted", submitted, drop_priority=2),
         *([Column("team", teams, wrap=True)] if len(set(teams)) > 1 else []),
         *_field_columns(rows, "method", wrap=True),
         *_field_columns(rows, "status"),
@@ -217,7 +248,7 @@ def show_submissions(console: "Console", rows: Sequence[Json]) -> None:
         columns.append(Column("mark", marks, drop_priority=1))
     if any(row.get("queue_position") is not None for row in rows):
         columns += _field_columns(rows, "queue_position", right=True, drop_priority=1)
-        columns += _field_columns(rows, "eta", formatter=format_times, drop_priority=2)
+        columns.append(time_column("eta", [row.get("eta") for row in rows], drop_priority=2))
     if any(row.get("selected") for row in rows):
         columns.append(Column("selected", ["yes" if row.get("selected") else "" for row in rows], drop_priority=1))
     show_table(console, columns)

@@ -60,6 +60,10 @@ class CommandOutput:
         else:
             show(self.console)
 
+    def done(self, participle: str, identifier: object, sentence: str) -> None:
+        """Write that something is gone, in the one shape for that: `{"id": …, "deleted": true}`, or the sentence."""
+        self.result({"id": str(identifier), participle: True}, lambda _: self.say(sentence))
+
     def say(self, text: str) -> None:
         """Print a message to standard output, or with --json to standard error."""
         (self.stderr_console if self.as_json else self.console).print(clean(text), **PLAIN)

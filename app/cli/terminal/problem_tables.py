@@ -55,9 +55,13 @@ def _problem_columns(problems: list[Mapping[str, Any]]) -> list[Column]:
 
 
 def _problem_sentence(problem: Mapping[str, Any]) -> str:
+    """The location and the message, then what was found and what is expected, unless the message says it."""
     where = ", ".join(str(part) for part in (problem.get("file"), problem_location(problem)) if part)
-    message = clean(problem.get("message") or problem.get("code") or "")
-    return f"{clean(where)}: {message}" if where else message
+    message = str(problem.get("message") or problem.get("code") or "")
+    for word in ("got", "expected"):
+        if problem.get(word) and str(problem[word]) not in message:
+            message += f" {word.capitalize()}: {problem[word]}."
+    return clean(f"{where}: {message}" if where else message)
 
 
 def problem_location(problem: Mapping[str, Any]) -> str:

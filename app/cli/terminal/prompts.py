@@ -16,6 +16,18 @@ def prompt_unless_given(value: str | None, label: str, option: str) -> str:
     return str(typer.prompt(label, err=True))
 
 
+def require_consent(question: str, *, yes: bool) -> None:
+    """Ask before what cannot be undone; --yes answers. No ends the command with status 1.
+
+    Without a terminal --yes is required.
+    """
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise typer.BadParameter("required, as there is no terminal to confirm on", param_hint="--yes")
+    typer.confirm(question, abort=True, err=True)
+
+
 def prompt_password(value: str | None, *, new: bool = False) -> str:
     """A password from standard input if `value` is -, else from a prompt; never from the command line itself.
 

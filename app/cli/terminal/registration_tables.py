@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from app.cli.terminal.safe_text import PLAIN, clean
-from app.cli.terminal.table_layout import Column, format_time, format_times, show_table
+from app.cli.terminal.table_layout import Column, format_time, show_table, time_column
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -20,7 +20,7 @@ def show_registrations(console: "Console", rows: Sequence[Json]) -> None:
         Column("status", [row.get("status") for row in rows]),
         Column("reason", [row.get("reason") for row in rows], wrap=True),
         Column("terms", [row.get("terms_version") for row in rows], drop_priority=1),
-        Column("registered", [row.get("created_at") for row in rows], format_times, drop_priority=2),
+        time_column("registered", [row.get("created_at") for row in rows], drop_priority=2),
         Column("id", [row.get("id") for row in rows], drop_priority=3),
     ]
     show_table(console, columns)
@@ -47,7 +47,7 @@ def show_registration(console: "Console", row: Json) -> None:
             console.print(f"{clean(name)}: {clean(value)}", **PLAIN)
     history: Sequence[Json] = row.get("history") or ()
     columns = [
-        Column("when", [act.get("at") for act in history], format_times),
+        time_column("when", [act.get("at") for act in history]),
         Column("what", [act.get("action") for act in history]),
         Column("by", [act.get("role") for act in history]),
         Column("why", [act.get("reason") for act in history], wrap=True),

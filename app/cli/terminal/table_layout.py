@@ -1,5 +1,6 @@
 """Tables for terminals of any width: numbers, keys and ids are never broken, and a column's numbers have equal decimals."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -15,6 +16,7 @@ MIN_WRAPPED_WIDTH = 10  # of a column whose text may be wrapped
 TIME_IN_ZONES_WIDTH = 24  # so that the time in UTC and the local one are a line each
 UNDEFINED = "–"  # noqa: RUF001 (an en dash on purpose)
 CellFormatter = Callable[[Sequence[Any]], list[str]]
+_ID = re.compile(r"[0-9a-f]{32}")
 
 
 def format_texts(values: Sequence[Any]) -> list[str]:
@@ -101,23 +103,30 @@ def score_column(name: str, values: Sequence[Any], *, drop_priority: int = 0) ->
     return Column(name, values, format_numbers, right=True, drop_priority=drop_priority)
 
 
+def time_column(name: str, values: Sequence[Any], *, drop_priority: int = 0) -> Column:
+    """A column of times, whose heading says that they are in UTC."""
+    return Column(f"{name} (UTC)", values, format_times, drop_priority=drop_priority)
+
+
 @dataclass(frozen=True)
 class _MeasuredColumn:
-    """A column with its cells as text and the width that it needs."""
+    """A column with its cells as text, the width that it needs, and the width at which no cell is broken."""
 
     column: Column
     cells: list[str]
     width: int
+    full_width: int
 
 
 def _measure_column(column: Column) -> _MeasuredColumn:
     from rich.cells import cell_len
 
     cells = column.formatted_cells()
-    width = max(map(cell_len, [clean(column.name), *cells]))
+    width = full_width = max(map(cell_len, [clean(column.name), *cells]))
     if column.wrap:
-        width = min(width, max(column.min_width, cell_len(column.name)))
-    return _MeasuredColumn(column, cells, width)
+        ids = (len(found) for cell in cells for found in _ID.findall(cell))
+        width = min(width, max(column.min_width, cell_len(column.name), *ids))
+    return _MeasuredColumn(column, cells, width, full_width)
 
 
 def _total_width(columns: Sequence[_MeasuredColumn]) -> int:
@@ -138,7 +147,10 @@ def _drop_columns_to_fit(columns: Sequence[_MeasuredColumn], width: int) -> list
 def show_table(
     console: "Console", columns: Iterable[Column], *, title: str | None = None, more: str = "--json"
 ) -> None:
-    """Print a table; a line below it counts the dropped columns and says how to see them (`more`)."""
+    """Print a table; a line below it counts the dropped columns and says how to see them (`more`).
+
+    Where even the other columns do not fit, each cell of every column has a line of its own.
+    """
     from rich.text import Text
 
     measured_columns = [_measure_column(column) for column in columns]
@@ -146,28 +158,42 @@ def show_table(
     if title is not None:
         console.print(Text(clean(title), style="italic"), soft_wrap=True)
     if _total_width(shown_columns) > console.width:
-        _show_records(console, shown_columns)
-    else:
-        console.print(_build_table(shown_columns))
+        _show_records(console, measured_columns)
+        return
+    console.print(_build_table(shown_columns, console.width))
     dropped_count = len(measured_columns) - len(shown_columns)
     if dropped_count:
         console.print(f"… {dropped_count} more column{'' if dropped_count == 1 else 's'}: {more}", soft_wrap=True)
 
 
-def _build_table(columns: Sequence[_MeasuredColumn]) -> Any:
+def _share_width(columns: Sequence[_MeasuredColumn], width: int) -> list[int]:
+    """The width of each column: what it needs, and of what is left as much as it can use, the narrowest first.
+
+    rich's own division ignores the minimum of a column, and cuts off what then does not fit.
+    """
+    widths = [column.width for column in columns]
+    for _ in range(width - _total_width(columns)):
+        growing = [index for index, column in enumerate(columns) if widths[index] < column.full_width]
+        if not growing:
+            break
+        widths[min(growing, key=widths.__getitem__)] += 1
+    return widths
+
+
+def _build_table(columns: Sequence[_MeasuredColumn], total_width: int) -> Any:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
 
     # The gap is the padding right of a column and its one-character divider.
     table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, COLUMN_GAP - 1, 0, 0))
-    for measured in columns:
+    for measured, width in zip(columns, _share_width(columns, total_width), strict=True):
         column = measured.column
         table.add_column(
             Text(clean(column.name)),
             justify="right" if column.right else "left",
             no_wrap=not column.wrap,
-            min_width=measured.width,
+            width=width,
             overflow="fold",
         )
     for cells in zip(*(measured.cells for measured in columns), strict=True):
@@ -176,7 +202,7 @@ def _build_table(columns: Sequence[_MeasuredColumn]) -> Any:
 
 
 def _show_records(console: "Console", columns: Sequence[_MeasuredColumn]) -> None:
-    """Print one line per cell, for terminals that are too narrow even for the required columns."""
+    """Print one line per cell, for terminals that are too narrow for a table."""
     for row in range(len(columns[0].cells)):
         for measured in columns:
             console.print(f"{clean(measured.column.name)}: {measured.cells[row]}", soft_wrap=True)

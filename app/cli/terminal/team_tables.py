@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from app.cli.terminal.safe_text import PLAIN, clean
-from app.cli.terminal.table_layout import Column, format_time, format_times, show_table
+from app.cli.terminal.table_layout import Column, format_time, show_table, time_column
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -19,7 +19,7 @@ def show_teams(console: "Console", teams: Sequence[Json]) -> None:
         Column("members", [_names(team) for team in teams], wrap=True),
         Column("state", ["disqualified" if team.get("disqualified_at") else "" for team in teams]),
         Column("baseline", ["yes" if team.get("baseline") else "" for team in teams], drop_priority=1),
-        Column("founded", [team.get("created_at") for team in teams], format_times, drop_priority=2),
+        time_column("founded", [team.get("created_at") for team in teams], drop_priority=2),
         Column("id", [team.get("id") for team in teams], drop_priority=3),
     ]
     show_table(console, columns)
@@ -43,7 +43,7 @@ def show_team(console: "Console", team: Json) -> None:
         Column("member", [member.get("name") for member in members], wrap=True),
         Column("role", ["captain" if member.get("captain") else "" for member in members]),
         Column("registration", [member.get("status") for member in members]),
-        Column("joined", [member.get("joined_at") for member in members], format_times, drop_priority=1),
+        time_column("joined", [member.get("joined_at") for member in members], drop_priority=1),
         Column("id", [member.get("id") for member in members], drop_priority=2),
     ]
     show_table(console, columns)

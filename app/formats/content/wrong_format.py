@@ -10,22 +10,31 @@ _TABLE_FORMATS = (
     ("\t", "TSV", ".tsv", "text/tab-separated-values"),
     (";", "CSV", ".csv", "text/csv"),
 )
+_ID_COLUMN = re.compile(r'"?id"?\s*([,;\t])', re.IGNORECASE)
+_WORD_SIGNS = str.maketrans("", "", '_-."')
 _RECORD_END = re.compile(r"\}[ \t\r]*\{")
 BINARY_REMEDY = "Send it with curl --data-binary @FILE."
 LINE_BREAKS_REMEDY = "curl -d removes line breaks; send the file with curl --data-binary @FILE."
+TABLE_ON_ONE_LINE = f"The whole table stands on one line, without a line break. {LINE_BREAKS_REMEDY}"
 
 
 def table_format_problem(text: str, read_as: str) -> Problem | None:
     """Advice for a table that was sent as JSON, because of its media type or a file name without a known ending."""
     first_line = text[:2000].split("\n", 1)[0].strip()
     for sign, name, ending, media in _TABLE_FORMATS:
-        if sign in first_line and first_line.replace(sign, "").replace("_", "").isalnum():
+        if _is_row(first_line, sign):
             message = f"The file was read as {read_as} but looks like {name}. "
             message += f"Use a file name that ends in {ending}, or send it as {media}."
             message += "" if "\n" in text else f" It has only one line: {LINE_BREAKS_REMEDY}"
             got = describe_value(first_line)
             return build_problem("syntax", message, Location(None, 1, 1), expected=read_as, got=got)
     return None
+
+
+def _is_row(line: str, sign: str) -> bool:
+    """Whether a line that is no JSON is the header of a table, or words between separators."""
+    header = _ID_COLUMN.match(line)
+    return header[1] == sign if header else sign in line and line.translate(_WORD_SIGNS).replace(sign, "").isalnum()
 
 
 def json_format_problem(text: str, read_as: str) -> Problem | None:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from app.formats.column_data import RawColumns, RawScores, ReaderContext, check_row_count, split_joined_labels
-from app.formats.content.wrong_format import json_format_problem
+from app.formats.content.wrong_format import TABLE_ON_ONE_LINE, json_format_problem
 from app.formats.normalize import normalize_clean_texts
 from app.formats.numbers import parse_number, parse_numbers
 from app.formats.problems import Location, Problem, build_problem, quote
@@ -248,7 +248,9 @@ def _quoting_problem(library_message: str, line: int, lines: _LineOffsets, separ
             f"A field is longer than {csv.field_size_limit()} characters. Check whether a closing quote is missing."
         )
         return build_problem("too_large", message, location)
-    if "new-line character" in library_message:
+    if line == 1 and "\n" not in lines.text:
+        message = TABLE_ON_ONE_LINE  # quotes of the header and of the first row meet
+    elif "new-line character" in library_message:
         message = "The line contains a CR. Save the file with LF or CR LF line endings, or quote the field."
     elif "unexpected end" in library_message:
         message = "The file ends inside a quoted field. Add the closing quote; double each quote inside the field."

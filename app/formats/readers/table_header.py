@@ -7,7 +7,7 @@ from itertools import chain
 
 from app.formats.column_data import ReaderContext
 from app.formats.content.utf8_decoding import to_nfc
-from app.formats.content.wrong_format import LINE_BREAKS_REMEDY
+from app.formats.content.wrong_format import TABLE_ON_ONE_LINE
 from app.formats.problems import REDUCE_SIZE_REMEDY, Location, Problem, build_problem, quote
 from app.formats.readers.gold_fields import gold_field_refusal, is_within_one_edit
 from app.formats.value_locations import DelimitedTableLayout, FieldNames
@@ -38,8 +38,7 @@ def read_header(
     """Identify the columns by the first line of a text; None, and problems, where they are not clear."""
     header, problems = identify_columns(names, context, separator=separator)
     if is_whole_text and len(names) > 2 and (header is None or _names_other_than_classes(header)):
-        message = f"The whole table stands on one line, without a line break. {LINE_BREAKS_REMEDY}"
-        context.problems.add_new("syntax", message, Location(None, 1), expected="a line break")
+        context.problems.add_new("syntax", TABLE_ON_ONE_LINE, Location(None, 1), expected="a line break")
         return None
     for code, build in problems:
         context.problems.report(code, 1, build)

@@ -68,6 +68,12 @@ def names_by_challenge(session: ReadSession) -> dict[str, list[str]]:
     return names
 
 
+def names_of(session: ReadSession, challenge_id: str) -> list[str]:
+    """The names of the teams of a challenge, except baselines, oldest first."""
+    query = teams_of(challenge_id).where(Team.baseline.is_(False)).order_by(Team.id)
+    return list(session.scalars(query.with_only_columns(Team.name)))
+
+
 def teams_of(challenge_id: str) -> Select[Team]:
     """All teams of a challenge but those that were merged into others, and the one of test entries."""
     listed = Team.merged_into_id.is_(None) & (Team.name_key != TEST_TEAM_KEY)

@@ -1,0 +1,162 @@
+"""Every table that the command line prints fits the terminal, loses nothing that it shows, and keeps ids in one piece."""
+
+import ast
+import io
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+from rich.console import Console
+
+import app.cli.terminal
+from app.cli.terminal import (
+    account_tables,
+    announcement_tables,
+    audit_table,
+    object_tables,
+    phase_tables,
+    problem_tables,
+    registration_tables,
+    team_tables,
+)
+from app.cli.terminal.table_layout import Column, show_table
+from tests.cli.run_command import run_assay, write_file
+
+WIDTHS = (40, 60, 80, 100, 120, 200)
+IDS = ["019a3c5e7b1f7d04a2c98e6f50b1d327", "019a3c5e7b1f7d04a2c98e6f50b1d328"]
+LONG = "a text of many short words that no single line of a usual terminal can hold, so it has to be wrapped, " * 2
+TIME = "2027-01-31T12:00:00.123456Z"
+MEMBERS = [{"id": IDS[1], "name": LONG, "captain": True, "status": "approved", "joined_at": TIME}]
+TEAM: dict[str, Any] = {"id": IDS[0], "name": LONG, "members": MEMBERS, "baseline": True, "created_at": TIME}
+TEAM |= {"disqualified_at": TIME, "disqualified_reason": LONG}
+PHASE: dict[str, Any] = {"slug": "development", "open": True, "leaderboard": "live", "timezone": "Pacific/Honolulu"}
+PHASE |= {"opens_at": TIME, "opens_at_local": "2027-01-31T02:00:00-10:00", "quota": {"per_day": 5, "total": 100}}
+PHASE |= {"closes_at": TIME, "closes_at_local": "2027-01-31T02:00:00-10:00"}
+CHALLENGE: dict[str, Any] = {"slug": "digits", "title": LONG, "task": "multiclass", "status": "open"}
+CHALLENGE |= {"visibility": "public", "registration": "approval", "phases": [PHASE]}
+SCORES = {key: {"value": 0.123456} for key in ("f1_macro", "accuracy", "matthews_correlation")}
+SUBMISSION: dict[str, Any] = {"id": IDS[0], "status": "finished", "method": LONG, "team": TEAM, "scores": SCORES}
+SUBMISSION |= {"timings": {"submitted_at": TIME}, "rank": 1, "public_rank": 2, "queue_position": 1, "eta": TIME}
+OTHER = SUBMISSION | {"id": IDS[1], "team": {"id": IDS[1], "name": "Green"}, "selected": True, "withdrawn_at": TIME}
+OTHER |= {"scores": {"f1_macro": {"value": None, "reason": LONG}}}
+RULE = {"rule": "best", "meaning": LONG}
+ROW = {"rank": 1, "public_rank": 2, "team": TEAM, "method": LONG, "entries": 3, "scores": SCORES, "on_behalf": True}
+REGISTRATION: dict[str, Any] = {"id": IDS[0], "user": {"name": LONG, "email": "a.rather.long.name@example.org"}}
+REGISTRATION |= {"team": TEAM, "status": "approved", "reason": LONG, "terms_version": 2, "created_at": TIME}
+REGISTRATION["history"] = [{"at": TIME, "action": "approved", "role": "organizer", "reason": LONG}]
+USER = {"id": IDS[0], "email": "a.rather.long.name@example.org", "name": LONG, "approved": True, "created_at": TIME}
+TOKEN = {"id": IDS[0], "name": LONG, "scopes": ["read", "submit"], "last_used_at": TIME, "expires_at": TIME}
+INVITATION = {"id": IDS[0], "note": LONG, "uses": 1, "max_uses": 30, "expires_at": TIME}
+ENTRY: dict[str, Any] = {"at": TIME, "actor": {"id": IDS[1], "name": LONG}, "role": "owner", "reason": LONG}
+ENTRY |= {"action": "submission.disqualify", "object": {"type": "submission", "id": IDS[0]}, "team": TEAM}
+ENTRY |= {"challenge": {"slug": "digits"}, "changes": {"closes_at": {"from": None, "to": TIME}}}
+RELEASE: dict[str, Any] = {"private_rank": 1, "mark": None, "public_rank": 2, "move": 1, "team": TEAM}
+RELEASE |= {"baseline": False, "submission": IDS[0]}
+VERSION = {"version": 1, "status": "active", "instances": 1000, "classes": ["a"], "created_at": TIME}
+FILE = {"name": LONG, "size": 12345, "licence": LONG, "audience": "public", "description": LONG, "sha256": "0" * 64}
+PROBLEM = {"file": "gold", "code": "unknown_id", "line": 3, "column": 1, "got": LONG, "message": LONG}
+PROBLEM["instance_id"] = IDS[0]
+
+TABLES: Mapping[str, Callable[[Console], None]] = {
+    "show_users": lambda console: account_tables.show_users(console, [USER]),
+    "show_tokens": lambda console: account_tables.show_tokens(console, [TOKEN]),
+    "show_invitations": lambda console: account_tables.show_invitations(console, [INVITATION]),
+    "show_files": lambda console: announcement_tables.show_files(console, [FILE]),
+    "show_organizers": lambda console: announcement_tables.show_organizers(console, [USER | {"role": "owner"}]),
+    "show_trail": lambda console: audit_table.show_trail(console, [ENTRY], with_challenge=True),
+    "show_challenges": lambda console: object_tables.show_challenges(console, [CHALLENGE]),
+    "show_phases": lambda console: object_tables.show_phases(console, [PHASE]),
+    "show_gold_versions": lambda console: object_tables.show_gold_versions(console, [VERSION]),
+    "show_quota": lambda console: object_tables.show_quota(console, {"limits": {"per_day": 5, "invalid_per_day": 20}}),
+    "show_submissions": lambda console: object_tables.show_submissions(console, [SUBMISSION, OTHER]),
+    "show_submission": lambda console: object_tables.show_submission(console, OTHER | {"selection": RULE}),
+    "show_board": lambda console: object_tables.show_board(console, {"rows": [ROW], "primary": "f1_macro"}),
+    "show_release": lambda console: phase_tables.show_release(
+        console,
+        {"rows": [RELEASE], "selection": RULE, "released_at": None, "choices_until": None, "obstacles": []},
+    ),
+    "show_problems": lambda console: problem_tables.show_problems(console, {"problems": [PROBLEM]}),
+    "show_registrations": lambda console: registration_tables.show_registrations(console, [REGISTRATION]),
+    "show_registration": lambda console: registration_tables.show_registration(console, REGISTRATION),
+    "show_teams": lambda console: team_tables.show_teams(console, [TEAM]),
+    "show_team": lambda console: team_tables.show_team(console, TEAM),
+}
+OFFLINE = {"show_scores", "show_metric", "show_what_if"}
+"""Shown by the commands of `test_tables_of_offline_commands_fit`."""
+
+
+def printed(show: Callable[[Console], None], width: int) -> str:
+    console = Console(file=io.StringIO(), width=width, record=True, markup=False, highlight=False)
+    show(console)
+    return console.export_text()
+
+
+def rows_of_tables(text: str) -> list[str]:
+    """The lines from the heading of each table to the next empty line or the end, which its rule of lines marks."""
+    lines = text.splitlines()
+    rules = [number for number, line in enumerate(lines) if line.strip(" ") and set(line) <= {"─", " "}]
+    return [line for number in rules for line in lines[number - 1 : number + 2]]
+
+
+def test_every_function_that_prints_a_table_is_tried_here() -> None:
+    folder = Path(str(app.cli.terminal.__file__)).parent
+    functions = [
+        node
+        for path in sorted(folder.glob("*.py"))
+        for node in ast.parse(path.read_text("utf-8")).body
+        if isinstance(node, ast.FunctionDef)
+    ]
+    calls = {
+        function.name: {node.id for node in ast.walk(function) if isinstance(node, ast.Name)} for function in functions
+    }
+    printing = {"show_table"}
+    while more := {name for name, used in calls.items() if used & printing} - printing:
+        printing |= more
+    composed = {"show_table", "show_challenge"}  # show_challenge prints its phases by show_phases
+    assert {name for name in printing if not name.startswith("_")} - composed == TABLES.keys() | OFFLINE
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_table_fits_and_keeps_its_words_and_ids(name: str) -> None:
+    whole = printed(TABLES[name], 2000)
+    words, ids = sorted(whole.replace("─", "").split()), [each for each in IDS if each in whole]
+    assert "(UTC)" in whole or TIME[:10] not in whole or f"{TIME[:10]} 12:00:00 UTC" in whole
+    for width in WIDTHS:
+        text = printed(TABLES[name], width)
+        assert max(map(cell_len, rows_of_tables(text)), default=0) <= width, text
+        if "more column" in text or (name == "show_problems" and not rows_of_tables(text)):
+            continue  # a line says that columns are left out, and how to see them; or problems are sentences
+        assert [each for each in ids if each in text] == ids, text
+        if rows_of_tables(text):
+            assert sorted(text.replace("─", "").split()) == words, text
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_tables_of_offline_commands_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    gold = write_file(tmp_path / "gold.json", {"t1": "a class with a rather long name", "t2": "b", "t3": "c"})
+    mine = write_file(tmp_path / "mine.json", {"t1": "a class with a rather long name", "t2": "c", "t3": "c"})
+    pair = ("--gold", gold, "--predictions", mine)
+    convert = ("convert", "--n", 1000, "--positives", 120, "--precision", 0.81, "--recall", 0.74, "--f1", 0.5)
+    for words in (("score", *pair, "--per-class", "--confusion"), ("what-if", *pair), convert, ("metrics", "f1_macro")):
+        text = run_assay(*words).out
+        assert max(map(cell_len, rows_of_tables(text)), default=0) <= width, text
+
+
+_TEXTS = st.text(st.characters(categories=["L", "N"]), min_size=1, max_size=30)
+_COLUMNS = st.lists(st.tuples(_TEXTS, st.lists(_TEXTS, min_size=2, max_size=6), st.booleans()), min_size=1, max_size=6)
+
+
+@given(_COLUMNS, st.integers(20, 160))
+def test_no_character_of_any_table_is_lost(columns: list[tuple[str, list[str], bool]], width: int) -> None:
+    shown = [Column(name, [" ".join(words)], wrap=wrap) for name, words, wrap in columns]
+    lines = printed(lambda console: show_table(console, shown), width).splitlines()
+    if not set(lines[1]) <= {"─", " "}:
+        assert [line.partition(": ")[2] for line in lines if line] == [str(column.values[0]) for column in shown]
+        return
+    assert max(map(cell_len, lines)) <= width
+    assert sum(map(len, "".join(lines[2:]).split())) == sum(len(word) for _, words, _ in columns for word in words)
