@@ -7,6 +7,7 @@ import typer
 from app.cli import completion
 from app.cli.connection import connect_client
 from app.cli.options import AsJson, Slug, SubmissionId, Token, Url
+from app.cli.team import find_by_id_or_name
 from app.cli.terminal.output import CommandError, command_output
 
 if TYPE_CHECKING:
@@ -118,8 +119,8 @@ def reinstate_team(
 def _team_id(client: "Client", slug: str, team: str) -> str:
     """The id of the team with this name or id; a baseline is never meant."""
     known: list[Json] = [row for row in client.teams(slug) if not row["baseline"]]
-    found = [str(row["id"]) for row in known if team in {row["id"], row["name"]}]
-    if not found:
+    found = find_by_id_or_name(known, team)
+    if found is None:
         detail = f"The challenge '{slug}' has no team '{team}'."
         raise CommandError("no_such_team", detail, "Give the name as the leaderboard shows it, or the id of the team.")
-    return found[0]
+    return str(found["id"])

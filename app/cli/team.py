@@ -209,14 +209,23 @@ def allow(
 def _find_team(client: "Client", slug: str, name: str | None) -> "Json":
     """The team with this name or id; without one, the caller's own."""
     rows = list(client.teams(slug))
-    own = str(client.me()["id"]) if name is None else None
-    for row in rows:
-        if name in {row["id"], row["name"]} or any(each["id"] == own for each in row["members"]):
-            return row
+    if name is None:
+        own = client.me()["id"]
+        found = next((row for row in rows if any(each["id"] == own for each in row["members"])), None)
+    else:
+        found = find_by_id_or_name(rows, name)
+    if found is not None:
+        return found
     if name is None:
         remedy = f"Found one: assay register {slug} --team NAME; organizers name one with --team."
         raise CommandError("no_team", f"You are in no team of {slug}.", remedy)
     raise CommandError("not_found", f"There is no team '{name}' in {slug} that you may see.", "assay team list")
+
+
+def find_by_id_or_name(teams: Sequence["Json"], text: str) -> "Json | None":
+    """The team with this id, else with this name: the name of a team may be the id of another."""
+    found = ([row for row in teams if row[field] == text] for field in ("id", "name"))
+    return next((rows[0] for rows in found if rows), None)
 
 
 def _find_member(people: Sequence["Json"], name: str) -> "Json":
