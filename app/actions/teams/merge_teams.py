@@ -171,7 +171,7 @@ def _merge(session: WriteSession, caller: Caller, challenge: Challenge, *, kept:
 
 def _unselect_surplus(session: WriteSession, challenge: Challenge, team: Team) -> list[str] | None:
     """Clear the newest selections of a team in each phase beyond the maximum; returns the ids, None without any."""
-    selected = [row for row in team_merges.lock_submissions_of(session, team.id) if row.selected_at is not None]
+    selected = team_merges.lock_submissions_of(session, team.id, selected=True)
     surplus = []
     for phase in challenges.phases_of(session, challenge.id):
         maximum = parse_stored_recipe(phase, challenges.active_recipe(session, phase)).selection_max
