@@ -357,9 +357,9 @@ def load_visible_submission(session: ReadSession, caller: Caller, submission_id:
 def may_read_as_former_member(session: ReadSession, caller: Caller, submission: Submission, status: str | None) -> bool:
     """Whether the caller, whose registration has this status, was in the team when it sent the submission.
 
-    What organizers sent on behalf of a team is for those who are in the team.
+    What organizers sent on behalf of a team is for those who are in the team, and test entries are for organizers.
     """
-    if caller.user_id is None or status is None or status == "pending" or submission.on_behalf:
+    if caller.user_id is None or status is None or status == "pending" or submission.on_behalf or submission.test:
         return False
     return memberships.was_member_when_sent(session, submission, caller.user_id)
 

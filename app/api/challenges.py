@@ -7,7 +7,7 @@ from pydantic import AfterValidator, Field
 
 from app import errors
 from app.actions.access import Caller
-from app.actions.challenges.create_challenge import create_challenge, require_can_create_challenge
+from app.actions.challenges.create_challenge import MAX_PHASES, create_challenge, require_can_create_challenge
 from app.actions.challenges.delete_challenge import delete_challenge
 from app.actions.challenges.manage_challenge import edit_challenge, list_challenges
 from app.actions.challenges.plan_phases import list_phases
@@ -82,7 +82,7 @@ class NewChallenge(Body):
     classes: Classes = Field(None, description="The label vocabulary of all phases. Default: each phase has its own.")
     timezone: str = Field("UTC", max_length=64, description="The time zone in which the days of daily quotas begin.")
     recipe: RecipeBody
-    phases: list[NewPhase] = Field(default_factory=list, max_length=100)
+    phases: list[NewPhase] = Field(default_factory=list, max_length=MAX_PHASES)
     visibility: Visibility = "public"
     registration: RegistrationRule = "open"
     contact: Contact = None

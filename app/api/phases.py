@@ -193,7 +193,12 @@ def get_phases(
     status_code=201,
     summary="Add a phase",
     responses=error_responses(
-        errors.Forbidden, errors.NotFound, errors.PhaseNameTaken, errors.InvalidRequest, errors.InvalidRecipe
+        errors.Forbidden,
+        errors.NotFound,
+        errors.PhaseNameTaken,
+        errors.TooManyPhases,
+        errors.InvalidRequest,
+        errors.InvalidRecipe,
     ),
 )
 def post_phase(slug: str, body: NewPhase, caller: OrganizerDep, state: AppStateDep) -> PhaseShape:

@@ -3,10 +3,11 @@
 from typing import Annotated, Literal, Self
 
 from fastapi import Query
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from app import errors
 from app.actions.submissions.read_quota import QuotaState, grant_quota, read_quota
+from app.actions.submissions.score_visibility import round_for_participants
 from app.api.dependencies import AccountDep, AppStateDep, OrganizerDep
 from app.api.field_types import Body, Moment, Reason, Shape, TeamName, reply_example, request_example
 from app.api.http.json_body import api_router
@@ -26,7 +27,9 @@ class LedgerEntry(Shape):
     kind: Literal["reserve", "charge", "refund"]
     day: str
     reason: str
-    created_at: Moment
+    created_at: Annotated[Moment, BeforeValidator(round_for_participants)] = Field(
+        description="Rounded up to 100 ms: charges and refunds are made when scoring has ended."
+    )
 
 
 class GrantShape(Shape):

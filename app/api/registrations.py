@@ -157,7 +157,9 @@ class RegistrationDetails(RegistrationShape):
 
     model_config = reply_example(team_examples.REGISTRATION_DETAILS)
 
-    history: list[DecisionShape] = Field(description="What was decided, when and why, oldest first.")
+    history: list[DecisionShape] = Field(
+        description="What was decided, when and why, oldest first; at most the newest 200."
+    )
 
 
 @router.post(

@@ -17,6 +17,7 @@ from app.actions.submissions.read_submissions import (
     read_submission,
     record_download,
 )
+from app.actions.submissions.score_visibility import round_for_participants, round_up
 from app.actions.submissions.select_submission import select_submission
 from app.api.dependencies import AccountDep, AppStateDep, Cursor, Limit
 from app.api.field_types import Moment, Page, Shape, TeamReferenceShape, reply_example
@@ -36,7 +37,6 @@ ETA_DESCRIPTION = (
     "submission is queued, and while no duration or no worker is known."
 )
 EXAMPLE_CANCELLED: dict[str, Any] = {"status": "cancelled", "scores": {}, "failure": CANCELLED_FAILURE}
-PARTICIPANT_STEP = timedelta(milliseconds=100)
 FINAL_STATUSES = frozenset({"finished", "rejected", "failed", "cancelled"})
 ORGANIZER_FILE_NOTE = "an organizer sent this file on behalf of the team: its content is visible to organizers only"
 Status = Literal["queued", "running", "finished", "rejected", "failed", "cancelled"]
@@ -144,9 +144,8 @@ def _timings(row: Submission, *, organizer: bool) -> Timings:
 
     The duration of scoring depends on the gold, so participants see times and durations in steps of 100 ms.
     """
-    step = timedelta(microseconds=1) if organizer else PARTICIPANT_STEP
     submitted, started, finished = (
-        None if moment is None else _round_up(moment, step)
+        moment if organizer else round_for_participants(moment)
         for moment in (row.submitted_at, row.started_at, row.finished_at)
     )
     return Timings(
@@ -158,15 +157,9 @@ def _timings(row: Submission, *, organizer: bool) -> Timings:
     )
 
 
-def _round_up(moment: datetime, step: timedelta) -> datetime:
-    """The time rounded up, which is no more than anybody who polls the status learns anyway."""
-    past = (moment - moment.replace(microsecond=0)) % step
-    return moment + step - past if past else moment
-
-
 def round_up_eta(eta: datetime | None) -> datetime | None:
     """The expected time as participants and organizers see it."""
-    return None if eta is None else _round_up(eta, timedelta(seconds=1))
+    return None if eta is None else round_up(eta, timedelta(seconds=1))
 
 
 def submission_shape(view: SubmissionView) -> SubmissionShape:

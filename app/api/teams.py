@@ -206,6 +206,7 @@ def patch_team(slug: str, team_id: str, body: TeamEdit, caller: AccountDep, stat
         errors.Forbidden,
         errors.NotFound,
         errors.TeamFull,
+        errors.TooManyInvitations,
         errors.BaselineHasNoMembers,
         errors.InvalidRequest,
     ),

@@ -1,6 +1,8 @@
 """What the Tab key completes: slugs, phases, teams, versions and ids, as the service lists them for this user.
 
 The shell asks for them through typer (`assay --install-completion`). A service that is away or slow completes nothing.
+Shells evaluate what they are offered, and participants choose names: a word must be one that no shell splits or
+changes, and its description has no special characters.
 """
 
 import shlex
@@ -24,6 +26,8 @@ Offer = tuple[str, str]
 MAX_OFFERS = 200
 STEP_SECONDS = 2.0
 SEARCH_SECONDS = 4.0  # for ids of submissions, which are looked up in several challenges
+_SPECIAL = frozenset("\\$`\"'![]")
+"""Characters that no description keeps: zsh evaluates it, typer escapes `$` but not after a backslash, and reads markup."""
 
 
 def _completed_by(list_offers: Callable[["Client", dict[str, Any]], Iterable[Offer]]) -> Callable[..., list[Offer]]:
@@ -39,11 +43,19 @@ def _completed_by(list_offers: Callable[["Client", dict[str, Any]], Iterable[Off
         with suppress(CommandError, ClientError):
             address, token = resolve_url_and_token(given.get("url"), given.get("token"))
             with Client(address, token, timeout=STEP_SECONDS, retries=0) as client:
-                fitting = (offer for offer in list_offers(client, given) if offer[0].startswith(incomplete))
-                return list(islice(fitting, MAX_OFFERS))
+                offers = ((word, _harmless(about)) for word, about in list_offers(client, given) if _is_one_word(word))
+                return list(islice((offer for offer in offers if offer[0].startswith(incomplete)), MAX_OFFERS))
         return []
 
     return complete
+
+
+def _is_one_word(text: str) -> bool:
+    return shlex.quote(text) == text
+
+
+def _harmless(about: str) -> str:
+    return "".join(char for char in about if char.isprintable() and char not in _SPECIAL)
 
 
 def _challenges(client: "Client", _: dict[str, Any]) -> Iterator[Offer]:
@@ -59,16 +71,11 @@ def _announcements(client: "Client", given: dict[str, Any]) -> Iterator[Offer]:
 
 
 def _files(client: "Client", given: dict[str, Any]) -> Iterator[Offer]:
-    """The name of each file, unless the shell would split it."""
-    return ((each["name"], each["licence"]) for each in client.files(given["slug"]) if _is_one_word(each["name"]))
+    return ((each["name"], each["licence"]) for each in client.files(given["slug"]))
 
 
 def _organizers(client: "Client", given: dict[str, Any]) -> Iterator[Offer]:
     return ((each["email"], each["role"]) for each in client.organizers(given["slug"]))
-
-
-def _is_one_word(text: str) -> bool:
-    return shlex.quote(text) == text
 
 
 def _phases(client: "Client", given: dict[str, Any]) -> Iterator[Offer]:

@@ -202,12 +202,18 @@ def allow(
 
 
 def find_team(client: "Client", slug: str, name: str | None) -> "Json":
-    """The team with this name or id, never a baseline; without a name, the caller's own."""
+    """The team with this id or name, never a baseline; without a name, the caller's own.
+
+    The id comes first: the name of a team may be the id of another.
+    """
     rows = [row for row in client.teams(slug) if not row["baseline"]]
-    own = str(client.me()["id"]) if name is None else None
-    for row in rows:
-        if name in {row["id"], row["name"]} or any(each["id"] == own for each in row["members"]):
-            return row
+    if name is None:
+        own = client.me()["id"]
+        found = [row for row in rows if any(each["id"] == own for each in row["members"])]
+    else:
+        found = [row for field in ("id", "name") for row in rows if row[field] == name]
+    if found:
+        return found[0]
     if name is None:
         remedy = f"Found one: assay register {slug} --team NAME; organizers name one with --team."
         raise CommandError("no_team", f"You are in no team of {slug}.", remedy)

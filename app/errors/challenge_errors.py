@@ -129,6 +129,13 @@ class TooManyFiles(Conflict):
     remedy = "Delete files that are no longer needed, or put several into one archive."
 
 
+class TooManyPhases(Conflict):
+    """The challenge has as many phases as it may have."""
+
+    code = "too_many_phases"
+    remedy = "Delete phases to which nothing was submitted, or begin another challenge."
+
+
 class LastOwner(Conflict):
     """A challenge needs at least one owner."""
 

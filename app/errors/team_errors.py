@@ -78,6 +78,13 @@ class TeamFull(Conflict):
     )
 
 
+class TooManyInvitations(Conflict):
+    """The team has as many open invitations as it may have."""
+
+    code = "too_many_invitations"
+    remedy = "Revoke codes that nobody will use, or wait until some are used or expire."
+
+
 class BoundToTeam(Conflict):
     """You left a team that had used quota, so you may not found or join another one."""
 

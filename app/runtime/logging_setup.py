@@ -38,17 +38,17 @@ def configure(settings: Settings, process: str = "serve") -> None:
         if console
         else structlog.processors.JSONRenderer()
     )
-    errors: list[structlog.typing.Processor] = [] if console else [structlog.processors.format_exc_info]
+    last: list[structlog.typing.Processor] = [_escape_controls if console else structlog.processors.format_exc_info]
     level = getattr(logging, settings.log_level.upper())
     structlog.configure(
-        processors=[hold_back_line, *shared, *errors, renderer],
+        processors=[hold_back_line, *shared, *last, renderer],
         wrapper_class=structlog.make_filtering_bound_logger(level),
         logger_factory=structlog.PrintLoggerFactory(file=sys.stderr),
         cache_logger_on_first_use=True,
     )
     formatter = structlog.stdlib.ProcessorFormatter(
         foreign_pre_chain=shared,
-        processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *errors, renderer],
+        processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *last, renderer],
     )
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(formatter)
@@ -60,6 +60,14 @@ def configure(settings: Settings, process: str = "serve") -> None:
     logging.captureWarnings(capture=True)  # else they would be printed in another format
     for name in unknown_variables(os.environ):
         structlog.get_logger().warning("setting_unknown", variable=name)
+
+
+def _escape_controls(_logger: Any, _method: str, line: structlog.typing.EventDict) -> structlog.typing.EventDict:
+    """The line with values that nobody can use to control a terminal: a path is whatever a visitor sends."""
+    for name, value in line.items():
+        if name != "event" and isinstance(value, str) and not value.isprintable():
+            line[name] = "".join(char if char.isprintable() else ascii(char)[1:-1] for char in value)
+    return line
 
 
 @contextmanager

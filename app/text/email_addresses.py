@@ -7,6 +7,8 @@ import idna
 from app.text.confusable_names import is_invisible
 
 MAX_EMAIL_LENGTH = 320
+DELETED_DOMAIN = "users.invalid"
+"""The domain of the addresses of deleted accounts: a person with such an address would keep another from deleting one."""
 # Controls, format characters (such as bidirectional ones), surrogates, private use, unassigned, separators.
 _REFUSED_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zs", "Zl", "Zp"})
 
@@ -27,6 +29,9 @@ def normalize_email(text: str) -> str:
         raise ValueError("must not contain compatibility characters, such as full-width letters, before the @")
     local = unicodedata.normalize("NFC", local.lower())
     normal = f"{local}@{_ascii_domain(domain)}"
+    if normal.endswith(f"@{DELETED_DOMAIN}"):
+        msg = f"must have another domain than {DELETED_DOMAIN}, which stands for deleted accounts"
+        raise ValueError(msg)
     if len(normal) > MAX_EMAIL_LENGTH:
         msg = f"must have at most {MAX_EMAIL_LENGTH} characters, with the domain written in ASCII"
         raise ValueError(msg)

@@ -163,12 +163,15 @@ def test_health_and_readiness(app: ServedApp) -> None:
     assert ready.json() == {"status": "ready", "checks": dict.fromkeys(parts, "ok")}
 
 
-def test_a_name_with_a_null_character_is_that_of_nothing(settings: Settings) -> None:
+def test_a_null_character_is_in_no_name_and_in_no_parameter(settings: Settings) -> None:
     own = {"admin_token": SecretStr(ADMIN_TOKEN), "workers": 1, "rate_limits": "off"}
     with serve_app(settings.model_copy(update=own)) as service:
         for path in ("/challenges/a%00b", "/challenges/digits/phases/a%00b", "/submissions/a%00", "/tokens/%00"):
             answer = service.admin().request("DELETE" if "tokens" in path else "GET", path)
             assert (answer.status_code, answer.json()["code"]) == (404, "not_found"), path
+        for path in ("/challenges/a/recipe?phase=%00", "/challenges?limit=1&cursor=a%00b", "/challenges?%00"):
+            answer = service.admin().get(path)
+            assert (answer.status_code, answer.json()["code"]) == (400, "bad_request"), path
 
 
 BOARD = "/api/v1/challenges/digits/phases/main/leaderboard"

@@ -39,8 +39,36 @@ def press_tab(line: str, **environment: str) -> list[str]:
     return done.stdout.split()
 
 
+def offered_to_zsh(line: str, **environment: str) -> str:
+    """What zsh evaluates when the Tab key is pressed at the end of a line."""
+    variables = {"_ASSAY_COMPLETE": "complete_zsh", "_TYPER_COMPLETE_ARGS": line} | environment
+    command = Path(sys.executable).parent / "assay"
+    done = subprocess.run(
+        [command], capture_output=True, text=True, check=True, timeout=120, env=os.environ | variables
+    )
+    assert done.stderr == ""
+    return done.stdout
+
+
 def token_of(who: Caller) -> str:
     return who.headers["Authorization"].removeprefix("Bearer ")
+
+
+def test_no_name_runs_a_command_in_the_shell_that_completes(people: People) -> None:
+    """In a description, zsh runs what stands in `$(…)` after a backslash; what shells run in a word is not offered."""
+    slug = create_challenge(people.admin, "tab-hostile")
+    hostile = r"x \$(touch pwned) `id` ${HOME} [/b]"
+    blue = people["Blue"].join(slug, hostile)
+    sent = require_finished(blue.submit(slug, CORRECT_PREDICTIONS, method=hostile))["id"]
+    offered = {"name": "$(id).csv", "licence": hostile}
+    people.admin.post(f"/challenges/{slug}/files", params=offered, content=b"id\n").raise_for_status()
+    as_admin = {"ASSAY_URL": people.live.url, "ASSAY_TOKEN": people.live.admin_token}
+    (team,) = people.admin.get(f"/challenges/{slug}/teams").json()["items"]
+    shown = offered_to_zsh(f"assay team disqualify {slug} ", **as_admin)
+    assert f'"{team["id"]}":"x (touch pwned) id {{HOME}} /b"' in shown
+    assert "(touch pwned)" in offered_to_zsh(f"assay disqualify {sent[:8]}", **as_admin)
+    for line in (f"assay team disqualify {slug} ", "assay disqualify ", f"assay file download {slug} "):
+        assert not {"$", "`", "\\"} & set(offered_to_zsh(line, **as_admin).replace(r"\\:", ""))
 
 
 def test_tab_completes_what_the_service_lists(people: People) -> None:

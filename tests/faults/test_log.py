@@ -82,8 +82,10 @@ def connect(address):
     except RuntimeError:
         structlog.get_logger().exception("engine_failed")
 connect(":".join(["marker-of-the", "password"]))
+structlog.get_logger().info("request", path="/\\x1b]0;title\\x07")
 """
     ran = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
     assert "what went wrong" in ran.stderr
     assert "in connect" in ran.stderr
     assert "marker-of-the:password" not in ran.stderr
+    assert r"/\x1b]0;title\x07" in ran.stderr  # or a visitor would control the terminal of the operator

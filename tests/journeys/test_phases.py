@@ -95,6 +95,18 @@ def test_phases_are_addressed_by_the_slug_of_their_name(people: People) -> None:
     require_refused(people.visitor.get(f"/challenges/{slug}/phases/main"), 404, "not_found")
 
 
+def test_a_challenge_has_at_most_100_phases_because_every_reading_of_it_shows_them(people: People) -> None:
+    slug = new_slug("phases")
+    body = {"slug": slug, "title": "Phases", "task": "multiclass", "recipe": make_recipe("accuracy")}
+    phases = [{"name": f"phase {number}"} for number in range(101)]
+    require_refused(people.admin.post("/challenges", json=body | {"phases": phases}), 422, "invalid_request")
+    assert people.admin.post("/challenges", json=body | {"phases": phases[:100]}).status_code == 201
+    path = f"/challenges/{slug}/phases"
+    require_refused(people.admin.post(path, json=phases[100]), 409, "too_many_phases")
+    assert people.admin.delete(f"{path}/phase-0").status_code == 204
+    assert people.admin.post(path, json=phases[100]).status_code == 201
+
+
 def test_the_time_zone_of_a_challenge_must_exist(people: People) -> None:
     slug = create_challenge(people.admin, "zone")
     for name in ("Mars/Olympus", "", "../../etc/passwd"):

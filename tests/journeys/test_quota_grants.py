@@ -72,6 +72,21 @@ def test_teams_neither_grant_nor_read_the_quota_of_others(people: People) -> Non
     assert people.admin.get(path, params={"team": "Green"}).json()["limits"]["total"] == 1
 
 
+def test_a_name_that_is_the_id_of_another_team_gets_nothing_of_what_that_team_is_meant_to_get(people: People) -> None:
+    slug = limited(people, "grant-id", {"total": 1})
+    people["Blue"].join(slug, "Blue")
+    (blue,) = people["Blue"].get(f"/challenges/{slug}/teams").json()["items"]
+    green = people["Green"].join(slug, blue["id"])
+    assert grant(people, slug, team=blue["id"], total=2).status_code == 201
+    path = f"{MAIN_PHASE_PATH.format(slug)}/quota"
+    limits = [who.get(path).json()["limits"]["total"] for who in (people["Blue"], green)]
+    assert limits == [3, 1]
+    service = ("--url", people.live.url, "--token", people.live.admin_token)
+    assert "Blue" in run_assay("team", "show", slug, "--team", blue["id"], *service).out
+    ran = run_assay("team", "disqualify", slug, blue["id"], "--reason", "Two accounts", *service)
+    assert "Team Blue is disqualified" in ran.out
+
+
 def test_the_command_line_grants_and_shows(people: People) -> None:
     slug = limited(people, "grant-command", {"total": 1})
     people["Blue"].join(slug, "Blue")

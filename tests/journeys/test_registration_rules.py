@@ -1,11 +1,13 @@
 """Terms, fields, codes of a challenge, and who may not register."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from sqlalchemy import select
 
-from app.store.tables import Challenge
+from app.store.tables import AuditEntry, Challenge
+from app.store.types import new_id
 from tests.cli.run_command import run_assay
 from tests.journeys.support import (
     CORRECT_PREDICTIONS,
@@ -47,12 +49,24 @@ def test_other_fields_do_not_keep_anybody_from_accepting_terms(people: People) -
     require_refused(people.admin.patch(own, json={"fields": {"country": "FR"}}), 404, "not_found")
     changed = blue.patch(own, json={"fields": {"country": "DE"}}).json()
     assert changed["fields"] == {"affiliation": "Kiel", "country": "DE"}
+    assert blue.patch(own, json={"terms": 2, "fields": {"country": "DE"}}).status_code == 200  # changes nothing
     assert (changed["terms_version"], changed["terms_accepted_at"] is not None) == (2, True)
     team = f"/challenges/{slug}/teams/{mine['team']['id']}"
     assert blue.delete(f"{team}/members/{blue.get('/me').json()['id']}").status_code == 204
     assert blue.post(path, json={"team": "Blue Two"}).status_code == 201  # nothing is asked for twice
     acts = [entry["action"] for entry in blue.get(own).json()["history"]]
     assert acts == ["registration.create", "registration.accept_terms", "registration.answer"]
+
+
+def test_a_user_who_changes_answers_without_end_does_not_make_the_history_endless(people: People) -> None:
+    slug = create_challenge(people.admin, "long-history")
+    path = f"/challenges/{slug}/registrations"
+    mine = people["Blue"].post(path, json={"team": "Blue"}).json()
+    fields = {"at": datetime.now(UTC), "role": "member", "action": "registration.answer", "object_id": mine["id"]}
+    with write_session_of(people.live) as session:
+        session.add_all(AuditEntry(id=new_id(), changes={}, **fields) for _ in range(200))
+    history = people["Blue"].get(f"{path}/{mine['id']}").json()["history"]
+    assert [each["action"] for each in history] == ["registration.answer"] * 200
 
 
 def test_new_terms_are_due_when_the_user_registers_again(people: People) -> None:

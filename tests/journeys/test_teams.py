@@ -77,6 +77,17 @@ def test_a_code_admits_one_user_once(people: People) -> None:
     assert acts == ["team.found", "team.invite", "team.join"]
 
 
+def test_a_team_has_at_most_100_open_codes_because_every_list_of_teams_shows_them(people: People) -> None:
+    slug = create_challenge(people.admin, "codes")
+    blue = people["Blue"].join(slug, "Blue")
+    path = f"{team_path(blue, slug)}/invitations"
+    assert {blue.post(path, json={}).status_code for _ in range(100)} == {201}
+    require_refused(blue.post(path, json={}), 409, "too_many_invitations")
+    first = team_of(blue, slug)["invitations"][0]
+    assert blue.delete(f"{path}/{first['id']}").status_code == 204
+    assert blue.post(path, json={}).status_code == 201
+
+
 def test_a_code_is_good_for_its_own_challenge_until_it_is_revoked(people: People) -> None:
     first, second = create_challenge(people.admin, "code-a"), create_challenge(people.admin, "code-b")
     blue = people["Blue"].join(first, "Blue")

@@ -76,6 +76,21 @@ def test_only_test_entries_can_be_deleted_and_only_by_editors(people: People) ->
         assert session.get(Submission, real) is not None
 
 
+def test_a_former_organizer_who_was_registered_before_reads_no_test_entries(people: People) -> None:
+    slug = create_challenge(people.admin, "former-tester")
+    ada, path = people["Ada"], f"/challenges/{slug}/registrations"
+    registration = ada.post(path, json={"team": "Ada"}).json()
+    assert ada.delete(f"{path}/{registration['id']}").status_code == 204
+    role = {"email": ada.email, "role": "editor"}
+    assert people.admin.post(f"/challenges/{slug}/organizers", json=role).status_code == 201
+    entry = require_finished(ada.submit(slug, CORRECT_PREDICTIONS, test=True))
+    assert people.admin.delete(f"/challenges/{slug}/organizers", params={"email": ada.email}).status_code == 204
+    for part in ("", "/report", "/predictions", "/events"):
+        require_refused(ada.get(f"/submissions/{entry['id']}{part}"), 404, "not_found")
+    (own_data,) = ada.get("/me/data").json()["submissions"][-1:]
+    assert (own_data["id"], own_data["scores"]) == (entry["id"], {})
+
+
 def test_participants_cannot_send_test_entries_and_tests_belong_to_no_team(people: People) -> None:
     slug = create_challenge(people.admin, "rights")
     blue = people["Blue"].join(slug, "Blue")

@@ -41,6 +41,10 @@ def test_no_reply_to_participants_tells_to_less_than_100_ms_when_scoring_began_o
         assert reply.status_code == 200, reply.text
         assert not moments(reply.json()) & ends
     assert replies[0].json()["as_of"] == known["submitted_at"]
+    (own_data,) = (row for row in blue.get("/me/data").json()["submissions"] if row["id"] == sent["id"])
+    ledger = blue.get(f"{MAIN_PHASE_PATH.format(slug)}/quota").json()["ledger"]
+    assert [entry["kind"] for entry in ledger] == ["charge", "reserve"]
+    assert not FINE.search(own_data["finished_at"] + ledger[0]["created_at"])
 
 
 def test_organizers_read_the_times_of_each_submission(people: People) -> None:

@@ -9,6 +9,7 @@ from app.store import clock, locks
 from app.store.queries import account_access, challenges, memberships, teams, users
 from app.store.session import WriteSession
 from app.store.tables import Challenge, User
+from app.text.email_addresses import DELETED_DOMAIN
 
 
 def delete_own_account(session: WriteSession, caller: Caller, *, verified_hash: str) -> None:
@@ -44,7 +45,7 @@ def delete_user(session: WriteSession, caller: Caller, user: User, *, reason: st
         challenge, changes = session.get_one(Challenge, organizer.challenge_id), {"role": (organizer.role, None)}
         record(session, caller, "organizer.remove", challenge=challenge, of=user, changes=changes)
         organizer.removed_at = now
-    user.name, user.email = f"Deleted user {user.id[-6:]}", f"deleted-{user.id}@users.invalid"
+    user.name, user.email = f"Deleted user {user.id[-6:]}", f"deleted-{user.id}@{DELETED_DOMAIN}"
     user.password_hash, user.disabled_reason = None, None
     user.admin = user.approved = False
     user.deleted_at = now

@@ -5,6 +5,7 @@ from typing import Any
 
 from app.actions.access import Caller, require_scope
 from app.actions.submissions.read_submissions import SubmissionView, views_for_sender
+from app.actions.submissions.score_visibility import round_for_participants
 from app.errors import Unauthorized
 from app.store.queries import account_access, audit_entries, challenges, invitations, submissions, teams
 from app.store.session import ReadSession
@@ -15,7 +16,7 @@ PART_SIZE = 200
 _ACT_COLUMNS = ("at", "action", "role", "object_name", "changes", "reason")
 _SUBMISSION_COLUMNS = (
     *("id", "status", "method", "description", "link", "sha256", "size", "format", "baseline", "test", "on_behalf"),
-    *("unofficial", "submitted_at", "finished_at", "selected_at", "withdrawn_at", "withdrawn_reason"),
+    *("unofficial", "submitted_at", "selected_at", "withdrawn_at", "withdrawn_reason"),
     *("disqualified_at", "disqualified_reason"),
 )
 
@@ -79,7 +80,9 @@ def _last_id(rows: Sequence[Submission] | Sequence[AuditEntry]) -> str | None:
 
 def _submission(row: Submission, view: SubmissionView | None) -> dict[str, Any]:
     where = {} if view is None else {"challenge": view.challenge, "phase": view.phase}
-    return where | _fields(row, *_SUBMISSION_COLUMNS) | {"scores": {} if view is None else view.scores}
+    finished_at = round_for_participants(row.finished_at)
+    times = {"finished_at": None if finished_at is None else format_timestamp(finished_at)}
+    return where | _fields(row, *_SUBMISSION_COLUMNS) | times | {"scores": {} if view is None else view.scores}
 
 
 def _history(session: ReadSession, registration: Registration) -> list[dict[str, Any]]:

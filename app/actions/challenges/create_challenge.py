@@ -28,6 +28,8 @@ from app.store.types import format_timestamp
 Fields = Mapping[str, Any]
 Plans = Sequence[Fields]
 FieldFaults = list[dict[str, str]]
+MAX_PHASES = 100
+"""Of a challenge: every reading of it shows all of them."""
 EMPTY_SLUG_DETAIL = "the address is derived from the name, which needs at least one of a-z, 0-9"
 
 

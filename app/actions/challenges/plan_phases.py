@@ -5,7 +5,7 @@ from typing import Any
 
 from app.actions import access
 from app.actions.audit.record import changed_fields, created_fields, record
-from app.actions.challenges.create_challenge import add_phase, raise_if_any, require_valid_window
+from app.actions.challenges.create_challenge import MAX_PHASES, add_phase, raise_if_any, require_valid_window
 from app.actions.challenges.phase_rules import (
     LABEL_FIELDS,
     RULE_FIELDS,
@@ -17,7 +17,7 @@ from app.actions.challenges.phase_rules import (
 from app.actions.challenges.rename import rename_phase
 from app.actions.challenges.replace_recipe import drop_phase_recipe, set_phase_recipe
 from app.actions.challenges.resolve_times import resolve_times
-from app.errors import PhaseReleased
+from app.errors import PhaseReleased, TooManyPhases
 from app.queue import Queue
 from app.store import clock
 from app.store.queries import challenges, gold, label_rules
@@ -31,8 +31,10 @@ def list_phases(session: ReadSession, caller: access.Caller, slug: str) -> list[
 
 
 def create_phase(session: WriteSession, caller: access.Caller, slug: str, plan: Mapping[str, Any]) -> Phase:
-    """Add a phase after the others; raises InvalidRequest with the faults of its rules and of its recipe."""
+    """Add a phase after the others; raises TooManyPhases, InvalidRequest with the faults of its rules and its recipe."""
     challenge = access.load_organized_challenge(session, caller, slug)
+    if len(challenges.phases_of(session, challenge.id)) >= MAX_PHASES:
+        raise TooManyPhases(f"A challenge has at most {MAX_PHASES} phases.")
     plan, faults = resolve_times(plan, challenge.timezone)
     raise_if_any([*faults, *own_rule_faults(plan, label_rules.of_challenge(challenge))])
     with recipe_within_body():

@@ -137,7 +137,7 @@ def list_registrations(
 def read_registration(
     session: ReadSession, caller: Caller, slug: str, registration_id: str
 ) -> tuple[Registration, list[AuditEntry], bool]:
-    """A registration, the history of decisions on it, oldest first, and whether an organizer reads it.
+    """A registration, the newest acts on it, oldest first, and whether an organizer reads it.
 
     Raises NotFound.
     """
@@ -167,11 +167,12 @@ def state_again(
     require_not_archived(challenge)
     if registration.status == "ended":
         raise RegistrationEnded
-    changes: dict[str, tuple[Any, Any]] = {"terms": (registration.terms_version, statements.terms)}
+    accepted, answers = registration.terms_version, registration.fields or {}
     change_statements(session, challenge, registration, statements)
-    if statements.terms is not None:
+    if registration.terms_version != accepted:
+        changes: dict[str, tuple[Any, Any]] = {"terms": (accepted, registration.terms_version)}
         record(session, caller, "registration.accept_terms", challenge=challenge, of=registration, changes=changes)
-    if statements.fields:  # only which: the audit trail holds nothing of a person
+    if registration.fields != answers:  # only which: the audit trail holds nothing of a person
         changes = {"answers": (None, sorted(statements.fields))}
         record(session, caller, "registration.answer", challenge=challenge, of=registration, changes=changes)
     session.flush()

@@ -88,11 +88,8 @@ def grant_quota(
 
 def _team_named(session: ReadSession, phase: Phase, name: str) -> Team:
     """The team with this name or id; raises NotFound, with the nearest names, as only organizers name a team here."""
-    found = teams.by_name(session, phase.challenge_id, name)
-    team = session.get(Team, name if found is None else found.id)
-    if team is not None and team.merged_into_id is not None:
-        team = session.get(Team, team.merged_into_id)
-    if team is None or team.challenge_id != phase.challenge_id or team.baseline:
+    team = teams.by_id_or_name(session, phase.challenge_id, name)
+    if team is None:
         known = near_names(name, teams.names_of(session, phase.challenge_id))
         raise NotFound(f"The challenge has no team '{name}'.", remedy=known)
     return team

@@ -1,8 +1,8 @@
-"""Which scores a reader may see: of which split, and with how many digits."""
+"""Which scores a reader may see: of which split, and with how many digits; and how exactly when they were computed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from app.errors import BadRequest, LeaderboardHidden, SplitHidden
@@ -13,6 +13,21 @@ from app.store.tables import GoldVersion, Phase
 
 # The full reason may name classes that the gold lacks, so only organizers see it.
 HIDDEN_REASON = "undefined for these data; the organizers can see the reason"
+PARTICIPANT_STEP = timedelta(milliseconds=100)
+
+
+def round_for_participants(moment: datetime | None) -> datetime | None:
+    """When scoring began or ended, as participants see it, because its duration depends on the gold.
+
+    It is rounded up, which is no more than anybody who polls the status learns anyway.
+    """
+    return None if moment is None else round_up(moment, PARTICIPANT_STEP)
+
+
+def round_up(moment: datetime, step: timedelta) -> datetime:
+    """The time, rounded up to whole steps of at most a second."""
+    past = (moment - moment.replace(microsecond=0)) % step
+    return moment + step - past if past else moment
 
 
 @dataclass(frozen=True, slots=True)

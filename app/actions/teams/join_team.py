@@ -5,11 +5,14 @@ from app.actions.audit.record import record
 from app.actions.invitations.codes import DEFAULT_DAYS, is_open, make_invitation, use_invitation
 from app.actions.teams.pass_on_captaincy import appoint
 from app.actions.teams.require_free import require_free_to_join
-from app.errors import BaselineHasNoMembers, InvalidInvitation, NotFound, TeamFull
+from app.errors import BaselineHasNoMembers, InvalidInvitation, NotFound, TeamFull, TooManyInvitations
 from app.store import clock
-from app.store.queries import memberships
+from app.store.queries import invitations, memberships
 from app.store.session import WriteSession
 from app.store.tables import Challenge, Invitation, Registration, Team, TeamMembership
+
+MAX_OPEN_INVITATIONS = 100
+"""Of a team: every list of teams shows all of them."""
 
 
 def invite_to_team(
@@ -17,13 +20,15 @@ def invite_to_team(
 ) -> tuple[Invitation, str]:
     """A new invitation to the team and its one-time code, which is not stored; for the captain and organizers.
 
-    Raises NotFound, NotCaptain, TeamFull and BaselineHasNoMembers.
+    Raises NotFound, NotCaptain, TeamFull, TooManyInvitations and BaselineHasNoMembers.
     """
     found = load_team(session, caller, slug, team_id)
     require_captain(session, caller, found)
     if found.team.baseline:
         raise BaselineHasNoMembers
     require_place(found.challenge, memberships.count_members(session, team_id) + 1)
+    if len(invitations.open_of_teams(session, [team_id], clock.steady(session))) >= MAX_OPEN_INVITATIONS:
+        raise TooManyInvitations(f"A team has at most {MAX_OPEN_INVITATIONS} open invitations.")
     row, code = make_invitation(
         session,
         "team",

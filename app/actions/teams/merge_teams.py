@@ -96,9 +96,8 @@ def _require_acting_captain(session: ReadSession, caller: Caller, found: TeamOfC
 
 def _other_team(session: ReadSession, found: TeamOfCaller, name: str) -> Team:
     """The team with this name or id; raises NotFound, and InvalidRequest for the team itself."""
-    named = teams.by_name(session, found.challenge.id, name)
-    other = session.get(Team, name if named is None else named.id)
-    if other is None or other.challenge_id != found.challenge.id or other.baseline or other.merged_into_id is not None:
+    other = teams.by_id_or_name(session, found.challenge.id, name)
+    if other is None:
         detail, remedy = f"The challenge has no team '{name}'.", "Check the name, or ask for the id of the team."
         raise NotFound(detail, remedy=remedy)
     if other.id == found.team.id:
@@ -172,7 +171,7 @@ def _merge(session: WriteSession, caller: Caller, challenge: Challenge, *, kept:
 
 def _unselect_surplus(session: WriteSession, challenge: Challenge, team: Team) -> list[str] | None:
     """Clear the newest selections of a team in each phase beyond the maximum; returns the ids, None without any."""
-    selected = [row for row in team_merges.lock_submissions_of(session, team.id) if row.selected_at is not None]
+    selected = team_merges.lock_submissions_of(session, team.id, selected=True)
     surplus = []
     for phase in challenges.phases_of(session, challenge.id):
         maximum = parse_stored_recipe(phase, challenges.active_recipe(session, phase)).selection_max

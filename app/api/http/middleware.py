@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from app.api.http.negotiation import matches_etag
 from app.api.http.problem_documents import PROBLEM_CODE_KEY, internal_error_response, problem_response
 from app.api.http.streamed_reply import HEAD_KEY
-from app.errors import NotFound
+from app.errors import BadRequest, NotFound
 from app.runtime.telemetry import OTHER_METHOD, Telemetry
 
 log = structlog.get_logger()
@@ -54,8 +54,12 @@ class ReplyMiddleware:
         structlog.contextvars.bind_contextvars(request=request_id)
         began = time.perf_counter()
         inner = {**scope, "method": "GET", HEAD_KEY: True} if head else scope
-        # No name contains a NUL, and PostgreSQL refuses text with one.
-        app = problem_response(NotFound()) if "\0" in scope["path"] else self.app
+        app = self.app
+        # No name and no parameter contains a NUL, and PostgreSQL refuses text with one.
+        if "\0" in scope["path"]:
+            app = problem_response(NotFound())
+        elif b"%00" in scope["query_string"] or b"\0" in scope["query_string"]:
+            app = problem_response(BadRequest("A query parameter contains the character U+0000."))
         try:
             await app(inner, receive, reply.send)
         except Exception as error:

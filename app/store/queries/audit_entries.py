@@ -44,8 +44,9 @@ def last_id(session: ReadSession, challenge_id: str) -> str | None:
 
 
 def of_object(session: ReadSession, object_id: str) -> list[AuditEntry]:
-    """The acts on one object, oldest first."""
-    return list(session.scalars(select(AuditEntry).where(AuditEntry.object_id == object_id).order_by(AuditEntry.id)))
+    """The newest acts on one object, at most 200, oldest first: a user adds to the history of a registration at will."""
+    query = select(AuditEntry).where(AuditEntry.object_id == object_id).order_by(AuditEntry.id.desc()).limit(200)
+    return list(reversed(session.scalars(query).all()))
 
 
 def matching(wanted: AuditFilter, challenge_ids: Iterable[str] | None) -> Select[AuditEntry]:

@@ -4,9 +4,18 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from sqlalchemy import func, or_, select, update
+from sqlalchemy.orm import load_only
 
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import QuotaEntry, QuotaGrant, Registration, Submission, Team, TeamMerge
+
+_MERGED_COLUMNS = (
+    Submission.team_id,
+    Submission.sent_team_id,
+    Submission.phase_id,
+    Submission.status,
+    Submission.selected_at,
+)
 
 
 class Proposal(NamedTuple):
@@ -31,9 +40,16 @@ def open_proposals(session: ReadSession, team_ids: Sequence[str]) -> list[Propos
     return [Proposal(*row) for row in session.execute(query)]
 
 
-def lock_submissions_of(session: WriteSession, team_id: str) -> list[Submission]:
-    """All submissions of a team, locked in the order of their ids and read again: a worker may settle some meanwhile."""
-    query = select(Submission).where(Submission.team_id == team_id).order_by(Submission.id)
+def lock_submissions_of(session: WriteSession, team_id: str, *, selected: bool = False) -> list[Submission]:
+    """The submissions of a team, locked in the order of their ids and read again: a worker may settle some meanwhile.
+
+    With `selected`, only those that are. Only the columns that a merge needs are read: a team may have thousands of
+    rejected files with their problems.
+    """
+    query = select(Submission).options(load_only(*_MERGED_COLUMNS))
+    query = query.where(Submission.team_id == team_id).order_by(Submission.id)
+    if selected:
+        query = query.where(Submission.selected_at.is_not(None))
     locked = query.with_for_update(of=Submission, key_share=True)
     return list(session.scalars(locked.execution_options(populate_existing=True)))
 

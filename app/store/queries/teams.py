@@ -40,6 +40,20 @@ def by_name(session: ReadSession, challenge_id: str, name: str, *, baseline: boo
     return _by_key(session, challenge_id, name_key(name), baseline=baseline)
 
 
+def by_id_or_name(session: ReadSession, challenge_id: str, text: str) -> Team | None:
+    """The team, not a baseline, with this id or name; of one that was merged, the team that it is part of now.
+
+    The id comes first, so that nobody gets what is meant for another team by taking its id as a name.
+    """
+    team = session.get(Team, text)
+    if team is None or team.challenge_id != challenge_id:
+        named = by_name(session, challenge_id, text)
+        team = None if named is None else session.get_one(Team, named.id)
+    if team is not None and team.merged_into_id is not None:
+        team = session.get_one(Team, team.merged_into_id)
+    return None if team is None or team.baseline else team
+
+
 def of_tests(session: ReadSession, challenge_id: str) -> TeamReference | None:
     """The team that owns the test entries of a challenge, if there are any."""
     return _by_key(session, challenge_id, TEST_TEAM_KEY, baseline=True)
