@@ -25,7 +25,7 @@ from tests.journeys.support import (
     require_refused,
     write_session_of,
 )
-from tests.live_service import PASSWORD, Caller, Live
+from tests.live_service import MAX_WAIT_SECONDS, PASSWORD, Caller, Live
 
 NEW_PASSWORD = "sieben Zwerge trinken Tee"
 
@@ -275,7 +275,7 @@ def test_the_command_line_resets_an_administrator(invited: Live) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=MAX_WAIT_SECONDS,
     )
     assert spent.returncode == 0, spent.stderr
     assert "assay login" in spent.stdout
