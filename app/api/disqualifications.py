@@ -44,8 +44,8 @@ def post_withdraw(
 ) -> SubmissionShape:
     """Takes a submission out of the ranking; boards show it as withdrawn. For members of its team and for organizers.
 
-    It remains an attempt, and the quota is not refunded. A team can withdraw until the phase closes, and cannot undo
-    it; organizers can at any time, and can reinstate the submission. A withdrawn baseline leaves the board.
+    It still counts as an entry, and the quota is not refunded. A team can withdraw until the phase closes, and cannot
+    undo it; organizers can at any time, and can reinstate the submission. A withdrawn baseline leaves the board.
     """
     with state.db.write() as session:
         return submission_shape(withdraw_submission(session, caller, submission_id, reason=body.reason))

@@ -87,7 +87,8 @@ class NewPhase(PhaseRules):
     name: Name = Field(examples=["main"])
     opens_at: GivenMoment | None = Field(None, description="When the phase opens for submissions. Default: now.")
     closes_at: GivenMoment | None = Field(
-        None, description="When the phase closes: submissions at or after this time are refused. Default: never."
+        None,
+        description="When the phase closes: what comes at this time or later is late (see `late`). Default: never.",
     )
     late: LateRule = Field("refuse", description=LATE_RULE_DESCRIPTION)
     quota: Quota = Field(default_factory=Quota)
