@@ -30,6 +30,7 @@ from app.api.field_types import (
 )
 from app.api.http.json_body import api_router
 from app.api.http.problem_documents import TOKEN_OPTIONAL, error_responses
+from app.api.http.uploads import delete_unreferenced
 from app.api.label_fields import Classes, PositiveLabel, TaskName
 from app.api.openapi import examples
 from app.api.phases import NewPhase, PhaseShape, phase_shape
@@ -79,7 +80,11 @@ class NewChallenge(Body):
     task: TaskName = Field(examples=["multiclass"])
     positive_label: PositiveLabel = None
     classes: Classes = Field(None, description="The label vocabulary of all phases. Default: each phase has its own.")
-    timezone: str = Field("UTC", max_length=64, description="The time zone in which the days of daily quotas begin.")
+    timezone: str = Field(
+        "UTC",
+        max_length=64,
+        description="The time zone in which the days of daily quotas begin, and of times that are given without an offset.",
+    )
     recipe: RecipeBody
     phases: list[NewPhase] = Field(default_factory=list, max_length=100)
     visibility: Visibility = "public"
@@ -301,8 +306,7 @@ def remove_challenge(
     """
     with state.db.write() as session:
         keys = delete_challenge(session, caller, slug, confirm=confirm, reason=reason)
-    for key in keys:
-        state.files.delete(key)
+    delete_unreferenced(state.files, *keys)
     return Response(status_code=204)
 
 

@@ -44,6 +44,7 @@ from app.api.http.problem_documents import error_responses, json_examples, succe
 from app.api.http.uploads import (
     Filename,
     Layout,
+    delete_unreferenced,
     file_request_body,
     receive_upload,
     request_file_kind,
@@ -236,7 +237,7 @@ def remove_version(slug: str, phase: str, version: VersionNumber, caller: Accoun
     """Deletes a draft with its file."""
     with state.db.write() as session:
         key = delete_gold(session, caller, slug, phase, version)
-    state.files.delete(key)
+    delete_unreferenced(state.files, key)
     return Response(status_code=204)
 
 

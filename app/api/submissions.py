@@ -1,6 +1,5 @@
 """Submissions: read their status and scores, download, cancel and select them."""
 
-from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
@@ -22,7 +21,7 @@ from app.api.dependencies import AccountDep, AppStateDep, Cursor, Limit
 from app.api.field_types import Moment, Page, Shape, reply_example
 from app.api.http.json_body import api_router
 from app.api.http.problem_documents import error_responses, json_examples, success_response
-from app.api.http.uploads import stored_file_response
+from app.api.http.uploads import delete_unreferenced, stored_file_response
 from app.api.openapi import examples
 from app.api.reasons import NO_REASON, OptionalReason
 from app.api.selection_rule import SelectionRule
@@ -257,8 +256,7 @@ def delete_submission(submission_id: str, caller: AccountDep, state: AppStateDep
     """Deletes a test entry with its file and scores. Other submissions can be withdrawn or disqualified, not deleted."""
     with state.db.write() as session:
         key = delete_test_entry(session, caller, submission_id)
-    with suppress(errors.Unavailable):  # the sweep deletes it later
-        state.files.delete(key)
+    delete_unreferenced(state.files, key)
     return Response(status_code=204)
 
 

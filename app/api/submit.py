@@ -316,7 +316,7 @@ async def _dry_run(upload: SubmissionRequest, slug: str, phase: str, kind: FileK
                 assert isinstance(reply, FileResult)
                 return reply.to_dict()
         finally:
-            delete_unreferenced(state.files, stored)
+            delete_unreferenced(state.files, stored.key)
 
     with upload.state.readers.queue.enter(caller_key(upload.request, upload.caller), organizer=organizer) as position:
         max_bytes = partial(_max_useful_bytes, upload, pairs=kind.layout == "long")
@@ -347,7 +347,7 @@ async def _submit(
                 will_wait=subscribe if upload.wait_seconds else None,
             )
         if not new:
-            delete_unreferenced(upload.state.files, stored)
+            delete_unreferenced(upload.state.files, stored.key)
         return view, new
 
     large = upload.state.large_uploads.admit(caller_key(upload.request, upload.caller))
