@@ -190,9 +190,7 @@ def current_creator(caller: AccountDep, state: AppStateDep) -> Caller:
     "/challenges",
     status_code=201,
     summary="Create a challenge",
-    responses=error_responses(
-        errors.Forbidden, errors.InsufficientScope, errors.SlugTaken, errors.InvalidRequest, errors.InvalidRecipe
-    ),
+    responses=error_responses(errors.Forbidden, errors.SlugTaken, errors.InvalidRequest, errors.InvalidRecipe),
 )
 def post_challenge(
     body: NewChallenge, caller: Annotated[Caller, Depends(current_creator)], state: AppStateDep

@@ -18,7 +18,7 @@ from app.api.http.problem_documents import error_responses, json_examples
 from app.api.openapi import examples
 from app.api.openapi.disqualification_examples import DISQUALIFIED, WITHDRAWN
 from app.api.reasons import NO_REASON, OptionalReason, Reason
-from app.api.submissions import SubmissionShape, submission_shape
+from app.api.submissions import MEMBER_ERRORS, SubmissionShape, submission_shape
 
 router = api_router("submissions")
 
@@ -36,7 +36,14 @@ SubmissionOrganizerDep = Annotated[Caller, Depends(_current_submission_organizer
 @router.post(
     "/submissions/{submission_id}/withdraw",
     summary="Withdraw a submission",
-    responses=error_responses(errors.Forbidden, errors.NotFound, errors.OnNoBoard, errors.PhaseClosed)
+    responses=error_responses(
+        errors.Forbidden,
+        *MEMBER_ERRORS,
+        errors.SubmissionOfFormerTeam,
+        errors.NotFound,
+        errors.OnNoBoard,
+        errors.PhaseClosed,
+    )
     | {200: json_examples(withdrawn=WITHDRAWN)},
 )
 def post_withdraw(

@@ -215,7 +215,13 @@ def get_data(slug: str, phase: str, version: VersionNumber, caller: AccountDep, 
     status_code=201,
     summary="Activate a gold version",
     responses=error_responses(
-        errors.Forbidden, errors.NotFound, errors.GoldAlreadyActive, errors.GoldNotDraft, errors.InvalidGold
+        errors.Forbidden,
+        errors.NotFound,
+        errors.GoldAlreadyActive,
+        errors.GoldNotDraft,
+        errors.PhaseReleased,
+        errors.InvalidGold,
+        errors.InvalidRecipe,
     ),
 )
 def post_activate(slug: str, phase: str, version: VersionNumber, caller: AccountDep, state: AppStateDep) -> GoldShape:
@@ -290,6 +296,7 @@ def _add_metadata_route(kind: GoldMetadataDeclaration, body_type: Any) -> None:
             errors.NotFound,
             errors.GoldNotDraft,
             errors.InvalidGold,
+            errors.InvalidContent,
             errors.InvalidRequest,
             TooManyWaiting,
         ),

@@ -166,7 +166,7 @@ def _details(view: TeamView, reader: str | None, *, organizer: bool) -> TeamDeta
 @router.get(
     "/challenges/{slug}/teams",
     summary="List teams",
-    responses=error_responses(errors.InsufficientScope, errors.NotFound),
+    responses=error_responses(errors.NotFound),
 )
 def get_teams(
     slug: str, caller: AccountDep, state: AppStateDep, limit: Limit = 50, cursor: Cursor = None
