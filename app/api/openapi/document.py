@@ -21,7 +21,9 @@ FRAMEWORK_ERROR_SCHEMAS = ("HTTPValidationError", "ValidationError")
 SCHEMA_REFERENCE = "#/components/schemas/{model}"
 PAGE_SCHEMA_PREFIX = "Page_"  # of the names that the framework gives to pages
 
-TOKEN_REQUIRED = [{"HTTPBearer": []}]  # as `security` of a route; where a token is optional, it has another entry
+TOKEN_REQUIRED: list[dict[str, list[str]]] = [
+    {"HTTPBearer": []}
+]  # as `security` of a route; where a token is optional, it has another entry
 READ_BY_ANY_TOKEN = frozenset({"get_me", "get_my_data", "get_tokens"})
 ALLOWED_IN_ARCHIVED = frozenset({"post_archive", "post_unarchive", "post_copy", "remove_challenge"})
 
