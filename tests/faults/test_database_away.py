@@ -18,7 +18,7 @@ from tests.live_service import MAX_WAIT_SECONDS, eventually
 from tests.postgres import Mode, OwnPostgresServer
 from tests.tcp_proxy import TcpProxy, run_proxy
 
-SHORT = SHORT_TIMEOUTS | {"lease_seconds": "2", "statement_seconds": "2"}
+SHORT = SHORT_TIMEOUTS | {"lease_seconds": "2", "statement_seconds": "4"}
 
 
 def via_proxy(proxy: TcpProxy, url: str) -> str:
