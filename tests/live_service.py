@@ -90,7 +90,7 @@ class Live:
             if self.process.poll() is not None:
                 break
             try:
-                if httpx.get(f"{self.url}/readyz", timeout=2).status_code == 200:
+                if httpx.get(f"{self.url}/readyz", timeout=5).status_code == 200:  # it answers within 3 s
                     return
             except httpx.HTTPError:
                 pass
