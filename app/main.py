@@ -132,7 +132,13 @@ API_DESCRIPTION = """\
 A centralized challenge-scoring service. Organizers upload gold labels, participants submit predictions with instance
 ids, the service computes the agreed metrics by documented equations, and a leaderboard shows the scores.
 
-Errors are problem documents (RFC 9457) with a stable `code` and a `remedy`.
+`POST /users` makes an account, and `POST /tokens` gives a token, which requests carry as
+`Authorization: Bearer <token>`.
+
+Errors are problem documents (RFC 9457) with a stable `code` and a `remedy`. Lists come in pages: `next` of a reply is
+the `cursor` of the next request. Times are RFC 3339, in UTC; fields whose name ends in `_local` show them in the time
+zone of the challenge. Replies that can be read again have an `ETag`; while it is unchanged, a request with
+`If-None-Match` gets 304. A challenge or a phase that was renamed answers with 308 under its former slug.
 """
 API_TAGS = [
     {"name": "accounts", "description": "Sign up, log in, manage tokens."},

@@ -110,6 +110,7 @@ class Cluster:
             "ASSAY_RATE_LIMITS": "off",
             "ASSAY_MIN_FREE": "0",
             "ASSAY_WORKERS": "1",
+            "ASSAY_DATABASE_WAIT": "60",  # a writer that another holds up on a busy machine
             "ASSAY_STALL_SECONDS": "600",  # tests stop children for as long as they need
             "ASSAY_LOG_FORMAT": "json",
             "ASSAY_ADMIN_TOKEN": self.admin_token,

@@ -7,8 +7,10 @@ import socket
 import subprocess
 import time
 from collections.abc import Callable
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import httpx
 
@@ -88,7 +90,7 @@ class Live:
             if self.process.poll() is not None:
                 break
             try:
-                if httpx.get(f"{self.url}/readyz", timeout=2).status_code == 200:
+                if httpx.get(f"{self.url}/readyz", timeout=5).status_code == 200:  # it answers within 3 s
                     return
             except httpx.HTTPError:
                 pass
@@ -165,8 +167,18 @@ class Caller(httpx.Client):
         return self.get(f"/challenges/{slug}/phases/{phase}/leaderboard", params=query)
 
 
+def wait_for_next_day(zone: str, seconds: float = 60.0) -> None:
+    """If the day of this zone ends in so many seconds, wait until then: a daily quota must not begin anew amid a test."""
+    now = datetime.now(ZoneInfo(zone))
+    midnight = datetime.combine(now.date() + timedelta(days=1), datetime.min.time(), now.tzinfo)
+    if (left := midnight.timestamp() - now.timestamp()) < seconds:
+        time.sleep(left)
+
+
 def open_challenge(who: Caller, slug: str, gold: Any, **fields: Any) -> dict[str, Any]:
     """A challenge with active gold; fields override the defaults of the body."""
+    if any("per_day" in limit for phase in fields.get("phases", ()) for limit in phase.get("quota") or ()):
+        wait_for_next_day(fields.get("timezone", "UTC"))
     recipe = {"primary": "f1_macro", "metrics": ["f1_macro", "accuracy"]}
     body = {"slug": slug, "title": slug, "task": "multiclass", "recipe": recipe, **fields}
     answer = who.post("/challenges", json=body)

@@ -164,6 +164,7 @@ class Me(Shape):
         errors.InvitationNeeded,
         errors.InvalidInvitation,
         errors.Forbidden,
+        errors.InsufficientScope,
         errors.InvalidRequest,
     ),
     openapi_extra=TOKEN_OPTIONAL,

@@ -31,6 +31,7 @@ from app.api.field_types import (
 )
 from app.api.http.json_body import api_router
 from app.api.http.problem_documents import TOKEN_OPTIONAL, error_responses
+from app.api.http.uploads import delete_unreferenced
 from app.api.label_fields import Classes, PositiveLabel, TaskName
 from app.api.openapi import examples
 from app.api.phases import NewPhase, PhaseShape, phase_shape
@@ -80,7 +81,11 @@ class NewChallenge(Body):
     task: TaskName = Field(examples=["multiclass"])
     positive_label: PositiveLabel = None
     classes: Classes = Field(None, description="The label vocabulary of all phases. Default: each phase has its own.")
-    timezone: str = Field("UTC", max_length=64, description="The time zone in which the days of daily quotas begin.")
+    timezone: str = Field(
+        "UTC",
+        max_length=64,
+        description="The time zone in which the days of daily quotas begin, and of times that are given without an offset.",
+    )
     recipe: RecipeBody
     phases: list[NewPhase] = Field(default_factory=list, max_length=MAX_PHASES)
     visibility: Visibility = "public"
@@ -186,9 +191,7 @@ def current_creator(caller: AccountDep, state: AppStateDep) -> Caller:
     "/challenges",
     status_code=201,
     summary="Create a challenge",
-    responses=error_responses(
-        errors.Forbidden, errors.InsufficientScope, errors.SlugTaken, errors.InvalidRequest, errors.InvalidRecipe
-    ),
+    responses=error_responses(errors.Forbidden, errors.SlugTaken, errors.InvalidRequest, errors.InvalidRecipe),
 )
 def post_challenge(
     body: NewChallenge, caller: Annotated[Caller, Depends(current_creator)], state: AppStateDep
@@ -302,8 +305,7 @@ def remove_challenge(
     """
     with state.db.write() as session:
         keys = delete_challenge(session, caller, slug, confirm=confirm, reason=reason)
-    for key in keys:
-        state.files.delete(key)
+    delete_unreferenced(state.files, *keys)
     return Response(status_code=204)
 
 

@@ -18,7 +18,7 @@ from app.api.http.problem_documents import error_responses, json_examples
 from app.api.openapi import examples
 from app.api.openapi.disqualification_examples import DISQUALIFIED, WITHDRAWN
 from app.api.reasons import NO_REASON, OptionalReason, Reason
-from app.api.submissions import SubmissionShape, submission_shape
+from app.api.submissions import MEMBER_ERRORS, SubmissionShape, submission_shape
 
 router = api_router("submissions")
 
@@ -36,7 +36,14 @@ SubmissionOrganizerDep = Annotated[Caller, Depends(_current_submission_organizer
 @router.post(
     "/submissions/{submission_id}/withdraw",
     summary="Withdraw a submission",
-    responses=error_responses(errors.Forbidden, errors.NotFound, errors.OnNoBoard, errors.PhaseClosed)
+    responses=error_responses(
+        errors.Forbidden,
+        *MEMBER_ERRORS,
+        errors.SubmissionOfFormerTeam,
+        errors.NotFound,
+        errors.OnNoBoard,
+        errors.PhaseClosed,
+    )
     | {200: json_examples(withdrawn=WITHDRAWN)},
 )
 def post_withdraw(
@@ -44,8 +51,8 @@ def post_withdraw(
 ) -> SubmissionShape:
     """Takes a submission out of the ranking; boards show it as withdrawn. For members of its team and for organizers.
 
-    It remains an attempt, and the quota is not refunded. A team can withdraw until the phase closes, and cannot undo
-    it; organizers can at any time, and can reinstate the submission. A withdrawn baseline leaves the board.
+    It still counts as an entry, and the quota is not refunded. A team can withdraw until the phase closes, and cannot
+    undo it; organizers can at any time, and can reinstate the submission. A withdrawn baseline leaves the board.
     """
     with state.db.write() as session:
         return submission_shape(withdraw_submission(session, caller, submission_id, reason=body.reason))

@@ -44,6 +44,7 @@ from app.api.http.problem_documents import error_responses, json_examples, succe
 from app.api.http.uploads import (
     Filename,
     Layout,
+    delete_unreferenced,
     file_request_body,
     receive_upload,
     request_file_kind,
@@ -214,7 +215,13 @@ def get_data(slug: str, phase: str, version: VersionNumber, caller: AccountDep, 
     status_code=201,
     summary="Activate a gold version",
     responses=error_responses(
-        errors.Forbidden, errors.NotFound, errors.GoldAlreadyActive, errors.GoldNotDraft, errors.InvalidGold
+        errors.Forbidden,
+        errors.NotFound,
+        errors.GoldAlreadyActive,
+        errors.GoldNotDraft,
+        errors.PhaseReleased,
+        errors.InvalidGold,
+        errors.InvalidRecipe,
     ),
 )
 def post_activate(slug: str, phase: str, version: VersionNumber, caller: AccountDep, state: AppStateDep) -> GoldShape:
@@ -236,7 +243,7 @@ def remove_version(slug: str, phase: str, version: VersionNumber, caller: Accoun
     """Deletes a draft with its file."""
     with state.db.write() as session:
         key = delete_gold(session, caller, slug, phase, version)
-    state.files.delete(key)
+    delete_unreferenced(state.files, key)
     return Response(status_code=204)
 
 
@@ -289,6 +296,7 @@ def _add_metadata_route(kind: GoldMetadataDeclaration, body_type: Any) -> None:
             errors.NotFound,
             errors.GoldNotDraft,
             errors.InvalidGold,
+            errors.InvalidContent,
             errors.InvalidRequest,
             TooManyWaiting,
         ),

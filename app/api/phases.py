@@ -26,7 +26,7 @@ from app.api.dependencies import AppStateDep, CallerDep, Cursor, Limit, Organize
 from app.api.field_types import Body, GivenMoment, Moment, Name, Page, Shape, reply_example, request_example
 from app.api.http.json_body import api_router
 from app.api.http.problem_documents import TOKEN_OPTIONAL, error_responses, success_response
-from app.api.http.uploads import DownloadResponse
+from app.api.http.uploads import DownloadResponse, delete_unreferenced
 from app.api.label_fields import PhaseRules, TaskName
 from app.api.limits.reader_queue import TooManyWaiting
 from app.api.openapi import examples
@@ -87,7 +87,8 @@ class NewPhase(PhaseRules):
     name: Name = Field(examples=["main"])
     opens_at: GivenMoment | None = Field(None, description="When the phase opens for submissions. Default: now.")
     closes_at: GivenMoment | None = Field(
-        None, description="When the phase closes: submissions at or after this time are refused. Default: never."
+        None,
+        description="When the phase closes: what comes at this time or later is late (see `late`). Default: never.",
     )
     late: LateRule = Field("refuse", description=LATE_RULE_DESCRIPTION)
     quota: Quota = Field(default_factory=Quota)
@@ -257,8 +258,7 @@ def remove_phase(slug: str, phase: str, caller: OrganizerDep, state: AppStateDep
     """Deletes a phase with its gold, while nothing was submitted to it; test entries do not count."""
     with state.db.write() as session:
         keys = delete_phase(session, caller, slug, phase)
-    for key in keys:
-        state.files.delete(key)
+    delete_unreferenced(state.files, *keys)
     return Response(status_code=204)
 
 

@@ -81,7 +81,9 @@ class NewGrant(Body):
 @router.get(
     "/challenges/{slug}/phases/{phase}/quota",
     summary="Read my team's quota",
-    responses=error_responses(errors.NotRegistered, errors.Forbidden, errors.NotFound),
+    responses=error_responses(
+        errors.NotRegistered, errors.RegistrationPending, errors.NoTeam, errors.Forbidden, errors.NotFound
+    ),
 )
 def get_quota(
     slug: str,

@@ -130,7 +130,7 @@ class RegistrationShape(Shape):
     reason: str | None
     team: TeamShape | None = Field(description="Null for a user who left the team.")
     bound_team_id: str | None = Field(
-        description="A team that the user left after it had used quota; joining another one needs an organizer's leave."
+        description="A team that the user left after it had used quota; joining another one needs an organizer's permission."
     )
     terms_version: int | None = Field(description="The version of the terms that the user accepted last.")
     terms_accepted_at: Moment | None
@@ -259,7 +259,7 @@ def patch_registration(
     """Approves, bars or resets a registration, as an organizer; with `terms` or `fields`, the user states these anew.
 
     A bar needs a reason. A barred user cannot submit in any team, and their queued submissions are cancelled.
-    `may_join` gives a user who left a team that had used quota the leave to join or found another one.
+    `may_join` permits a user who left a team that had used quota to join or found another one.
     """
     cancelled: list[str] = []
     with state.db.write() as session:

@@ -111,7 +111,7 @@ EXAMPLE_EVENTS = b"".join(
         "The events, until the final status.", {"text/event-stream": named_examples(events=EXAMPLE_EVENTS)}
     )
     | {204: {"description": "The client has the final status, by its `Last-Event-ID`: nothing more will happen."}}
-    | error_responses(errors.InsufficientScope, errors.NotFound, TooManyStreams),
+    | error_responses(errors.NotFound, TooManyStreams),
 )
 async def get_submission_events(
     submission_id: str,

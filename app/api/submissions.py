@@ -1,6 +1,5 @@
 """Submissions: read their status and scores, download, cancel and select them."""
 
-from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
@@ -23,7 +22,7 @@ from app.api.dependencies import AccountDep, AppStateDep, Cursor, Limit
 from app.api.field_types import Moment, Page, Shape, TeamReferenceShape, reply_example
 from app.api.http.json_body import api_router
 from app.api.http.problem_documents import error_responses, json_examples, success_response
-from app.api.http.uploads import stored_file_response
+from app.api.http.uploads import delete_unreferenced, stored_file_response
 from app.api.openapi import examples
 from app.api.reasons import NO_REASON, OptionalReason
 from app.api.selection_rule import SelectionRule
@@ -42,8 +41,11 @@ ORGANIZER_FILE_NOTE = "an organizer sent this file on behalf of the team: its co
 Status = Literal["queued", "running", "finished", "rejected", "failed", "cancelled"]
 
 
+MEMBER_ERRORS = (errors.NotRegistered, errors.RegistrationPending, errors.RegistrationBarred, errors.NoTeam)
 SELECTION_ERRORS = (
     errors.Forbidden,
+    *MEMBER_ERRORS,
+    errors.SubmissionOfFormerTeam,
     errors.NotFound,
     errors.SubmissionNotFinished,
     errors.PhaseClosed,
@@ -211,7 +213,7 @@ def submission_shape(view: SubmissionView) -> SubmissionShape:
 @router.get(
     "/challenges/{slug}/phases/{phase}/submissions",
     summary="List submissions",
-    responses=error_responses(errors.NotRegistered, errors.NotFound),
+    responses=error_responses(*MEMBER_ERRORS, errors.NotFound),
 )
 def get_submissions(
     slug: str, phase: str, caller: AccountDep, state: AppStateDep, limit: Limit = 50, cursor: Cursor = None
@@ -225,7 +227,7 @@ def get_submissions(
 @router.get(
     "/submissions/{submission_id}",
     summary="Read a submission",
-    responses=error_responses(errors.InsufficientScope, errors.NotFound),
+    responses=error_responses(errors.NotFound),
 )
 def get_submission(submission_id: str, caller: AccountDep, state: AppStateDep) -> SubmissionShape:
     """Returns the status, queue position, expected and actual times, problems and scores of a submission."""
@@ -243,8 +245,7 @@ def delete_submission(submission_id: str, caller: AccountDep, state: AppStateDep
     """Deletes a test entry with its file and scores. Other submissions can be withdrawn or disqualified, not deleted."""
     with state.db.write() as session:
         key = delete_test_entry(session, caller, submission_id)
-    with suppress(errors.Unavailable):  # the sweep deletes it later
-        state.files.delete(key)
+    delete_unreferenced(state.files, key)
     return Response(status_code=204)
 
 
@@ -253,7 +254,7 @@ def delete_submission(submission_id: str, caller: AccountDep, state: AppStateDep
     summary="Download the submitted file",
     response_class=Response,
     responses=success_response("The file exactly as it was uploaded.", examples.STORED_PREDICTIONS)
-    | error_responses(errors.Forbidden, errors.InsufficientScope, errors.NotFound, errors.FileDeleted),
+    | error_responses(errors.Forbidden, errors.NotFound, errors.FileDeleted),
 )
 def get_predictions(submission_id: str, caller: AccountDep, state: AppStateDep) -> Response:
     """Returns the uploaded file to its team and to organizers. Files that an organizer sent are for organizers only.
@@ -273,7 +274,14 @@ def get_predictions(submission_id: str, caller: AccountDep, state: AppStateDep) 
 @router.post(
     "/submissions/{submission_id}/cancel",
     summary="Cancel a submission",
-    responses=error_responses(errors.Forbidden, errors.NotFound, NotCancellable, errors.PhaseClosed)
+    responses=error_responses(
+        errors.Forbidden,
+        *MEMBER_ERRORS,
+        errors.SubmissionOfFormerTeam,
+        errors.NotFound,
+        NotCancellable,
+        errors.PhaseClosed,
+    )
     | {200: json_examples(cancelled=examples.SUBMISSION | EXAMPLE_CANCELLED)},
 )
 def post_cancel(

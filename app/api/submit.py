@@ -42,7 +42,13 @@ from app.api.http.uploads import (
 from app.api.limits.reader_queue import TooManyWaiting
 from app.api.notifier import Waiter
 from app.api.openapi import examples, quota_examples
-from app.api.submissions import FINAL_STATUSES, TOTAL_AT_LEAST_DESCRIPTION, SubmissionShape, submission_shape
+from app.api.submissions import (
+    FINAL_STATUSES,
+    MEMBER_ERRORS,
+    TOTAL_AT_LEAST_DESCRIPTION,
+    SubmissionShape,
+    submission_shape,
+)
 from app.files import StoredFile
 from app.formats import FileKind, Limits
 from app.pipeline import SourceFile
@@ -202,16 +208,20 @@ SUBMIT_ROUTE_OPTIONS: dict[str, Any] = {
     }
     | error_responses(
         errors.Forbidden,
-        errors.NotRegistered,
+        *MEMBER_ERRORS,
+        errors.TeamDisqualified,
         errors.NotFound,
         errors.NoOpenPhase,
+        errors.PhasePaused,
         errors.NoGold,
+        errors.TeamNameTaken,
         errors.SeveralOpenPhases,
         errors.RequestInFlight,
         errors.TooLarge,
         errors.UnsupportedMedia,
         errors.IdempotencyMismatch,
         errors.InvalidContent,
+        errors.InvalidRequest,
         errors.QuotaExceeded,
         TooManyWaiting,
         errors.Unavailable,
@@ -316,7 +326,7 @@ async def _dry_run(upload: SubmissionRequest, slug: str, phase: str, kind: FileK
                 assert isinstance(reply, FileResult)
                 return reply.to_dict()
         finally:
-            delete_unreferenced(state.files, stored)
+            delete_unreferenced(state.files, stored.key)
 
     with upload.state.readers.queue.enter(caller_key(upload.request, upload.caller), organizer=organizer) as position:
         max_bytes = partial(_max_useful_bytes, upload, pairs=kind.layout == "long")
@@ -347,7 +357,7 @@ async def _submit(
                 will_wait=subscribe if upload.wait_seconds else None,
             )
         if not new:
-            delete_unreferenced(upload.state.files, stored)
+            delete_unreferenced(upload.state.files, stored.key)
         return view, new
 
     large = upload.state.large_uploads.admit(caller_key(upload.request, upload.caller))

@@ -81,7 +81,7 @@ class TeamDetails(Shape):
     disqualified_at: Moment | None
     disqualified_reason: str | None
     captain: str | None = Field(description="The id of the user who leads the team; null without members.")
-    members: list[MemberShape] = Field(description="Who is longest in the team comes first.")
+    members: list[MemberShape] = Field(description="Whoever has been in the team longest comes first.")
     invitations: list[TeamInvitationShape]
     merges: list[MergeProposalShape]
 
@@ -160,7 +160,7 @@ def _details(view: TeamView, reader: str | None, *, organizer: bool) -> TeamDeta
 @router.get(
     "/challenges/{slug}/teams",
     summary="List teams",
-    responses=error_responses(errors.InsufficientScope, errors.NotFound),
+    responses=error_responses(errors.NotFound),
 )
 def get_teams(
     slug: str, caller: AccountDep, state: AppStateDep, limit: Limit = 50, cursor: Cursor = None
@@ -190,7 +190,7 @@ def get_teams(
 def patch_team(slug: str, team_id: str, body: TeamEdit, caller: AccountDep, state: AppStateDep) -> TeamDetails:
     """Gives the team another name, or another captain. Requires its captain or an organizer.
 
-    The captaincy passes on to the member who is longest in the team if the captain leaves, is barred or is disabled.
+    The captaincy passes on to the member who has been in the team longest if the captain leaves, is barred or is disabled.
     """
     with state.db.write() as session:
         team = edit_team(session, caller, slug, team_id, name=body.name, captain=body.captain)
@@ -256,8 +256,8 @@ def delete_member(
 ) -> Response:
     """With your own id, you leave the team. Its captain removes others, and so do organizers, with a reason.
 
-    Who leaves a team that has used quota needs the leave of an organizer to join or found another one. Submissions stay
-    with the team; who leaves keeps access to those from before.
+    A user who leaves a team that has used quota needs an organizer's permission to join or found another one.
+    Submissions stay with the team; the user keeps access to those from before.
     """
     with state.db.write() as session:
         remove_member(session, caller, slug, team_id, user_id, reason=reason)

@@ -288,13 +288,14 @@ def validate(
     ] = None,
     recipe: Annotated[Path | None, file_option("--recipe", help="Offline: recipe, as the service returns it.")] = None,
     layout: Layout = None,
+    test: Annotated[bool, typer.Option("--test", help="Organizers: check the file as a test entry.")] = False,
     url: Url = None,
     token: Token = None,
     as_json: AsJson = False,
 ) -> None:
     """Check predictions without submitting them: by the service, or offline with --ids and --classes."""
     offline = {"--ids": ids, "--classes": classes, "--task": task, "--positive-label": positive_label}
-    _require_service_or_offline(slug, {**offline, "--recipe": recipe}, phase)
+    _require_service_or_offline(slug, {**offline, "--recipe": recipe}, {"--phase": phase, "--test": test or None})
     assumptions: list[str] = []
     with command_output(as_json=as_json) as out:
         if ids is not None and classes is not None:
@@ -302,11 +303,11 @@ def validate(
             report, assumptions = validate_offline.validate_file(file, challenge, layout)
         else:
             with connect_client(out, url, token) as client, out.upload_bar(f"Uploading {file.name}") as progress:
-                report = client.dry_run(str(slug), file, phase=phase, layout=layout, progress=progress)
+                report = client.dry_run(str(slug), file, phase=phase, layout=layout, test=test, progress=progress)
         _show_validation(out, file, report, assumptions)
 
 
-def _require_service_or_offline(slug: str | None, offline: dict[str, object], phase: str | None) -> None:
+def _require_service_or_offline(slug: str | None, offline: dict[str, object], online: dict[str, object]) -> None:
     """Refuse options that fit neither the service nor an offline check; offline, a slug is ignored."""
     used = [name for name, value in offline.items() if value is not None]
     is_offline = {"--ids", "--classes"} <= set(used)
@@ -314,8 +315,8 @@ def _require_service_or_offline(slug: str | None, offline: dict[str, object], ph
         raise typer.BadParameter("specify a challenge, or --ids and --classes to check offline")
     if used and not is_offline:
         raise typer.BadParameter(f"{', '.join(used)}: only for an offline check, which needs --ids and --classes")
-    if is_offline and phase is not None:
-        raise typer.BadParameter("--phase is not allowed with an offline check")
+    if is_offline and (excess := [name for name, value in online.items() if value is not None]):
+        raise typer.BadParameter(f"{', '.join(excess)}: not allowed with an offline check")
 
 
 def _show_validation(out: CommandOutput, file: Path, report: dict[str, Any], assumptions: Sequence[str]) -> None:

@@ -92,7 +92,7 @@ def revoke(
 def leave(slug: Slug, url: Url = None, token: Token = None, as_json: AsJson = False) -> None:
     """Leave your team; your registration stays.
 
-    After the team has used quota, you need the leave of an organizer to join or found another one.
+    After the team has used quota, you need an organizer's permission to join or found another one.
     """
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
         row = find_team(client, slug, None)

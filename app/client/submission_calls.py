@@ -72,11 +72,15 @@ class SubmissionCalls(Transport):
         phase: str | None = None,
         filename: str | None = None,
         layout: str | None = None,
+        test: bool = False,
         progress: Progress | None = None,
     ) -> Json:
-        """Validate predictions without submitting them: `{"valid", "total", "problems"}`."""
+        """Validate predictions without submitting them: `{"valid", "total", "problems"}`.
+
+        Organizers, who are in no team, validate them as a `test` entry.
+        """
         name = filename or getattr(predictions, "name", None)
-        params = {"dry_run": "true", "filename": name, "layout": layout}
+        params = {"dry_run": "true", "filename": name, "layout": layout, "test": "true" if test else None}
         return self._upload(submissions_path(slug, phase), StreamedBody(predictions, progress), params, retry=True)
 
     def submission(self, submission: str) -> Json:

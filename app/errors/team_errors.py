@@ -89,7 +89,9 @@ class BoundToTeam(Conflict):
     """You left a team that had used quota, so you may not found or join another one."""
 
     code = "bound_to_team"
-    remedy = "Ask the organizers for leave to join another team, or the team's captain for an invitation to return."
+    remedy = (
+        "Ask the organizers for permission to join another team, or the team's captain for an invitation to return."
+    )
 
 
 class BaselineHasNoMembers(Conflict):

@@ -57,7 +57,7 @@ class Registration(Base):
     user_id: Mapped[str] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
     team_id: Mapped[str | None] = mapped_column(ForeignKey("teams.id", ondelete="CASCADE"), index=True)
     bound_team_id: Mapped[str | None] = mapped_column(ForeignKey("teams.id"))
-    """A team that the user left after it had used quota; joining another one needs an organizer's leave."""
+    """A team that the user left after it had used quota; joining another one needs an organizer's permission."""
     status: Mapped[str] = mapped_column(String(16))
     reason: Mapped[str | None] = mapped_column(Text)
     terms_version: Mapped[int | None]

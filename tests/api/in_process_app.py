@@ -14,6 +14,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from app.actions.accounts import passwords
+from app.actions.operations import check_readiness, read_backlog
 from app.main import build_app
 from app.settings import Settings
 from app.web_server import uvicorn_config
@@ -40,6 +41,7 @@ def app_settings(data_dir: Path, **settings: Any) -> Settings:
         "workers": 1,
         "admin_token": ADMIN_TOKEN,
         "metrics_access": "local",
+        "database_wait": 60.0,  # a writer that another holds up on a busy machine
         "stall_seconds": 600.0,  # tests hold children up
     }
     return Settings(**defaults | {"data_dir": data_dir} | settings)
@@ -75,10 +77,13 @@ def serve_app(
 ) -> Iterator[ServedApp]:
     """Serve an app with these settings while the block lasts; `now` shifts its clock.
 
-    Scoring processes start with their first request. Password hashes are cheap unless `real_hashing` is set.
+    Scoring processes start with their first request. Password hashes are cheap unless `real_hashing` is set. Readiness
+    and metrics wait for the database as long as a test does: a busy machine is not a database that is away.
     """
     migrate_by_copy(settings)
     with ExitStack() as patches:
+        for module, limit in ((check_readiness, "READINESS_TIMEOUT_SECONDS"), (read_backlog, "MAX_WAIT_SECONDS")):
+            patches.enter_context(mock.patch.object(module, limit, MAX_WAIT_SECONDS))
         if not real_hashing:
             patches.enter_context(mock.patch.multiple(passwords, **cheap_password_hashing()))
         yield from _serve(settings, now)

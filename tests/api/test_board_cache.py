@@ -27,7 +27,7 @@ from app.store.session import Database
 from app.store.tables import Phase
 from tests.api.conftest import GOLD
 from tests.api.in_process_app import ServedApp, app_settings, serve_app
-from tests.live_service import MAX_WAIT_SECONDS, Caller, open_challenge
+from tests.live_service import MAX_WAIT_SECONDS, Caller, eventually, open_challenge
 from tests.prometheus_scrape import Scrape
 
 BOARD = "/challenges/digits/phases/main/leaderboard"
@@ -253,12 +253,12 @@ def test_many_readers_while_scores_arrive_cost_one_build_a_second(tmp_path: Any)
                     )
                     session.connection()
 
-        def look() -> int:
-            reads = 0
+        reads: list[int] = []
+
+        def look() -> None:
             while not ended.is_set():
                 assert exchange(app, "GET", BOARD)[0] == 200
-                reads += 1
-            return reads
+                reads.append(1)
 
         settling = threading.Thread(target=settle_many, name="raise the number of scores")
         with sessions(db) as taken, ThreadPoolExecutor(8) as readers:
@@ -266,12 +266,15 @@ def test_many_readers_while_scores_arrive_cost_one_build_a_second(tmp_path: Any)
             settling.start()
             looking = [readers.submit(look) for _ in range(8)]
             ended.wait(2.2)
-            ended.set()
-            reads = sum(each.result(MAX_WAIT_SECONDS) for each in looking)
+            try:
+                eventually(lambda: len(reads) > 2 * len(taken) > 0, "many have looked")
+            finally:
+                ended.set()
+            for each in looking:
+                each.result(MAX_WAIT_SECONDS)
             settling.join()
             elapsed = time.monotonic() - began
-        assert 1 <= len(taken) <= 1 + elapsed
-        assert reads > 2 * len(taken)
+        assert len(taken) <= 1 + elapsed
 
 
 def member(app: ServedApp, team: str) -> Caller:

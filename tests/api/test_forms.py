@@ -12,7 +12,7 @@ import pytest
 
 from tests.api.in_process_app import ADMIN_TOKEN, ServedApp, app_settings, serve_app
 from tests.faults.inspection import GOLD
-from tests.live_service import MAX_WAIT_SECONDS, PASSWORD, Caller, open_challenge
+from tests.live_service import MAX_WAIT_SECONDS, PASSWORD, Caller, eventually, open_challenge
 
 SUBMISSIONS = "/challenges/pets/phases/main/submissions"
 LABELS = {row["id"]: row["label"] for row in GOLD}
@@ -28,7 +28,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def service(folder: Path) -> Iterator[ServedApp]:
-    with serve_app(app_settings(folder, max_upload=MAX_UPLOAD, upload_idle=2.0)) as running:
+    with serve_app(app_settings(folder, max_upload=MAX_UPLOAD)) as running:
         open_challenge(running.admin(), "pets", GOLD)
         yield running
 
@@ -276,4 +276,4 @@ def test_a_client_that_hangs_up_within_a_form_leaves_no_file(service: ServedApp,
         connection.sendall(head.encode() + body[:sent])
         connection.shutdown(socket.SHUT_WR)
         connection.recv(1000)
-    assert files_in(folder) == before
+    eventually(lambda: files_in(folder) == before, "nothing of it is left")

@@ -9,7 +9,7 @@ import pytest
 from app.runtime.health_server import HealthServer
 from app.runtime.telemetry import Telemetry
 from tests.live_service import MAX_WAIT_SECONDS
-from tests.prometheus_scrape import scrape
+from tests.prometheus_scrape import scrape_once
 
 
 class Process:
@@ -57,7 +57,7 @@ def test_a_process_that_cannot_say_how_it_is_is_not_well() -> None:
 def test_the_figures_of_the_process_are_told(process: Process, url: str) -> None:
     process.figures.count_settlement("finished")
     process.figures.count_settlement("rejected", ("missing_id", "unknown_label"))
-    found = scrape(url)
+    found = scrape_once(url)
     assert found.value("assay_settled_total") == 2
     assert found.value("assay_rejected_files_total") == 2
 

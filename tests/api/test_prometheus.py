@@ -256,7 +256,7 @@ def test_the_value_of_former_versions_is_no_setting(tmp_path: Path) -> None:
 def test_they_are_shown_to_everybody_where_the_setting_says_so(open_to_all: ServedApp) -> None:
     answer = read(open_to_all, **FORWARDED)
     assert answer.status_code == 200
-    assert Scrape(answer.text).value("assay_database_up") == 1
+    assert Scrape(answer.text).value("assay_build_info") == 1
 
 
 @pytest.fixture(scope="module")

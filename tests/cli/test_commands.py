@@ -60,6 +60,7 @@ def test_the_version_is_that_of_the_package() -> None:
         ["register", "irony"],
         ["validate", "-f", __file__],
         ["validate", "irony", "-f", __file__, "--ids", __file__, "--classes", __file__, "--phase", "main"],
+        ["validate", "irony", "-f", __file__, "--ids", __file__, "--classes", __file__, "--test"],
         ["validate", "-f", __file__, "--ids", __file__],
         ["validate", "irony", "-f", __file__, "--ids", __file__],
         ["validate", "irony", "-f", __file__, "--task", "binary"],

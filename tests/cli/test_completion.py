@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.journeys.support import CORRECT_PREDICTIONS, People, create_challenge, require_finished
-from tests.live_service import Caller, Live, free_port
+from tests.live_service import Caller, Live, eventually, free_port
 
 BASH = shutil.which("bash")
 pytestmark = pytest.mark.skipif(BASH is None, reason="needs bash")
@@ -50,6 +50,16 @@ def offered_to_zsh(line: str, **environment: str) -> str:
     return done.stdout
 
 
+def offers(line: str, expected: list[str], among_others: bool = False, /, **environment: str) -> None:
+    """Press Tab until the words are offered; a machine may be too busy for the short time that a key may take."""
+
+    def is_offered() -> bool:
+        found = press_tab(line, **environment)
+        return set(expected) <= set(found) if among_others else sorted(found) == sorted(expected)
+
+    eventually(is_offered, f"{line!r} offers {expected}")
+
+
 def token_of(who: Caller) -> str:
     return who.headers["Authorization"].removeprefix("Bearer ")
 
@@ -64,10 +74,12 @@ def test_no_name_runs_a_command_in_the_shell_that_completes(people: People) -> N
     people.admin.post(f"/challenges/{slug}/files", params=offered, content=b"id\n").raise_for_status()
     as_admin = {"ASSAY_URL": people.live.url, "ASSAY_TOKEN": people.live.admin_token}
     (team,) = people.admin.get(f"/challenges/{slug}/teams").json()["items"]
-    shown = offered_to_zsh(f"assay team disqualify {slug} ", **as_admin)
-    assert f'"{team["id"]}":"x (touch pwned) id {{HOME}} /b"' in shown
-    assert "(touch pwned)" in offered_to_zsh(f"assay disqualify {sent[:8]}", **as_admin)
-    for line in (f"assay team disqualify {slug} ", "assay disqualify ", f"assay file download {slug} "):
+    teams = f"assay team disqualify {slug} "
+    eventually(
+        lambda: f'"{team["id"]}":"x (touch pwned) id {{HOME}} /b"' in offered_to_zsh(teams, **as_admin), "the team"
+    )
+    eventually(lambda: "(touch pwned)" in offered_to_zsh(f"assay disqualify {sent[:8]}", **as_admin), "the file")
+    for line in (teams, "assay disqualify ", f"assay file download {slug} "):
         assert not {"$", "`", "\\"} & set(offered_to_zsh(line, **as_admin).replace(r"\\:", ""))
 
 
@@ -77,33 +89,33 @@ def test_tab_completes_what_the_service_lists(people: People) -> None:
     sent = require_finished(blue.submit(slug, CORRECT_PREDICTIONS, phase="development"))["id"]
     as_blue = {"ASSAY_URL": people.live.url, "ASSAY_TOKEN": token_of(blue)}
     as_admin = as_blue | {"ASSAY_TOKEN": people.live.admin_token}
-    assert press_tab("assay leaderboard ta", **as_blue) == [slug]
-    assert press_tab(f"assay submit {slug} --phase ", **as_blue) == ["development", "test"]
-    assert press_tab(f"assay submit {slug} --phase d", **as_blue) == ["development"]
-    assert press_tab(f"assay select {sent[:8]}", **as_blue) == [sent]
+    offers("assay leaderboard ta", [slug], **as_blue)
+    offers(f"assay submit {slug} --phase ", ["development", "test"], **as_blue)
+    offers(f"assay submit {slug} --phase d", ["development"], **as_blue)
+    offers(f"assay select {sent[:8]}", [sent], **as_blue)
     assert press_tab(f"assay select {sent[:8]}", **as_blue | {"ASSAY_TOKEN": token_of(green)}) == []
-    assert press_tab(f"assay disqualify {sent[:8]}", **as_admin) == [sent]
+    offers(f"assay disqualify {sent[:8]}", [sent], **as_admin)
     other = people.admin.get(f"/challenges/{slug}/teams").json()["items"]
     ids = {team["name"]: team["id"] for team in other}
-    assert set(press_tab(f"assay team disqualify {slug} ", **as_admin)) == {"Blue", ids["Green Team"]}
+    offers(f"assay team disqualify {slug} ", ["Blue", ids["Green Team"]], **as_admin)
     for command in ("phase delete", "recipe show", "recipe set", "recipe drop"):
-        assert press_tab(f"assay {command} {slug} --phase t", **as_admin) == ["test"]
+        offers(f"assay {command} {slug} --phase t", ["test"], **as_admin)
     email = blue.email.lower()
-    assert email in press_tab(f"assay audit {slug} --user ", **as_admin)
-    assert press_tab(f"assay user disable {email[:10]}", **as_admin) == [email]
-    assert press_tab(f"assay gold show {slug} --phase development ", **as_admin) == ["1"]
+    offers(f"assay audit {slug} --user ", [email], True, **as_admin)
+    offers(f"assay user disable {email[:10]}", [email], **as_admin)
+    offers(f"assay gold show {slug} --phase development ", ["1"], **as_admin)
     assert press_tab("assay audit --phase ", **as_admin) == []  # the challenge is not typed yet
     registered = [row["id"] for row in people.admin.get(f"/challenges/{slug}/registrations").json()["items"]]
-    assert sorted(press_tab(f"assay registration bar {slug} ", **as_admin)) == sorted(registered)
-    assert sorted(press_tab(f"assay team allow {slug} ", **as_admin)) == sorted(registered)
+    offers(f"assay registration bar {slug} ", registered, **as_admin)
+    offers(f"assay team allow {slug} ", registered, **as_admin)
     user = blue.get("/me").json()["id"]
-    assert press_tab(f"assay team captain {slug} ", **as_blue) == [user]
+    offers(f"assay team captain {slug} ", [user], **as_blue)
     code = blue.post(f"/challenges/{slug}/teams/{ids['Blue']}/invitations", json={}).json()["id"]
-    assert press_tab(f"assay team revoke {slug} ", **as_blue) == [code]
+    offers(f"assay team revoke {slug} ", [code], **as_blue)
     code = people.admin.post(f"/challenges/{slug}/invitations", json={}).json()["id"]
-    assert press_tab(f"assay registration revoke {slug} ", **as_admin) == [code]
+    offers(f"assay registration revoke {slug} ", [code], **as_admin)
     code = people.admin.post("/invitations", json={}).json()["id"]
-    assert code in press_tab("assay invitation revoke ", **as_admin)
+    offers("assay invitation revoke ", [code], True, **as_admin)
 
 
 def test_tab_completes_nothing_and_says_nothing_without_a_service() -> None:

@@ -82,6 +82,23 @@ def test_a_bucket_that_is_away_is_a_503_and_leaves_no_row_and_no_charge(place: P
     eventually(lambda: place.admin.get(url).status_code == 200, "it is ready again")
 
 
+def test_what_is_deleted_while_the_bucket_is_away_is_gone(place: Place) -> None:
+    """Its files are swept later; a reply that it failed would be wrong."""
+    gold = "/challenges/pets/phases/main/gold"
+    draft = open_challenge(place.admin, "cats", GOLD, phases=[{"name": "main"}, {"name": "other"}])["slug"]
+    assert place.admin.submit("pets", CORRECT_PREDICTIONS, team="Blue").status_code == 201
+    version = place.admin.post(gold, json=GOLD).raise_for_status().json()["version"]
+    trial = place.admin.submit("pets", CORRECT_PREDICTIONS, test=True).json()["id"]
+    paths = [f"{gold}/{version}", f"/submissions/{trial}", f"/challenges/{draft}/phases/other", f"/challenges/{draft}"]
+    place.door.refuse()
+    try:
+        answers = [place.admin.delete(path) for path in paths]
+    finally:
+        place.door.heal()
+    assert [answer.status_code for answer in answers] == [204] * len(paths), [answer.text for answer in answers]
+    assert [place.admin.get(path).status_code for path in paths] == [404] * len(paths)
+
+
 def test_a_bucket_that_goes_away_between_upload_and_scoring_delays_the_score_and_nothing_else(place: Place) -> None:
     for worker in place.cluster.workers:
         worker.stop()

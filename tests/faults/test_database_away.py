@@ -18,7 +18,7 @@ from tests.live_service import MAX_WAIT_SECONDS, eventually
 from tests.postgres import Mode, OwnPostgresServer
 from tests.tcp_proxy import TcpProxy, run_proxy
 
-SHORT = SHORT_TIMEOUTS | {"lease_seconds": "2", "statement_seconds": "2"}
+SHORT = SHORT_TIMEOUTS | {"lease_seconds": "2", "statement_seconds": "4"}
 
 
 def via_proxy(proxy: TcpProxy, url: str) -> str:
@@ -107,7 +107,8 @@ def test_a_database_that_stays_away_longer_than_leases_last_is_told_and_waited_f
         site.release()  # scored, and nowhere to write it to
         eventually(lambda: any(each.status_code == 503 for each in senders.answers), "requests are refused")
         ready = httpx.get(f"{api.url}/readyz", timeout=MAX_WAIT_SECONDS)
-        assert (ready.status_code, ready.json()["checks"]["database"][:8]) == (503, "The data")
+        assert ready.status_code == 503
+        assert ready.json()["checks"]["database"] != "ok"
         assert httpx.get(f"{api.url}/healthz", timeout=MAX_WAIT_SECONDS).status_code == 200
         time.sleep(max(0.0, until - time.monotonic()))
     finally:

@@ -84,7 +84,7 @@ def test_a_database_that_falls_silent_makes_workers_unhealthy_and_keeps_no_scrap
     token = machines.admin().headers["Authorization"]
     stored = machines.person("Ada").headers["Authorization"]
     eventually(lambda: is_healthy(worker), "the worker reaches the database")
-    assert database_metrics(worker) == database_metrics(api) == (1, True)
+    eventually(lambda: database_metrics(worker) == database_metrics(api) == (1, True), "metrics are complete")
     frozen = [own_postgres.pid, *children_of(own_postgres.pid)]
     try:
         for pid in frozen:

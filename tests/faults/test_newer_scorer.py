@@ -19,6 +19,7 @@ from tests.faults.rescoring_service import (
     tasks_done_by,
 )
 from tests.live_service import eventually
+from tests.prometheus_scrape import scrape
 
 BOTH = pytest.mark.parametrize("own", ["sqlite", "postgresql"], indirect=True)
 NEWER = SCORER_VERSION + 1
@@ -96,14 +97,13 @@ def test_a_submission_that_fails_for_good_withholds_the_switch_until_it_is_score
     admin = own.cluster.admin()
     assert own.rows("SELECT scorer_version FROM phases") == [(SCORER_VERSION,)]
     assert len(admin.get(BOARD).json()["rows"]) == 3
-    figures = admin.get(f"{own.service.url}/metrics").text
-    assert "assay_switch_withheld 1.0" in figures
-    assert "assay_phases_behind 1.0" in figures
+    figures = scrape(own.service.url)
+    assert (figures.value("assay_switch_withheld"), figures.value("assay_phases_behind")) == (1, 1)
     moved.rename(upload)
     assert admin.post(f"/submissions/{ids[1]}/rerun").status_code == 202
     own.until("SELECT scorer_version FROM phases", NEWER)
     assert (admin.get(BOARD).json()["scorer_version"], len(admin.get(BOARD).json()["rows"])) == (NEWER, 3)
-    assert "assay_switch_withheld 0.0" in admin.get(f"{own.service.url}/metrics").text
+    assert scrape(own.service.url).value("assay_switch_withheld") == 0
 
 
 def test_workers_of_two_versions_at_once_take_only_what_is_theirs(

@@ -98,6 +98,13 @@ def assert_reads(crowd: ConcurrentClients, slug: str, rows: int, door: int = 0) 
     assert len(admin.board(slug).json()["rows"]) == rows
 
 
+def is_short_of_space_alone(ready: str) -> bool:
+    """Whether the disk is what it is unready for; a check that a busy machine has not made in time is asked again."""
+    answer = httpx.get(ready, timeout=MAX_WAIT_SECONDS)
+    checks = answer.json()["checks"]
+    return answer.status_code == 503 and checks["database"] == "ok" and "almost full" in checks["space"]
+
+
 def test_below_the_space_that_is_kept_free_uploads_wait_and_reading_goes_on(on_postgresql: ConcurrentClients) -> None:
     """On PostgreSQL here; a test of uploads does the same on SQLite."""
     crowd = on_postgresql
@@ -111,11 +118,9 @@ def test_below_the_space_that_is_kept_free_uploads_wait_and_reading_goes_on(on_p
             assert (refused.status_code, refused.json()["code"]) == (503, "storage_short")
             assert int(refused.headers["retry-after"]) >= 1
             assert_reads(crowd, "short", rows=1, door=1)
-            answer = httpx.get(ready, timeout=MAX_WAIT_SECONDS)
-            assert (answer.status_code, answer.json()["checks"]["database"]) == (503, "ok")
-            assert "almost full" in answer.json()["checks"]["space"]
+            eventually(lambda: is_short_of_space_alone(ready), "the disk is short, and the database answers")
     eventually(lambda: set(crowd.statuses("short")) == {"finished"}, "what was in the queue is scored")
-    assert httpx.get(ready, timeout=MAX_WAIT_SECONDS).status_code == 200
+    eventually(lambda: httpx.get(ready, timeout=MAX_WAIT_SECONDS).status_code == 200, "it is ready")
     assert blue.submit("short", CORRECT_PREDICTIONS).json()["status"] == "finished"
 
 

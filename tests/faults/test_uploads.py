@@ -169,8 +169,9 @@ def test_a_disk_that_fills_up_at_the_last_byte_is_storage_short_and_leaves_nothi
 def impatient(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ServedApp, Path]]:
     """A service that waits for the next bytes of a body for 0.3 s."""
     data = tmp_path_factory.mktemp("impatient") / "data"
+    with serve_app(app_settings(data)) as patient:
+        open_challenge(patient.admin(), "pets", GOLD)
     with serve_app(app_settings(data, upload_idle=0.3)) as service:
-        open_challenge(service.admin(), "pets", GOLD)
         yield service, data
 
 

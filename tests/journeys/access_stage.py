@@ -81,6 +81,15 @@ class Stage:
         """The answer by a plain connection: with httpx, making ten thousand requests costs more than answering them."""
         if role not in self.connections:
             self.connections[role] = HTTPConnection("127.0.0.1", self.people.live.port, timeout=MAX_WAIT_SECONDS)
+        try:
+            return self._exchange(role, method, target, body, headers)
+        except ConnectionError:  # a busy machine left the connection idle so long that the service closed it
+            return self._exchange(role, method, target, body, headers)
+
+    def _exchange(
+        self, role: str, method: str, target: str, body: str | None, headers: dict[str, str]
+    ) -> httpx.Response:
+        """One request by the connection of this role, which opens again after it was closed."""
         connection = self.connections[role]
         connection.request(method, target, body=body, headers=headers)
         answer = connection.getresponse()

@@ -63,6 +63,7 @@ class Terminal:
             "--name Captain": f"--name {name}",
             "--team Blue": f"--team {team}",
             '"team": "Blue"': f'"team": "{team}"',
+            "wait=20": "wait=60",  # a machine may be busy
         }
         self._shell = subprocess.Popen(
             ["bash", "-eu"],

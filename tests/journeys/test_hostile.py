@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.api.in_process_app import app_settings, serve_app
-from tests.live_service import MAX_WAIT_SECONDS, Live, open_challenge
+from tests.live_service import MAX_WAIT_SECONDS, Live, eventually, open_challenge
 
 GOLD = [{"id": "t1", "label": "cat"}, {"id": "t2", "label": "dog"}]
 RECIPE = {"primary": "accuracy"}
@@ -83,7 +83,7 @@ def test_nested_nonsense_in_a_recipe_is_refused(live: Live, challenge: str, dept
 def test_readiness_does_not_wait_for_a_writer(live: Live) -> None:
     with closing(sqlite3.connect(live.data_dir / "assay.sqlite3", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
-        assert live.caller().get(f"{live.url}/readyz").status_code == 200
+        eventually(lambda: live.caller().get(f"{live.url}/readyz").status_code == 200, "it is ready")
         other.execute("ROLLBACK")
 
 

@@ -16,7 +16,7 @@ def closed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedApp]:
         "signup": "closed",
         "challenge_creation": "approved",
         "rate_limits": "30/minute",
-        "login_limit": "3/minute",
+        "login_limit": "3/hour",
     }
     with serve_app(app_settings(tmp_path_factory.mktemp("closed") / "data", **settings)) as service:
         yield service

@@ -131,6 +131,20 @@ def test_the_captaincy_is_handed_over_and_passes_on(people: People) -> None:
     assert people.admin.get(f"/challenges/{slug}/teams").json()["items"][0]["captain"] == user_id(blue)
 
 
+def test_what_was_sent_in_a_former_team_is_read_but_not_changed(people: People) -> None:
+    slug = create_challenge(people.admin, "former")
+    blue = people["Blue"].join(slug, "Blue")
+    red = join_by_code(people["Red"], slug, blue)
+    sent = f"/submissions/{require_finished(blue.submit(slug, CORRECT_PREDICTIONS))['id']}"
+    leave(red, slug)
+    mine = red.get(registrations(slug)).json()["items"][0]["id"]
+    people.admin.patch(f"{registrations(slug)}/{mine}", json={"may_join": True}).raise_for_status()
+    red.join(slug, "Red")
+    assert red.get(sent).status_code == 200
+    for act in ("select", "unselect", "withdraw", "cancel"):
+        require_refused(red.post(f"{sent}/{act}"), 403, "submission_of_former_team")
+
+
 def test_a_deleted_account_takes_no_place_and_leads_nobody(people: People) -> None:
     slug = create_challenge(people.admin, "deleted-member", team_size_limit=2)
     gone = people.live.person("Gone").join(slug, "Blue")

@@ -111,10 +111,12 @@ def test_test_entries_do_not_bind_the_gold_and_are_scored_again(people: People) 
     assert (again["gold_version"], again["scores"]["accuracy"]["value"]) == (2, 0.5)
 
 
-def test_the_command_line_sends_and_deletes_test_entries(people: People, tmp_path: Path) -> None:
+def test_the_command_line_checks_sends_and_deletes_test_entries(people: People, tmp_path: Path) -> None:
     slug = create_challenge(people.admin, "command")
     file = write_file(tmp_path / "mine.json", CORRECT_PREDICTIONS)
     service = ("--url", people.live.url, "--token", people.live.admin_token)
+    checked = run_assay("validate", slug, "-f", file, "--test", *service)
+    assert (checked.status, checked.out) == (0, "mine.json is valid.\n"), checked.err
     submit = ("submit", slug, "-f", file, "--wait", "--json", *service)
     sent = run_assay(*submit, "--test").value()
     assert sent["test"] is True

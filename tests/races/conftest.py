@@ -9,7 +9,7 @@ from tests.live_service import Live
 from tests.postgres import PostgresServer
 from tests.races.concurrent_clients import ConcurrentClients, OnPostgresql, OnSqlite
 
-PATIENT = "30"  # seconds that a writer waits: races are about order, not about how fast a machine is
+PATIENT = "120"  # seconds that a writer waits: races are about order, not about how fast a machine is
 HELD = "600"  # and that a child may be held up
 SETTINGS = {"database_wait": PATIENT, "scoring_seconds": HELD, "public_url": "https://assay.example.org"}
 

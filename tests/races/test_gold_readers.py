@@ -4,6 +4,7 @@ import sqlite3
 from contextlib import closing
 from functools import partial
 
+from tests.live_service import MAX_WAIT_SECONDS
 from tests.races.concurrent_clients import ConcurrentClients, OnSqlite, call_concurrently, database_connection
 
 CROWD = ("Gil", "Hal", "Ida", "Jon", "Kim", "Lea")
@@ -15,7 +16,7 @@ def make_copy(crowd: ConcurrentClients, source: str, copy: str) -> None:
         f"UPDATE challenges SET lineage_id = (SELECT id FROM challenges WHERE slug = '{source}') WHERE slug = '{copy}'"
     )
     if isinstance(crowd.service, OnSqlite):
-        with closing(sqlite3.connect(crowd.service.folder / "assay.sqlite3", timeout=30)) as file, file:
+        with closing(sqlite3.connect(crowd.service.folder / "assay.sqlite3", timeout=MAX_WAIT_SECONDS)) as file, file:
             file.execute(statement)
     else:
         with database_connection(crowd) as connection:

@@ -31,6 +31,7 @@ from tests.races.concurrent_clients import (
 )
 
 SECONDS = 6.0
+MIN_TIMES = 3  # that each is done on a machine which is too busy for that in these seconds
 CLEAN = {200, 201, 202, 204, 404, 409, 429, 503}
 DEADLOCKS = "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()"
 Act = Callable[[int], httpx.Response]
@@ -102,7 +103,7 @@ def test_all_at_once_for_a_while_brings_no_fault_and_no_deadlock(on_postgresql: 
     def again_and_again(act: Act) -> list[httpx.Response]:
         answers: list[httpx.Response] = []
         for number in count():
-            if time.monotonic() > until:
+            if time.monotonic() > until and number >= MIN_TIMES:
                 return answers
             answers.append(act(number))
         raise AssertionError

@@ -120,6 +120,42 @@ def test_the_errors_of_an_operation_are_documented_with_examples(path: str, oper
             assert value["remedy"] == CODES[code].remedy
 
 
+def codes(operation_id: str) -> set[str]:
+    (operation,) = (each for _, each in FOUND if each["operationId"] == operation_id)
+    answers = operation["responses"].values()
+    return {code for each in answers for code in each.get("content", {}).get(MEDIA_TYPE, {}).get("examples", {})}
+
+
+@pytest.mark.parametrize(("path", "operation"), OPERATIONS)
+def test_what_a_token_a_cursor_and_a_body_can_lack_is_documented(path: str, operation: dict[str, Any]) -> None:
+    found, parameters = codes(operation["operationId"]), {each["name"] for each in operation.get("parameters", [])}
+    assert ("bad_cursor" in found) == ("cursor" in parameters)
+    if operation.get("security") == [{"HTTPBearer": []}]:
+        own = path in {"/api/v1/me", "/api/v1/me/data", "/api/v1/tokens"} and "requestBody" not in operation
+        assert ("insufficient_scope" in found) != own
+    if operation.get("requestBody", {}).get("content", {}).keys() == {"application/json"}:
+        assert {"invalid_request", "too_large", "unsupported_media_type"} <= found
+
+
+MEMBER_CODES = {"not_registered", "registration_pending", "registration_barred", "no_team"}
+
+
+@pytest.mark.parametrize(
+    ("operation_id", "expected"),
+    [
+        (
+            "post_submission",
+            MEMBER_CODES | {"team_disqualified", "phase_paused", "challenge_archived", "no_open_phase"},
+        ),
+        *((f"post_{act}", MEMBER_CODES | {"submission_of_former_team"}) for act in ("cancel", "select", "withdraw")),
+        ("post_activate", {"phase_released", "invalid_recipe"}),
+        ("get_report", {"split_hidden"}),
+    ],
+)
+def test_what_stands_in_the_way_of_participants_is_documented(operation_id: str, expected: set[str]) -> None:
+    assert expected <= codes(operation_id)
+
+
 @pytest.mark.parametrize(("path", "operation"), OPERATIONS)
 def test_what_is_sent_has_limits(path: str, operation: dict[str, Any]) -> None:
     if "requestBody" not in operation:

@@ -13,7 +13,7 @@ from app.actions.access import (
 )
 from app.actions.audit.record import changed_fields, record
 from app.actions.submissions.read_submissions import SubmissionView, current_submission_view
-from app.errors import NotFound, OnNoBoard, PhaseClosed
+from app.errors import NotFound, OnNoBoard, PhaseClosed, SubmissionOfFormerTeam
 from app.store import clock
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import Phase, Submission
@@ -24,7 +24,7 @@ def withdraw_submission(
 ) -> SubmissionView:
     """Withdraw a submission, for its team or as an organizer; raises OnNoBoard, PhaseClosed.
 
-    It remains an attempt, and its quota is not refunded. Once it is withdrawn, nothing changes. After the close a team
+    It still counts as an entry, and its quota is not refunded. Once it is withdrawn, nothing changes. After the close a team
     cannot withdraw what counts, because it would choose, by the scores of others, which of its files does.
     """
     submission, phase, organizer = _lock_submission(session, caller, submission_id)
@@ -32,7 +32,7 @@ def withdraw_submission(
     if not can_edit(session, caller, phase.challenge):
         own = require_approved_registration(session, caller, phase.challenge)
         if own.team_id != submission.team_id:
-            raise NotFound
+            raise NotFound if organizer else SubmissionOfFormerTeam
         is_closed = phase.closes_at is not None and clock.now(session) >= phase.closes_at
         if is_closed and submission.withdrawn_at is None and not submission.unofficial:
             raise PhaseClosed("The phase has closed, so the team cannot change which of its submissions counts.")

@@ -1,4 +1,4 @@
-"""Leave a team, remove a member, end a registration, and give leave to join another team."""
+"""Leave a team, remove a member, end a registration, and allow a user to join another team."""
 
 from app.actions.access import (
     Caller,

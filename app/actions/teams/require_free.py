@@ -1,4 +1,4 @@
-"""Usage follows people: who left a team that had used quota joins no other without an organizer's leave."""
+"""Usage follows people: who left a team that had used quota joins no other without an organizer's permission."""
 
 from app.errors import BoundToTeam
 from app.store.tables import Registration

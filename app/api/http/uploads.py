@@ -155,7 +155,7 @@ class UploadBody:
         except CommitUncertain:
             raise  # A row may refer to the file, so it has to stay.
         except Exception:
-            delete_unreferenced(self._files, stored)
+            delete_unreferenced(self._files, stored.key)
             raise
 
     def _finish(self, rest: Sequence[bytes]) -> StoredFile:
@@ -168,10 +168,11 @@ class UploadBody:
             raise
 
 
-def delete_unreferenced(files: FileStore, stored: StoredFile) -> None:
-    """Delete a file that no row refers to. If the store is unavailable, the sweep deletes it later."""
-    with suppress(Unavailable):
-        files.delete(stored.key)
+def delete_unreferenced(files: FileStore, *keys: str) -> None:
+    """Delete files that no row refers to any more. If the store is unavailable, the sweep deletes them later."""
+    for key in keys:
+        with suppress(Unavailable):
+            files.delete(key)
 
 
 PHASE_SIZE_REMEDY = "Remove everything that is not scored, or compress the file (gzip); no setting raises this limit."

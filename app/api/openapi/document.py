@@ -4,14 +4,27 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from app.api.http.problem_documents import MEDIA_TYPE, Problem, error_responses
+from app.api.http.problem_documents import MEDIA_TYPE, PROBLEM_SCHEMA, Problem, error_responses
 from app.api.openapi.examples import restore_nulls
-from app.errors import ChallengeArchived, InvalidRequest, Renamed, TooLarge
+from app.errors import (
+    AssayError,
+    BadCursor,
+    ChallengeArchived,
+    InsufficientScope,
+    InvalidRequest,
+    Renamed,
+    TooLarge,
+    UnsupportedMedia,
+)
 
 FRAMEWORK_ERROR_SCHEMAS = ("HTTPValidationError", "ValidationError")
 SCHEMA_REFERENCE = "#/components/schemas/{model}"
 PAGE_SCHEMA_PREFIX = "Page_"  # of the names that the framework gives to pages
 
+TOKEN_REQUIRED: list[dict[str, list[str]]] = [
+    {"HTTPBearer": []}
+]  # as `security` of a route; where a token is optional, it has another entry
+READ_BY_ANY_TOKEN = frozenset({"get_me", "get_my_data", "get_tokens"})
 ALLOWED_IN_ARCHIVED = frozenset({"post_archive", "post_unarchive", "post_copy", "remove_challenge"})
 
 # Descriptions of path parameters, the same on every route.
@@ -42,6 +55,7 @@ def complete_document(document: dict[str, Any]) -> dict[str, Any]:
     _add_page_examples(schemas)
     for path, method, operation in _operations(document):
         _correct_responses(operation)
+        _add_refusals_of_tokens_and_cursors(operation)
         _add_redirect(operation)
         _add_refusal_of_archived(path, method, operation)
         _describe_path_parameters(operation)
@@ -74,6 +88,26 @@ def _describe_path_parameters(operation: dict[str, Any]) -> None:
             parameter["description"] = PATH_PARAMETERS[parameter["name"]]
 
 
+def _add_errors(operation: dict[str, Any], *kinds: type[AssayError]) -> None:
+    """Document errors beside those that the route names, each with its example."""
+    for kind in kinds:
+        example = error_responses(kind)[kind.status]["content"][MEDIA_TYPE]["examples"][kind.code]
+        empty = {"description": "", "content": {MEDIA_TYPE: {"schema": PROBLEM_SCHEMA, "examples": {}}}}
+        response = operation["responses"].setdefault(str(kind.status), empty)
+        examples = response["content"][MEDIA_TYPE]["examples"]
+        if kind.code not in examples:
+            response["description"] = f"{response['description']} `{kind.code}`: {example['summary']}".lstrip()
+            examples[kind.code] = example
+
+
+def _add_refusals_of_tokens_and_cursors(operation: dict[str, Any]) -> None:
+    """A token may lack a scope that the route needs; a cursor may be of another list."""
+    if operation.get("security") == TOKEN_REQUIRED and operation["operationId"] not in READ_BY_ANY_TOKEN:
+        _add_errors(operation, InsufficientScope)
+    if any(parameter["name"] == "cursor" for parameter in operation.get("parameters", [])):
+        _add_errors(operation, BadCursor)
+
+
 def _add_redirect(operation: dict[str, Any]) -> None:
     """Every route below a challenge redirects a former slug, if the caller may see what had it."""
     if any(parameter["name"] == "slug" for parameter in operation.get("parameters", [])):
@@ -86,11 +120,7 @@ def _add_refusal_of_archived(path: str, method: str, operation: dict[str, Any]) 
     within = path.startswith(("/api/v1/challenges/{slug}", "/api/v1/submissions/{submission_id}"))
     if method == "get" or not within or operation["operationId"] in ALLOWED_IN_ARCHIVED:
         return
-    refusal, responses = error_responses(ChallengeArchived)[409], operation["responses"]
-    known = responses.setdefault("409", refusal)
-    if known is not refusal:
-        known["description"] += f" {refusal['description']}"
-        known["content"][MEDIA_TYPE]["examples"] |= refusal["content"][MEDIA_TYPE]["examples"]
+    _add_errors(operation, ChallengeArchived)
 
 
 def _correct_responses(operation: dict[str, Any]) -> None:
@@ -99,9 +129,7 @@ def _correct_responses(operation: dict[str, Any]) -> None:
         del responses["422"]  # This service answers invalid parameters with 400.
     media = operation.get("requestBody", {}).get("content", {})
     if set(media) == {"application/json"}:
-        for status, response in error_responses(InvalidRequest, TooLarge).items():
-            if str(status) in {"413", "422"}:
-                responses.setdefault(str(status), {key: response[key] for key in ("description", "content")})
+        _add_errors(operation, InvalidRequest, TooLarge, UnsupportedMedia)
     for response in responses.values():
         if MEDIA_TYPE in response.get("content", {}):
             response["content"].pop("application/json", None)

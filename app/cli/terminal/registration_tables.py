@@ -37,7 +37,7 @@ def show_registration(console: "Console", row: Json) -> None:
         "team": _team(row) or "none",
         "status": row.get("status"),
         "reason": row.get("reason"),
-        "needs leave to join another team": "yes" if row.get("bound_team_id") else None,
+        "needs permission to join another team": "yes" if row.get("bound_team_id") else None,
         "terms": f"version {row.get('terms_version')}, accepted {format_time(accepted)} UTC" if accepted else None,
         **(row.get("fields") or {}),
     }
