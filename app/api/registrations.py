@@ -88,8 +88,8 @@ class Decision(Body):
     def _require_one(self) -> Self:
         if sum(value is not None for value in (self.status, self.may_join, self.statements)) != 1:
             raise ValueError("give 'status' or 'may_join', as an organizer, or 'terms' and 'fields', as the user")
-        if self.status is None and self.reason is not None:
-            raise ValueError("a reason belongs to a 'status'")
+        if self.statements is not None and self.reason is not None:
+            raise ValueError("a reason belongs to a 'status' or to 'may_join'")
         return self
 
 
@@ -261,7 +261,8 @@ def patch_registration(
             )
     if body.status is None:
         with state.db.write() as session:
-            return RegistrationShape.model_validate(allow_to_join(session, caller, slug, registration_id))
+            row = allow_to_join(session, caller, slug, registration_id, reason=body.reason)
+            return RegistrationShape.model_validate(row)
     with state.db.write() as session:
         row, cancelled = decide_registration(
             session, caller, slug, registration_id, status=body.status, reason=body.reason

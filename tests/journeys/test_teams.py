@@ -251,7 +251,9 @@ def test_the_command_line_leads_a_team(people: People, commands: Any, tmp_path: 
     commands(blue, "submission", sent["id"], "--download", tmp_path / "mine.json")
     assert (tmp_path / "mine.json").read_bytes() == blue.get(f"/submissions/{sent['id']}/predictions").content
     commands(blue, "team", "leave", slug)
-    assert "may join" in commands(people.admin, "team", "allow", slug, blue.email.lower()).out
+    assert "may join" in commands(people.admin, "team", "allow", slug, blue.email.lower(), "--reason", "Ill.").out
+    trail = people.admin.get(f"/challenges/{slug}/audit", params={"action": "registration.may_join"}).json()["items"]
+    assert [entry["reason"] for entry in trail] == ["Ill."]
     commands(blue, "register", slug, "--team", "Blue Two")
     commands(green, "register", slug, "--team", "Green")
     token = blue.headers["authorization"].removeprefix("Bearer ")
