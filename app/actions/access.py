@@ -323,8 +323,8 @@ def require_team_in_competition(disqualified_at: datetime | None, reason: str | 
 def lock_challenge(session: WriteSession, challenge: Challenge) -> None:
     """Lock the challenge of a submission, shared, to change the submission.
 
-    Raises NotFound if the challenge was deleted while this waited for the lock, ConcurrentWrite if it was renamed, and
-    ChallengeArchived.
+    Raises NotFound if the challenge was deleted while this waited for the lock, and ConcurrentWrite if it was renamed.
+    Archived challenges are refused after the rights of the caller.
     """
     slug = challenge.slug
     locks.challenge(session, slug, shared=True)
@@ -332,14 +332,10 @@ def lock_challenge(session: WriteSession, challenge: Challenge) -> None:
         raise errors.NotFound
     if challenge.slug != slug:
         raise ConcurrentWrite
-    require_not_archived(challenge)
 
 
 def load_visible_submission(session: ReadSession, caller: Caller, submission_id: str) -> tuple[Submission, Phase, bool]:
-    """A submission, its phase, and whether the caller sees it as an organizer.
-
-    Raises NotFound if they may not see it.
-    """
+    """A submission, its phase, and whether the caller sees it as an organizer; NotFound if they may not see it."""
     submission = session.get(Submission, submission_id)
     if submission is None or caller.user_id is None:
         raise errors.NotFound
@@ -352,6 +348,17 @@ def load_visible_submission(session: ReadSession, caller: Caller, submission_id:
             session, caller, submission, None if registration is None else registration.status
         )
     return submission, phase, can_read_as_organizer(caller, role, own=own)
+
+
+def require_may_change(
+    session: ReadSession, caller: Caller, submission: Submission, challenge: Challenge, *, organizer: bool
+) -> None:
+    """Raise Forbidden unless the caller may change this submission, as an organizer or in its team; ChallengeArchived."""
+    if organizer:
+        require_organizer(session, caller, challenge)
+    elif require_approved_registration(session, caller, challenge).team_id != submission.team_id:
+        raise errors.SubmissionOfFormerTeam
+    require_not_archived(challenge)
 
 
 def may_read_as_former_member(session: ReadSession, caller: Caller, submission: Submission, status: str | None) -> bool:

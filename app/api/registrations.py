@@ -95,8 +95,8 @@ class Decision(Body):
     def _require_one(self) -> Self:
         if sum(value is not None for value in (self.status, self.may_join, self.statements)) != 1:
             raise ValueError("give 'status' or 'may_join', as an organizer, or 'terms' and 'fields', as the user")
-        if self.status is None and self.reason is not None:
-            raise ValueError("a reason belongs to a 'status'")
+        if self.statements is not None and self.reason is not None:
+            raise ValueError("a reason belongs to a 'status' or to 'may_join'")
         return self
 
 
@@ -270,7 +270,7 @@ def patch_registration(
                 session, caller, slug, registration_id, status=body.status, reason=body.reason
             )
         else:
-            row = allow_to_join(session, caller, slug, registration_id)
+            row = allow_to_join(session, caller, slug, registration_id, reason=body.reason)
         shape = RegistrationShape.model_validate(row)
     for submission_id in cancelled:
         state.notifier.notify_settled(submission_id)

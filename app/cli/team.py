@@ -189,6 +189,9 @@ def allow(
             autocompletion=completion.registrations,
         ),
     ],
+    reason: Annotated[
+        str | None, typer.Option("--reason", metavar="TEXT", help="Why; the audit trail keeps it.")
+    ] = None,
     url: Url = None,
     token: Token = None,
     as_json: AsJson = False,
@@ -197,7 +200,7 @@ def allow(
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
         people = [{"id": each["id"], **each["user"]} for each in client.registrations(slug)]
         person = _find_member(people, member)
-        result = client.allow_to_join(slug, person["id"])
+        result = client.allow_to_join(slug, person["id"], reason=reason)
         out.result(result, lambda _: out.say(f"{person['name']} may join or found another team."))
 
 

@@ -64,9 +64,10 @@ class TeamCalls(Transport):
         """End the caller's own registration and leave the team."""
         self._call("DELETE", api_path("challenges", slug, "registrations", registration))
 
-    def allow_to_join(self, slug: str, registration: str) -> Json:
+    def allow_to_join(self, slug: str, registration: str, *, reason: str | None = None) -> Json:
         """As an organizer, let a user who left a team that had used quota join or found another one."""
-        return self._json("PATCH", api_path("challenges", slug, "registrations", registration), json={"may_join": True})
+        body = {"may_join": True, "reason": reason}
+        return self._json("PATCH", api_path("challenges", slug, "registrations", registration), json=body)
 
     def teams(self, slug: str) -> Iterator[Json]:
         """The caller's own team (for organizers: all), fetched page by page."""

@@ -106,3 +106,30 @@ def test_only_owners_archive(people: People) -> None:
     require_refused(editor.post(f"/challenges/{slug}/archive"), 403, "forbidden")
     change(people.admin, slug, "archive")
     require_refused(editor.post(f"/challenges/{slug}/unarchive"), 403, "forbidden")
+
+
+def test_who_may_not_change_a_submission_learns_that_before_the_archive(people: People) -> None:
+    slug = create_challenge(people.admin, "archived-rights")
+    viewer, blue, left = people["Viewer"], people["Blue"].join(slug, "Blue"), people["Left"]
+    assert people.admin.post(
+        f"/challenges/{slug}/organizers", json={"email": viewer.email, "role": "viewer"}
+    ).is_success
+    team = blue.get(f"/challenges/{slug}/teams").json()["items"][0]["id"]
+    code = blue.post(f"/challenges/{slug}/teams/{team}/invitations", json={}).json()["code"]
+    assert left.post(f"/challenges/{slug}/registrations", json={"invitation": code}).status_code == 201
+    path = f"/submissions/{require_finished(blue.submit(slug, CORRECT_PREDICTIONS))['id']}"
+    me = left.get("/me").json()["id"]
+    assert left.delete(f"/challenges/{slug}/teams/{team}/members/{me}").status_code == 204
+    mine = left.get(f"/challenges/{slug}/registrations").json()["items"][0]["id"]
+    assert people.admin.patch(f"/challenges/{slug}/registrations/{mine}", json={"may_join": True}).is_success
+    left.join(slug, "Left")
+    change(people.admin, slug, "archive")
+    for verb in ("withdraw", "cancel", "select"):
+        require_refused(people.with_scopes(blue, "read").post(f"{path}/{verb}"), 403, "insufficient_scope")
+        require_refused(viewer.post(f"{path}/{verb}"), 403, "forbidden")
+        require_refused(left.post(f"{path}/{verb}"), 403, "submission_of_former_team")
+        require_refused(blue.post(f"{path}/{verb}"), 409, "challenge_archived")
+    for verb in ("disqualify", "reinstate", "rerun"):
+        body = None if verb == "rerun" else {"reason": "Late."}
+        require_refused(viewer.post(f"{path}/{verb}", json=body), 403, "forbidden")
+        require_refused(people.admin.post(f"{path}/{verb}", json=body), 409, "challenge_archived")

@@ -276,7 +276,9 @@ def test_the_command_line_leads_a_team(people: People, commands: Any, tmp_path: 
     commands(blue, "submission", sent["id"], "--download", tmp_path / "mine.json")
     assert (tmp_path / "mine.json").read_bytes() == blue.get(f"/submissions/{sent['id']}/predictions").content
     commands(blue, "team", "leave", slug)
-    assert "may join" in commands(people.admin, "team", "allow", slug, blue.email.lower()).out
+    assert "may join" in commands(people.admin, "team", "allow", slug, blue.email.lower(), "--reason", "Ill.").out
+    trail = people.admin.get(f"/challenges/{slug}/audit", params={"action": "registration.may_join"}).json()["items"]
+    assert [entry["reason"] for entry in trail] == ["Ill."]
     commands(blue, "register", slug, "--team", "Blue Two")
     commands(green, "register", slug, "--team", "Green")
     token = blue.headers["authorization"].removeprefix("Bearer ")
@@ -294,3 +296,31 @@ def test_the_command_line_leads_a_team(people: People, commands: Any, tmp_path: 
     commands(blue, "unregister", slug)
     invited = commands(green, "team", "invite", slug, "--json").value()
     assert invited["id"] in commands(green, "team", "revoke", slug, invited["id"]).out
+
+
+def test_who_can_act_leads_a_team_whose_captain_cannot(people: People) -> None:
+    slug = create_challenge(people.admin, "idle-captain", registration="approval")
+    blue, red = people["Blue"].join(slug, "Blue"), people["Red"]
+
+    def decide(who: Caller, status: str) -> None:
+        listed = people.admin.get(registrations(slug)).json()["items"]
+        (mine,) = [each["id"] for each in listed if each["user"]["email"] == who.email.lower()]
+        body = {"status": status, "reason": "Decided."}
+        assert people.admin.patch(f"{registrations(slug)}/{mine}", json=body).status_code == 200
+
+    decide(blue, "approved")
+    join_by_code(red, slug, blue)
+    decide(blue, "barred")
+    assert names(people.admin.get(f"/challenges/{slug}/teams").json()["items"][0]) == [("Blue", True), ("Red", False)]
+    decide(red, "approved")
+    assert names(team_of(red, slug)) == [("Blue", False), ("Red", True)]
+    decide(blue, "approved")
+    decide(red, "pending")
+    assert names(team_of(blue, slug)) == [("Blue", True), ("Red", False)]
+    disabled = people.live.person("Disabled").join(slug, "Green")
+    decide(disabled, "approved")
+    code = code_from(disabled, slug)
+    people.admin.patch(f"/users/{user_id(disabled)}", json={"disabled": True, "reason": "Lost."}).raise_for_status()
+    people.admin.patch(f"/challenges/{slug}", json={"registration": "open"}).raise_for_status()
+    assert people["Green"].post(registrations(slug), json={"invitation": code}).status_code == 201
+    assert names(team_of(people["Green"], slug)) == [("Disabled", False), ("Green", True)]

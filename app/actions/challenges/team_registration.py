@@ -25,7 +25,7 @@ from app.actions.submissions.cancel_submission import cancel_member_submissions
 from app.actions.teams.found_team import found_team
 from app.actions.teams.join_team import join_team
 from app.actions.teams.leave_team import end_offers
-from app.actions.teams.pass_on_captaincy import can_lead, pass_on_captaincy
+from app.actions.teams.pass_on_captaincy import can_lead, replace_idle_captain
 from app.errors import (
     AlreadyRegistered,
     InvalidRequest,
@@ -214,9 +214,10 @@ def decide_registration(
         record(session, caller, action, challenge=challenge, of=registration, changes=changes, reason=reason)
     registration.status, registration.reason = status, reason
     session.flush()
+    if registration.team_id is not None:
+        replace_idle_captain(session, registration.team_id, caller)
     if status != "barred":
         return registration, []
-    pass_on_captaincy(session, registration.user_id, caller=caller, challenge_id=challenge.id)
     if registration.team is not None and not any(map(can_lead, memberships.members_of(session, registration.team.id))):
         end_offers(session, registration.team)  # or whoever has a code would join, and end the mark of the team
     return registration, cancel_member_submissions(session, caller, registration)

@@ -9,10 +9,11 @@ from app.store.session import ReadSession
 from app.store.tables import GoldVersion, Phase, Recipe
 
 SELECTION_RULES = {
-    "best": "The best submission of each team by its public value counts.",
+    "best": "The best submission of each team by its public value counts, of equal ones the earliest.",
     "latest": "The latest scored submission of each team counts.",
     "selected": "Of the submissions that a team selected{limit}, the best by the public value counts, after the final "
-    "release the best by the private one. Without a selection, its best submission by the public value counts.",
+    "release the best by the private one. Without a selection, its best submission by the public value counts. "
+    "Of equal ones the earliest counts.",
 }
 
 

@@ -4,15 +4,14 @@ from collections.abc import Sequence
 
 from app.actions.access import (
     Caller,
-    can_edit,
     load_visible_submission,
     lock_challenge,
-    require_approved_registration,
+    require_may_change,
     require_scope,
 )
 from app.actions.audit.record import record
 from app.actions.submissions.read_submissions import SubmissionView, current_submission_view
-from app.errors import Conflict, NotFound, PhaseClosed, SubmissionOfFormerTeam
+from app.errors import Conflict, NotFound, PhaseClosed
 from app.store import board_invalidation, clock, notifications
 from app.store.queries import quota, submissions, tasks
 from app.store.session import WriteSession
@@ -20,7 +19,7 @@ from app.store.tables import Phase, Registration, ScoreTask, Submission
 
 CANCELLED_FAILURE = {"code": "cancelled", "detail": "It was cancelled before it was scored."}
 CANCELLED_BY_ORGANIZER_FAILURE = {"code": "cancelled", "detail": "An organizer cancelled it before it was scored."}
-CANCELLED_BY_ORGANIZER = "cancelled_by_organizer"
+CANCELLED_BY_ORGANIZER = "cancelled_organizer"
 """The reason in the quota ledger where an organizer, not the team, cancelled it."""
 BARRED_FAILURE = {"code": "barred", "detail": "The organizers barred its sender before it was scored."}
 
@@ -47,23 +46,19 @@ def cancel_submission(
     if session.get(Phase, phase.id, populate_existing=True) is None:
         raise NotFound  # deleted while this transaction waited for the lock
     require_scope(caller, "submit")
-    by_organizer = can_edit(session, caller, phase.challenge)
-    if not by_organizer:
-        own = require_approved_registration(session, caller, phase.challenge)
-        if own.team_id != submission.team_id:
-            raise NotFound if organizer else SubmissionOfFormerTeam
+    require_may_change(session, caller, submission, phase.challenge, organizer=organizer)
     unfinished = tasks.lock_unfinished(session, [submission_id])
     session.refresh(submission, with_for_update={"of": Submission, "key_share": True})
     if submission.status not in {"queued", "running", "cancelled"}:
         raise NotCancellable(f"The submission is {submission.status}.")
-    if submission.status == "running" and not by_organizer:
+    if submission.status == "running" and not organizer:
         raise NotCancellable("The submission is being scored.")
     if submission.status != "cancelled":
-        if not by_organizer and phase.closes_at is not None and clock.now(session) >= phase.closes_at:
-            raise PhaseClosed
+        if not organizer and phase.closes_at is not None and clock.now(session) >= phase.closes_at:
+            raise PhaseClosed("The phase has closed, so the team cannot cancel its submissions.")
         _record(session, caller, submission, submission.status, reason)
-        ledger = CANCELLED_BY_ORGANIZER if by_organizer else quota.CANCELLED
-        failure = CANCELLED_BY_ORGANIZER_FAILURE if by_organizer else CANCELLED_FAILURE
+        ledger = CANCELLED_BY_ORGANIZER if organizer else quota.CANCELLED
+        failure = CANCELLED_BY_ORGANIZER_FAILURE if organizer else CANCELLED_FAILURE
         explained = failure if reason is None else {**failure, "reason": reason}
         _cancel_unsettled(session, unfinished, [submission_id], explained, ledger)
         session.refresh(submission)

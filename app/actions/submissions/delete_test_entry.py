@@ -16,10 +16,10 @@ def delete_test_entry(session: WriteSession, caller: Caller, submission_id: str)
     Its tasks are locked before the submission, in the order that workers lock them.
     """
     submission, phase, _ = load_visible_submission(session, caller, submission_id)
+    lock_challenge(session, phase.challenge)
     require_organizer(session, caller, phase.challenge)
     if not submission.test:
         raise NotATestEntry
-    lock_challenge(session, phase.challenge)
     now = clock.now(session)
     unfinished = tasks.lock_unfinished(session, [submission_id])
     for task in unfinished:

@@ -4,16 +4,15 @@ from typing import Any
 
 from app.actions.access import (
     Caller,
-    can_edit,
     load_visible_submission,
     lock_challenge,
-    require_approved_registration,
+    require_may_change,
     require_organizer,
     require_scope,
 )
 from app.actions.audit.record import changed_fields, record
 from app.actions.submissions.read_submissions import SubmissionView, current_submission_view
-from app.errors import NotFound, OnNoBoard, PhaseClosed, SubmissionOfFormerTeam
+from app.errors import NotFound, OnNoBoard, PhaseClosed
 from app.store import clock
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import Phase, Submission
@@ -29,10 +28,8 @@ def withdraw_submission(
     """
     submission, phase, organizer = _lock_submission(session, caller, submission_id)
     require_scope(caller, "submit")
-    if not can_edit(session, caller, phase.challenge):
-        own = require_approved_registration(session, caller, phase.challenge)
-        if own.team_id != submission.team_id:
-            raise NotFound if organizer else SubmissionOfFormerTeam
+    require_may_change(session, caller, submission, phase.challenge, organizer=organizer)
+    if not organizer:
         is_closed = phase.closes_at is not None and clock.now(session) >= phase.closes_at
         if is_closed and submission.withdrawn_at is None and not submission.unofficial:
             raise PhaseClosed("The phase has closed, so the team cannot change which of its submissions counts.")

@@ -4,10 +4,9 @@ from datetime import datetime, timedelta
 
 from app.actions.access import (
     Caller,
-    can_edit,
     load_visible_submission,
     lock_challenge,
-    require_approved_registration,
+    require_may_change,
     require_scope,
 )
 from app.actions.audit.record import record
@@ -21,7 +20,6 @@ from app.errors import (
     PhaseReleased,
     SelectionFull,
     SubmissionNotFinished,
-    SubmissionOfFormerTeam,
 )
 from app.store import clock, locks
 from app.store.queries import challenges, submissions
@@ -54,11 +52,8 @@ def select_submission(
     # invalidate no board, so the row is locked and read again.
     session.refresh(submission, with_for_update={"of": Submission, "key_share": True})
     require_scope(caller, "submit")
-    by_organizer = can_edit(session, caller, phase.challenge)
-    if not by_organizer:
-        registration = require_approved_registration(session, caller, phase.challenge)
-        if registration.team_id != submission.team_id:
-            raise NotFound if organizer else SubmissionOfFormerTeam
+    require_may_change(session, caller, submission, phase.challenge, organizer=organizer)
+    if not organizer:
         _require_choice_open(phase, submission, clock.now(session))
     if phase.released_at is not None:
         raise PhaseReleased
@@ -67,7 +62,7 @@ def select_submission(
     if selected != (submission.selected_at is not None):
         if selected:
             _require_selectable(session, phase, submission)
-        if by_organizer:
+        if organizer:
             _require_reason(reason)
         action = "submission.select" if selected else "submission.unselect"
         changes = {"selected": (not selected, selected)}

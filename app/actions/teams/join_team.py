@@ -3,7 +3,7 @@
 from app.actions.access import Caller, load_team, require_captain
 from app.actions.audit.record import record
 from app.actions.invitations.codes import DEFAULT_DAYS, is_open, make_invitation, use_invitation
-from app.actions.teams.pass_on_captaincy import appoint
+from app.actions.teams.pass_on_captaincy import replace_idle_captain
 from app.actions.teams.require_free import require_free_to_join
 from app.errors import BaselineHasNoMembers, InvalidInvitation, NotFound, TeamFull, TooManyInvitations
 from app.store import clock
@@ -74,8 +74,7 @@ def join_team(
     member = registration.user_id
     changes = {"member": (None, member)}
     record(session, caller, "team.join", challenge=challenge, of=team, user_id=member, changes=changes)
-    if team.captain_id is None:
-        appoint(session, team, registration.user_id, caller)
+    replace_idle_captain(session, team.id, caller)
     return team
 
 

@@ -68,7 +68,9 @@ def end_registration(session: WriteSession, caller: Caller, slug: str, registrat
     session.flush()
 
 
-def allow_to_join(session: WriteSession, caller: Caller, slug: str, registration_id: str) -> Registration:
+def allow_to_join(
+    session: WriteSession, caller: Caller, slug: str, registration_id: str, *, reason: str | None = None
+) -> Registration:
     """Let a user who left a team that had used quota found or join another one; for organizers.
 
     Raises NotFound and Forbidden. Nothing changes for a user who is bound to no team.
@@ -79,7 +81,8 @@ def allow_to_join(session: WriteSession, caller: Caller, slug: str, registration
         raise NotFound
     if registration.bound_team_id is not None:
         changes = {"bound_team": (registration.bound_team_id, None)}
-        record(session, caller, "registration.may_join", challenge=challenge, of=registration, changes=changes)
+        action = "registration.may_join"
+        record(session, caller, action, challenge=challenge, of=registration, changes=changes, reason=reason)
         registration.bound_team_id = None
         session.flush()
     return registration

@@ -22,6 +22,21 @@ def pass_on_captaincy(
     return [team for team in led if _appoint_successor(session, team, caller)]
 
 
+def replace_idle_captain(session: WriteSession, team_id: str, caller: Caller) -> None:
+    """Appoint another member if the captain cannot act, or if there is none.
+
+    Call it after a member joins or is decided on: the captain may have been barred or disabled when nobody could succeed.
+    """
+    team = memberships.lock_team(session, team_id)
+    if team is None:
+        return
+    captains = [
+        each for each in memberships.members_of(session, team_id) if each.registration.user_id == team.captain_id
+    ]
+    if not any(map(can_lead, captains)):
+        _appoint_successor(session, team, caller)
+
+
 def _appoint_successor(session: WriteSession, team: Team, caller: Caller) -> bool:
     members = [each for each in memberships.members_of(session, team.id) if not each.registration.user.deleted_at]
     able = [member for member in members if can_lead(member)]
