@@ -4,15 +4,13 @@ from collections.abc import Sequence
 
 from app.actions.access import (
     Caller,
-    can_edit,
-    load_visible_submission,
-    lock_challenge,
-    require_approved_registration,
-    require_scope,
+    changes_as_organizer,
+    load_submission_to_change,
+    lock_submission_row,
 )
 from app.actions.audit.record import record
 from app.actions.submissions.read_submissions import SubmissionView, current_submission_view
-from app.errors import Conflict, NotFound, PhaseClosed, SubmissionOfFormerTeam
+from app.errors import Conflict, PhaseClosed
 from app.store import board_invalidation, clock, notifications
 from app.store.queries import quota, submissions, tasks
 from app.store.session import WriteSession
@@ -42,18 +40,10 @@ def cancel_submission(
     and cancelled without limit. After the close the team may not cancel, because it could choose, by the scores of
     others, which of its files counts. Organizers may cancel until it is settled; its scores are then never stored.
     """
-    submission, phase, organizer = load_visible_submission(session, caller, submission_id)
-    lock_challenge(session, phase.challenge)
-    if session.get(Phase, phase.id, populate_existing=True) is None:
-        raise NotFound  # deleted while this transaction waited for the lock
-    require_scope(caller, "submit")
-    by_organizer = can_edit(session, caller, phase.challenge)
-    if not by_organizer:
-        own = require_approved_registration(session, caller, phase.challenge)
-        if own.team_id != submission.team_id:
-            raise NotFound if organizer else SubmissionOfFormerTeam
+    submission, phase, organizer = load_submission_to_change(session, caller, submission_id)
+    by_organizer = changes_as_organizer(session, caller, phase.challenge, submission)
     unfinished = tasks.lock_unfinished(session, [submission_id])
-    session.refresh(submission, with_for_update={"of": Submission, "key_share": True})
+    lock_submission_row(session, submission_id)
     if submission.status not in {"queued", "running", "cancelled"}:
         raise NotCancellable(f"The submission is {submission.status}.")
     if submission.status == "running" and not by_organizer:

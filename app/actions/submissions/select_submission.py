@@ -4,24 +4,20 @@ from datetime import datetime, timedelta
 
 from app.actions.access import (
     Caller,
-    can_edit,
-    load_visible_submission,
-    lock_challenge,
-    require_approved_registration,
-    require_scope,
+    changes_as_organizer,
+    load_submission_to_change,
+    lock_submission_row,
 )
 from app.actions.audit.record import record
 from app.actions.challenges.change_recipe import parse_stored_recipe
 from app.actions.submissions.read_submissions import SubmissionView, current_submission_view
 from app.errors import (
     InvalidRequest,
-    NotFound,
     NotSelectable,
     PhaseClosed,
     PhaseReleased,
     SelectionFull,
     SubmissionNotFinished,
-    SubmissionOfFormerTeam,
 )
 from app.store import clock, locks
 from app.store.queries import challenges, submissions
@@ -43,22 +39,11 @@ def select_submission(
 
     Raises NotFound, PhaseClosed, PhaseReleased, SubmissionNotFinished, NotSelectable, SelectionFull, InvalidRequest.
     """
-    submission, phase, organizer = load_visible_submission(session, caller, submission_id)
-    lock_challenge(session, phase.challenge)
-    # While this waited for the lock, the phase may have been deleted or its window changed.
-    if session.get(Phase, phase.id, populate_existing=True) is None:
-        raise NotFound
-    session.refresh(submission, ["team_id"])  # its team may have been merged meanwhile
+    submission, phase, organizer = load_submission_to_change(session, caller, submission_id)
     locks.team(session, phase.id, submission.team_id)
-    # A worker may have settled the submission since it was read. With the stale status the change would
-    # invalidate no board, so the row is locked and read again.
-    session.refresh(submission, with_for_update={"of": Submission, "key_share": True})
-    require_scope(caller, "submit")
-    by_organizer = can_edit(session, caller, phase.challenge)
+    lock_submission_row(session, submission_id)
+    by_organizer = changes_as_organizer(session, caller, phase.challenge, submission)
     if not by_organizer:
-        registration = require_approved_registration(session, caller, phase.challenge)
-        if registration.team_id != submission.team_id:
-            raise NotFound if organizer else SubmissionOfFormerTeam
         _require_choice_open(phase, submission, clock.now(session))
     if phase.released_at is not None:
         raise PhaseReleased
