@@ -76,6 +76,11 @@ def team_and_lane(session: WriteSession, phase_id: str, team_id: str, lane_name:
     return clock.reading(session, moment)
 
 
+def administrators(session: WriteSession) -> None:
+    """Lock who administers the site: whether another administrator is left depends on all of them, not on one row."""
+    _acquire(session, "administrators")
+
+
 def first_start(session: WriteSession) -> None:
     """Lock what the first process to start creates."""
     _acquire(session, "first start")

@@ -5,7 +5,7 @@ from app.actions.audit.record import record
 from app.actions.teams.leave_team import end_offers
 from app.actions.teams.pass_on_captaincy import pass_on_captaincy
 from app.errors import LastAdministrator, LastOwner, Unauthorized
-from app.store import clock
+from app.store import clock, locks
 from app.store.queries import account_access, challenges, teams, users
 from app.store.session import WriteSession
 from app.store.tables import Challenge, User
@@ -16,8 +16,10 @@ def delete_own_account(session: WriteSession, caller: Caller, *, verified_hash: 
     user = session.get(User, require_scope(caller, "read"), with_for_update={"key_share": True})
     if user is None or user.password_hash != verified_hash:
         raise Unauthorized("The password was changed meanwhile; log in again.")
-    if user.admin and not users.other_administrators(session, user.id):
-        raise LastAdministrator
+    if user.admin:
+        locks.administrators(session)
+        if not users.other_administrators(session, user.id):
+            raise LastAdministrator
     delete_user(session, caller, user)
 
 
@@ -27,6 +29,7 @@ def delete_user(session: WriteSession, caller: Caller, user: User) -> None:
     Submissions stay, because standings would change without them. Roles as an organizer end. Raises LastOwner with the
     challenges that would have no owner.
     """
+    challenges.lock_owners(session, [role.challenge_id for role in challenges.roles_of_user(session, user.id)])
     alone = challenges.owned_alone(session, user.id)
     if alone:
         slugs = ", ".join(alone)

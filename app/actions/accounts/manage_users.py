@@ -2,7 +2,6 @@
 
 import secrets
 from datetime import timedelta
-from typing import Any
 
 from app.actions.access import Caller, require_administrator
 from app.actions.accounts.delete_account import delete_user
@@ -11,7 +10,7 @@ from app.actions.accounts.issue_token import hash_token_secret
 from app.actions.audit.record import changed_fields, record
 from app.actions.teams.pass_on_captaincy import pass_on_captaincy
 from app.errors import Forbidden, InvalidRequest, LastAdministrator, NoPublicURL, NotFound
-from app.store import clock
+from app.store import clock, locks
 from app.store.queries import paging, users
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import PasswordReset, User
@@ -64,7 +63,7 @@ def _set_disabled(session: WriteSession, caller: Caller, user: User, *, disabled
     record(session, caller, action, challenge=None, of=user, changes=changes, reason=reason)
     user.disabled_at = clock.now(session) if disabled else None
     user.disabled_reason = reason if disabled else None
-    session.flush()  # locks the row: a log-in that has verified the password either comes before, or sees this
+    session.flush()
     if disabled:
         end_access(session, user.id)
         pass_on_captaincy(session, user.id, caller=caller)
@@ -115,18 +114,22 @@ def reset_link(public_url: str, secret: str) -> str:
     return f"{public_url.rstrip('/')}/password-reset#{secret}"
 
 
-def _managed_user(session: ReadSession, caller: Caller, user_id: str) -> User:
-    """An account that an administrator may change; raises Forbidden and NotFound."""
+def _managed_user(session: WriteSession, caller: Caller, user_id: str) -> User:
+    """An account that an administrator may change; raises Forbidden and NotFound.
+
+    Its row is locked first, as in a log-in: that comes either before the change, or sees it.
+    """
     require_administrator(caller, ADMINISTRATORS_ONLY)
-    user: Any = session.get(User, user_id)
+    user = session.get(User, user_id, populate_existing=True, with_for_update={"key_share": True})
     if user is None or user.deleted_at is not None:
         raise NotFound("There is no account with this id.")
-    return user  # type: ignore[no-any-return]
+    return user
 
 
-def _require_other_administrator(session: ReadSession, caller: Caller, user: User) -> None:
+def _require_other_administrator(session: WriteSession, caller: Caller, user: User) -> None:
     """Raise LastAdministrator if nobody else could administer the site, or if the caller would shut themself out."""
     if user.id == caller.user_id or user.email == users.ADMINISTRATOR_EMAIL:
         raise LastAdministrator
+    locks.administrators(session)
     if not users.other_administrators(session, user.id):
         raise LastAdministrator

@@ -56,11 +56,12 @@ def find_reset_account(session: ReadSession, secret: str) -> PasswordOwner:
 def spend_reset(session: WriteSession, secret: str, *, new_hash: str) -> None:
     """Store a new password by a reset, which cannot be used again; all sessions and tokens end.
 
-    Raises ResetNotUsable. The row is locked, so of two requests at once one is refused.
+    Raises ResetNotUsable. The row of the user is locked, as for every change of access, so of two requests at once one
+    is refused.
     """
-    reset = session.get(PasswordReset, secret.partition(".")[0], with_for_update={"of": PasswordReset})
-    if reset is not None:
-        session.refresh(reset)
+    user_id = _usable_reset(session, secret).user_id
+    session.get(User, user_id, populate_existing=True, with_for_update={"key_share": True})
+    session.get(PasswordReset, secret.partition(".")[0], populate_existing=True)
     reset = _usable_reset(session, secret)
     reset.used_at = clock.now(session)
     reset.user.password_hash = new_hash

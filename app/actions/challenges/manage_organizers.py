@@ -66,8 +66,9 @@ def remove_organizer(session: WriteSession, caller: Caller, slug: str, email: st
     organizer.removed_at = clock.now(session)
 
 
-def _require_another_owner(session: ReadSession, challenge: Challenge, user_id: str) -> None:
+def _require_another_owner(session: WriteSession, challenge: Challenge, user_id: str) -> None:
     """Raise LastOwner unless somebody else owns the challenge who can act: with an account that is not disabled."""
+    challenges.lock_owners(session, [challenge.id])
     organizers = challenges.organizers_of(session, challenge.id)
     others = [row for row in organizers if row.role == "owner" and row.user_id != user_id]
     if all(row.user.disabled_at is not None for row in others):

@@ -1,11 +1,12 @@
 """Queries for challenges, their organizers, recipes and phases."""
 
+from collections.abc import Iterable
 from datetime import datetime
 
 from sqlalchemy import Select, exists, func, or_, select
 from sqlalchemy.orm import aliased
 
-from app.store.session import ReadSession
+from app.store.session import ReadSession, WriteSession
 from app.store.tables import (
     Challenge,
     FormerChallengeSlug,
@@ -69,6 +70,12 @@ def roles_of_user(session: ReadSession, user_id: str, *, ended: bool = False) ->
     """The roles of a user as an organizer, with `ended` also those that have ended."""
     query = select(Organizer).where(Organizer.user_id == user_id).order_by(Organizer.challenge_id)
     return list(session.scalars(query if ended else query.where(Organizer.removed_at.is_(None))))
+
+
+def lock_owners(session: WriteSession, challenge_ids: Iterable[str]) -> None:
+    """Lock the roles of the owners of these challenges: of two who go at once, the second finds out about the first."""
+    owners = select(Organizer.user_id).where(Organizer.challenge_id.in_(list(challenge_ids)), Organizer.role == "owner")
+    session.execute(owners.order_by(Organizer.challenge_id, Organizer.user_id).with_for_update())
 
 
 def owned_alone(session: ReadSession, user_id: str) -> list[str]:
