@@ -82,11 +82,6 @@ def is_organizer(session: ReadSession, caller: Caller, challenge: Challenge) -> 
     return can_organize(caller) and organizer_role(session, caller, challenge) is not None
 
 
-def can_edit(session: ReadSession, caller: Caller, challenge: Challenge) -> bool:
-    """Whether the caller may change the challenge; organizers with the role 'viewer' may only read."""
-    return can_organize(caller) and organizer_role(session, caller, challenge) in {"owner", "editor"}
-
-
 def can_organize(caller: Caller) -> bool:
     """Whether the caller's token allows acting as an organizer."""
     return bool(caller.scopes & {"organize", "admin"})
@@ -320,10 +315,10 @@ def require_team_in_competition(disqualified_at: datetime | None, reason: str | 
         raise errors.TeamDisqualified(reason=reason)
 
 
-def lock_challenge(session: WriteSession, challenge: Challenge) -> None:
-    """Lock the challenge of a submission, shared, to change the submission.
+def _lock_challenge(session: WriteSession, challenge: Challenge) -> None:
+    """Lock the challenge of a submission, shared, and read it again, to change the submission.
 
-    Raises NotFound if the challenge was deleted while this waited for the lock, and ConcurrentWrite if it was renamed.
+    Raises NotFound if the challenge was deleted while this waited for the lock, ConcurrentWrite if it was renamed.
     Archived challenges are refused after the rights of the caller.
     """
     slug = challenge.slug
@@ -350,15 +345,47 @@ def load_visible_submission(session: ReadSession, caller: Caller, submission_id:
     return submission, phase, can_read_as_organizer(caller, role, own=own)
 
 
-def require_may_change(
-    session: ReadSession, caller: Caller, submission: Submission, challenge: Challenge, *, organizer: bool
-) -> None:
-    """Raise Forbidden unless the caller may change this submission, as an organizer or in its team; ChallengeArchived."""
-    if organizer:
-        require_organizer(session, caller, challenge)
+def load_submission_to_change(
+    session: WriteSession, caller: Caller, submission_id: str
+) -> tuple[Submission, Phase, bool]:
+    """The same, read again with the lock on the challenge: meanwhile the phase may change, or the team be merged.
+
+    Raises ConcurrentWrite for a challenge that was renamed meanwhile. Who changes the submission locks its row after
+    its tasks (lock_submission_row).
+    """
+    submission, phase, organizer = load_visible_submission(session, caller, submission_id)
+    _lock_challenge(session, phase.challenge)
+    if session.get(Submission, submission_id, populate_existing=True) is None:
+        raise errors.NotFound
+    return submission, session.get_one(Phase, submission.phase_id, populate_existing=True), organizer
+
+
+def lock_submission_row(session: WriteSession, submission_id: str) -> Submission:
+    """A submission, locked and read again; raises NotFound for one that was deleted while this waited.
+
+    A worker may have settled it since it was read. With the stale status a change would invalidate no board.
+    """
+    row_lock = {"of": Submission, "key_share": True}
+    submission = session.get(Submission, submission_id, populate_existing=True, with_for_update=row_lock)
+    if submission is None:
+        raise errors.NotFound
+    return submission
+
+
+def changes_as_organizer(session: ReadSession, caller: Caller, challenge: Challenge, submission: Submission) -> bool:
+    """True for an organizer who may change a submission, False for a present member of its team.
+
+    Raises Forbidden for viewers, SubmissionOfFormerTeam, what require_approved_registration raises, and
+    ChallengeArchived.
+    """
+    require_scope(caller, "submit")
+    role = organizer_role(session, caller, challenge) if can_organize(caller) else None
+    if role is not None:
+        require_may_write(caller, role)
     elif require_approved_registration(session, caller, challenge).team_id != submission.team_id:
         raise errors.SubmissionOfFormerTeam
     require_not_archived(challenge)
+    return role is not None
 
 
 def may_read_as_former_member(session: ReadSession, caller: Caller, submission: Submission, status: str | None) -> bool:

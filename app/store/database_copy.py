@@ -151,7 +151,10 @@ def lift_timeouts(session: ReadSession) -> None:
 
 
 def _copy_table(source: Connection, target: Connection, table: Table) -> None:
-    result = source.execute(select(table), execution_options={"yield_per": BATCH_ROWS})
+    """Copy all rows; those that refer to a row of the same table, as merged teams do, come last."""
+    referring = [key.parent.is_not(None) for key in table.foreign_keys if key.column.table is table]
+    query = select(table).order_by(*referring)
+    result = source.execute(query, execution_options={"yield_per": BATCH_ROWS})
     for rows in result.mappings().partitions():
         target.execute(insert(table), [dict(row) for row in rows])
 

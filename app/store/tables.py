@@ -90,7 +90,7 @@ class Submission(Base):
     __tablename__ = "submissions"
     __table_args__ = (
         one_of_check("status", "queued", "running", "finished", "rejected", "failed", "cancelled"),
-        Index("ix_submissions_phase_team", "phase_id", "team_id", "id"),
+        Index("ix_submissions_team_phase", "team_id", "phase_id", "id"),  # the team first, to delete or merge it
         Index("ix_submissions_phase_id", "phase_id", "id"),
         Index("ix_submissions_file_key", "file_key"),
         *submission_indexes(),
@@ -240,7 +240,7 @@ class QuotaEntry(Base):
     __table_args__ = (
         one_of_check("kind", "reserve", "charge", "refund"),
         UniqueConstraint("submission_id", "kind"),
-        Index("ix_quota_entries_phase_team", "phase_id", "team_id", "day"),
+        Index("ix_quota_entries_team_phase", "team_id", "phase_id", "day"),
     )
 
     id: Mapped[str] = mapped_column(ID, primary_key=True, default=new_id)

@@ -67,6 +67,8 @@ BOARD_INDEXES = (
     ("ix_teams_marked", "teams", "disqualified_at IS NOT NULL"),
     ("ix_registrations_barred", "registrations", "status = 'barred'"),
 )
+# Teams are deleted and merged now, so the indexes by phase and team begin with the team.
+TEAM_INDEXES = (("submissions", "id"), ("quota_entries", "day"))
 APPEND_ONLY = "audit entries cannot be changed or deleted"
 # INSERT OR REPLACE deletes a row without running the trigger for deletions.
 REFUSE_REPLACEMENT = """
@@ -110,6 +112,7 @@ def upgrade() -> None:
     for name, table, condition in BOARD_INDEXES:
         where = sa.text(condition)
         op.create_index(name, table, ["challenge_id"], sqlite_where=where, postgresql_where=where)
+    _replace_team_indexes("phase", "team")
     op.execute(CAPTAINS)
     op.execute(MEMBERSHIPS)
     op.execute(GOLD_RULES)
@@ -122,6 +125,7 @@ def downgrade() -> None:
     op.drop_table("audit_entries")
     if op.get_context().dialect.name == "postgresql":
         op.execute("DROP FUNCTION refuse_audit_change")
+    _replace_team_indexes("team", "phase")
     for name, table, _ in BOARD_INDEXES:
         op.drop_index(name, table)
     op.execute("DELETE FROM registrations WHERE team_id IS NULL OR status = 'ended'")
@@ -137,6 +141,13 @@ def downgrade() -> None:
         op.drop_table(table)
     for table in ("former_phase_slugs", "former_challenge_slugs", "challenge_terms", "password_resets", "sessions"):
         op.drop_table(table)
+
+
+def _replace_team_indexes(before: str, after: str) -> None:
+    """Let the indexes that begin with the one begin with the other."""
+    for table, last in TEAM_INDEXES:
+        op.drop_index(f"ix_{table}_{before}_{after}", table)
+        op.create_index(f"ix_{table}_{after}_{before}", table, [f"{after}_id", f"{before}_id", last])
 
 
 def _draw_pseudonym_keys() -> None:

@@ -10,17 +10,18 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from sqlalchemy import update
+from sqlalchemy import select, update
 
 from app.actions.operations.backup_folder import file_sha256
 from app.package_data import package_data_folder
 from app.runtime.data_folder import lock_data_folder
 from app.settings import Settings
 from app.store import migrate
-from app.store.tables import WorkerRow
+from app.store.tables import Team, WorkerRow
 from app.store.types import utcnow
 from tests.backup.installation import (
     all_rows,
+    backup,
     command_environment,
     file_store_of,
     open_database,
@@ -45,6 +46,20 @@ def test_a_backup_of_an_earlier_schema_is_migrated_and_stays_as_it_is(
         assert database.execute("SELECT version_num FROM alembic_version").fetchall() == [("next",)]
         assert database.execute("SELECT email FROM users").fetchall() == [("ada@example.org",)]
     assert file_sha256(backup_folder / "assay.sqlite3") == before
+
+
+def test_a_team_that_merged_into_a_younger_one_comes_back(source: Settings, folder: Path, target: Settings) -> None:
+    with open_database(source) as db, db.write() as session:
+        older = session.scalars(select(Team)).one()
+        younger = Team(challenge_id=older.challenge_id, name="Red", name_key="red")
+        session.add(younger)
+        session.flush()
+        older.merged_into_id = younger.id
+    before = all_rows(source)
+    assert backup(source, folder).status == 0
+    restored = restore(target, folder)
+    assert restored.status == 0, restored.err
+    assert all_rows(target) == before
 
 
 NEXT = """

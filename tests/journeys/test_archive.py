@@ -54,6 +54,10 @@ def test_an_archived_challenge_stays_readable_and_goes_on_when_it_is_unarchived(
     require_refused(blue.post(f"/challenges/{slug}/submissions", json=CORRECT_PREDICTIONS), 409, "challenge_archived")
     again = blue.post(path, json=CORRECT_PREDICTIONS, headers=key)
     assert (again.status_code, again.json()["id"]) == (200, sent["id"])
+    for verb in ("select", "withdraw", "cancel"):
+        require_refused(blue.post(f"/submissions/{sent['id']}/{verb}", json={}), 409, "challenge_archived")
+        to_read = people.with_scopes(blue, "read").post(f"/submissions/{sent['id']}/{verb}", json={})
+        require_refused(to_read, 403, "insufficient_scope")
     eve = people["Eve"].post(f"/challenges/{slug}/registrations", json={"team": "Eve"})
     require_refused(eve, 409, "challenge_archived")
     assert change(people.admin, slug, "unarchive", reason="One more round")["archived_at"] is None

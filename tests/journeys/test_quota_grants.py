@@ -42,6 +42,12 @@ def test_what_is_taken_never_leaves_less_than_nothing(people: People) -> None:
     assert require_refused(refused, 429, "quota_exceeded")["limit"] == 0
     assert "retry-after" not in refused.headers  # no wait helps
     assert blue.get(f"{MAIN_PHASE_PATH.format(slug)}/quota").json()["remaining"]["per_day"] == 0
+    assert grant(people, slug, per_day=1).json()["limits"]["per_day"] == 0  # 2 - 5 + 1
+    trail = people.admin.get(f"/challenges/{slug}/audit", params={"action": "quota.grant"}).json()["items"]
+    assert [each["changes"] for each in trail] == [
+        {"granted_per_day": {"from": None, "to": 1}},
+        {"granted_per_day": {"from": None, "to": -5}, "per_day": {"from": 2, "to": 0}},
+    ]
 
 
 @pytest.mark.parametrize(

@@ -247,6 +247,11 @@ def test_a_file_stays_with_those_who_were_in_the_team(people: People) -> None:
             expected = 200 if submission in files else 403 if submission in seen else 404
             assert who.get(f"/submissions/{submission}/predictions").status_code == expected
     require_refused(red.post(f"/submissions/{old}/select"), 403, "no_team")
+    mine = red.get(registrations(slug)).json()["items"][0]["id"]
+    assert people.admin.patch(f"{registrations(slug)}/{mine}", json={"may_join": True}).status_code == 200
+    assert red.post(registrations(slug), json={"team": "Red"}).status_code == 201
+    for verb in ("select", "withdraw", "cancel"):
+        require_refused(red.post(f"/submissions/{old}/{verb}", json={}), 403, "submission_of_former_team")
     people["Grey"].join(slug, "Grey")
     require_refused(people["Grey"].get(f"/submissions/{old}"), 404, "not_found")
 

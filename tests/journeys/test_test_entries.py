@@ -99,6 +99,17 @@ def test_participants_cannot_send_test_entries_and_tests_belong_to_no_team(peopl
         require_refused(people.admin.submit(slug, CORRECT_PREDICTIONS, test=True, **other), 400, "bad_request")
 
 
+def test_an_organizer_who_took_part_before_is_told_how_to_send(people: People) -> None:
+    slug = create_challenge(people.admin, "changed-sides")
+    blue = people["Blue"].join(slug, "Blue")
+    mine = blue.get(f"/challenges/{slug}/registrations").json()["items"][0]["id"]
+    assert blue.delete(f"/challenges/{slug}/registrations/{mine}").status_code == 204
+    added = people.admin.post(f"/challenges/{slug}/organizers", json={"email": blue.email, "role": "editor"})
+    assert added.status_code == 201
+    refused = require_refused(blue.submit(slug, CORRECT_PREDICTIONS), 403, "not_registered")
+    assert "test=true" in refused["remedy"]
+
+
 def test_test_entries_do_not_bind_the_gold_and_are_scored_again(people: People) -> None:
     slug = create_challenge(people.admin, "rescore")
     entry = require_finished(people.admin.submit(slug, CORRECT_PREDICTIONS, test=True))

@@ -23,7 +23,7 @@ from app.package_data import package_data_folder
 from app.settings import Settings
 from app.store import migrate
 from app.store.session import Database
-from app.store.tables import Base, Team, User
+from app.store.tables import Base, QuotaEntry, Submission, Team, User
 from app.store.types import utcnow
 from tests.live_service import MAX_WAIT_SECONDS
 from tests.store.database_marks import only_postgresql, only_sqlite
@@ -95,6 +95,12 @@ def test_an_upgraded_database_is_what_the_tables_declare(settings: Settings) -> 
     }
     assert checks == declared
     assert declared
+
+
+@pytest.mark.parametrize("kind", [Submission, QuotaEntry])
+def test_what_refers_to_a_team_is_found_by_an_index(kind: type[Submission | QuotaEntry]) -> None:
+    """Or the deletion of each team would read all that was ever submitted to the site."""
+    assert "team_id" in {next(iter(index.columns)).name for index in kind.__table__.indexes}
 
 
 def test_every_table_holds_a_row_and_comes_back_after_down_and_up(settings: Settings, db: Database) -> None:

@@ -268,7 +268,7 @@ class TeamMachine(RuleBasedStateMachine):
                     model.members,
                     None if model.captain is None else self.users[model.captain],
                 )
-                assert quota.usage(session, self.phase_id, team_id, "2026-03-01").total == model.used
+                assert quota.usage_and_grants(session, self.phase_id, team_id, "2026-03-01")[0].total == model.used
                 assert (row.merged_into_id is not None) == (model.merged is not None)
                 assert len(session.scalars(select(Submission).where(Submission.team_id == team_id)).all()) == model.used
             for person, user in enumerate(self.users):

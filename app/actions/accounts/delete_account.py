@@ -27,8 +27,8 @@ def delete_own_account(session: WriteSession, caller: Caller, *, verified_hash: 
 def delete_user(session: WriteSession, caller: Caller, user: User, *, reason: str | None = None) -> None:
     """Replace the name by a pseudonym, and delete address, password, access, and answers given at registrations.
 
-    The caller holds the lock on accounts and has locked the row of the user. Submissions stay, because standings would change without them. Roles as an organizer end. Raises LastOwner with the
-    challenges that would have no owner.
+    The caller holds the lock on accounts and has locked the row of the user. Submissions stay, because standings would
+    change without them. Roles as an organizer end. Raises LastOwner with the challenges that would have no owner.
     """
     alone = challenges.owned_alone(session, user.id)
     if alone:

@@ -115,10 +115,13 @@ def reset_link(public_url: str, secret: str) -> str:
 
 
 def _managed_user(session: WriteSession, caller: Caller, user_id: str) -> User:
-    """An account that an administrator may change, locked; raises Forbidden and NotFound."""
+    """An account that an administrator may change; raises Forbidden and NotFound.
+
+    Its row is locked first, as in a log-in: that comes either before the change, or sees it.
+    """
     require_administrator(caller, ADMINISTRATORS_ONLY)
     locks.accounts(session)
-    user = session.get(User, user_id, with_for_update={"key_share": True})
+    user = session.get(User, user_id, populate_existing=True, with_for_update={"key_share": True})
     if user is None or user.deleted_at is not None:
         raise NotFound("There is no account with this id.")
     return user

@@ -62,9 +62,9 @@ def record(
     """Record an act in the transaction that does it.
 
     `action` is object and verb, such as `phase.pause`; `challenge` is None for acts on accounts and on the site.
-    `phase`, `team` and `user_id` say where and whom the act concerns, unless that follows from its object. `changes` gives the
-    value before and after by field; fields that did not change are left out. Values are texts, numbers, times, lists and
-    objects of these; never a secret, and of a person only the id.
+    `phase`, `team` and `user_id` say where and whom the act concerns, unless that follows from its object. `changes`
+    gives the value before and after by field; fields that did not change are left out. Values are texts, numbers,
+    times, lists and objects of these; never a secret, and of a person only the id.
     """
     related = _related(of)
     changed = {name: _json(name, pair) for name, pair in (changes or {}).items() if pair[0] != pair[1]}

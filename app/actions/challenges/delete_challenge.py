@@ -16,7 +16,8 @@ def delete_challenge(
 
     Drafts, and challenges to which nothing was submitted except for tests, by an owner; others by an administrator
     whose `confirm` is the slug. Returns the keys of files that the caller deletes; those of other submissions, which
-    may be many, are left to the sweep. A slug under which somebody submitted, or a former one, stays taken. Raises ChallengeInUse, and BadRequest for another slug.
+    may be many, are left to the sweep. A slug under which somebody submitted, or a former one, stays taken. Raises
+    ChallengeInUse, and BadRequest for another slug.
 
     Tasks are locked first, in the order that workers lock them: a task before its submission.
     """

@@ -3,7 +3,7 @@
 from app.actions.access import Caller, load_organized_challenge
 from app.actions.audit.record import changed_fields, record
 from app.errors import BaselineTeam, NotFound
-from app.store import clock, locks
+from app.store import clock
 from app.store.session import WriteSession
 from app.store.tables import Challenge, Team
 
@@ -37,7 +37,6 @@ def reinstate_team(session: WriteSession, caller: Caller, slug: str, team_id: st
 
 
 def _load_team(session: WriteSession, caller: Caller, slug: str, team_id: str) -> tuple[Challenge, Team]:
-    locks.challenge(session, slug)
     challenge = load_organized_challenge(session, caller, slug)
     team = session.get(Team, team_id)
     if team is None or team.challenge_id != challenge.id or team.merged_into_id is not None:

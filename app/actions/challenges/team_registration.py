@@ -34,7 +34,6 @@ from app.errors import (
     RegistrationEnded,
     RegistrationNeedsCode,
 )
-from app.store import locks
 from app.store.queries import audit_entries, memberships, paging, teams
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import AuditEntry, Challenge, Registration
@@ -196,7 +195,6 @@ def decide_registration(
     Returns the ids of the cancelled submissions. The lock on the challenge keeps out new ones of that member meanwhile.
     Raises NotFound, RegistrationEnded, and InvalidRequest for a bar without a reason.
     """
-    locks.challenge(session, slug)
     challenge = load_organized_challenge(session, caller, slug)
     registration = session.get(Registration, registration_id, populate_existing=True)
     if registration is None or registration.challenge_id != challenge.id:

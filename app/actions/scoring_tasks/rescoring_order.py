@@ -4,11 +4,18 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from app.actions.access import Caller, load_organized_phase, load_visible_submission, lock_challenge, require_organizer
+from app.actions.access import (
+    Caller,
+    load_organized_phase,
+    load_submission_to_change,
+    lock_submission_row,
+    require_organizer,
+)
 from app.actions.audit.record import record
 from app.actions.scoring_tasks.upgrade_scorer import required_scores
+from app.actions.submissions.check_quota import limit_with_grants
 from app.actions.submissions.read_submissions import SubmissionView, current_submission_view
-from app.errors import Conflict, NoGold, NotFound
+from app.errors import Conflict, NoGold
 from app.queue import Queue
 from app.store import board_invalidation, clock, locks
 from app.store.queries import fair_scheduling, quota, rescoring_tasks, submissions, tasks, workers
@@ -83,17 +90,14 @@ def order_submission_rescoring(
 
     A failed submission was refunded to the quota. It is charged again, because its scores inform the team like others.
     """
-    submission, phase, organizer = load_visible_submission(session, caller, submission_id)
-    lock_challenge(session, phase.challenge)
+    submission, phase, organizer = load_submission_to_change(session, caller, submission_id)
     locks.team(session, phase.id, submission.team_id)
-    if session.get(Phase, phase.id, populate_existing=True) is None:
-        raise NotFound  # deleted while this transaction waited for the lock
     user_id = require_organizer(session, caller, phase.challenge)
     required = required_scores(session, phase)
     if required is None:
         raise NoGold
     task = _get_or_create_task(session, submission, required.provenance, required.recipe.id)
-    session.refresh(submission, with_for_update={"of": Submission, "key_share": True})
+    lock_submission_row(session, submission_id)
     if submission.status not in {"finished", "failed"}:
         raise NotRescorable(f"The submission is {submission.status}.")
     if task.status not in {"queued", "running"}:
@@ -109,12 +113,12 @@ def _cancel_refund(session: WriteSession, submission: Submission, phase: Phase) 
     day = quota.refunded_day(session, submission.id)
     if day is None:
         return
-    used = quota.usage(session, phase.id, submission.team_id, day)
+    used, granted = quota.usage_and_grants(session, phase.id, submission.team_id, day)
     for name, count in (("total", used.total), ("per_day", used.per_day)):
-        limit = phase.quota.get(name)
+        limit = limit_with_grants(phase.quota.get(name), granted[name])
         if limit is not None and count >= limit:
             usage = f"its team has since used {count} of {limit} ({name}) for other submissions"
-            remedy = "Raise the quota of the phase to have it scored."
+            remedy = "Grant the team more, or raise the quota of the phase, to have it scored."
             raise NotRescorable(f"It was refunded when it failed, and {usage}.", remedy=remedy)
     quota.cancel_refund(session, submission.id)
 
@@ -147,6 +151,7 @@ def _get_or_create_task(
     """The submission's task of this origin, locked; created if there is none yet."""
     task = submissions.lock_task(session, submission.id, origin)
     if task is None:
+        lock_submission_row(session, submission.id)  # with its tasks it may have been deleted meanwhile
         keys: dict[str, Any] = {"gold_id": origin.gold_id, "scorer_version": origin.scorer_version}
         tasks.add(session, submission_id=submission.id, recipe_id=recipe_id, status="done", **keys)
         task = submissions.lock_task(session, submission.id, origin)

@@ -225,7 +225,7 @@ def require_quota_early(
 
 
 def _own_team_name(context: PhaseContext, *, by_organizer: bool) -> str:
-    if by_organizer and context.registration is None:
+    if by_organizer and context.team is None:
         raise NotRegistered(
             "You organize this challenge but have no team in it.",
             remedy="Add test=true to try the challenge, or team=NAME (and baseline=true for a baseline).",

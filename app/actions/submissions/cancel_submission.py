@@ -4,14 +4,13 @@ from collections.abc import Sequence
 
 from app.actions.access import (
     Caller,
-    load_visible_submission,
-    lock_challenge,
-    require_may_change,
-    require_scope,
+    changes_as_organizer,
+    load_submission_to_change,
+    lock_submission_row,
 )
 from app.actions.audit.record import record
 from app.actions.submissions.read_submissions import SubmissionView, current_submission_view
-from app.errors import Conflict, NotFound, PhaseClosed
+from app.errors import Conflict, PhaseClosed
 from app.store import board_invalidation, clock, notifications
 from app.store.queries import quota, submissions, tasks
 from app.store.session import WriteSession
@@ -41,24 +40,20 @@ def cancel_submission(
     and cancelled without limit. After the close the team may not cancel, because it could choose, by the scores of
     others, which of its files counts. Organizers may cancel until it is settled; its scores are then never stored.
     """
-    submission, phase, organizer = load_visible_submission(session, caller, submission_id)
-    lock_challenge(session, phase.challenge)
-    if session.get(Phase, phase.id, populate_existing=True) is None:
-        raise NotFound  # deleted while this transaction waited for the lock
-    require_scope(caller, "submit")
-    require_may_change(session, caller, submission, phase.challenge, organizer=organizer)
+    submission, phase, organizer = load_submission_to_change(session, caller, submission_id)
+    by_organizer = changes_as_organizer(session, caller, phase.challenge, submission)
     unfinished = tasks.lock_unfinished(session, [submission_id])
-    session.refresh(submission, with_for_update={"of": Submission, "key_share": True})
+    lock_submission_row(session, submission_id)
     if submission.status not in {"queued", "running", "cancelled"}:
         raise NotCancellable(f"The submission is {submission.status}.")
-    if submission.status == "running" and not organizer:
+    if submission.status == "running" and not by_organizer:
         raise NotCancellable("The submission is being scored.")
     if submission.status != "cancelled":
-        if not organizer and phase.closes_at is not None and clock.now(session) >= phase.closes_at:
+        if not by_organizer and phase.closes_at is not None and clock.now(session) >= phase.closes_at:
             raise PhaseClosed("The phase has closed, so the team cannot cancel its submissions.")
         _record(session, caller, submission, submission.status, reason)
-        ledger = CANCELLED_BY_ORGANIZER if organizer else quota.CANCELLED
-        failure = CANCELLED_BY_ORGANIZER_FAILURE if organizer else CANCELLED_FAILURE
+        ledger = CANCELLED_BY_ORGANIZER if by_organizer else quota.CANCELLED
+        failure = CANCELLED_BY_ORGANIZER_FAILURE if by_organizer else CANCELLED_FAILURE
         explained = failure if reason is None else {**failure, "reason": reason}
         _cancel_unsettled(session, unfinished, [submission_id], explained, ledger)
         session.refresh(submission)

@@ -131,10 +131,10 @@ def quota_balance(
     """The day in the challenge's calendar, and the balance of a team in a phase with these limits."""
     day, reset_at = quota_day(timezone, now)
     usage, granted = quota.usage_and_grants(session, phase_id, team_id, day)
-    with_grants = {name: _granted_limit(limits.get(name), granted.get(name, 0)) for name in LIMIT_NAMES}
+    with_grants = {name: limit_with_grants(limits.get(name), granted.get(name, 0)) for name in LIMIT_NAMES}
     return day, QuotaBalance(with_grants, usage, reset_at)
 
 
-def _granted_limit(limit: int | None, granted: int) -> int | None:
+def limit_with_grants(limit: int | None, granted: int) -> int | None:
     """A limit with what was granted or taken; never below 0."""
     return None if limit is None else max(0, limit + granted)

@@ -4,15 +4,15 @@ from typing import Any
 
 from app.actions.access import (
     Caller,
+    changes_as_organizer,
+    load_submission_to_change,
     load_visible_submission,
-    lock_challenge,
-    require_may_change,
+    lock_submission_row,
     require_organizer,
-    require_scope,
 )
 from app.actions.audit.record import changed_fields, record
 from app.actions.submissions.read_submissions import SubmissionView, current_submission_view
-from app.errors import NotFound, OnNoBoard, PhaseClosed
+from app.errors import OnNoBoard, PhaseClosed
 from app.store import clock
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import Phase, Submission
@@ -27,9 +27,7 @@ def withdraw_submission(
     cannot withdraw what counts, because it would choose, by the scores of others, which of its files does.
     """
     submission, phase, organizer = _lock_submission(session, caller, submission_id)
-    require_scope(caller, "submit")
-    require_may_change(session, caller, submission, phase.challenge, organizer=organizer)
-    if not organizer:
+    if not changes_as_organizer(session, caller, phase.challenge, submission):
         is_closed = phase.closes_at is not None and clock.now(session) >= phase.closes_at
         if is_closed and submission.withdrawn_at is None and not submission.unofficial:
             raise PhaseClosed("The phase has closed, so the team cannot change which of its submissions counts.")
@@ -73,18 +71,9 @@ def require_submission_organizer(session: ReadSession, caller: Caller, submissio
 
 
 def _lock_submission(session: WriteSession, caller: Caller, submission_id: str) -> tuple[Submission, Phase, bool]:
-    """A submission that the caller may see, with its phase, and whether they see it as an organizer.
-
-    A worker may have settled the submission since it was read. With the stale status the change would invalidate no
-    board, so the row is locked and read again.
-    """
-    _, phase, organizer = load_visible_submission(session, caller, submission_id)
-    lock_challenge(session, phase.challenge)
-    row_lock = {"of": Submission, "key_share": True}
-    submission = session.get(Submission, submission_id, populate_existing=True, with_for_update=row_lock)
-    if submission is None:
-        raise NotFound  # deleted while this transaction waited for the lock
-    return submission, session.get_one(Phase, submission.phase_id, populate_existing=True), organizer
+    """A submission that the caller may see, locked, with its phase, and whether they see it as an organizer."""
+    _, phase, organizer = load_submission_to_change(session, caller, submission_id)
+    return lock_submission_row(session, submission_id), phase, organizer
 
 
 def _require_may_have_row(submission: Submission) -> None:

@@ -10,7 +10,7 @@ from app.actions.access import (
     require_administrator,
     require_scope,
 )
-from app.actions.audit.record import record
+from app.actions.audit.record import created_fields, record
 from app.actions.submissions.check_quota import QuotaBalance, quota_balance
 from app.actions.submissions.read_submissions import own_team_id
 from app.errors import NoSuchLimit, NotFound
@@ -80,6 +80,9 @@ def grant_quota(
     session.flush()
     state = _state(session, phase, row.id)
     changes = {name: (before[name], state.balance.limits[name]) for name in granted}
+    # A limit is never below 0, so it may not tell how much was granted.
+    hidden = [name for name, (was, is_now) in changes.items() if (is_now or 0) - (was or 0) != granted[name]]
+    changes |= created_fields({f"granted_{name}": granted[name] for name in hidden})
     record(
         session, caller, "quota.grant", challenge=phase.challenge, of=row, phase=phase, changes=changes, reason=reason
     )

@@ -4,17 +4,15 @@ from datetime import datetime, timedelta
 
 from app.actions.access import (
     Caller,
-    load_visible_submission,
-    lock_challenge,
-    require_may_change,
-    require_scope,
+    changes_as_organizer,
+    load_submission_to_change,
+    lock_submission_row,
 )
 from app.actions.audit.record import record
 from app.actions.challenges.change_recipe import parse_stored_recipe
 from app.actions.submissions.read_submissions import SubmissionView, current_submission_view
 from app.errors import (
     InvalidRequest,
-    NotFound,
     NotSelectable,
     PhaseClosed,
     PhaseReleased,
@@ -41,19 +39,11 @@ def select_submission(
 
     Raises NotFound, PhaseClosed, PhaseReleased, SubmissionNotFinished, NotSelectable, SelectionFull, InvalidRequest.
     """
-    submission, phase, organizer = load_visible_submission(session, caller, submission_id)
-    lock_challenge(session, phase.challenge)
-    # While this waited for the lock, the phase may have been deleted or its window changed.
-    if session.get(Phase, phase.id, populate_existing=True) is None:
-        raise NotFound
-    session.refresh(submission, ["team_id"])  # its team may have been merged meanwhile
+    submission, phase, organizer = load_submission_to_change(session, caller, submission_id)
     locks.team(session, phase.id, submission.team_id)
-    # A worker may have settled the submission since it was read. With the stale status the change would
-    # invalidate no board, so the row is locked and read again.
-    session.refresh(submission, with_for_update={"of": Submission, "key_share": True})
-    require_scope(caller, "submit")
-    require_may_change(session, caller, submission, phase.challenge, organizer=organizer)
-    if not organizer:
+    lock_submission_row(session, submission_id)
+    by_organizer = changes_as_organizer(session, caller, phase.challenge, submission)
+    if not by_organizer:
         _require_choice_open(phase, submission, clock.now(session))
     if phase.released_at is not None:
         raise PhaseReleased
@@ -62,7 +52,7 @@ def select_submission(
     if selected != (submission.selected_at is not None):
         if selected:
             _require_selectable(session, phase, submission)
-        if organizer:
+        if by_organizer:
             _require_reason(reason)
         action = "submission.select" if selected else "submission.unselect"
         changes = {"selected": (not selected, selected)}

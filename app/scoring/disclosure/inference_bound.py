@@ -36,10 +36,10 @@ _DECADES_ABOVE_1 = 309  # the largest is 1.8e308
 class DisclosureRules:
     """What a phase shows to a team: the number of scored submissions (None: unlimited), and what is shown of each.
 
-    `rivals`: the number of other rows on a board that is shown after the close. `own_rows`: how many rows a team can have
-    on it. `closed_teams`: organizers decide who
-    has a team. `has_partitions`: the gold has folds or groups, which the per-class report shows too. `sets`: instances
-    have sets of labels. `phases`: the number of phases of the challenge.
+    `rivals`: the number of other rows on a board that is shown after the close. `own_rows`: how many rows a team can
+    have on it. `closed_teams`: organizers decide who has a team. `has_partitions`: the gold has folds or groups, which
+    the per-class report shows too. `sets`: instances have sets of labels. `phases`: the number of phases of the
+    challenge.
     """
 
     submissions: int | None

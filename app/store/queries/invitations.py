@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import Select, or_, select
+from sqlalchemy import ColumnElement, Select, and_, or_, select
 
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import Invitation
@@ -14,13 +14,17 @@ def by_hash(session: ReadSession, code_hash: str) -> Invitation | None:
     return session.scalar(select(Invitation).where(Invitation.code_hash == code_hash))
 
 
-def admits(session: ReadSession, code_hash: str, challenge_id: str, now: datetime) -> bool:
-    """Whether the code with this hash can still be used to register for the challenge."""
+def _can_be_used(now: datetime) -> ColumnElement[bool]:
+    """Whether the code of an invitation still works."""
     unused = or_(Invitation.max_uses.is_(None), Invitation.uses < Invitation.max_uses)
     current = or_(Invitation.expires_at.is_(None), Invitation.expires_at > now)
+    return and_(Invitation.revoked_at.is_(None), unused, current)
+
+
+def admits(session: ReadSession, code_hash: str, challenge_id: str, now: datetime) -> bool:
+    """Whether the code with this hash can still be used to register for the challenge."""
     query = select(Invitation.id).where(Invitation.code_hash == code_hash, Invitation.kind == "challenge")
-    query = query.where(Invitation.challenge_id == challenge_id, Invitation.revoked_at.is_(None), unused, current)
-    return session.scalar(query) is not None
+    return session.scalar(query.where(Invitation.challenge_id == challenge_id, _can_be_used(now))) is not None
 
 
 def lock_by_hash(session: WriteSession, code_hash: str) -> Invitation | None:
@@ -42,7 +46,5 @@ def unrevoked(kind: str, challenge_id: str | None = None) -> Select[Invitation]:
 
 def open_of_teams(session: ReadSession, team_ids: Sequence[str], now: datetime) -> list[Invitation]:
     """The invitations to these teams that can still be used, newest first."""
-    unused = or_(Invitation.max_uses.is_(None), Invitation.uses < Invitation.max_uses)
-    current = or_(Invitation.expires_at.is_(None), Invitation.expires_at > now)
-    query = select(Invitation).where(Invitation.team_id.in_(list(team_ids)), Invitation.revoked_at.is_(None))
-    return list(session.scalars(query.where(unused, current).order_by(Invitation.id.desc())))
+    query = select(Invitation).where(Invitation.team_id.in_(list(team_ids)), _can_be_used(now))
+    return list(session.scalars(query.order_by(Invitation.id.desc())))

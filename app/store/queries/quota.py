@@ -39,13 +39,11 @@ class QuotaUsage:
     invalid_per_day: int
 
 
-def usage(session: ReadSession, phase_id: str, team_id: str, day: str) -> QuotaUsage:
-    """What the team has used in the phase, in total and on this day of the challenge's calendar."""
-    return usage_and_grants(session, phase_id, team_id, day)[0]
-
-
 def usage_and_grants(session: ReadSession, phase_id: str, team_id: str, day: str) -> tuple[QuotaUsage, dict[str, int]]:
-    """What the team has used, and the sums of its grants by the name of the limit."""
+    """What the team has used in the phase, in total and on this day of the challenge's calendar, and its grants.
+
+    Those are sums by the name of the limit.
+    """
     names = {"phase_id": phase_id, "team_id": team_id, "day": day}
     row = session.connection().execute(_USAGE_QUERY, names).one()
     used = QuotaUsage(per_day=int(row[1]), total=int(row[0]), concurrent=int(row[3]), invalid_per_day=int(row[2]))

@@ -55,19 +55,18 @@ def lock_submissions_of(session: WriteSession, team_id: str, *, selected: bool =
 
 
 def move_rows(session: WriteSession, from_team: str, to_team: str) -> None:
-    """Give quota, grants, former members' ties and former names of a team to another; no board shows them.
+    """Give quota, grants, former members' ties and former names of a team to another.
 
     The submissions are locked, so no worker adds entries to the ledger meanwhile.
     """
-    table_columns = (
-        (QuotaEntry, QuotaEntry.team_id),
-        (QuotaGrant, QuotaGrant.team_id),
-        (Registration, Registration.bound_team_id),
-    )
-    for table, column in table_columns:
-        moved = update(table).where(column == from_team).values({column.key: to_team})
-        session.execute(moved)
-    for team in session.scalars(select(Team).where(Team.merged_into_id == from_team)):
+    for table in (QuotaEntry, QuotaGrant):
+        session.execute(update(table).where(table.team_id == from_team).values(team_id=to_team))
+    challenge = select(Team.challenge_id).where(Team.id == from_team).scalar_subquery()
+    bound = (Registration.challenge_id == challenge) & (Registration.bound_team_id == from_team)
+    for registration in session.scalars(select(Registration).where(bound)):
+        registration.bound_team_id = to_team
+    merged = (Team.challenge_id == challenge) & (Team.merged_into_id == from_team)
+    for team in session.scalars(select(Team).where(merged)):
         team.merged_into_id = to_team
 
 
