@@ -71,13 +71,15 @@ def template(
     if as_json and target is None:
         raise typer.BadParameter("required with --json", param_hint="--output")
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
-        content = client.template(slug, client.phase(slug, phase), file_format, values)
+        name = client.phase(slug, phase)
+        content = client.template(slug, name, file_format, values)
         if target is None:
             sys.stdout.buffer.write(content)
             return
         target.write_bytes(content)
         value = {"file": str(target), "format": file_format, "bytes": len(content)}
-        out.result(value, lambda _: out.say(f"Wrote {target}. Fill it in, then run: assay validate {slug} -f FILE"))
+        check = f"assay validate {slug} --phase {name} -f FILE"
+        out.result(value, lambda _: out.say(f"Wrote {target}. Fill it in, then run: {check}"))
 
 
 def submit(
@@ -129,6 +131,8 @@ def submit(
         if wait and status != "finished":
             out.note(f"Not finished after {timeout:g} s. Check again with: assay submission {result.get('id')}")
             raise typer.Exit(EXIT_STILL_WAITING)
+        if status != "finished":
+            out.note(f"See its scores with: assay submission {result.get('id')}")
 
 
 def submissions(slug: Slug, phase: Phase = None, url: Url = None, token: Token = None, as_json: AsJson = False) -> None:

@@ -49,6 +49,8 @@ def register(
         else:
             result = _register(client, out, slug, team, invitation, terms=accept_terms, answers=answers)
         out.result(result, lambda _: out.say(_describe(slug, result)))
+        if again and accept_terms is not None:
+            out.note(f"You have accepted version {accept_terms} of the terms.")
 
 
 def _register(
@@ -72,11 +74,9 @@ def _register(
             raise
         if not sys.stdin.isatty():
             code = f" --invitation {invitation}" if invitation else ""
-            details = "; ".join(f"{fault.get('pointer')}: {fault.get('detail')}" for fault in error.errors)
             remedy = f"Read: assay challenge show {slug}{code}. Then add --accept-terms VERSION and --field NAME=VALUE."
-            raise CommandError(
-                "registration_incomplete", f"The registration is not complete: {details}.", remedy
-            ) from error
+            detail = "The registration is not complete:"
+            raise CommandError("registration_incomplete", detail, remedy, errors=error.errors) from error
     challenge = client.challenge(slug, invitation=invitation)
     if "/terms" in pointers:
         terms = _ask_for_terms(out, challenge)

@@ -55,7 +55,9 @@ def approve(
             ids = [_registration_id(client, slug, user)]
         status = "pending" if withdraw else "approved"
         rows = [client.decide_registration(slug, each, status, reason=reason) for each in ids]
-        done = f"{user} is pending again." if withdraw else f"Approved {len(rows)} registrations."
+        done = f"Approved {len(rows)} registration{'' if len(rows) == 1 else 's'}."
+        if user is not None:
+            done = f"{rows[0]['user']['name']} is {'pending again' if withdraw else 'approved'}."
         out.result(rows, lambda _: out.say(done))
 
 

@@ -15,6 +15,7 @@ _RETRY_REMEDY = "Try again later; this cannot submit anything twice."
 ADVICE: dict[str, str] = {
     "unauthorized": "Log in first: assay login (to create an account: assay signup).",
     "unauthorized+token": "Log in again: assay login. A token in ASSAY_TOKEN or --token overrides that of the login.",
+    "wrong_password+token": "Check it; passwords are case-sensitive.",
     "wrong_password": "Check both; passwords are case-sensitive. To create an account: assay signup.",
     "insufficient_scope": "Get a token with this scope: assay login --scope read --scope submit --scope {scope}.",
     "insufficient_scope+admin": "Get a token with this scope: "
@@ -63,6 +64,8 @@ ADVICE: dict[str, str] = {
     "challenge_in_use": "Archive it: assay challenge archive {slug}; an administrator can delete it.",
     "too_many_streams": "Close one of your other event streams, or read the status: assay submission ID.",
     "registration_needs_code": "Ask the organizers for a code: assay register {slug} --invitation CODE --team NAME.",
+    "selection_full": "Unselect one first: assay unselect ID.",
+    "not_releasable": "To close a phase early: assay phase edit {slug} --phase {phase} --closes TIME.",
     "quota_exceeded": "See what your team has used: assay quota {slug}.",
     "quota_exceeded+total": "This limit does not reset; only an organizer can raise it.",
     "quota_exceeded+concurrent": "Wait for one of them to finish: assay submissions {slug}.",
@@ -75,12 +78,6 @@ ADVICE: dict[str, str] = {
 For all other errors the service's own remedy is shown.
 """
 
-_QUOTA_WORDS = {
-    "per_day": "per day",
-    "total": "in total",
-    "concurrent": "queued or running at once",
-    "invalid_per_day": "invalid files per day",
-}
 _PHASE_PATTERN = r"/challenges/(?P<slug>[^/]+)/phases/(?P<phase>[^/]+)"
 _PATH_DESCRIPTIONS = (
     (rf"{_PHASE_PATTERN}/gold/(?P<gold>\d+)(/.*)?", "gold version {gold} of phase '{phase}' in challenge '{slug}'"),
@@ -164,17 +161,16 @@ def _detail_without_errors(document: Mapping[str, Any]) -> str:
 
 
 def problem_facts(document: Mapping[str, Any]) -> list[str]:
-    """The facts that people need: usage and limit of a quota, times, phases, reasons."""
+    """The facts that people need: times, phases, selected submissions, reasons."""
     facts = []
-    if "limit" in document and "used" in document:
-        quota = _QUOTA_WORDS.get(str(document.get("quota")), "")
-        facts.append(f"Used {document['used']} of {document['limit']} {quota}".rstrip() + ".")
     times = {"reset_at": "Resets", "opens_at": "Opens", "closes_at": "Closes"}
     facts += [f"{verb} at {time_in_zones(document, key)}." for key, verb in times.items() if document.get(key)]
     if document.get("late_phases"):
         facts.append(f"Takes late entries, which are never ranked: --phase {', '.join(document['late_phases'])}.")
     if document.get("phases"):
         facts.append(f"Open now: {', '.join(map(str, document['phases']))}.")
+    if document.get("selected"):
+        facts.append(f"Selected now: {', '.join(map(str, document['selected']))}.")
     if document.get("reason"):
         facts.append(f"Reason: {document['reason']}")
     return facts

@@ -65,15 +65,26 @@ def show_challenge(console: "Console", challenge: Json) -> None:
             console.print(f"{name}: {clean(value)}", **PLAIN)
     _show_what_registration_asks(console, challenge)
     for phase in phases:
-        # If the challenge declares no classes, each phase has those of its gold.
-        if phase.get("classes") and not challenge.get("classes"):
-            console.print(f"classes of {clean(phase.get('slug'))}: {clean(list_classes(phase['classes']))}", **PLAIN)
+        _show_own_rules(console, challenge, phase)
     show_phases(console, phases)
     for bound in recipe.get("inference") or ():
         # How much of the gold of a phase its scores can disclose, and what lowers that.
         console.print(f"What scores of {clean(bound.get('phase'))} disclose: {clean(bound.get('statement'))}", **PLAIN)
         if bound.get("lowered_by"):
             console.print(f"They would disclose less with: {clean('; '.join(bound['lowered_by']))}.", **PLAIN)
+
+
+def _show_own_rules(console: "Console", challenge: Json, phase: Json) -> None:
+    """Print where a phase differs from the challenge: task, positive label, classes, and a recipe of its own."""
+    name = clean(phase.get("slug"))
+    for field in ("task", "positive_label", "classes"):
+        value = phase.get(field)
+        if value and value != challenge.get(field):
+            shown = list_classes(value) if field == "classes" else value
+            console.print(f"{field.replace('_', ' ')} of {name}: {clean(shown)}", **PLAIN)
+    if phase.get("own_recipe"):
+        command = f"assay recipe show {clean(challenge.get('slug'))} --phase {name}"
+        console.print(f"metrics and selection of {name}: its own, see {command}", **PLAIN)
 
 
 def _show_what_registration_asks(console: "Console", challenge: Json) -> None:
