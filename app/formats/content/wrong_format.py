@@ -10,6 +10,8 @@ _TABLE_FORMATS = (
     ("\t", "TSV", ".tsv", "text/tab-separated-values"),
     (";", "CSV", ".csv", "text/csv"),
 )
+_WITHOUT_SIGNS = {sign: str.maketrans("", "", f'{sign}_"') for sign, *_ in _TABLE_FORMATS}
+_SPACED_HEADER = re.compile(r'"?id"?(?: "?\w+"?)+')
 _RECORD_END = re.compile(r"\}[ \t\r]*\{")
 BINARY_REMEDY = "Send it with curl --data-binary @FILE."
 LINE_BREAKS_REMEDY = "curl -d removes line breaks; send the file with curl --data-binary @FILE."
@@ -18,12 +20,16 @@ LINE_BREAKS_REMEDY = "curl -d removes line breaks; send the file with curl --dat
 def table_format_problem(text: str, read_as: str) -> Problem | None:
     """Advice for a table that was sent as JSON, because of its media type or a file name without a known ending."""
     first_line = text[:2000].split("\n", 1)[0].strip()
+    got = describe_value(first_line)
+    if _SPACED_HEADER.fullmatch(first_line):
+        message = f"The file was read as {read_as} but looks like a table with spaces between its columns. "
+        message += "Put commas between them (in R: write.csv with row.names = FALSE), and use a name that ends in .csv."
+        return build_problem("syntax", message, Location(None, 1, 1), expected=read_as, got=got)
     for sign, name, ending, media in _TABLE_FORMATS:
-        if sign in first_line and first_line.replace(sign, "").replace("_", "").isalnum():
+        if sign in first_line and first_line.translate(_WITHOUT_SIGNS[sign]).isalnum():
             message = f"The file was read as {read_as} but looks like {name}. "
             message += f"Use a file name that ends in {ending}, or send it as {media}."
             message += "" if "\n" in text else f" It has only one line: {LINE_BREAKS_REMEDY}"
-            got = describe_value(first_line)
             return build_problem("syntax", message, Location(None, 1, 1), expected=read_as, got=got)
     return None
 
