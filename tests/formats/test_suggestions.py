@@ -42,6 +42,7 @@ def test_among_many_known_texts_folding_and_the_last_part_are_tried() -> None:
         ("json", '{"id": {"0": "t1"}, "label": {"0": "cat"}}', "orient='records'"),
         ("json", '{"columns": ["id", "label"], "index": [0], "data": [["t1", "cat"]]}', "orient='records'"),
         ("csv", "id,label\n9.78358E+12,cat\n", "format the column of ids as text"),
+        ("json", "predictions.csv", "-F file=@FILE"),
         ("npz", "PK" + "x" * 100, "--data-binary"),
         ("csv", "id|label\nt1|cat\n", "separated by vertical bars; use commas"),
         ("csv", "id\tlabel\nt1\tcat\n", "separated by tabs; use commas"),

@@ -206,7 +206,9 @@ def require_can_create_challenge(caller: Caller, creation: str) -> str:
     approved = creation == "approved" and (caller.approved or caller.admin)
     if not (caller.has_admin_rights or creation == "any" or approved):
         group = "administrators" if creation == "admin" else "approved users"
-        remedy = "Ask the administrator to create it and to add you as an organizer."
+        remedy = "Ask an administrator to create it and to add you as an organizer."
+        if creation == "approved":
+            remedy = "Ask an administrator to approve your account (assay user approve ADDRESS), then try again."
         require_administrator(caller, f"On this site only {group} may create challenges.", remedy=remedy)
     return user_id
 

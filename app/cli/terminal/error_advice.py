@@ -31,6 +31,7 @@ ADVICE: dict[str, str] = {
     "others may require a login: assay login.",
     "not_found+token": "Check the name: 'assay challenge list' lists the challenges that are visible to you.",
     "not_found+phase": "Specify the phase with --phase: {phases}.",
+    "not_found+team": "Give the name as the leaderboard shows it, or ask the team for its id.",
     "not_found+gold": "List the versions: assay gold list {slug} --phase {phase}.",
     "not_found+submission": "Check the id: 'assay submissions SLUG' lists your team's submissions.",
     "split_hidden": "Omit --split to see the split that is visible now.",
@@ -143,7 +144,11 @@ def _find_advice(
     if code in {"not_found", "database_away"} and not request.path:
         return None  # raised on this machine, with a remedy of its own
     kind = next((kind for kind in ("submission", "gold") if request.with_token and kind in parts), None)
-    facts = ("phase" if "known_phases" in document else None, "waiting" if "waiting" in document else None)
+    facts = (
+        "phase" if "known_phases" in document else None,
+        "team" if "unknown_team" in document else None,
+        "waiting" if "waiting" in document else None,
+    )
     suffixes = (document.get("quota"), request.scope, *facts, kind, "token" if request.with_token else None)
     specific = (ADVICE.get(f"{code}+{suffix}") for suffix in suffixes if suffix)
     return next((advice for advice in specific if advice), ADVICE.get(code))

@@ -10,6 +10,7 @@ _TABLE_FORMATS = (
     ("\t", "TSV", ".tsv", "text/tab-separated-values"),
     (";", "CSV", ".csv", "text/csv"),
 )
+_FILE_NAME = re.compile(r"[\w./ -]+\.(?:csv|tsv|jsonl?|ndjson|txt)")
 _WITHOUT_SIGNS = {sign: str.maketrans("", "", f'{sign}_"') for sign, *_ in _TABLE_FORMATS}
 _SPACED_HEADER = re.compile(r'"?id"?(?: "?\w+"?)+')
 _RECORD_END = re.compile(r"\}[ \t\r]*\{")
@@ -21,6 +22,9 @@ def table_format_problem(text: str, read_as: str) -> Problem | None:
     """Advice for a table that was sent as JSON, because of its media type or a file name without a known ending."""
     first_line = text[:2000].split("\n", 1)[0].strip()
     got = describe_value(first_line)
+    if _FILE_NAME.fullmatch(first_line) and "\n" not in text.strip():
+        message = "This is the name of a file instead of its content: curl needs @ before it, as in -F file=@FILE."
+        return build_problem("syntax", message, Location(None, 1, 1), expected=read_as, got=got)
     if _SPACED_HEADER.fullmatch(first_line):
         message = f"The file was read as {read_as} but looks like a table with spaces between its columns. "
         message += "Put commas between them (in R: write.csv with row.names = FALSE), and use a name that ends in .csv."
