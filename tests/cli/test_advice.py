@@ -62,7 +62,7 @@ def test_advice_is_for_codes_that_exist() -> None:
         ({"code": "wrong_password"}, {}, ["To create an account: assay signup."]),
         ({"code": "selection_full", "selected": ["s1", "s2"]}, {}, ["Selected now: s1, s2.", "assay unselect ID"]),
         ({"code": "not_found", "unknown_team": "Blau"}, {}, ["Give the name as the leaderboard shows it"]),
-        ({"code": "not_releasable"}, {}, ["assay phase edit irony --phase"]),
+        ({"code": "not_releasable"}, {}, ["assay phase release irony --phase"]),
         ({"code": "rate_limited"}, {"Retry-After": "7"}, ["7 seconds"]),
         ({"code": "unforeseen", "remedy": "Do what the service says."}, {}, ["Do what the service says."]),
         (

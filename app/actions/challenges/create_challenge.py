@@ -146,7 +146,7 @@ def raise_if_any(faults: FieldFaults) -> None:
 
 def _summarize_faults(faults: FieldFaults) -> str:
     more = f"; and {len(faults) - 5} more" if len(faults) > 5 else ""
-    details = "; ".join(f"{fault['pointer']}: {fault['detail']}" for fault in faults[:5])
+    details = "; ".join(f"{fault['pointer']}: {fault['detail'].rstrip('.')}" for fault in faults[:5])
     return f"The request is not valid: {details}{more}."
 
 

@@ -66,7 +66,7 @@ ADVICE: dict[str, str] = {
     "too_many_streams": "Close one of your other event streams, or read the status: assay submission ID.",
     "registration_needs_code": "Ask the organizers for a code: assay register {slug} --invitation CODE --team NAME.",
     "selection_full": "Unselect one first: assay unselect ID.",
-    "not_releasable": "To close a phase early: assay phase edit {slug} --phase {phase} --closes TIME.",
+    "not_releasable": "The preview lists what has to happen before: assay phase release {slug} --phase {phase}.",
     "quota_exceeded": "See what your team has used: assay quota {slug}.",
     "quota_exceeded+total": "This limit does not reset; only an organizer can raise it.",
     "quota_exceeded+concurrent": "Wait for one of them to finish: assay submissions {slug}.",
