@@ -76,6 +76,6 @@ def test_the_command_line_grants_and_shows(people: People) -> None:
     service = ("--url", people.live.url, "--token", people.live.admin_token)
     ran = run_assay("team", "grant", slug, "Blue", "--total", "2", "--reason", "An outage", *service)
     assert ran.status == 0, ran.err
-    assert "Granted +2 total: An outage" in ran.out
+    assert "Granted +2 in total: An outage" in ran.out
     shown = run_assay("quota", slug, "--team", "Blue", *service)
     assert "An outage" in shown.out

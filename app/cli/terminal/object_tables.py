@@ -177,8 +177,8 @@ def show_quota(console: "Console", quota: Json) -> None:
     ]
     show_table(console, columns)
     for grant in quota.get("grants") or ():
-        numbers = [f"{grant[name]:+d} {name}" for name in ("per_day", "total") if grant.get(name)]
-        console.print(f"Granted {', '.join(numbers)}: {clean(str(grant.get('reason')))}", **PLAIN)
+        numbers = {name: f"{grant[name]:+d}" for name in ("per_day", "total") if grant.get(name)}
+        console.print(f"Granted {quota_words(numbers)}: {clean(str(grant.get('reason')))}", **PLAIN)
     if quota.get("reset_at"):
         console.print(f"The daily limits reset at {clean(time_in_zones(quota, 'reset_at'))}.", **PLAIN)
 
