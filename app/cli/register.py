@@ -116,7 +116,10 @@ def own_registration(client: "Client", slug: str) -> "Json":
 
 
 def unregister(slug: Slug, url: Url = None, token: Token = None, as_json: AsJson = False) -> None:
-    """End your registration for a challenge, and leave your team."""
+    """End your registration for a challenge, and leave your team.
+
+    Once your team has used quota, you need an organizer's leave to join or found another one afterwards.
+    """
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
         own = own_registration(client, slug)
         client.end_registration(slug, own["id"])
