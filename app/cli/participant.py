@@ -128,11 +128,10 @@ def submit(
         status = result.get("status")
         if status in _UNSUCCESSFUL_STATUSES:
             raise typer.Exit(EXIT_FAILED)
-        if wait and status != "finished":
-            out.note(f"Not finished after {timeout:g} s. Check again with: assay submission {result.get('id')}")
-            raise typer.Exit(EXIT_STILL_WAITING)
         if status != "finished":
-            out.note(f"See its scores with: assay submission {result.get('id')}")
+            waited = f"Not finished after {timeout:g} s. " if wait else ""
+            out.note(f"{waited}See its scores with: assay submission {result.get('id')}")
+            raise typer.Exit(EXIT_STILL_WAITING if wait else 0)
 
 
 def submissions(slug: Slug, phase: Phase = None, url: Url = None, token: Token = None, as_json: AsJson = False) -> None:

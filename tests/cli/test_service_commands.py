@@ -336,15 +336,9 @@ def test_gold_is_listed_and_a_draft_activated(service: ScriptedServer, predictio
 
 
 def test_a_challenge_shows_what_participants_ask_for(service: ScriptedServer) -> None:
-    phase: dict[str, object] = {
-        "name": "Main",
-        "slug": "main",
-        "opens_at": "2026-01-01T00:00:00Z",
-        "closes_at": None,
-        "open": True,
-    }
+    phase: dict[str, object] = {"name": "Main", "slug": "main", "opens_at": "2026-01-01T00:00:00Z", "closes_at": None}
     phase |= {"quota": {"per_day": 5, "total": None}, "leaderboard": "public", "classes": ["not", "yes"]}
-    phase |= {"task": "multilabel", "own_recipe": True}
+    phase |= {"open": True, "task": "multilabel", "own_recipe": True}
     recipe = {"primary": "f1", "metrics": ["accuracy"], "tie_breakers": ["mcc"], "selection": "latest"}
     service.on("GET /api/v1/challenges/irony", ScriptedAnswer(200, CHALLENGE | {"recipe": recipe, "phases": [phase]}))
     shown = run_assay("challenge", "show", "irony", "--url", service.url).out
