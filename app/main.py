@@ -330,7 +330,9 @@ def serve(settings: Settings, *, scoring: bool = True) -> None:
     with own_process_folder(settings) as work:
         listener = open_listening_socket(settings)
         if scoring:
-            upgrade(settings)
+            before, after = upgrade(settings)
+            if before not in {None, after}:
+                log.info("database_migrated", before=before, after=after)
         is_new_token = not (settings.data_dir / "admin-token").exists()
         app = build_app(settings, work=work, scoring=scoring)
         _announce_address(settings, listener.getsockname()[1], show_token=is_new_token and sys.stderr.isatty())

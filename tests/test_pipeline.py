@@ -150,10 +150,11 @@ def test_a_value_does_not_depend_on_what_else_is_asked(tmp_path: Path, duplicate
 def test_notes_name_what_was_ignored(tmp_path: Path) -> None:
     rows = [{"id": row["id"], "label": "x", "scores": [0.5]} for row in GOLD]
     outcome = score_predictions(
-        load(tmp_path), source(tmp_path, "p.json", {"predictions": rows, "system": 1}), calls("accuracy")
+        load(tmp_path), source(tmp_path, "p.json", {"predictions": rows, "system": 1, "": 2}), calls("accuracy")
     )
     assert outcome.notes == [
         "field 'system' is not used by this task's metrics and was ignored",
+        "the column without a name was ignored",
         "field 'scores' is not used by this task's metrics and was ignored",
     ]
 

@@ -24,6 +24,7 @@ def list_announcements(slug: Slug, url: Url = None, token: Token = None, as_json
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
         rows = list(client.announcements(slug))
         out.result(rows, lambda console: announcement_tables.show_announcements(console, rows))
+        out.note(f"Feed: {client.feed_url(slug)}")
 
 
 def post_announcement(

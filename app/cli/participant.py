@@ -82,13 +82,15 @@ def template(
     if as_json and target is None:
         raise typer.BadParameter("required with --json", param_hint="--output")
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
-        content = client.template(slug, client.phase(slug, phase), file_format, values)
+        name = client.phase(slug, phase)
+        content = client.template(slug, name, file_format, values)
         if target is None:
             sys.stdout.buffer.write(content)
             return
         target.write_bytes(content)
         value = {"file": str(target), "format": file_format, "bytes": len(content)}
-        out.result(value, lambda _: out.say(f"Wrote {target}. Fill it in, then run: assay validate {slug} -f FILE"))
+        check = f"assay validate {slug} --phase {name} -f FILE"
+        out.result(value, lambda _: out.say(f"Wrote {target}. Fill it in, then run: {check}"))
 
 
 def submit(
@@ -137,9 +139,10 @@ def submit(
         status = result.get("status")
         if status in _UNSUCCESSFUL_STATUSES:
             raise typer.Exit(EXIT_FAILED)
-        if wait and status != "finished":
-            out.note(f"Not finished after {timeout:g} s. Check again with: assay submission {result.get('id')}")
-            raise typer.Exit(EXIT_STILL_WAITING)
+        if status != "finished":
+            waited = f"Not finished after {timeout:g} s. " if wait else ""
+            out.note(f"{waited}See its scores with: assay submission {result.get('id')}")
+            raise typer.Exit(EXIT_STILL_WAITING if wait else 0)
 
 
 def _show_submitted(console: "Console", submission: "Json") -> None:

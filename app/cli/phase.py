@@ -90,7 +90,7 @@ def edit_phase(
 ) -> None:
     """Change a phase, by options or to match a file.
 
-    A limit of 'none' removes the limit, and a close of 'never' the close.
+    '--total none' removes a limit of the quota, '--closes never' the close.
     """
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
         known = client.phase(slug, phase)

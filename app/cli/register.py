@@ -56,6 +56,8 @@ def register(
         else:
             result = _register(client, out, slug, team, invitation, terms=accept_terms, answers=answers)
         out.result(result, lambda _: out.say(_describe(slug, result)))
+        if again and accept_terms is not None:
+            out.note(f"You have accepted version {accept_terms} of the terms.")
 
 
 def _register(
@@ -79,11 +81,9 @@ def _register(
             raise
         if not sys.stdin.isatty():
             code = f" --invitation {invitation}" if invitation else ""
-            details = "; ".join(f"{fault.get('pointer')}: {fault.get('detail')}" for fault in error.errors)
             remedy = f"Read: assay challenge show {slug}{code}. Then add --accept-terms VERSION and --field NAME=VALUE."
-            raise CommandError(
-                "registration_incomplete", f"The registration is not complete: {details}.", remedy
-            ) from error
+            detail = "The registration is not complete:"
+            raise CommandError("registration_incomplete", detail, remedy, errors=error.errors) from error
     challenge = client.challenge(slug, invitation=invitation)
     if "/terms" in pointers:
         terms = _ask_for_terms(out, challenge)
@@ -123,7 +123,10 @@ def own_registration(client: "Client", slug: str) -> "Json":
 
 
 def unregister(slug: Slug, url: Url = None, token: Token = None, as_json: AsJson = False) -> None:
-    """End your registration for a challenge, and leave your team."""
+    """End your registration for a challenge, and leave your team.
+
+    Once your team has used quota, you need an organizer's leave to join or found another one afterwards.
+    """
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
         own = own_registration(client, slug)
         client.end_registration(slug, own["id"])

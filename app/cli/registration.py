@@ -68,7 +68,9 @@ def approve(
         rows = [client.decide_registration(slug, each, status, reason=reason) for each in ids]
         from app.scoring.declaration.metric_syntax import pluralize
 
-        done = f"{user} is pending again." if withdraw else f"Approved {pluralize(len(rows), 'registration')}."
+        done = f"Approved {pluralize(len(rows), 'registration')}."
+        if user is not None:
+            done = f"{rows[0]['user']['name']} is {'pending again' if withdraw else 'approved'}."
         out.result(rows, lambda _: out.say(done))
 
 

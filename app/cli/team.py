@@ -199,7 +199,7 @@ def allow(
     """As an organizer, let a user who left a team that had used quota join or found another one."""
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
         people = [{"id": each["id"], **each["user"]} for each in client.registrations(slug)]
-        person = _find_member(people, member)
+        person = _find_member(people, member, f"assay registration list {slug}")
         result = client.allow_to_join(slug, person["id"], reason=reason)
         out.result(result, lambda _: out.say(f"{person['name']} may join or found another team."))
 
@@ -224,15 +224,15 @@ def find_team(client: "Client", slug: str, name: str | None) -> "Json":
     raise CommandError("not_found", f"{slug} has no team '{name}' that you may see.", hint)
 
 
-def _find_member(people: Sequence["Json"], name: str) -> "Json":
-    """The person with this id, e-mail address or name."""
+def _find_member(people: Sequence["Json"], name: str, listed_by: str = "assay team show SLUG") -> "Json":
+    """The person with this id, e-mail address or name; the command `listed_by` lists them."""
     for field in ("id", "email", "name"):
         found = [each for each in people if each.get(field) == name]
         if len(found) == 1:
             return found[0]
         if found:
-            raise CommandError("ambiguous", f"Several people are called {name}.", "Give an id: assay team show --json.")
-    raise CommandError("not_found", f"There is nobody called {name} here.", "assay team show lists the members.")
+            raise CommandError("ambiguous", f"Several people are called {name}.", f"Give an id: {listed_by}.")
+    raise CommandError("not_found", f"There is nobody called {name} here.", f"'{listed_by}' lists the people.")
 
 
 def grant_quota(

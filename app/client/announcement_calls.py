@@ -15,6 +15,10 @@ class AnnouncementCalls(Transport):
         """What the organizers announced, newest first, fetched page by page."""
         return self._items(api_path("challenges", slug, "announcements"))
 
+    def feed_url(self, slug: str) -> str:
+        """The address of the Atom feed of the announcements; that of a challenge that is not public needs a token."""
+        return f"{self.url}{api_path('challenges', slug, 'announcements.atom')}"
+
     def post_announcement(self, slug: str, title: str, body: str = "") -> Json:
         """Tell everybody who sees a challenge something, as an organizer."""
         return self._json("POST", api_path("challenges", slug, "announcements"), json={"title": title, "body": body})

@@ -56,7 +56,7 @@ class NoPassword(Conflict):
     """This account has no password."""
 
     code = "no_password"
-    remedy = "The operator sets one with 'assay user reset'."
+    remedy = "It acts with its token alone. People use accounts with a password: 'assay user create --admin' makes one."
 
 
 class LastAdministrator(Conflict):

@@ -133,7 +133,7 @@ class TeamDisqualified(Forbidden):
     """The organizers have disqualified this team, so it cannot submit."""
 
     code = "team_disqualified"
-    remedy = "Ask the organizers; the reason is in the registration, and they can reinstate the team."
+    remedy = "Ask the organizers, who can reinstate the team; 'reason' says why it is disqualified."
 
 
 class BaselineTeam(Conflict):

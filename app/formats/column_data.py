@@ -256,8 +256,16 @@ class NormalizedTable:
 
 
 def ignored_field_notes(names: Sequence[str]) -> list[str]:
-    """A note for each unused field; beyond 20, one note for all others."""
-    notes = [f"field '{shorten(name)}' is not used by this task's metrics and was ignored" for name in names[:20]]
+    """A note for each unused field; beyond 20, one note for all others.
+
+    pandas and R write the row numbers as a column without a name.
+    """
+    notes = [
+        f"field '{shorten(name)}' is not used by this task's metrics and was ignored"
+        if name
+        else "the column without a name was ignored"
+        for name in names[:20]
+    ]
     if len(names) > 20:
         notes.append(f"{len(names) - 20} more fields are not used by this task's metrics and were ignored")
     return notes

@@ -9,6 +9,7 @@ import json
 import os
 import queue
 import resource
+import signal
 import sys
 import threading
 import traceback
@@ -181,6 +182,8 @@ def main() -> None:
     parser.add_argument("--limits", type=json.loads, required=True, help="JSON of the size limits of a file")
     parser.add_argument("--prepared", type=json.loads, help="JSON of the folder for prepared gold and its limits")
     options = parser.parse_args()
+    # Ctrl-C in a terminal reaches every process of the service; the service itself ends this one, once it has drained.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_DATA, (options.memory, options.memory))
     # Replies go to a copy of standard output. What a library prints goes to standard error and cannot mix with them.
     replies = os.fdopen(os.dup(1), "wb")

@@ -64,6 +64,9 @@ def test_advice_is_for_codes_that_exist() -> None:
             {},
             ["Reason: two accounts"],
         ),
+        ({"code": "wrong_password"}, {}, ["To create an account: assay signup."]),
+        ({"code": "selection_full", "selected": ["s1", "s2"]}, {}, ["Selected now: s1, s2.", "assay unselect ID"]),
+        ({"code": "not_releasable"}, {}, ["assay phase release irony --phase"]),
         ({"code": "rate_limited"}, {"Retry-After": "7"}, ["7 seconds"]),
         ({"code": "unforeseen", "remedy": "Do what the service says."}, {}, ["Do what the service says."]),
         (
@@ -75,7 +78,7 @@ def test_advice_is_for_codes_that_exist() -> None:
                 "reset_at": "2026-01-02T00:00:00+01:00",
             },
             {},
-            ["Used 5 of 5 per day.", "Resets at 2026-01-01 23:00:00 UTC.", "assay quota irony"],
+            ["Resets at 2026-01-01 23:00:00 UTC.", "assay quota irony"],
         ),
     ],
     ids=lambda value: value.get("code", "") if isinstance(value, dict) else "",

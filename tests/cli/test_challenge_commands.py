@@ -116,6 +116,8 @@ def test_announcements_are_posted_from_text_files_and_pipes(people: People, admi
     assert [line for line in listed.splitlines() if not line.startswith(" ")] == ["Three", "Two", "Uno"]
     assert "  from a pipe" in listed
     assert ", edited " in listed
+    feed = admin("announcement", "list", slug).err.split()[-1]
+    assert people.visitor.get(feed).headers["content-type"].startswith("application/atom+xml")
     both = admin("announcement", "edit", slug, posted["id"], "--body", "x", "-f", file)
     assert (both.status, "either" in both.err) == (1, True)
     assert "Nothing to change" in admin("announcement", "edit", slug, posted["id"]).err

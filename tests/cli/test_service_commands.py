@@ -75,6 +75,7 @@ def test_without_wait_being_queued_is_done(service: ScriptedServer, predictions:
     ran = run_assay("submit", "irony", "-f", predictions, "-m", "SVM", "--url", service.url)
     assert ran.status == 0
     assert "s1" in ran.out
+    assert "assay submission s1" in ran.err
     assert service.requests[0].query["method"] == ["SVM"]
 
 
@@ -335,19 +336,16 @@ def test_gold_is_listed_and_a_draft_activated(service: ScriptedServer, predictio
 
 
 def test_a_challenge_shows_what_participants_ask_for(service: ScriptedServer) -> None:
-    phase: dict[str, object] = {
-        "name": "Main",
-        "slug": "main",
-        "opens_at": "2026-01-01T00:00:00Z",
-        "closes_at": None,
-        "open": True,
-    }
+    phase: dict[str, object] = {"name": "Main", "slug": "main", "opens_at": "2026-01-01T00:00:00Z", "closes_at": None}
     phase |= {"quota": {"per_day": 5, "total": None}, "leaderboard": "public", "classes": ["not", "yes"]}
+    phase |= {"open": True, "task": "multilabel", "own_recipe": True}
     recipe = {"primary": "f1", "metrics": ["accuracy"], "tie_breakers": ["mcc"], "selection": "latest"}
     service.on("GET /api/v1/challenges/irony", ScriptedAnswer(200, CHALLENGE | {"recipe": recipe, "phases": [phase]}))
     shown = run_assay("challenge", "show", "irony", "--url", service.url).out
     for part in ("metrics: f1, accuracy", "tie-breakers: mcc", "selection: latest", "classes of main: not, yes"):
         assert part in shown
+    assert "task of main: multilabel" in shown
+    assert "metrics and selection of main: its own, see assay recipe show irony --phase main" in shown
     assert "main   open  2026-01-01 00:00:00 UTC  never   5 a day  public" in shown
 
 

@@ -96,8 +96,10 @@ def test_numbers_of_a_column_are_in_step_and_right_to_six_digits(values: list[fl
             assert float(text) == pytest.approx(value, rel=5e-6, abs=1e-12)
 
 
-def test_numbers_are_padded_to_the_longest() -> None:
-    assert format_numbers([0.5, 0.0413793103, 1.0]) == ["0.5000000", "0.0413793", "1.0000000"]
+def test_numbers_are_padded_to_the_longest_but_never_with_a_seventh_digit() -> None:
+    assert format_numbers([0.5, 0.25]) == ["0.50", "0.25"]
+    assert format_numbers([0.5, 0.0413793103, 1.0]) == ["0.500000 ", "0.0413793", "1.00000  "]
+    assert format_numbers([0.842035, 0.0425685]) == ["0.842035 ", "0.0425685"]  # 0.8420348 on a board of six digits
     assert format_numbers([3, 10]) == ["3", "10"]
 
 

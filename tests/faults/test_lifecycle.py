@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from app.settings import Settings
+from app.store.migrate import upgrade
 from tests.faults.inspection import (
     CORRECT_PREDICTIONS,
     children_of,
@@ -32,6 +34,17 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     service.start()
     yield service
     service.kill()
+
+
+def test_a_start_after_an_upgrade_logs_the_migration_and_keeps_the_old_database(tmp_path: Path) -> None:
+    upgrade(Settings(data_dir=tmp_path / "data"), "0013")
+    service = Live(tmp_path / "data")
+    try:
+        service.start()
+        assert "database_migrated" in service.log()
+        assert (service.data_dir / "assay.sqlite3.before-0013").exists()
+    finally:
+        service.kill()
 
 
 def refused_start(port: int, data_dir: Path, log: Path) -> str:

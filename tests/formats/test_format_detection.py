@@ -62,6 +62,7 @@ def test_what_nobody_reads_is_refused_and_the_accepted_types_are_named(
     assert caught.value.status == 415
     for known in FORMATS.values():
         assert known.media_types[0] in caught.value.advice or "Remove Content-Encoding" in caught.value.advice
+    assert ("Rename the file" in str(caught.value)) == (media_type == "text/plain")
 
 
 SHAPES = [(key, at) for key, known in FORMATS.items() for at in range(len(known.shapes))]

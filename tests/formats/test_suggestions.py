@@ -10,6 +10,7 @@ from tests.formats.reading import read_answer_labels
         ("CAT", "cat"), (" cat ", "cat"), ("black_cat", "Black cat"), ("item-7", "item-007"),
         ("item 0007", "item-007"), ("ｃａｔ", "cat"), ("Blakc cat", "Black cat"), ("7", "item-007"),
         ("images/item-007.png", "item-007"), ("test_7", "item-007"), ("animal:cat", None), ("zebra", None),
+        ("item-7.0", "item-007"),
         ("", None),
     ],
 )  # fmt: skip
@@ -44,6 +45,12 @@ def test_among_many_known_texts_folding_and_the_last_part_are_tried() -> None:
         ("csv", "id,cat,dog,eelt1,1,0,0", "--data-binary"),
         ("csv", "id,label\nt1,1\n", '0 is "cat", 1 is "dog", 2 is "eel"'),
         ("csv", "id,0,1,2\nt1,1,0,0\n", "by the classes, not by numbers"),
+        ("json", '"id" "label"\n"1" "t1" "cat"\n', "row.names = FALSE"),
+        ("json", '"id","label"\n"t1","cat"\n', "looks like CSV"),
+        ("json", '{"id": {"0": "t1"}, "label": {"0": "cat"}}', "orient='records'"),
+        ("json", '{"columns": ["id", "label"], "index": [0], "data": [["t1", "cat"]]}', "orient='records'"),
+        ("csv", "id,label\n9.78358E+12,cat\n", "format the column of ids as text"),
+        ("json", "predictions.csv", "-F file=@FILE"),
         ("npz", "PK" + "x" * 100, "--data-binary"),
         ("csv", "id|label\nt1|cat\n", "separated by vertical bars; use commas"),
         ("csv", "id\tlabel\nt1\tcat\n", "separated by tabs; use commas"),
@@ -52,6 +59,17 @@ def test_among_many_known_texts_folding_and_the_last_part_are_tried() -> None:
 def test_a_file_meant_in_another_way_gets_the_advice_that_mends_it(kind: str, text: str, hint: str) -> None:
     _, problems = read_answer_labels(text, kind)
     assert hint in problems.first[0].message
+
+
+@pytest.mark.parametrize(("multilabel", "told"), [(True, True), (False, False)])
+def test_a_long_table_of_several_labels_is_told_to_say_so(multilabel: bool, told: bool) -> None:
+    _, problems = read_answer_labels("id,label\nt1,cat\nt1,dog\nt2,cat\nt3,cat\n", "csv", multilabel=multilabel)
+    assert ("layout=long" in problems.first[0].message) == told
+
+
+def test_a_map_of_scores_is_no_table_of_pandas() -> None:
+    text = '{"id": {"cat": 1, "dog": 0, "eel": 0}}'
+    assert "pandas" not in str(read_answer_labels(text, ids=["id"])[1].first)
 
 
 @pytest.mark.parametrize(

@@ -266,7 +266,11 @@ def test_without_a_public_address_there_is_no_link(people: People) -> None:
 
 def test_the_command_line_resets_an_administrator(invited: Live) -> None:
     boss = invited.person("Boss", admin=True)
-    made = run_assay("user", "reset", boss.email, "--local", "--data-dir", str(invited.data_dir))
+    folder = ("--local", "--data-dir", str(invited.data_dir))
+    built_in = run_assay("user", "reset", "administrator@localhost", *folder)
+    assert (built_in.status, "assay login --token -" in built_in.err) == (1, True)
+    assert "There is no account nobody@example.org." in run_assay("user", "reset", "nobody@example.org", *folder).err
+    made = run_assay("user", "reset", boss.email, *folder)
     link = made.out.strip()
     assert re.fullmatch(r"[0-9a-f]{32}\.\S+", link)  # this command does not know the public address
     spent = subprocess.run(

@@ -77,7 +77,7 @@ def test_gold_and_recipes_are_uploaded_looked_at_and_replaced(
     own = run_assay("recipe", "set", "looked-at", "-f", recipe, "--phase", "final")
     assert own.out.splitlines()[:2] == ["recipe of the phase final, version 2", "primary: accuracy"]
     assert "of the challenge, version 1" in run_assay("recipe", "show", "looked-at").out
-    assert "final has metrics and a selection of its own" in run_assay("challenge", "show", "looked-at").out
+    assert "metrics and selection of final: its own" in run_assay("challenge", "show", "looked-at").out
     assert "of the challenge, version 1" in run_assay("recipe", "drop", "looked-at", "--phase", "final").out
 
 

@@ -225,3 +225,4 @@ def test_withdrawn_files_are_rows_and_late_entries_make_a_board_after_the_close_
     late = bound(people.visitor, slug)
     assert late["teams_counted"] == 200
     assert (late["submissions"], late["bits_after_close"]) == (None, 0)
+    assert "late: refuse" in late["lowered_by"][0]

@@ -38,6 +38,8 @@ def test_a_used_up_quota_says_which_and_when_it_ends(people: People, quota: dict
     body = require_refused(answer, 429, "quota_exceeded")
     name = next(iter(quota))
     assert (body["quota"], body["limit"], body["used"]) == (name, allowed, allowed)
+    words = {"per_day": "submissions per day", "total": "submissions in total"}[name]
+    assert body["detail"] == f"The team has used {allowed} of {allowed} {words}."
     assert ("reset_at" in body) == ("retry-after" in answer.headers) == (name == "per_day")  # no waiting helps a total
     assert int(answer.headers.get("retry-after", 1)) >= 1
     assert require_finished(

@@ -99,6 +99,8 @@ def test_every_fault_of_a_recipe_is_said_at_once(people: People) -> None:
         assert {f"{root}/{place}" for place in expected} <= set(details)
         assert any(pointer.startswith(f"{root}/options") for pointer in details)
         assert "did you mean f1_macro" in details[f"{root}/primary"]
+    with_others = people.admin.post("/challenges", json={**made, "timezone": "Europe/Wien"})
+    assert "?);" in require_refused(with_others, 422, "invalid_request")["detail"]
     require_refused(people.admin.get(f"/challenges/{made['slug']}"), 404, "not_found")
 
 

@@ -151,19 +151,25 @@ def test_the_command_line_shows_and_decides_registrations(people: People) -> Non
     assert "terms, version 1:\n  Be fair." in shown
     assert "field affiliation (required): University" in shown
     refused = run_assay("register", slug, "--invitation", code, *mine)
+    lines = refused.err.splitlines()
+    assert [line.partition(": ")[0] for line in lines[1:3]] == ["  /terms", "  /fields/affiliation"]
+    assert "/api/v1" not in refused.err
     assert (refused.status, f"assay challenge show {slug} --invitation" in " ".join(refused.err.split())) == (1, True)
     complete = ("--accept-terms", "1", "--field", "affiliation=Kiel")
     assert "no team yet" in run_assay("register", slug, "--invitation", code, *complete, *mine).out
     assert "Team Blue" in run_assay("register", slug, "--team", "Blue", *mine).out
     people.admin.patch(f"/challenges/{slug}", json={"terms": "Be fair, please."})
-    assert "Team Blue" in run_assay("register", slug, "--accept-terms", "2", "--field", "affiliation=Bonn", *mine).out
-    assert blue.email.lower() in run_assay("registration", "list", slug, "--status", "approved", *admin).out
+    again = run_assay("register", slug, "--accept-terms", "2", "--field", "affiliation=Bonn", *mine)
+    assert ("Team Blue" in again.out, "accepted version 2" in again.err) == (True, True)
+    listed = run_assay("registration", "list", slug, "--status", "approved", *admin).out
+    assert (blue.email.lower() in listed, "affiliation: Bonn" in listed) == (True, True)
     assert run_assay("registration", "list", slug, "--status", "barred", "--json", *admin).value() == []
     own = run_assay("registration", "show", slug, *mine).out
     assert ("affiliation: Bonn" in own, "terms: version 2" in own) == (True, True)
     run_assay("registration", "bar", slug, blue.email, "--reason", "Two accounts", *admin)
     assert "Two accounts" in run_assay("registration", "show", slug, blue.email, *admin).out
-    assert "Approved 1" in run_assay("registration", "approve", slug, blue.email, "--reason", "One person", *admin).out
+    assert "is approved" in run_assay("registration", "approve", slug, blue.email, "--reason", "One person", *admin).out
+    assert "Approved 0 registrations" in run_assay("registration", "approve", slug, "--all", *admin).out
     assert "pending again" in run_assay("registration", "approve", slug, blue.email, "--withdraw", *admin).out
     shown = run_assay("registration", "show", slug, blue.email, *admin).out
     assert ("One person" in shown, "status: pending" in shown) == (True, True)

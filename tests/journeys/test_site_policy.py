@@ -42,7 +42,7 @@ def test_where_approved_users_create_challenges_others_do_not(closed: ServedApp)
             assert answer.status_code == 201
             assert caller.patch(f"/challenges/{challenge['slug']}", json={"title": "mine"}).status_code == 200
         else:
-            require_refused(answer, 403, "forbidden")
+            assert "approve your account" in require_refused(answer, 403, "forbidden")["remedy"]
 
 
 def test_guessing_a_password_is_slowed_down_for_that_account_only(closed: ServedApp) -> None:

@@ -281,6 +281,9 @@ def test_the_command_line_leads_a_team(people: People, commands: Any, tmp_path: 
     commands(blue, "submission", sent["id"], "--download", tmp_path / "mine.json")
     assert (tmp_path / "mine.json").read_bytes() == blue.get(f"/submissions/{sent['id']}/predictions").content
     commands(blue, "team", "leave", slug)
+    service = ("--url", people.live.url, "--token", people.live.admin_token)
+    nobody = run_assay("team", "allow", slug, "nobody@example.org", *service)
+    assert (nobody.status, f"assay registration list {slug}" in nobody.err) == (1, True)
     assert "may join" in commands(people.admin, "team", "allow", slug, blue.email.lower(), "--reason", "Ill.").out
     trail = people.admin.get(f"/challenges/{slug}/audit", params={"action": "registration.may_join"}).json()["items"]
     assert [entry["reason"] for entry in trail] == ["Ill."]

@@ -70,6 +70,16 @@ def check_gold(path: Path) -> CheckGold:
     return CheckGold(GoldSource(file=GoldFile(SourceFile(path, FileKind("json")), "multiclass")))
 
 
+def test_an_interrupt_of_the_terminal_does_not_end_a_child(children: ScoringProcessPool, request_of: CheckGold) -> None:
+    # Ctrl-C reaches every process of the terminal; the service lets its children finish what they score.
+    (child,) = children._all
+    assert child.pid is not None
+    pid = child.pid
+    os.kill(pid, signal.SIGINT)
+    assert isinstance(children.call(request_of), GoldSummary)
+    assert child.pid == pid
+
+
 def test_a_child_answers(children: ScoringProcessPool, request_of: CheckGold) -> None:
     answer = children.call(request_of)
     assert isinstance(answer, GoldSummary)

@@ -11,7 +11,7 @@ from app.actions.accounts.sign_up import create_user as add_user
 from app.actions.accounts.sign_up import require_strong_password
 from app.actions.audit.record import OPERATOR, created_fields, record
 from app.actions.operations.backup_folder import create_file_once
-from app.errors import NotFound
+from app.errors import NoPassword, NotFound
 from app.settings import Settings
 from app.store import locks
 from app.store.queries import users
@@ -76,11 +76,16 @@ def create_user(
 def reset_password(session: WriteSession, user: str) -> tuple[PasswordReset, str]:
     """A password reset for the account with this address or id, an administrator's too, and its secret.
 
-    Raises NotFound.
+    Raises NotFound, and NoPassword for the built-in administrator.
     """
     row = users.by_email(session, user) or session.get(User, user)
-    if row is None or row.deleted_at is not None or row.email == users.ADMINISTRATOR_EMAIL:
-        raise NotFound(f"There is no account {user} with a password.", remedy="'assay user list' shows the accounts.")
+    if row is None or row.deleted_at is not None:
+        raise NotFound(f"There is no account {user}.", remedy="'assay user list' shows the accounts.")
+    if row.email == users.ADMINISTRATOR_EMAIL:
+        remedy = (
+            "Log in with its token: assay login --token - < admin-token (a file in the data folder). For a person, "
+        )
+        raise NoPassword(remedy=f"{remedy}make another administrator: assay user create --admin.")
     return new_reset(session, OPERATOR, row)
 
 

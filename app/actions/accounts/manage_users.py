@@ -85,7 +85,7 @@ def create_reset(session: WriteSession, caller: Caller, user_id: str, *, public_
     user = _managed_user(session, caller, user_id)
     if user.admin:
         detail = "The password of an administrator can only be reset on the machine of the service."
-        raise Forbidden(detail, remedy="Run 'assay user reset' there.")
+        raise Forbidden(detail, remedy="Run 'assay user reset ADDRESS --local' there.")
     if not public_url:
         raise NoPublicURL
     row, secret = new_reset(session, caller, user)

@@ -148,7 +148,7 @@ def raise_if_any(faults: FieldFaults) -> None:
 
 def _summarize_faults(faults: FieldFaults) -> str:
     more = f"; and {len(faults) - 5} more" if len(faults) > 5 else ""
-    details = "; ".join(f"{fault['pointer']}: {fault['detail']}" for fault in faults[:5])
+    details = "; ".join(f"{fault['pointer']}: {fault['detail'].rstrip('.')}" for fault in faults[:5])
     return f"The request is not valid: {details}{more}."
 
 
@@ -208,7 +208,9 @@ def require_can_create_challenge(caller: Caller, creation: str) -> str:
     approved = creation == "approved" and (caller.approved or caller.admin)
     if not (caller.has_admin_rights or creation == "any" or approved):
         group = "administrators" if creation == "admin" else "approved users"
-        remedy = "Ask the administrator to create it and to add you as an organizer."
+        remedy = "Ask an administrator to create it and to add you as an organizer."
+        if creation == "approved":
+            remedy = "Ask an administrator to approve your account (assay user approve ADDRESS), then try again."
         require_administrator(caller, f"On this site only {group} may create challenges.", remedy=remedy)
     return user_id
 

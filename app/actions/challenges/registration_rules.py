@@ -68,7 +68,10 @@ def _store_statements(
 ) -> None:
     if faults:
         details = "; ".join(f"{fault['pointer']}: {fault['detail']}" for fault in faults)
-        remedy = "Send 'terms' and 'fields' as 'terms_version' and 'registration_fields' of the challenge ask for them."
+        remedy = (
+            "Send 'terms' and 'fields' as 'terms_version' and 'registration_fields' of the challenge ask for them; its "
+            f"'terms' are the text (with a code, read it with the header {CODE_HEADER})."
+        )
         raise InvalidRequest(f"The registration is not complete: {details}.", remedy=remedy, errors=faults)
     if statements.terms is not None:
         registration.terms_version, registration.terms_accepted_at = statements.terms, clock.now(session)
@@ -83,10 +86,7 @@ def _terms_faults(challenge: Challenge, registration: Registration, accepted: in
         return []
     if not current:
         return [{"pointer": "/terms", "detail": "the challenge has no terms to accept"}]
-    read = (
-        f"'terms' of GET /api/v1/challenges/{challenge.slug} holds their text (with a code, send it as {CODE_HEADER})"
-    )
-    return [{"pointer": "/terms", "detail": f"accept the current terms, which are version {current}; {read}"}]
+    return [{"pointer": "/terms", "detail": f"accept the current terms, which are version {current}"}]
 
 
 def _unknown_answers(asked: Sequence[Mapping[str, Any]], answers: Mapping[str, str]) -> list[dict[str, str]]:

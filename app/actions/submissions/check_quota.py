@@ -21,6 +21,12 @@ QUOTA_REMEDIES = {
     "invalid_per_day": "Check files with ?dry_run=true, which is free; files whose scoring exceeded a limit, and those "
     "that the team cancelled, count too. The next day begins at the time in 'reset_at'.",
 }
+_COUNTED = {
+    "per_day": "submissions per day",
+    "total": "submissions in total",
+    "concurrent": "submissions queued or running at once",
+    "invalid_per_day": "invalid files per day",
+}
 NOTHING_GRANTED = "The organizers have left this team no submissions, and waiting does not help; ask them."
 
 
@@ -107,8 +113,8 @@ class QuotaBalance:
         limit, count = self.limits[name], self.counted[name]
         remedy = QUOTA_REMEDIES["concurrent" if at_work else name] if limit else NOTHING_GRANTED
         return QuotaExceeded(
-            f"The team has used {count} of {limit} ({name}"
-            + (f", {self.usage.concurrent} of them still being checked)." if at_work else ")."),
+            f"The team has used {count} of {limit} {_COUNTED[name]}"
+            + (f", {self.usage.concurrent} of them still being checked." if at_work else "."),
             remedy=remedy,
             headers={**headers, **({"Retry-After": str(refusal.seconds)} if waits else {})},
             quota=name,

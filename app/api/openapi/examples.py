@@ -65,7 +65,7 @@ INFERENCE: JSON = {
     "teams_limited": False,
     "statement": "One submission reveals at most 4 bits about the gold to a team (f1_macro 3.8, accuracy 2.6, at full precision, because the board ranks by it whatever digits it shows). The number of submissions is unlimited, so a team can learn all 4 labels, each of 1 bit. Each further team can learn as much again, and every account may found one. This is an upper bound on the information, averaged over equally likely labellings; it does not describe an attack.",
     "lowered_by": [
-        "a total quota, or a daily quota and a closing date",
+        "a total quota, or a daily quota and a close after which nothing is taken (late: refuse)",
         "a board that is shown only after the close, or never, because a board ranks at full precision",
         "fewer metrics",
         "registration by approval or invitation",

@@ -16,6 +16,7 @@ _RETRY_REMEDY = "Try again later; this cannot submit anything twice."
 ADVICE: dict[str, str] = {
     "unauthorized": "Log in first: assay login (to create an account: assay signup).",
     "unauthorized+token": "Log in again: assay login. A token in ASSAY_TOKEN or --token overrides that of the login.",
+    "wrong_password+token": "Check it; passwords are case-sensitive.",
     "wrong_password": "Check both; passwords are case-sensitive. To create an account: assay signup.",
     "insufficient_scope": "Get a token with this scope: assay login --scope read --scope submit --scope {scope}.",
     "insufficient_scope+admin": "Get a token with this scope: "
@@ -64,6 +65,8 @@ ADVICE: dict[str, str] = {
     "challenge_in_use": "Archive it: assay challenge archive {slug}; an administrator can delete it.",
     "too_many_streams": "Close one of your other event streams, or read the status: assay submission ID.",
     "registration_needs_code": "Ask the organizers for a code: assay register {slug} --invitation CODE --team NAME.",
+    "selection_full": "Unselect one first: assay unselect ID.",
+    "not_releasable": "The preview lists what has to happen before: assay phase release {slug} --phase {phase}.",
     "quota_exceeded": "See what your team has used: assay quota {slug}.",
     "quota_exceeded+total": "This limit does not reset; only an organizer can raise it.",
     "quota_exceeded+concurrent": "Wait for one of them to finish: assay submissions {slug}.",
@@ -76,12 +79,6 @@ ADVICE: dict[str, str] = {
 For all other errors the service's own remedy is shown.
 """
 
-_QUOTA_WORDS = {
-    "per_day": "per day",
-    "total": "in total",
-    "concurrent": "queued or running at once",
-    "invalid_per_day": "invalid files per day",
-}
 _PHASE_PATTERN = r"/challenges/(?P<slug>[^/]+)/phases/(?P<phase>[^/]+)"
 _PATH_DESCRIPTIONS = (
     (rf"{_PHASE_PATTERN}/gold/(?P<gold>\d+)(/.*)?", "gold version {gold} of phase '{phase}' in challenge '{slug}'"),
@@ -175,11 +172,8 @@ def _detail_without_errors(document: Mapping[str, Any]) -> str:
 
 
 def problem_facts(document: Mapping[str, Any]) -> list[str]:
-    """The facts that people need: usage and limit of a quota, times, phases, reasons."""
-    facts = []
-    if "limit" in document and "used" in document:
-        quota = _QUOTA_WORDS.get(str(document.get("quota")), "")
-        facts.append(f"Used {document['used']} of {document['limit']} {quota}".rstrip() + ".")
+    """The facts that people need: times, phases, selected submissions, reasons."""
+    facts: list[str] = []
     times = {"reset_at": "Resets", "opens_at": "Opens", "closes_at": "Closes"}
     if document.get("opens_at") and document.get("closes_at"):  # a window, of which parts may be past
         start, end = (time_in_zones(document, name) for name in ("opens_at", "closes_at"))
@@ -191,6 +185,8 @@ def problem_facts(document: Mapping[str, Any]) -> list[str]:
         facts.append(f"Takes late entries, which are never ranked: --phase {', '.join(document['late_phases'])}.")
     if document.get("phases"):
         facts.append(f"Open now: {', '.join(map(str, document['phases']))}.")
+    if document.get("selected"):
+        facts.append(f"Selected now: {', '.join(map(str, document['selected']))}.")
     if document.get("reason"):
         facts.append(f"Reason: {document['reason']}")
     return facts

@@ -71,14 +71,8 @@ def show_challenge(console: "Console", challenge: Json, *, for_organizers: bool 
             console.print(f"{name}: {clean(value)}", **PLAIN)
     _show_what_registration_asks(console, challenge)
     for phase in phases:
-        # If the challenge declares no classes, each phase has those of its gold.
-        if phase.get("classes") and not challenge.get("classes"):
-            console.print(f"classes of {clean(phase.get('slug'))}: {clean(list_classes(phase['classes']))}", **PLAIN)
+        _show_own_rules(console, challenge, phase)
     show_phases(console, phases)
-    for phase in phases:
-        if phase.get("own_recipe"):
-            command = f"assay recipe show {clean(challenge.get('slug'))} --phase {clean(phase.get('slug'))}"
-            console.print(f"{clean(phase.get('slug'))} has metrics and a selection of its own: {command}", **PLAIN)
     _show_disclosure(console, challenge, for_organizers=for_organizers)
 
 
@@ -93,6 +87,19 @@ def _show_disclosure(console: "Console", challenge: Json, *, for_organizers: boo
         console.print(f"What scores of {clean(bound.get('phase'))} disclose: {clean(bound.get('statement'))}", **PLAIN)
         if bound.get("lowered_by"):
             console.print(f"They would disclose less with: {clean('; '.join(bound['lowered_by']))}.", **PLAIN)
+
+
+def _show_own_rules(console: "Console", challenge: Json, phase: Json) -> None:
+    """Print where a phase differs from the challenge: task, positive label, classes, and a recipe of its own."""
+    name = clean(phase.get("slug"))
+    for field in ("task", "positive_label", "classes"):
+        value = phase.get(field)
+        if value and value != challenge.get(field):
+            shown = list_classes(value) if field == "classes" else value
+            console.print(f"{field.replace('_', ' ')} of {name}: {clean(shown)}", **PLAIN)
+    if phase.get("own_recipe"):
+        command = f"assay recipe show {clean(challenge.get('slug'))} --phase {name}"
+        console.print(f"metrics and selection of {name}: its own, see {command}", **PLAIN)
 
 
 def _show_what_registration_asks(console: "Console", challenge: Json) -> None:
@@ -183,8 +190,8 @@ def show_quota(console: "Console", quota: Json) -> None:
     ]
     show_table(console, columns)
     for grant in quota.get("grants") or ():
-        numbers = [_QUOTA_WORDS[name].format(f"{grant[name]:+d}") for name in ("per_day", "total") if grant.get(name)]
-        console.print(f"Granted {', '.join(numbers)}: {clean(str(grant.get('reason')))}", **PLAIN)
+        numbers = {name: f"{grant[name]:+d}" for name in ("per_day", "total") if grant.get(name)}
+        console.print(f"Granted {quota_words(numbers)}: {clean(str(grant.get('reason')))}", **PLAIN)
     _show_reset(console, quota)
 
 

@@ -3,7 +3,7 @@
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -30,10 +30,14 @@ PIPED_WIDTH = 200  # of tables, if the output is not a terminal
 class CommandError(Exception):
     """A command failed for a reason that its user can fix."""
 
-    def __init__(self, code: str, detail: str, remedy: str = "") -> None:
-        """`code` is the stable name of the reason, `detail` says what is wrong, `remedy` how to fix it."""
+    def __init__(self, code: str, detail: str, remedy: str = "", *, errors: Sequence[Mapping[str, Any]] = ()) -> None:
+        """`code` is the stable name of the reason, `detail` says what is wrong, `remedy` how to fix it.
+
+        `errors` are the faults by field, as in an answer of the service.
+        """
         super().__init__(detail)
-        self.document = {"code": code, "detail": detail} | ({"remedy": remedy} if remedy else {})
+        more = {"remedy": remedy, "errors": list(errors)}
+        self.document = {"code": code, "detail": detail} | {name: value for name, value in more.items() if value}
 
 
 class CommandOutput:

@@ -44,7 +44,11 @@ def show_release(console: "Console", release: Json) -> None:
     columns = [
         Column("private", [row["mark"] or row["private_rank"] for row in rows], right=True),
         Column("public", [row["public_rank"] for row in rows], right=True),
-        Column("move", [None if row["move"] is None else f"{row['move']:+d}" for row in rows], right=True),
+        Column(
+            "move",
+            [None if row["move"] is None else f"{row['move']:+d}".replace("+0", "0") for row in rows],
+            right=True,
+        ),
         Column("team", [row["team"]["name"] + (" (baseline)" if row["baseline"] else "") for row in rows], wrap=True),
         Column("submission", [row["submission"] for row in rows]),
     ]

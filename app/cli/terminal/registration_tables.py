@@ -13,12 +13,14 @@ Json = Mapping[str, Any]
 
 
 def show_registrations(console: "Console", rows: Sequence[Json]) -> None:
-    """Print a list of registrations."""
+    """Print a list of registrations, with the answers to what the challenge asks."""
+    answers = ["; ".join(f"{name}: {value}" for name, value in (row.get("fields") or {}).items()) for row in rows]
     columns = [
         Column("user", [row["user"]["email"] for row in rows]),
         Column("team", [_team(row) for row in rows], wrap=True),
         Column("status", [row.get("status") for row in rows]),
         Column("reason", [row.get("reason") for row in rows], wrap=True),
+        *([Column("answers", answers, wrap=True)] if any(answers) else []),
         Column("terms", [row.get("terms_version") for row in rows], drop_priority=1),
         time_column("registered", [row.get("created_at") for row in rows], drop_priority=2),
         Column("id", [row.get("id") for row in rows], drop_priority=3),

@@ -25,9 +25,10 @@ def format_texts(values: Sequence[Any]) -> list[str]:
 
 
 def format_numbers(values: Sequence[Any]) -> list[str]:
-    """The numbers of a column with equal decimals: enough for six significant digits of each value.
+    """The numbers of a column with their decimal points aligned: six significant digits of each value, no more.
 
-    None becomes a dash, text stays as it is, and a column of integers has no decimals.
+    A board may show no more digits than that, and a zero that pads one would be a wrong digit. None becomes a dash,
+    text stays as it is, and a column of integers has no decimals.
     """
     short = [f"{value:.6g}" for value in values if _is_number(value)]
     has_floats = any(isinstance(value, float) for value in values)
@@ -45,7 +46,10 @@ def _format_number(value: Any, decimals: int) -> str:
     if not _is_number(value):
         return clean(value)
     short = f"{value:.6g}"
-    return short if "e" in short else f"{value:.{decimals}f}"
+    if "e" in short:
+        return short
+    known = min(decimals, max(1, len(f"{value:#.6g}".partition(".")[2])))
+    return f"{value:.{known}f}" + " " * (decimals - known)
 
 
 def format_time(text: object) -> str:

@@ -113,6 +113,11 @@ def _format_by_media_type(media: str) -> Format:
             return form
     if "spreadsheet" in media or "ms-excel" in media:
         raise _unsupported_error(_WORKBOOK_MESSAGE)
+    if media == "text/plain":  # what curl -F and browsers call files whose names end in .txt
+        message = (
+            "The media type 'text/plain' does not say how to read a file. Rename the file, such as to .csv or .json."
+        )
+        raise _unsupported_error(message)
     raise _unsupported_error(f"The media type '{media}' is not supported.")
 
 

@@ -10,7 +10,9 @@ _TABLE_FORMATS = (
     ("\t", "TSV", ".tsv", "text/tab-separated-values"),
     (";", "CSV", ".csv", "text/csv"),
 )
+_FILE_NAME = re.compile(r"[\w./ -]+\.(?:csv|tsv|jsonl?|ndjson|txt)")
 _ID_COLUMN = re.compile(r'"?id"?\s*([,;\t])', re.IGNORECASE)
+_SPACED_HEADER = re.compile(r'"?id"?(?: "?\w+"?)+')
 _WORD_SIGNS = str.maketrans("", "", '_-."')
 _RECORD_END = re.compile(r"\}[ \t\r]*\{")
 BINARY_REMEDY = "Send it with curl --data-binary @FILE."
@@ -21,12 +23,19 @@ TABLE_ON_ONE_LINE = f"The whole table stands on one line, without a line break. 
 def table_format_problem(text: str, read_as: str) -> Problem | None:
     """Advice for a table that was sent as JSON, because of its media type or a file name without a known ending."""
     first_line = text[:2000].split("\n", 1)[0].strip()
+    got = describe_value(first_line)
+    if _FILE_NAME.fullmatch(first_line) and "\n" not in text.strip():
+        message = "This is the name of a file instead of its content: curl needs @ before it, as in -F file=@FILE."
+        return build_problem("syntax", message, Location(None, 1, 1), expected=read_as, got=got)
+    if _SPACED_HEADER.fullmatch(first_line):
+        message = f"The file was read as {read_as} but looks like a table with spaces between its columns. "
+        message += "Put commas between them (in R: write.csv with row.names = FALSE), and use a name that ends in .csv."
+        return build_problem("syntax", message, Location(None, 1, 1), expected=read_as, got=got)
     for sign, name, ending, media in _TABLE_FORMATS:
         if _is_row(first_line, sign):
             message = f"The file was read as {read_as} but looks like {name}. "
             message += f"Use a file name that ends in {ending}, or send it as {media}."
             message += "" if "\n" in text else f" It has only one line: {LINE_BREAKS_REMEDY}"
-            got = describe_value(first_line)
             return build_problem("syntax", message, Location(None, 1, 1), expected=read_as, got=got)
     return None
 

@@ -79,6 +79,9 @@ def _document_columns(document: Any, context: ReaderContext) -> RawColumns | Non
 
 def _shape_problem(fields: dict[str, Any], document: JsonObject, context: ReaderContext) -> Problem | None:
     """The problem of an object that cannot be a map; None where it can be one."""
+    if _is_data_frame(fields):
+        message = "This is a table as pandas writes it by default. Write its rows: df.to_json(FILE, orient='records')."
+        return build_problem("wrong_shape", message, Location(""), expected="records", got=describe_value(document))
     if column := _columns_without_ids(fields):
         message = "There are columns but no 'ids'. Give the ids as a list of the same length."
         location, expected = Location(pointer_token(column)), "a list of ids"
@@ -93,6 +96,17 @@ def _shape_problem(fields: dict[str, Any], document: JsonObject, context: Reader
     )
     location, got = Location(pointer_token(key)), describe_value(fields[key])
     return build_problem("wrong_shape", message, location, expected="a list", got=got)
+
+
+def _is_data_frame(fields: dict[str, Any]) -> bool:
+    """Whether an object is a pandas table: its columns by row, or names, index and data."""
+    kinds = set(map(type, fields.values()))
+    if fields.keys() == {"columns", "index", "data"}:
+        return kinds == {list} and list in map(type, fields["data"])
+    # A map of scores by class has no texts.
+    return (
+        "id" in fields and kinds == {tuple} and any(column and type(column[0][1]) is str for column in fields.values())
+    )
 
 
 def _columns_without_ids(fields: dict[str, Any]) -> str | None:

@@ -49,6 +49,8 @@ class SuggestionFinder:
         folded_text = fold_text(text[:1000])
         if folded_text in self._index:
             return self._index[folded_text]
+        if match := self._index.get(folded_text.removesuffix(".0")):  # an integer that was written as a float
+            return match
         if match := self._tails.get(last_word(text[:1000]) or ""):
             return match
         if len(self._index) > _MAX_SIMILARITY_CANDIDATES or len(folded_text) > 100 or self._searches >= _MAX_SEARCHES:

@@ -27,13 +27,14 @@ from app.formats.reading_rules import ReadingRules
 from app.formats.validation.class_names import ClassNumberAdvice, Vocabulary
 from app.formats.validation.score_matrix import build_score_matrix
 from app.formats.validation.suggestions import SuggestionFinder
-from app.formats.value_locations import KeyedMapLayout
+from app.formats.value_locations import DelimitedTableLayout, KeyedMapLayout
 from app.scoring.declaration.metric_syntax import pluralize
 from app.scoring.declaration.task import TaskSpec
 from app.scoring.evaluation_input import MISSING_CODE, IdIndex, Labels, PredictionArrays
 
 Int32s = NDArray[np.int32]
 
+_SHORTENED_NUMBER = re.compile(r"\d(?:[.,]\d+)?E\+\d+")  # as spreadsheet programs show long numbers
 _LABEL_SEPARATOR = re.compile(r"[|,;]")
 """Characters that join labels, in some files wrongly."""
 
@@ -295,6 +296,8 @@ class _RowValidator:
         remedy = "Use the ids of the template or of the list of ids."
         if suggestion is not None:
             remedy = f"Did you mean {expected}?"
+        elif _SHORTENED_NUMBER.fullmatch(name):
+            remedy = "A spreadsheet program has shortened this number: format the column of ids as text."
         message = f"{quote(name)} is not among the expected ids. {remedy}"
         location = self.table.layout.locate(row, "id")
         return build_problem("unknown_id", message, location, instance_id=name, expected=expected, got=quote(name))
@@ -310,6 +313,8 @@ class _RowValidator:
         earlier = self.table.layout.locate(first, "id")
         where = f"on line {earlier.line}" if earlier.line else f"at {earlier.pointer}"
         message = f"{quote(name)} already occurs {where}. Give each id once (ids are compared in Unicode NFC)."
+        if self.table.counts is not None and isinstance(self.table.layout, DelimitedTableLayout):
+            message += " If the table has one row per instance and label, send it with layout=long."
         return build_problem(code, message, self.table.layout.locate(row, "id"), instance_id=name, got=quote(name))
 
     def _repeated_label_problem(self, row: int, item: int | None, name: str | None, label: str) -> Problem:

@@ -101,7 +101,7 @@ def inference_warning(bound: InferenceBound) -> str | None:
 def _reductions(bound: InferenceBound) -> Iterator[str]:
     rules = bound.rules
     if rules.submissions is None:
-        yield "a total quota, or a daily quota and a closing date"
+        yield "a total quota, or a daily quota and a close after which nothing is taken (late: refuse)"
     if bound.reports:
         yield f"no {' or '.join(bound.reports)} report for participants"
     if bound.separating and not bound.weighted:
