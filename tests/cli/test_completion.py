@@ -89,7 +89,7 @@ def test_tab_completes_what_the_service_lists(people: People) -> None:
     sent = require_finished(blue.submit(slug, CORRECT_PREDICTIONS, phase="development"))["id"]
     as_blue = {"ASSAY_URL": people.live.url, "ASSAY_TOKEN": token_of(blue)}
     as_admin = as_blue | {"ASSAY_TOKEN": people.live.admin_token}
-    offers("assay leaderboard ta", [slug], **as_blue)
+    offers("assay leaderboard ta", [slug], True, **as_blue)
     offers(f"assay submit {slug} --phase ", ["development", "test"], **as_blue)
     offers(f"assay submit {slug} --phase d", ["development"], **as_blue)
     offers(f"assay select {sent[:8]}", [sent], **as_blue)

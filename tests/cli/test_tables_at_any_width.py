@@ -155,7 +155,7 @@ _COLUMNS = st.lists(st.tuples(_TEXTS, st.lists(_TEXTS, min_size=2, max_size=6), 
 def test_no_character_of_any_table_is_lost(columns: list[tuple[str, list[str], bool]], width: int) -> None:
     shown = [Column(name, [" ".join(words)], wrap=wrap) for name, words, wrap in columns]
     lines = printed(lambda console: show_table(console, shown), width).splitlines()
-    if not set(lines[1]) <= {"─", " "}:
+    if not lines[1] or not set(lines[1]) <= {"─", " "}:  # too narrow for a table
         assert [line.partition(": ")[2] for line in lines if line] == [str(column.values[0]) for column in shown]
         return
     assert max(map(cell_len, lines)) <= width

@@ -3,7 +3,7 @@
 import hashlib
 import time
 import uuid
-from urllib.parse import unquote
+from urllib.parse import parse_qsl, unquote
 
 import structlog
 from fastapi.routing import iter_route_contexts
@@ -59,7 +59,7 @@ class ReplyMiddleware:
         if "\0" in scope["path"]:
             app = problem_response(NotFound())
         elif b"%00" in scope["query_string"] or b"\0" in scope["query_string"]:
-            app = problem_response(BadRequest("A query parameter contains the character U+0000."))
+            app = problem_response(_null_character_problem(scope["query_string"]))
         try:
             await app(inner, receive, reply.send)
         except Exception as error:
@@ -153,3 +153,10 @@ class ReplySender:
 
     async def _forward(self, message: Message) -> None:
         await self._send({**message, "body": b""} if self._omits_body or self._is_head else message)
+
+
+def _null_character_problem(query: bytes) -> BadRequest:
+    """Names the parameter whose name or value contains a NUL."""
+    parameters = parse_qsl(query.decode("latin-1"), keep_blank_values=True)
+    name = next((name for name, value in parameters if "\0" in name + value), "").replace("\0", "")
+    return BadRequest(f"The query parameter '{name}' contains the character U+0000.")
