@@ -92,9 +92,9 @@ def test_tab_completes_what_the_service_lists(people: People) -> None:
     offers("assay leaderboard ta", [slug], True, **as_blue)
     offers(f"assay submit {slug} --phase ", ["development", "test"], **as_blue)
     offers(f"assay submit {slug} --phase d", ["development"], **as_blue)
-    offers(f"assay select {sent[:8]}", [sent], **as_blue)
-    assert press_tab(f"assay select {sent[:8]}", **as_blue | {"ASSAY_TOKEN": token_of(green)}) == []
-    offers(f"assay disqualify {sent[:8]}", [sent], **as_admin)
+    offers(f"assay select {sent[:12]}", [sent], **as_blue)
+    assert press_tab(f"assay select {sent[:12]}", **as_blue | {"ASSAY_TOKEN": token_of(green)}) == []
+    offers(f"assay disqualify {sent[:12]}", [sent], **as_admin)
     other = people.admin.get(f"/challenges/{slug}/teams").json()["items"]
     ids = {team["name"]: team["id"] for team in other}
     offers(f"assay team disqualify {slug} ", ["Blue", ids["Green Team"]], **as_admin)
