@@ -61,13 +61,11 @@ def cancel_submission(
 
 
 def cancel_member_submissions(session: WriteSession, caller: Caller, registration: Registration) -> list[str]:
-    """Cancel all unsettled submissions that this member sent for the team; returns their ids.
+    """Cancel all unsettled submissions that this user sent as a participant, in any team; returns their ids.
 
     The caller holds the lock on the challenge, so that no submission is added meanwhile.
     """
-    if registration.team_id is None:
-        return []
-    submission_ids = submissions.unsettled_ids(session, registration.team_id, registration.user_id)
+    submission_ids = submissions.unsettled_ids(session, registration.challenge_id, registration.user_id)
     unfinished = tasks.lock_unfinished(session, submission_ids)
     cancelled = _cancel_unsettled(session, unfinished, submission_ids, BARRED_FAILURE, BARRED_FAILURE["code"])
     for submission_id in cancelled:
