@@ -328,7 +328,13 @@ def test_who_can_act_leads_a_team_whose_captain_cannot(people: People) -> None:
     disabled = people.live.person("Disabled").join(slug, "Green")
     decide(disabled, "approved")
     code = code_from(disabled, slug)
-    people.admin.patch(f"/users/{user_id(disabled)}", json={"disabled": True, "reason": "Lost."}).raise_for_status()
+    user_id_of_disabled = user_id(disabled)
+    lost = {"disabled": True, "reason": "Lost."}
+    people.admin.patch(f"/users/{user_id_of_disabled}", json=lost).raise_for_status()
     people.admin.patch(f"/challenges/{slug}", json={"registration": "open"}).raise_for_status()
     assert people["Green"].post(registrations(slug), json={"invitation": code}).status_code == 201
     assert names(team_of(people["Green"], slug)) == [("Disabled", False), ("Green", True)]
+    decide(people["Green"], "barred")
+    assert names(team_of(people["Green"], slug)) == [("Disabled", False), ("Green", True)]  # nobody else can act
+    people.admin.patch(f"/users/{user_id_of_disabled}", json={"disabled": False}).raise_for_status()
+    assert names(team_of(people["Green"], slug)) == [("Disabled", True), ("Green", False)]
