@@ -330,7 +330,10 @@ def _lock_challenge(session: WriteSession, challenge: Challenge) -> None:
 
 
 def load_visible_submission(session: ReadSession, caller: Caller, submission_id: str) -> tuple[Submission, Phase, bool]:
-    """A submission, its phase, and whether the caller sees it as an organizer; NotFound if they may not see it."""
+    """A submission, its phase, and whether the caller sees it as an organizer.
+
+    Raises NotFound if they may not see it, and RegistrationPending.
+    """
     submission = session.get(Submission, submission_id)
     if submission is None or caller.user_id is None:
         raise errors.NotFound
@@ -392,10 +395,14 @@ def may_read_as_former_member(session: ReadSession, caller: Caller, submission: 
     """Whether the caller, whose registration has this status, was in the team when it sent the submission.
 
     What organizers sent on behalf of a team is for those who are in the team, and test entries are for organizers.
+    Raises RegistrationPending if only that keeps the caller from reading it.
     """
-    if caller.user_id is None or status is None or status == "pending" or submission.on_behalf or submission.test:
+    if caller.user_id is None or status is None or submission.on_behalf or submission.test:
         return False
-    return memberships.was_member_when_sent(session, submission, caller.user_id)
+    was_member = memberships.was_member_when_sent(session, submission, caller.user_id)
+    if was_member and status == "pending":
+        raise errors.RegistrationPending
+    return was_member
 
 
 def require_file_reader(session: ReadSession, caller: Caller, submission: Submission, *, organizer: bool) -> None:

@@ -110,7 +110,7 @@ class SubmissionView:
 def read_submission(session: ReadSession, caller: Caller, submission_id: str) -> SubmissionView:
     """One submission; raises NotFound unless the caller's team owns it or the caller organizes the challenge.
 
-    Raises InsufficientScope for a token that may not read.
+    Raises RegistrationPending, and InsufficientScope for a token that may not read.
     """
     view = read_submission_status(session, caller, submission_id)
     require_scope(caller, "read")
@@ -204,7 +204,7 @@ def views_for_sender(session: ReadSession, caller: Caller, rows: Sequence[Submis
     for phase_id in {row.phase_id for row in rows}:
         ids = [row.id for row in rows if row.phase_id == phase_id]
         for key, details in submission_details.load_submission_details(session, ids, caller.user_id).items():
-            with suppress(NotFound):
+            with suppress(NotFound, RegistrationPending):
                 views[key] = _view_for_sender(session, caller, details)
     return views
 
