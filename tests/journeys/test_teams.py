@@ -64,7 +64,7 @@ def test_a_code_admits_one_user_once(people: People) -> None:
     code = code_from(blue, slug, note="for Red")
     assert [each["note"] for each in team_of(blue, slug)["invitations"]] == ["for Red"]
     assert red.post(registrations(slug), json={"invitation": code}).json()["team"]["name"] == "Blue"
-    for late in (green.post(registrations(slug), json={"invitation": each}) for each in (code, "no such code")):
+    for late in (green.post(registrations(slug), json={"invitation": each}) for each in (code, "no-such-code")):
         require_refused(late, 422, "invalid_invitation")
     assert names(team_of(red, slug)) == [("Blue", True), ("Red", False)]
     seen = {each["name"]: each["email"] for each in team_of(red, slug)["members"]}
