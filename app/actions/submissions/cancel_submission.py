@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 
-from app.actions.access import (
-    Caller,
+from app.actions.access import Caller
+from app.actions.audit.record import record
+from app.actions.submissions.read_submissions import SubmissionView, current_submission_view
+from app.actions.submissions.submission_access import (
     changes_as_organizer,
     load_submission_to_change,
     lock_submission_row,
 )
-from app.actions.audit.record import record
-from app.actions.submissions.read_submissions import SubmissionView, current_submission_view
 from app.errors import Conflict, PhaseClosed
 from app.store import board_invalidation, clock, notifications
 from app.store.queries import quota, submissions, tasks

@@ -12,14 +12,10 @@ from app.actions.access import (
     Caller,
     can_organize,
     can_read,
-    can_read_as_organizer,
     effective_role,
     is_organizer,
     load_visible_phase,
-    load_visible_submission,
-    may_read_as_former_member,
     require_approved_status,
-    require_file_reader,
     require_scope,
 )
 from app.actions.audit.record import record
@@ -28,6 +24,12 @@ from app.actions.submissions.board_scores import describe_selection
 from app.actions.submissions.check_quota import QuotaBalance
 from app.actions.submissions.released_ranks import NO_RANKS, ReleasedRanks, released_ranks
 from app.actions.submissions.score_visibility import ScoreView, current_split
+from app.actions.submissions.submission_access import (
+    can_read_as_organizer,
+    load_visible_submission,
+    may_read_as_former_member,
+    require_file_reader,
+)
 from app.errors import FileDeleted, NoTeam, NotFound, NotRegistered, RegistrationPending
 from app.scoring.declaration.recipe import disclosed_digits
 from app.store import clock
