@@ -60,7 +60,7 @@ predict, once the phase is open; organizers for the ids of the public split.
   class), and with `duplicates=multiset`, where gold may repeat labels too, of all counts except those of entirely
   correct instances.
 - **The order of a team's own entries** reveals nothing more where their values are shown. The entry that represents a
-  team is chosen by the values as shown, the earlier of equal ones, and lists of own submissions are ordered by time.
+  team is chosen by the values as shown (of equal ones by the tie-breakers, then the earlier), and lists of own submissions are ordered by time.
   Where a team is shown no values, a board after the close names one of its *s* files, which adds log2 *s* bits once;
   without a quota that may be all labels.
 - **The order across teams.** The board ranks teams at full precision, so two rows that show the same value may have

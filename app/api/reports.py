@@ -40,6 +40,7 @@ ReportFormat = Annotated[
     responses=success_response("Scores and the parts that the phase allows.", examples.REPORT)
     | error_responses(
         errors.Forbidden,
+        errors.RegistrationPending,
         errors.SplitHidden,
         errors.NotFound,
         errors.NoOpenPhase,

@@ -218,7 +218,10 @@ def submission_shape(view: SubmissionView) -> SubmissionShape:
 def get_submissions(
     slug: str, phase: str, caller: AccountDep, state: AppStateDep, limit: Limit = 50, cursor: Cursor = None
 ) -> Page[SubmissionShape]:
-    """Returns the submissions of your team, newest first. Organizers see all."""
+    """Returns the submissions of your team, and of former teams while you were in them, newest first.
+
+    Organizers see all. Who is registered and never was in a team gets 403 `no_team`.
+    """
     with state.db.read() as session:
         rows, following = list_submissions(session, caller, slug, phase, limit=limit, cursor=cursor)
         return Page(items=[submission_shape(row) for row in rows], next=following)
@@ -227,7 +230,7 @@ def get_submissions(
 @router.get(
     "/submissions/{submission_id}",
     summary="Read a submission",
-    responses=error_responses(errors.NotFound),
+    responses=error_responses(errors.RegistrationPending, errors.NotFound),
 )
 def get_submission(submission_id: str, caller: AccountDep, state: AppStateDep) -> SubmissionShape:
     """Returns the status, queue position, expected and actual times, problems and scores of a submission."""
@@ -254,7 +257,7 @@ def delete_submission(submission_id: str, caller: AccountDep, state: AppStateDep
     summary="Download the submitted file",
     response_class=Response,
     responses=success_response("The file exactly as it was uploaded.", examples.STORED_PREDICTIONS)
-    | error_responses(errors.Forbidden, errors.NotFound, errors.FileDeleted),
+    | error_responses(errors.Forbidden, errors.RegistrationPending, errors.NotFound, errors.FileDeleted),
 )
 def get_predictions(submission_id: str, caller: AccountDep, state: AppStateDep) -> Response:
     """Returns the uploaded file to its team and to organizers. Files that an organizer sent are for organizers only.

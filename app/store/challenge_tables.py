@@ -123,6 +123,8 @@ class Phase(Base):
     anonymous: Mapped[bool] = mapped_column(default=False)
     pseudonym_key: Mapped[str] = mapped_column(String(32), default=partial(token_hex, 16), server_default=text("''"))
     """The secret from which the pseudonyms of an anonymous board follow; each phase has its own."""
+    deleted_gold_version: Mapped[int] = mapped_column(default=0, server_default=text("0"))
+    """The highest number of a deleted draft of its gold, which no later version gets; 0 without any."""
     released_at: Mapped[datetime | None]
     scorer_version: Mapped[int] = mapped_column(server_default=text("1"))
     """The active version: the board shows the scores of this one."""

@@ -45,6 +45,7 @@ COLUMNS: Sequence[tuple[str, sa.Column[Any]]] = (
     ("phases", sa.Column("positive_label", sa.Text())),
     ("phases", sa.Column("classes", JSON)),
     ("phases", sa.Column("pseudonym_key", sa.String(length=32), server_default=sa.text("''"), nullable=False)),
+    ("phases", sa.Column("deleted_gold_version", sa.Integer(), server_default=sa.text("0"), nullable=False)),
     ("gold_versions", sa.Column("task", sa.String(length=16), server_default=sa.text("''"), nullable=False)),
     ("gold_versions", sa.Column("positive_label", sa.Text())),
     ("teams", sa.Column("captain_id", ID)),

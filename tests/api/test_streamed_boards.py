@@ -11,7 +11,7 @@ import pytest
 
 from app.actions.submissions import read_leaderboard
 from app.api import leaderboards
-from app.store.queries import board_entries
+from app.store.queries import board_rows
 from tests.api.conftest import GOLD
 from tests.api.in_process_app import ServedApp
 from tests.api.test_board_cache import BOARD, cached_boards, exchange, forget
@@ -67,7 +67,7 @@ def test_a_streamed_board_is_the_cached_one(rows: ServedApp, streams: Callable[[
 def test_the_first_rows_are_sent_before_the_last_are_read(
     rows: ServedApp, streams: Callable[[], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    received, load_rows = threading.Event(), board_entries.load_rows
+    received, load_rows = threading.Event(), board_rows.load_rows
     waited: list[bool] = []
 
     def load_after_first(*given: Any) -> Any:
@@ -79,7 +79,7 @@ def test_the_first_rows_are_sent_before_the_last_are_read(
 
     streams()
     forget(rows)
-    monkeypatch.setattr(board_entries, "load_rows", load_after_first)
+    monkeypatch.setattr(board_rows, "load_rows", load_after_first)
     address = urlsplit(rows.url)
     connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=2 * MAX_WAIT_SECONDS)
     connection.request("GET", f"/api/v1{CSV}")
@@ -99,7 +99,7 @@ def test_head_of_a_streamed_board_reads_no_rows(
     forget(rows)
     expected = exchange(rows, "GET", CSV)
     read: list[Any] = []
-    monkeypatch.setattr(board_entries, "load_rows", lambda *given: read.append(given))
+    monkeypatch.setattr(board_rows, "load_rows", lambda *given: read.append(given))
     address = urlsplit(rows.url)
     connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=MAX_WAIT_SECONDS)
     connection.request("HEAD", f"/api/v1{CSV}")

@@ -148,6 +148,9 @@ def test_barring_takes_all_that_waits_out_of_the_queue_and_publishes_nothing_mor
         under_way(red, withdrawn[0])
         remaining = send(gray)
         on_behalf = send(site.admin(), team="Red")
+        team = red.get("/challenges/pets/teams").json()["items"][0]["id"]
+        left = red.delete(f"/challenges/pets/teams/{team}/members/{red.get('/me').json()['id']}")
+        assert left.status_code == 204  # what it sent before is cancelled all the same
         barred = {"status": "barred", "reason": "two accounts"}
         assert site.admin().patch(f"/challenges/pets/registrations/{own}", json=barred).status_code == 200
         assert {submission_status(red, each) for each in withdrawn} == {"cancelled"}

@@ -48,6 +48,34 @@ def test_the_board_follows_a_change_of_selection_at_once_and_for_all_entries(peo
     }  # nothing was scored again
 
 
+@pytest.mark.parametrize("digits", [6, "full"])
+def test_of_equal_entries_of_a_team_the_tie_breakers_decide_which_counts(people: People, digits: int | str) -> None:
+    low, high = {"t1": "b", "t2": "a", "t3": "b", "t4": "b"}, {"t1": "a", "t2": "a", "t3": "b", "t4": "a"}
+    agreed = make_recipe("accuracy", "f1:label=a", disclosure={"digits": digits})
+    slug = create_challenge(people.admin, "own-ties", recipe=agreed)
+    blue = people["Blue"].join(slug, "Blue")
+    first, second, third = (require_finished(blue.submit(slug, predictions))["id"] for predictions in (low, high, high))
+
+    def counts(**params: Any) -> str:
+        (row,) = people.visitor.board(slug, **params).json()["rows"]
+        return str(row["submission"])
+
+    assert counts() == first
+    put_recipe(people, slug, agreed | {"tie_breakers": ["f1:label=a"]})
+    assert counts() == counts(metric="f1:label=a") == second  # the earlier of those that are still equal
+    assert blue.post(f"/submissions/{second}/withdraw", json={}).status_code == 200
+    (own, gone) = people.visitor.board(slug).json()["rows"]
+    assert ((own["submission"], own["mark"]), (gone["submission"], gone["mark"])) == (
+        (third, None),
+        (second, "withdrawn"),
+    )
+    put_recipe(people, slug, agreed | {"tie_breakers": ["f1:label=a"], "selection": "selected"})
+    for each in (first, third):
+        assert blue.post(f"/submissions/{each}/select").json()["selected"] is True
+    assert people.visitor.board(slug).json()["rows"][0]["submission"] == third
+    assert "tie-breakers" in people.visitor.board(slug).json()["selection"]["meaning"]
+
+
 def test_only_a_finished_submission_can_be_selected(people: People) -> None:
     slug = create_challenge(people.admin, "select-rejected")
     blue = people["Blue"].join(slug, "Blue")

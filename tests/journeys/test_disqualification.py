@@ -25,7 +25,7 @@ from tests.journeys.support import (
     submit_for_teams,
     write_session_of,
 )
-from tests.live_service import Caller
+from tests.live_service import PASSWORD, Caller
 
 assert ranked_values  # importing it makes the sessions of this process store ranked values
 
@@ -276,6 +276,22 @@ def test_who_leaves_before_the_bar_leaves_no_ranked_team_behind(people: People) 
     bar(people, slug, blue)
     assert marks_after_leaving(green) == [None]  # not all who were in the team are barred
     bar(people, slug, green)
+    assert [row["mark"] for row in people.visitor.board(slug).json()["rows"]] == ["barred"]
+
+
+def test_a_deleted_account_does_not_keep_a_team_with_a_barred_member_ranked(people: People) -> None:
+    slug = create_challenge(people.admin, "bar-deleted")
+    enter(people, slug, "Blue", 4)
+    blue, gone = people["Blue"], people.live.person("Gone")
+    (team,) = blue.get(f"/challenges/{slug}/teams").json()["items"]
+    code = blue.post(f"/challenges/{slug}/teams/{team['id']}/invitations", json={}).json()["code"]
+    gone.post(f"/challenges/{slug}/registrations", json={"invitation": code}).raise_for_status()
+    bar(people, slug, blue)
+    assert [row["mark"] for row in people.visitor.board(slug).json()["rows"]] == [None]  # one member is not barred
+    code = gone.post(f"/challenges/{slug}/teams/{team['id']}/invitations", json={}).json()["code"]
+    gone.request("DELETE", "/me", json={"password": PASSWORD}).raise_for_status()
+    joining = people["Green"].post(f"/challenges/{slug}/registrations", json={"invitation": code})
+    require_refused(joining, 422, "invalid_invitation")
     assert [row["mark"] for row in people.visitor.board(slug).json()["rows"]] == ["barred"]
 
 

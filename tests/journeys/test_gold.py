@@ -36,6 +36,16 @@ def bare(people: People, stem: str, **fields: Any) -> str:
     return slug
 
 
+def test_the_number_of_a_deleted_draft_is_not_given_again(people: People) -> None:
+    slug = bare(people, "gold-numbers")
+    gold = f"{MAIN_PHASE_PATH.format(slug)}/gold"
+    for deleted, newest in ((None, 1), (1, 2), (2, 3), (None, 4), (3, 5), (5, 6)):
+        if deleted is not None:
+            assert people.admin.delete(f"{gold}/{deleted}").status_code == 204
+        assert people.admin.post(gold, json=GOLD).json()["version"] == newest
+    assert [row["version"] for row in people.admin.get(gold).json()["items"]] == [6, 4]
+
+
 def test_a_draft_is_completed_and_put_in_force(people: People) -> None:
     agreed = make_recipe("recall_lfb_train", "accuracy", "weighted_accuracy")
     slug = bare(people, "gold-draft", recipe=agreed)

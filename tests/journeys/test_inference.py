@@ -44,6 +44,29 @@ def test_creation_warns_in_numbers_of_metrics_that_can_tell_every_labelling_apar
     assert told == made["recipe"]["inference"][0]
 
 
+def test_organizers_are_told_of_the_largest_grant_and_participants_of_none(people: People) -> None:
+    closes = (datetime.now(UTC) + timedelta(hours=47)).isoformat()
+    phases = [{"name": "main", "closes_at": closes, "quota": {"total": 5, "per_day": 4}}]
+    slug = created(people, phases, make_recipe("accuracy"))["slug"]
+    for name in ("Blue", "Green", "Red"):
+        people[name].join(slug, name)
+    without = bound(people.admin, slug)
+    assert without == bound(people["Blue"], slug)
+    path = f"/challenges/{slug}/phases/main/quota/grants"
+    for team, numbers in (
+        ("Blue", {"total": 3}),
+        ("Blue", {"total": -1}),
+        ("Green", {"total": 1}),
+        ("Red", {"total": -4}),
+    ):
+        grant = {"team": team, "reason": "An outage of ours."} | numbers
+        assert people.admin.post(path, json=grant).status_code == 201
+    assert "With 5 submissions" in without["statement"]
+    assert "With 7 submissions" in bound(people.admin, slug)["statement"]
+    for name in ("Blue", "Green"):
+        assert bound(people[name], slug) == without
+
+
 def test_metrics_that_count_are_bounded_without_a_warning(people: People) -> None:
     made = created(people, FIVE, make_recipe("accuracy", "f1"))
     assert made["warnings"] == []

@@ -57,7 +57,15 @@ def test_together_they_made_no_more_than_one_team_could(people: People, quota: d
     assert ask(red, slug, "Blue").json()["merged"] is False
     send(red, slug, 1)
     refused = require_refused(ask(blue, slug, "Red"), 409, "merge_exceeds_quota")
-    assert (refused["used"], refused["limit"], limit in refused["detail"]) == (3, 2, True)
+    assert (refused["used"], refused["limit"], f"({limit})" in refused["detail"]) == (3, 2, True)
+    main = f"/challenges/{slug}/phases/main"
+    people.admin.patch(main, json={"leaderboard": "hidden"}).raise_for_status()
+    hidden = require_refused(ask(blue, slug, "Red"), 409, "merge_exceeds_quota")
+    assert (set(hidden) & {"used", "limit"}, f"({limit})" in hidden["detail"]) == (set(), True)
+    people.admin.patch(main, json={"leaderboard": "public"}).raise_for_status()
+    send(people["Green"].join(slug, "Green"), slug, 1)
+    proposed = require_refused(ask(people["Green"], slug, "Blue"), 409, "merge_exceeds_quota")  # nobody agreed to it
+    assert (set(proposed) & {"used", "limit"}, "3" in proposed["detail"]) == (set(), False)
     grant = {"team": "Red", limit: 1, "reason": "An outage of ours."}
     assert people.admin.post(f"/challenges/{slug}/phases/main/quota/grants", json=grant).status_code == 201
     assert ask(blue, slug, "Red").json()["merged"] is True

@@ -113,6 +113,8 @@ def test_a_captain_admits_to_the_team_and_not_to_a_private_challenge(people: Peo
     require_refused(red.post(path, json={"invitation": code[:-1]}), 404, "not_found")
     require_refused(red.post("/challenges/absent/registrations", json={"invitation": code}), 404, "not_found")
     assert red.post(path, json={"invitation": f" {made['code']}\n"}).json()["team"] is None  # as it is pasted
+    in_no_team = require_refused(red.get(f"/challenges/{slug}/phases/main/submissions"), 403, "no_team")
+    assert "in no team" in in_no_team["detail"]
     assert red.post(path, json={"invitation": code}).json()["team"]["id"] == team
 
 

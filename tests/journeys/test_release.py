@@ -289,7 +289,7 @@ def test_every_answer_says_what_counts_without_a_choice(people: People) -> None:
     blue = people["Blue"].join(slug, "Blue")
     sent = require_finished(blue.submit(slug, PUBLIC_BEST))
     value = "Without a selection, its best submission by the public value counts."
-    meaning = f"{value} Of equal ones the earliest counts."
+    meaning = f"{value} Equal ones are compared by the tie-breakers; of those that stay equal the earliest counts."
     path = f"/challenges/{slug}"
     chosen = blue.post(f"/submissions/{sent['id']}/select").json()
     listed = blue.get(f"{MAIN_PHASE_PATH.format(slug)}/submissions").json()["items"][0]

@@ -64,7 +64,7 @@ def test_a_code_admits_one_user_once(people: People) -> None:
     code = code_from(blue, slug, note="for Red")
     assert [each["note"] for each in team_of(blue, slug)["invitations"]] == ["for Red"]
     assert red.post(registrations(slug), json={"invitation": code}).json()["team"]["name"] == "Blue"
-    for late in (green.post(registrations(slug), json={"invitation": each}) for each in (code, "no such code")):
+    for late in (green.post(registrations(slug), json={"invitation": each}) for each in (code, "no-such-code")):
         require_refused(late, 422, "invalid_invitation")
     assert names(team_of(red, slug)) == [("Blue", True), ("Red", False)]
     seen = {each["name"]: each["email"] for each in team_of(red, slug)["members"]}
@@ -231,6 +231,32 @@ def test_who_ends_the_registration_may_register_again(people: People) -> None:
     assert blue.post(registrations(slug), json={"team": "Blue Two"}).json()["status"] == "pending"
 
 
+def test_who_rejoins_learns_that_the_registration_waits_for_approval(people: People) -> None:
+    slug = create_challenge(people.admin, "rejoining")
+    blue = people["Blue"].join(slug, "Blue")
+    red = join_by_code(people["Red"], slug, blue)
+    sent = require_finished(red.submit(slug, CORRECT_PREDICTIONS))["id"]
+    by_organizer = require_finished(people.admin.submit(slug, CORRECT_PREDICTIONS, team="Blue"))["id"]
+    mine = red.get(registrations(slug)).json()["items"][0]["id"]
+    assert red.delete(f"{registrations(slug)}/{mine}").status_code == 204
+    people.admin.patch(f"/challenges/{slug}", json={"registration": "approval"}).raise_for_status()
+    green = join_by_code(people["Green"], slug, blue)
+    assert red.get(f"/submissions/{sent}").status_code == 200
+    join_by_code(red, slug, blue)
+    for path in ("", "/report", "/predictions"):
+        require_refused(red.get(f"/submissions/{sent}{path}"), 403, "registration_pending")
+        for who, hidden in ((red, by_organizer), (green, sent)):  # as before: they never saw it
+            require_refused(who.get(f"/submissions/{hidden}{path}"), 404, "not_found")
+    for verb in ("select", "withdraw", "cancel"):
+        require_refused(red.post(f"/submissions/{sent}/{verb}", json={}), 403, "registration_pending")
+    require_refused(red.get(f"/challenges/{slug}/phases/main/submissions"), 403, "registration_pending")
+    token = red.headers["authorization"].removeprefix("Bearer ")
+    for command in ("submission", "select"):
+        assert "approv" in run_assay(command, sent, "--url", people.live.url, "--token", token).err
+    (own,) = red.get("/me/data").json()["submissions"]
+    assert (own["id"], own["scores"]) == (sent, {})
+
+
 def test_a_file_stays_with_those_who_were_in_the_team(people: People) -> None:
     slug = create_challenge(people.admin, "files")
     blue = people["Blue"].join(slug, "Blue")
@@ -328,7 +354,13 @@ def test_who_can_act_leads_a_team_whose_captain_cannot(people: People) -> None:
     disabled = people.live.person("Disabled").join(slug, "Green")
     decide(disabled, "approved")
     code = code_from(disabled, slug)
-    people.admin.patch(f"/users/{user_id(disabled)}", json={"disabled": True, "reason": "Lost."}).raise_for_status()
+    user_id_of_disabled = user_id(disabled)
+    lost = {"disabled": True, "reason": "Lost."}
+    people.admin.patch(f"/users/{user_id_of_disabled}", json=lost).raise_for_status()
     people.admin.patch(f"/challenges/{slug}", json={"registration": "open"}).raise_for_status()
     assert people["Green"].post(registrations(slug), json={"invitation": code}).status_code == 201
     assert names(team_of(people["Green"], slug)) == [("Disabled", False), ("Green", True)]
+    decide(people["Green"], "barred")
+    assert names(team_of(people["Green"], slug)) == [("Disabled", False), ("Green", True)]  # nobody else can act
+    people.admin.patch(f"/users/{user_id_of_disabled}", json={"disabled": False}).raise_for_status()
+    assert names(team_of(people["Green"], slug)) == [("Disabled", True), ("Green", False)]

@@ -90,10 +90,10 @@ def _load_board_scores(
 
 
 def _barred_teams(session: ReadSession, phase: Phase) -> set[str]:
-    """The teams all of whose members are barred."""
+    """The teams all of whose members are barred; a deleted account is none, unless it was barred itself."""
     members: dict[str, set[str]] = {}
     for row in session.scalars(select(Registration).where(Registration.challenge_id == phase.challenge_id)):
-        if row.team_id is not None and row.status != "ended":
+        if row.team_id is not None and row.status != "ended" and (row.status == "barred" or not row.user.deleted_at):
             members.setdefault(row.team_id, set()).add(row.status)
     return {team for team, statuses in members.items() if statuses == {"barred"}}
 

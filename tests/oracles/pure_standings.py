@@ -103,10 +103,11 @@ def _select_entries(entries: Sequence[ScoredEntry], recipe: ScoringRecipe) -> li
     """The entry that represents each team.
 
     `best` takes the best primary value, `latest` the last submission, and `selected` the best of those that the team
-    selected, or its best entry if it selected none. Among equals, the earliest wins. Values are compared with the
-    digits that participants see, so the selected entry does not reveal further digits to the team.
+    selected, or its best entry if it selected none. Equals are compared by the tie-breakers, then the earliest wins.
+    Values are compared with the digits that participants see, so the selected entry does not reveal further digits to
+    the team.
     """
-    strength = _ranking_key_function([_find_call(recipe, recipe.primary)])
+    strength = _ranking_key_function([_find_call(recipe, text) for text in (recipe.primary, *recipe.tie_breakers)])
     teams: dict[tuple[str, str | None], list[ScoredEntry]] = {}
     for entry in entries:
         if not entry.baseline:
@@ -123,7 +124,7 @@ def _representative(
     return min(
         chosen or own,
         key=lambda entry: (
-            strength(_round_primary(_deciding_values(entry, by_team=bool(chosen)), recipe)),
+            strength(_rounded(_deciding_values(entry, by_team=bool(chosen)), recipe)),
             entry.submitted_at,
             entry.key,
         ),
@@ -136,9 +137,9 @@ def _deciding_values(entry: ScoredEntry, *, by_team: bool) -> Mapping[str, float
     return entry.values if entry.choice is None else entry.choice
 
 
-def _round_primary(values: Mapping[str, float | None], recipe: ScoringRecipe) -> dict[str, float | None]:
-    """The primary value with the digits that participants see."""
-    return {recipe.primary: round_significant(values.get(recipe.primary), recipe.digits)}
+def _rounded(values: Mapping[str, float | None], recipe: ScoringRecipe) -> dict[str, float | None]:
+    """The values with the digits that participants see."""
+    return {name: round_significant(value, recipe.digits) for name, value in values.items()}
 
 
 def _assign_ranks(

@@ -12,6 +12,7 @@ from app.actions.accounts.delete_account import delete_own_account
 from app.actions.accounts.manage_users import edit_user, new_reset
 from app.actions.accounts.set_password import change_password, spend_reset
 from app.actions.audit.record import OPERATOR
+from app.actions.challenges.delete_challenge import delete_challenge
 from app.actions.challenges.manage_organizers import remove_organizer
 from app.actions.scoring_tasks.rescoring_order import order_submission_rescoring
 from app.actions.submissions.cancel_submission import cancel_submission
@@ -22,7 +23,7 @@ from app.errors import LastAdministrator, LastOwner, NotFound, ResetNotUsable
 from app.queue.jobs import JobTable
 from app.settings import Settings
 from app.store.session import Database, WriteSession
-from app.store.tables import Organizer, ScoreTask, Submission, User
+from app.store.tables import Challenge, Organizer, ScoreTask, Submission, User
 from tests.live_service import MAX_WAIT_SECONDS, eventually
 from tests.migrated_databases import migrate_by_copy
 from tests.store.sample_rows import RowIds, add_row, fill_tables
@@ -135,6 +136,30 @@ def test_two_administrators_who_disable_each_other_do_not_leave_the_site_without
         db, lambda session: disable(session, bea, people[0]), first=lambda session: disable(session, ada, people[1])
     )
     assert isinstance(fault, LastAdministrator), fault
+
+
+@pytest.mark.parametrize("other", ["copy", "organizer"])
+def test_a_challenge_is_deleted_while_its_copy_or_the_account_of_an_organizer_is(
+    db: Database, row_ids: RowIds, other: str
+) -> None:
+    with db.write() as session:
+        pets = session.get_one(Challenge, row_ids.challenge)
+        texts = {name: getattr(pets, name) for name in ("title", "description", "task", "timezone", "visibility")}
+        rules = {"status": "draft", "registration": "open", "lineage_id": pets.id, "created_by": row_ids.user}
+        copy = add_row(session, Challenge(slug="copy", **texts, **rules))
+        bea = add_row(session, User(email="bea@example.org", name="Bea", password_hash="x"))
+        session.add(Organizer(challenge_id=pets.id, user_id=bea, role="owner"))
+        cleo = add_row(session, User(email="cleo@example.org", name="Cleo"))
+        session.add(Organizer(challenge_id=copy, user_id=cleo, role="owner"))
+    admin = Caller(user_id=row_ids.user, admin=True, scopes=EVERYTHING | {"admin"})
+    ways: dict[str, Action] = {
+        "copy": lambda session: delete_challenge(session, admin, "copy", confirm="copy"),
+        "organizer": lambda session: delete_own_account(
+            session, Caller(user_id=bea, scopes=EVERYTHING), verified_hash="x"
+        ),
+    }
+    fault = fault_of(db, ways[other], first=lambda session: delete_challenge(session, admin, "pets", confirm="pets"))
+    assert fault is None, fault
 
 
 def test_a_new_password_and_a_reset_at_once_do_not_wait_for_each_other(db: Database, row_ids: RowIds) -> None:

@@ -62,7 +62,10 @@ CHANGES = st.lists(
 TEAM = st.fixed_dictionaries(
     {
         "members": st.sampled_from(
-            [(), ("approved",), ("approved", "barred"), ("barred",), ("barred", "barred"), ("barred", "pending")]
+            [
+                *((), ("approved",), ("approved", "barred"), ("barred",)),
+                *(("barred", "barred"), ("barred", "pending"), ("barred", "deleted")),
+            ]
         ),
         "marked": st.sampled_from([()] * 8 + [("disqualified_at",)] * 2),
     }
@@ -136,8 +139,11 @@ class Filled:
     def decide(self, session: WriteSession, team: str, drawn: dict[str, Any]) -> None:
         """Give a team its members, and decide on both."""
         for number, status in enumerate(drawn["members"]):
-            user = add_row(session, User(email=f"{number}-{team}@example.org", name="Bob"))
-            add_row(session, Registration(challenge_id=self.challenge, user_id=user, team_id=team, status=status))
+            user = User(email=f"{number}-{team}@example.org", name="Bob")
+            if status == "deleted":
+                user.deleted_at, status = utcnow(), "approved"  # noqa: PLW2901 - what an account leaves behind
+            own = {"challenge_id": self.challenge, "user_id": add_row(session, user), "team_id": team}
+            add_row(session, Registration(**own, status=status))
         for column in drawn["marked"]:
             setattr(session.get_one(Team, team), column, utcnow())
 

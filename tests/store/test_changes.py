@@ -35,7 +35,7 @@ from app.store.board_invalidation import (
     waiting_tag,
 )
 from app.store.queries import tasks
-from app.store.queries.board_entries import BoardRow
+from app.store.queries.board_rows import BoardRow
 from app.store.session import Database, WriteSession
 from app.store.tables import (
     Challenge,

@@ -3,9 +3,9 @@
 from app.actions.access import Caller, require_scope
 from app.actions.audit.record import record
 from app.actions.teams.leave_team import end_offers
-from app.actions.teams.pass_on_captaincy import pass_on_captaincy
+from app.actions.teams.pass_on_captaincy import can_lead, pass_on_captaincy
 from app.errors import LastAdministrator, LastOwner, Unauthorized
-from app.store import clock, locks
+from app.store import board_invalidation, clock, locks
 from app.store.queries import account_access, challenges, memberships, teams, users
 from app.store.session import WriteSession
 from app.store.tables import Challenge, User
@@ -41,6 +41,7 @@ def delete_user(session: WriteSession, caller: Caller, user: User, *, reason: st
     memberships.lock_teams_of(session, user.id)  # before registrations, as everywhere
     for registration in teams.registrations_of_user(session, user.id):
         registration.fields = {}
+        board_invalidation.invalidate(session, board_invalidation.challenge_tag(registration.challenge_id))
     for organizer in challenges.roles_of_user(session, user.id):
         challenge, changes = session.get_one(Challenge, organizer.challenge_id), {"role": (organizer.role, None)}
         record(session, caller, "organizer.remove", challenge=challenge, of=user, changes=changes)
@@ -52,5 +53,5 @@ def delete_user(session: WriteSession, caller: Caller, user: User, *, reason: st
     user.disabled_at = user.disabled_at or now
     session.flush()
     for team in pass_on_captaincy(session, user.id, caller=caller):
-        if team.captain_id is None:
+        if not any(map(can_lead, memberships.members_of(session, team.id))):
             end_offers(session, team)

@@ -8,7 +8,7 @@ from app.actions.accounts.delete_account import delete_user
 from app.actions.accounts.end_access import end_access
 from app.actions.accounts.issue_token import hash_token_secret
 from app.actions.audit.record import changed_fields, record
-from app.actions.teams.pass_on_captaincy import pass_on_captaincy
+from app.actions.teams.pass_on_captaincy import lead_idle_teams, pass_on_captaincy
 from app.errors import Forbidden, InvalidRequest, LastAdministrator, NoPublicURL, NotFound
 from app.store import clock, locks
 from app.store.queries import paging, users
@@ -39,7 +39,8 @@ def edit_user(
 ) -> User:
     """Approve an account or withdraw that, disable or enable it; raises NotFound, InvalidRequest, LastAdministrator.
 
-    A disabled account cannot log in, its tokens and sessions end, and the captaincy of its teams passes on.
+    A disabled account cannot log in, its tokens and sessions end, and the captaincy of its teams passes on; an enabled
+    one leads those of its teams whose captain cannot act.
     """
     user = _managed_user(session, caller, user_id)
     if disabled and not reason:
@@ -67,6 +68,8 @@ def _set_disabled(session: WriteSession, caller: Caller, user: User, *, disabled
     if disabled:
         end_access(session, user.id)
         pass_on_captaincy(session, user.id, caller=caller)
+    else:
+        lead_idle_teams(session, user.id, caller)
 
 
 def remove_user(session: WriteSession, caller: Caller, user_id: str, *, reason: str | None = None) -> None:

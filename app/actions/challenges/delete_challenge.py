@@ -3,7 +3,7 @@
 from app.actions.access import Caller, load_visible_challenge, require_owner
 from app.actions.audit.record import record
 from app.errors import BadRequest, ChallengeInUse
-from app.store import clock
+from app.store import clock, locks
 from app.store.queries import challenge_files, challenges, gold, registration_rules, submissions, tasks
 from app.store.session import WriteSession
 from app.store.tables import Challenge, FormerChallengeSlug, Organizer
@@ -19,7 +19,8 @@ def delete_challenge(
     may be many, are left to the sweep. A slug under which somebody submitted, or a former one, stays taken. Raises
     ChallengeInUse, and BadRequest for another slug.
 
-    Tasks are locked first, in the order that workers lock them: a task before its submission.
+    The line of copies and accounts are locked, as another challenge of the line gets organizers. Then tasks are, in the
+    order that workers lock them: a task before its submission.
     """
     challenge = load_visible_challenge(session, caller, slug)
     require_owner(session, caller, challenge, archived=True)
@@ -29,6 +30,8 @@ def delete_challenge(
     in_use = challenge.status != "draft" and any(challenges.has_submissions(session, phase.id) for phase in phases)
     if in_use and not (caller.has_admin_rights and confirm is not None):
         raise ChallengeInUse
+    locks.copies(session, registration_rules.line_of(challenge))
+    locks.accounts(session)
     tasks.lock_phase_tasks(session, [phase.id for phase in phases])
     keys = [row.file_key for row in challenge_files.of_challenge(session, challenge.id)]
     for phase in phases:

@@ -12,7 +12,7 @@ from app.scoring.declaration.distinct_value_bounds import GoldSize
 from app.scoring.disclosure import inference_bound
 from app.scoring.disclosure.inference_bound import BoardVisibility, DisclosureRules
 from app.store import clock
-from app.store.queries import board_marks, challenges, gold, label_rules, submissions, teams
+from app.store.queries import board_marks, challenges, gold, label_rules, quota, submissions, teams
 from app.store.session import ReadSession
 from app.store.tables import Challenge, GoldVersion, Phase
 
@@ -89,7 +89,7 @@ def _phase_bound(session: ReadSession, phase: Phase, rules: DisclosureRules, *, 
     board = "public" if late and phase.leaderboard == "after_close" else phase.leaderboard
     rules = replace(
         rules,
-        submissions=max_submissions_per_team(phase),
+        submissions=_max_submissions(session, phase, organizer=organizer),
         board=cast("BoardVisibility", board),
         reports=tuple(phase.reports),
         sets=label_rules.of_phase(phase).task == "multilabel",
@@ -109,16 +109,26 @@ def _gold_sizes(version: GoldVersion, *, organizer: bool) -> GoldSize:
     return GoldSize(instances, len(version.classes), version.task == "multilabel")
 
 
-def max_submissions_per_team(phase: Phase) -> int | None:
-    """Submissions that the quota of a phase allows a team; None if their number is unlimited.
+def _max_submissions(session: ReadSession, phase: Phase, *, organizer: bool) -> int | None:
+    """Submissions that any team can make in a phase; None if their number is unlimited.
+
+    Participants learn that number without the grants, because those of other teams are not told.
+    """
+    granted = quota.granted_by_team(session, phase.id) if organizer else []
+    numbers = [_max_submissions_of_team(phase, *of_team) for of_team in [(0, 0), *granted]]
+    return None if None in numbers else max(number for number in numbers if number is not None)
+
+
+def _max_submissions_of_team(phase: Phase, per_day: int, total: int) -> int | None:
+    """Submissions that the quota of a phase allows a team with these grants.
 
     A daily limit bounds it only where the close ends all submissions.
     """
     limits: dict[str, Any] = phase.quota
-    bounds = [limits["total"]] if limits.get("total") else []
+    bounds = [limits["total"] + total] if limits.get("total") else []
     if limits.get("per_day") and phase.closes_at is not None and phase.late != "unofficial":
         first, _ = quota_day(phase.challenge.timezone, phase.opens_at)
         _, end = quota_day(phase.challenge.timezone, phase.closes_at - timedelta(microseconds=1))
         days = (end.date() - date.fromisoformat(first)).days
-        bounds.append(limits["per_day"] * days)
+        bounds.append((limits["per_day"] + per_day) * days)
     return min(bounds, default=None)

@@ -76,7 +76,7 @@ def store_gold(
     phase = load_organized_phase(session, caller, slug, phase_slug)
     version = GoldVersion(
         phase_id=phase.id,
-        version=gold.next_version(session, phase.id),
+        version=gold.next_version(session, phase),
         status="draft",
         file_key=stored.key,
         sha256=stored.sha256,
@@ -100,6 +100,7 @@ def delete_gold(session: WriteSession, caller: Caller, slug: str, phase_slug: st
     if version.status != "draft":
         raise GoldNotDraft
     key = version.file_key
+    phase.deleted_gold_version = max(phase.deleted_gold_version, number)
     session.delete(version)
     session.flush()
     _record(session, caller, phase, "gold.delete", {"gold": (number, None), "sha256": (version.sha256, None)})

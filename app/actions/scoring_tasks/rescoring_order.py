@@ -4,17 +4,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from app.actions.access import (
-    Caller,
-    load_organized_phase,
-    load_submission_to_change,
-    lock_submission_row,
-    require_organizer,
-)
+from app.actions.access import Caller, load_organized_phase, require_organizer
 from app.actions.audit.record import record
 from app.actions.scoring_tasks.upgrade_scorer import required_scores
 from app.actions.submissions.check_quota import limit_with_grants
 from app.actions.submissions.read_submissions import SubmissionView, current_submission_view
+from app.actions.submissions.submission_access import load_submission_to_change, lock_submission_row
 from app.errors import Conflict, NoGold
 from app.queue import Queue
 from app.store import board_invalidation, clock, locks

@@ -9,18 +9,19 @@ from app.store.session import ReadSession
 from app.store.tables import GoldVersion, Phase, Recipe
 
 SELECTION_RULES = {
-    "best": "The best submission of each team by its public value counts, of equal ones the earliest.",
+    "best": "The best submission of each team by its public value counts.",
     "latest": "The latest scored submission of each team counts.",
     "selected": "Of the submissions that a team selected{limit}, the best by the public value counts, after the final "
-    "release the best by the private one. Without a selection, its best submission by the public value counts. "
-    "Of equal ones the earliest counts.",
+    "release the best by the private one. Without a selection, its best submission by the public value counts.",
 }
+EQUAL_ONES = " Equal ones are compared by the tie-breakers; of those that stay equal the earliest counts."
 
 
 def describe_selection(selection: str, maximum: int | None) -> dict[str, str | int | None]:
     """The selection rule of a recipe with a sentence that says which submission of a team counts."""
     limit = "" if maximum is None else f" (at most {maximum})"
-    return {"rule": selection, "max": maximum, "meaning": SELECTION_RULES[selection].format(limit=limit)}
+    meaning = SELECTION_RULES[selection].format(limit=limit) + ("" if selection == "latest" else EQUAL_ONES)
+    return {"rule": selection, "max": maximum, "meaning": meaning}
 
 
 def board_scores(
@@ -40,6 +41,7 @@ def board_scores(
         provenance=ScoreProvenance(version.id, recipe_ids, phase.scorer_version),
         fingerprint=stored.fingerprint,
         primary=recipe.primary,
+        tie_breakers=tuple(recipe.tie_breakers),
         ranked_by=(ranked_by, *(recipe.tie_breakers if ranked_by == recipe.primary else ())),
         chosen_by=chosen_by,
         selected_by="private" if shown_split == "private" else chosen_by,

@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 
-from app.actions.access import (
-    Caller,
+from app.actions.access import Caller
+from app.actions.audit.record import record
+from app.actions.submissions.read_submissions import SubmissionView, current_submission_view
+from app.actions.submissions.submission_access import (
     changes_as_organizer,
     load_submission_to_change,
     lock_submission_row,
 )
-from app.actions.audit.record import record
-from app.actions.submissions.read_submissions import SubmissionView, current_submission_view
 from app.errors import Conflict, PhaseClosed
 from app.store import board_invalidation, clock, notifications
 from app.store.queries import quota, submissions, tasks
@@ -61,13 +61,11 @@ def cancel_submission(
 
 
 def cancel_member_submissions(session: WriteSession, caller: Caller, registration: Registration) -> list[str]:
-    """Cancel all unsettled submissions that this member sent for the team; returns their ids.
+    """Cancel all unsettled submissions that this user sent as a participant, in any team; returns their ids.
 
     The caller holds the lock on the challenge, so that no submission is added meanwhile.
     """
-    if registration.team_id is None:
-        return []
-    submission_ids = submissions.unsettled_ids(session, registration.team_id, registration.user_id)
+    submission_ids = submissions.unsettled_ids(session, registration.challenge_id, registration.user_id)
     unfinished = tasks.lock_unfinished(session, submission_ids)
     cancelled = _cancel_unsettled(session, unfinished, submission_ids, BARRED_FAILURE, BARRED_FAILURE["code"])
     for submission_id in cancelled:

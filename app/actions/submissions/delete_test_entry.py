@@ -1,7 +1,8 @@
 """Delete a test entry of organizers, with its file and its scores."""
 
-from app.actions.access import Caller, load_submission_to_change, lock_submission_row, require_organizer
+from app.actions.access import Caller, require_organizer
 from app.actions.audit.record import record
+from app.actions.submissions.submission_access import load_submission_to_change, lock_submission_row
 from app.errors import NotATestEntry
 from app.store import clock
 from app.store.queries import rescoring_tasks, tasks

@@ -2,16 +2,15 @@
 
 from typing import Any
 
-from app.actions.access import (
-    Caller,
+from app.actions.access import Caller, require_organizer
+from app.actions.audit.record import changed_fields, record
+from app.actions.submissions.read_submissions import SubmissionView, current_submission_view
+from app.actions.submissions.submission_access import (
     changes_as_organizer,
     load_submission_to_change,
     load_visible_submission,
     lock_submission_row,
-    require_organizer,
 )
-from app.actions.audit.record import changed_fields, record
-from app.actions.submissions.read_submissions import SubmissionView, current_submission_view
 from app.errors import OnNoBoard, PhaseClosed
 from app.store import clock
 from app.store.session import ReadSession, WriteSession

@@ -30,8 +30,9 @@ from app.scoring.declaration.metric_syntax import pluralize
 from app.scoring.declaration.recipe import ScoringRecipe
 from app.scoring.standings import Standing, standings
 from app.store import board_invalidation, clock, locks
-from app.store.queries import board_entries, challenges, gold, submissions
-from app.store.queries.board_entries import BoardRow, BoardScores
+from app.store.queries import board_entries, board_rows, challenges, gold, submissions
+from app.store.queries.board_entries import BoardScores
+from app.store.queries.board_rows import BoardRow
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import GoldVersion, Phase, Recipe
 from app.store.types import utcnow
@@ -98,7 +99,7 @@ class BoardRows:
         for start in range(0, len(self.shown), ROWS_AT_ONCE):
             some = self.shown[start : start + ROWS_AT_ONCE]
             with read() as session:
-                rows = board_entries.load_rows(session, self.scores, [standing.entry.submission for standing in some])
+                rows = board_rows.load_rows(session, self.scores, [standing.entry.submission for standing in some])
             yield from (self.build(standing, rows[standing.entry.submission]) for standing in some)
 
 

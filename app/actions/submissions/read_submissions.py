@@ -12,14 +12,10 @@ from app.actions.access import (
     Caller,
     can_organize,
     can_read,
-    can_read_as_organizer,
     effective_role,
     is_organizer,
     load_visible_phase,
-    load_visible_submission,
-    may_read_as_former_member,
     require_approved_status,
-    require_file_reader,
     require_scope,
 )
 from app.actions.audit.record import record
@@ -28,6 +24,12 @@ from app.actions.submissions.board_scores import describe_selection
 from app.actions.submissions.check_quota import QuotaBalance
 from app.actions.submissions.released_ranks import NO_RANKS, ReleasedRanks, released_ranks
 from app.actions.submissions.score_visibility import ScoreView, current_split
+from app.actions.submissions.submission_access import (
+    can_read_as_organizer,
+    load_visible_submission,
+    may_read_as_former_member,
+    require_file_reader,
+)
 from app.errors import FileDeleted, NoTeam, NotFound, NotRegistered, RegistrationPending
 from app.scoring.declaration.recipe import disclosed_digits
 from app.store import clock
@@ -110,7 +112,7 @@ class SubmissionView:
 def read_submission(session: ReadSession, caller: Caller, submission_id: str) -> SubmissionView:
     """One submission; raises NotFound unless the caller's team owns it or the caller organizes the challenge.
 
-    Raises InsufficientScope for a token that may not read.
+    Raises RegistrationPending, and InsufficientScope for a token that may not read.
     """
     view = read_submission_status(session, caller, submission_id)
     require_scope(caller, "read")
@@ -204,7 +206,7 @@ def views_for_sender(session: ReadSession, caller: Caller, rows: Sequence[Submis
     for phase_id in {row.phase_id for row in rows}:
         ids = [row.id for row in rows if row.phase_id == phase_id]
         for key, details in submission_details.load_submission_details(session, ids, caller.user_id).items():
-            with suppress(NotFound):
+            with suppress(NotFound, RegistrationPending):
                 views[key] = _view_for_sender(session, caller, details)
     return views
 

@@ -2,15 +2,15 @@
 
 from datetime import datetime, timedelta
 
-from app.actions.access import (
-    Caller,
+from app.actions.access import Caller
+from app.actions.audit.record import record
+from app.actions.challenges.change_recipe import parse_stored_recipe
+from app.actions.submissions.read_submissions import SubmissionView, current_submission_view
+from app.actions.submissions.submission_access import (
     changes_as_organizer,
     load_submission_to_change,
     lock_submission_row,
 )
-from app.actions.audit.record import record
-from app.actions.challenges.change_recipe import parse_stored_recipe
-from app.actions.submissions.read_submissions import SubmissionView, current_submission_view
 from app.errors import (
     InvalidRequest,
     NotSelectable,

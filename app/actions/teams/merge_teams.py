@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo
 from app.actions.access import Caller, TeamOfCaller, load_team, require_approved_status, require_captain
 from app.actions.audit.record import record
 from app.actions.challenges.change_recipe import parse_stored_recipe
+from app.actions.submissions.score_visibility import is_board_visible
 from app.actions.teams.join_team import enter_team, require_place
 from app.actions.teams.leave_team import end_offers
 from app.errors import InvalidRequest, MergeExceedsQuota, MergeTooLate, NoMergeProposal, NotFound, TeamCannotMerge
@@ -39,13 +40,14 @@ def merge_teams(session: WriteSession, caller: Caller, slug: str, team_id: str, 
     first, second = (memberships.lock_team(session, each) for each in sorted((team_id, other.id)))
     assert first is not None
     assert second is not None
-    _require_mergeable(session, found.challenge, found.team, other)
     between = {found.team.id, other.id}
     open_ones = [
         each.merge
         for each in team_merges.open_proposals(session, [team_id])
         if {each.merge.team_id, each.merge.other_team_id} == between
     ]
+    agrees = bool(open_ones) and open_ones[0].team_id == other.id
+    _require_mergeable(session, found.challenge, found.team, other, agreed=agrees)
     if not open_ones:
         now = clock.now(session)
         proposal = TeamMerge(team_id=team_id, other_team_id=other.id, proposed_by=caller.user_id, proposed_at=now)
@@ -56,7 +58,7 @@ def merge_teams(session: WriteSession, caller: Caller, slug: str, team_id: str, 
         )
         session.flush()
         return MergeState(found.team, other, merged=False)
-    if open_ones[0].team_id == team_id:  # proposed before: the other captain has not agreed yet
+    if not agrees:  # proposed before: the other captain has not agreed yet
         return MergeState(found.team, other, merged=False)
     open_ones[0].agreed_at = clock.now(session)
     _merge(session, caller, found.challenge, kept=other, gone=found.team)
@@ -106,7 +108,7 @@ def _other_team(session: ReadSession, found: TeamOfCaller, name: str) -> Team:
     return other
 
 
-def _require_mergeable(session: ReadSession, challenge: Challenge, team: Team, other: Team) -> None:
+def _require_mergeable(session: ReadSession, challenge: Challenge, team: Team, other: Team, *, agreed: bool) -> None:
     now, deadline = clock.now(session), challenge.merge_deadline
     if deadline is not None and now >= deadline:
         raise MergeTooLate(f"The deadline for merging teams was {format_timestamp(deadline)}.")
@@ -121,7 +123,8 @@ def _require_mergeable(session: ReadSession, challenge: Challenge, team: Team, o
             raise TeamCannotMerge(f"The team '{each.name}' is disqualified or has no captain who can act.")
     require_place(challenge, sum(memberships.count_members(session, each.id) for each in (team, other)))
     for phase in phases:
-        _require_attempts(session, phase, [team.id, other.id], now)
+        told = agreed and not phase.anonymous and is_board_visible(phase, now, organizer=False)
+        _require_attempts(session, phase, [team.id, other.id], now, told=told)
 
 
 def _has_captain(team: Team, members: list[Member]) -> bool:
@@ -129,8 +132,11 @@ def _has_captain(team: Team, members: list[Member]) -> bool:
     return bool(captains) and captains[0].registration.status == "approved"
 
 
-def _require_attempts(session: ReadSession, phase: Phase, ids: list[str], now: datetime) -> None:
-    """Raise MergeExceedsQuota if both together made more submissions in a phase than one team could have so far."""
+def _require_attempts(session: ReadSession, phase: Phase, ids: list[str], now: datetime, *, told: bool) -> None:
+    """Raise MergeExceedsQuota if both together made more submissions in a phase than one team could have so far.
+
+    `told` says whether the caller learns the numbers, of which those of the other team can be computed.
+    """
     if now < phase.opens_at:
         return
     used, granted = team_merges.attempts(session, phase.id, ids), team_merges.granted(session, phase.id, ids)
@@ -140,14 +146,15 @@ def _require_attempts(session: ReadSession, phase: Phase, ids: list[str], now: d
     days = (until.astimezone(zone).date() - phase.opens_at.astimezone(zone).date()).days + 1
     possible = {name: limit * (days if name == "per_day" else 1) for name, limit in limits.items()}
     for name, most in possible.items():
-        if used > max(0, most):
-            detail = f"In the phase '{phase.slug}' the teams have made {used} submissions together"
-            raise MergeExceedsQuota(
-                f"{detail}; one team could have made {max(0, most)} so far ({name}).",
-                phase=phase.slug,
-                used=used,
-                limit=max(0, most),
+        limit = max(0, most)
+        if used > limit:
+            detail = (
+                f"In the phase '{phase.slug}' the teams have made {{}} one team could have made{{}} so far ({name})."
             )
+            if not told:
+                raise MergeExceedsQuota(detail.format("more submissions together than", ""), phase=phase.slug)
+            detail = detail.format(f"{used} submissions together;", f" {limit}")
+            raise MergeExceedsQuota(detail, phase=phase.slug, used=used, limit=limit)
 
 
 def _merge(session: WriteSession, caller: Caller, challenge: Challenge, *, kept: Team, gone: Team) -> None:

@@ -22,6 +22,12 @@ def pass_on_captaincy(
     return [team for team in led if _appoint_successor(session, team, caller)]
 
 
+def lead_idle_teams(session: WriteSession, user_id: str, caller: Caller) -> None:
+    """Appoint a captain in each team of a user whose account is enabled again, where the captain cannot act."""
+    for team in memberships.lock_teams_of(session, user_id):
+        replace_idle_captain(session, team.id, caller)
+
+
 def replace_idle_captain(session: WriteSession, team_id: str, caller: Caller) -> None:
     """Appoint another member if the captain cannot act, or if there is none.
 

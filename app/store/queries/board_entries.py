@@ -1,31 +1,24 @@
-"""Queries of a leaderboard: the entry of each team from the index of ranked values, then the rows that are shown."""
+"""Queries of a leaderboard: the entry of each team from the index of ranked values, and what it is ranked by."""
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
-from pydantic_core import from_json, to_json
 from sqlalchemy import (
-    ARRAY,
     ColumnElement,
     FromClause,
     Select,
-    Text,
     and_,
-    any_,
     case,
-    cast,
     exists,
-    false,
     func,
-    literal,
     select,
     true,
     tuple_,
 )
-from sqlalchemy.orm import InstrumentedAttribute, aliased
+from sqlalchemy.orm import aliased
 
 from app.scoring.standings import UNDEFINED, BoardEntry, ValueKey, near_tie_width, rounded_key
 from app.store.queries.board_marks import IS_OFF_BOARD, SUBMISSION_MARK, Mark, marked_teams
@@ -35,16 +28,15 @@ from app.store.session import ReadSession
 from app.store.tables import EntryCount, RankedValue, Score, Submission, Team
 
 _MAX_IN_STATEMENT = 500
-MetricValues = Mapping[str, Mapping[str, Any]]  # of one score, by the canonical string of the metric
 
 
 @dataclass(frozen=True, slots=True)
 class BoardScores:
     """The scores that a board is computed from, and how it is ranked.
 
-    A team's entry is chosen by the `primary` metric on the split `chosen_by`, of those that the team selected on
-    `selected_by`, where digits beyond `digits` do not count; `ranked_by` are the metrics that rank the entries on the
-    split `shown`.
+    A team's entry is chosen by the `primary` metric and the `tie_breakers` on the split `chosen_by`, of those that the
+    team selected on `selected_by`, where digits beyond `digits` do not count; `ranked_by` are the metrics that rank the
+    entries on the split `shown`.
     """
 
     challenge_id: str
@@ -52,6 +44,7 @@ class BoardScores:
     provenance: ScoreProvenance
     fingerprint: str
     primary: str
+    tie_breakers: tuple[str, ...]
     ranked_by: tuple[str, ...]
     chosen_by: str
     selected_by: str
@@ -74,15 +67,6 @@ class BoardScores:
         return and_(Score.submission_id == submission, self.provenance.score_condition(), Score.split == split)
 
 
-class BoardRow(NamedTuple):
-    """What a board shows of an entry besides its rank and team."""
-
-    method: str
-    submitted_at: datetime
-    on_behalf: bool
-    metrics: MetricValues
-
-
 _IS_SHOWN = and_(Submission.status == "finished", Submission.test.is_(False))
 _ON_BOARD = and_(_IS_SHOWN, Submission.withdrawn_at.is_(None), Submission.disqualified_at.is_(None))
 
@@ -99,6 +83,9 @@ class _Choice(NamedTuple):
     key: ValueKey
     submission: str
     team_name: str
+
+
+_Group = TypeVar("_Group")  # whose choices are compared: a team, or a team with a mark
 
 
 class _Entrant(NamedTuple):
@@ -122,7 +109,8 @@ def entries(session: ReadSession, board: BoardScores) -> tuple[list[BoardEntry],
     if board.ranked_by == (board.primary,) and board.chosen_by == board.shown:
         keys = {each.choice.submission: (each.choice.key,) for each in entrants}
     else:
-        keys = _shown_keys(session, board, [each.choice.submission for each in entrants])
+        entered = [each.choice.submission for each in entrants]
+        keys = _ranking_keys(session, board, entered, board.ranked_by, board.shown)
     ranked = [
         BoardEntry(choice.submission, team, baseline, keys[choice.submission], mark)
         for choice, team, baseline, mark in entrants
@@ -139,24 +127,6 @@ def count_entries(session: ReadSession, board: BoardScores) -> dict[str, int]:
     keys = (board.key, replace(board, unofficial=True).key)
     query = select(EntryCount.team_id, func.sum(EntryCount.entries)).where(EntryCount.provenance.in_(keys))
     return {team: int(count) for team, count in session.execute(query.group_by(EntryCount.team_id))}
-
-
-def load_rows(session: ReadSession, board: BoardScores, submissions: Sequence[str]) -> dict[str, BoardRow]:
-    """What the board shows of these submissions, by id; the only query that reads the JSON of scores.
-
-    Two queries by id: a join might scan all scores while PostgreSQL has no statistics. The JSON is read as text, which
-    both databases store as written, because the decoder of the column takes several times as long.
-    """
-    scores = select(Score.submission_id, cast(Score.metrics, Text)).where(
-        _among(session, Score.submission_id, submissions),
-        board.provenance.score_condition(),
-        Score.split == board.shown,
-    )
-    metrics = {submission: from_json(text) for submission, text in session.connection().execute(scores).all()}
-    columns = (Submission.id, Submission.method, Submission.submitted_at, Submission.on_behalf)
-    query = select(*columns).where(_among(session, Submission.id, submissions))
-    rows: Sequence[Any] = session.connection().execute(query).all()
-    return {row[0]: BoardRow(row[1], row[2], row[3], metrics[row[0]]) for row in rows}
 
 
 def _competing(session: ReadSession, board: BoardScores) -> list[_Entrant]:
@@ -177,11 +147,10 @@ def _competing(session: ReadSession, board: BoardScores) -> list[_Entrant]:
         others = [choice for choices in marked.pop(team, {}).values() for choice in choices]
         if own is not None or others:
             marked[team] = {mark: others if own is None else [own]}
+    groups = {(team, mark): choices for team, by_mark in marked.items() for mark, choices in by_mark.items()}
     rows = [_Entrant(choice, team) for team, choice in official.items()]
     return rows + [
-        _Entrant(_representative(choices, board), team, mark=mark)
-        for team, by_mark in marked.items()
-        for mark, choices in by_mark.items()
+        _Entrant(choice, team, mark=mark) for (team, mark), choice in _representatives(session, board, groups).items()
     ]
 
 
@@ -193,23 +162,25 @@ def _chosen(session: ReadSession, board: BoardScores) -> dict[str, _Choice]:
     return chosen
 
 
-def _representative(choices: Sequence[_Choice], board: BoardScores) -> _Choice:
-    """The latest or the best of these, as the rule of selection says."""
+def _representatives(
+    session: ReadSession, board: BoardScores, groups: Mapping[_Group, Sequence[_Choice]]
+) -> dict[_Group, _Choice]:
+    """The latest or the best of each group, as the rule of selection says."""
     if board.selection == "latest":
-        return max(choices, key=lambda choice: choice.submission)
-    return _best_choice(choices, board.digits)
+        return {group: max(choices, key=lambda choice: choice.submission) for group, choices in groups.items()}
+    return _best_choices(session, board, groups, board.chosen_by)
 
 
 def _best(session: ReadSession, board: BoardScores) -> dict[str, _Choice]:
     """The entry of each team with the best primary value: the first in its part of the index.
 
-    If a worse value of a team may be equal once both are rounded, all such values are read and compared.
+    If another value of a team may be equal, or a worse one once both are rounded, all such values are read and compared.
     """
     query, found = _first_entries(session, board)
-    if board.digits is None:
+    if board.digits is None and not board.tie_breakers:
         return {row[0]: _Choice((row[1], row[2]), *row[3:]) for row in session.connection().execute(query).all()}
     near = aliased(RankedValue)
-    next_key = select(near.ranking_key).where(_is_near(board, found, near, board.digits)).order_by(near.ranking_key)
+    next_key = select(near.ranking_key).where(_is_near(board, found, near)).order_by(near.ranking_key)
     with_next = query.add_columns(next_key.limit(1).correlate(found).scalar_subquery())
     chosen: dict[str, _Choice] = {}
     tied: list[str] = []
@@ -220,17 +191,18 @@ def _best(session: ReadSession, board: BoardScores) -> dict[str, _Choice]:
     for some in _batches(tied):
         candidates = {team: [chosen[team]] for team in some}
         query, found = _first_entries(session, board, some)
-        rivals = query.join(near, _is_near(board, found, near, board.digits)).with_only_columns(
+        rivals = query.join(near, _is_near(board, found, near)).with_only_columns(
             found.c.team_id, near.ranking_key, near.submission_id
         )
         shown = rivals.where(near.submission_id.not_in(_off_board_ids(board)))
         for team, key, submission in session.connection().execute(shown):
-            candidates[team].append(_Choice((False, key), submission, chosen[team].team_name))
-        chosen |= {team: _best_choice(choices, board.digits) for team, choices in candidates.items()}
+            best = chosen[team]
+            candidates[team].append(_Choice((best.key[0], key), submission, best.team_name))
+        chosen |= _best_choices(session, board, candidates, board.chosen_by)
     return chosen
 
 
-def _is_tied(key: float, other: float, digits: int) -> bool:
+def _is_tied(key: float, other: float, digits: int | None) -> bool:
     return rounded_key((False, key), digits) == rounded_key((False, other), digits)
 
 
@@ -264,22 +236,49 @@ def _first_entries(
     return select(*shown, Team.name).select_from(Team).join(found, condition).where(wanted), found
 
 
-def _is_near(board: BoardScores, best: FromClause, other: type[RankedValue], digits: int) -> ColumnElement[bool]:
-    """Whether another entry of the team has a worse value that may equal the best one once both are rounded."""
+def _is_near(board: BoardScores, best: FromClause, other: type[RankedValue]) -> ColumnElement[bool]:
+    """Whether another entry of the team has a worse value that may equal the best one once both are rounded.
+
+    With tie-breakers, also one that has the same value: without them the best one is the earliest of those.
+    """
     key, size = best.c.ranking_key, func.abs(best.c.ranking_key)
+    own = and_(other.provenance == board.key, other.team_id == best.c.team_id, other.undefined == best.c.undefined)
+    rival = and_(other.ranking_key >= key, other.submission_id != best.c.submission_id)
+    if not board.tie_breakers:
+        rival = other.ranking_key > key
+    if board.digits is None:
+        return and_(own, rival, other.ranking_key <= key)
     # PostgreSQL refuses a result beyond binary64. A bound that is too wide only has more values compared.
     bound = case(
-        (size > 3e307, sys.float_info.max), (size < 1e-290, key + 4e-290), else_=key + size * near_tie_width(digits)
+        (size > 3e307, sys.float_info.max),
+        (size < 1e-290, key + 4e-290),
+        else_=key + size * near_tie_width(board.digits),
     )
-    own = and_(other.provenance == board.key, other.team_id == best.c.team_id, other.undefined == false())
-    return and_(own, other.ranking_key > best.c.ranking_key, other.ranking_key <= bound)
+    return and_(own, rival, other.ranking_key <= bound)
 
 
-def _best_choice(choices: Sequence[_Choice], digits: int | None) -> _Choice:
-    """The choice with the best value as participants see it; among equals, the earliest submission."""
-    if len(choices) == 1:
-        return choices[0]
-    return min(choices, key=lambda choice: (rounded_key(choice.key, digits), choice.submission))
+def _best_choices(
+    session: ReadSession, board: BoardScores, groups: Mapping[_Group, Sequence[_Choice]], split: str
+) -> dict[_Group, _Choice]:
+    """Of each group, the choice with the best values on a split as participants see them; of equal ones the earliest.
+
+    Tie-breakers are read only of choices whose primary values are equal.
+    """
+    best: dict[_Group, list[_Choice]] = {}
+    for group, choices in groups.items():
+        rounded = [rounded_key(choice.key, board.digits) for choice in choices]
+        least = min(rounded)
+        best[group] = [choice for choice, key in zip(choices, rounded, strict=True) if key == least]
+    keys: dict[str, tuple[ValueKey, ...]] = {}
+    if board.tie_breakers:
+        tied = [choice.submission for choices in best.values() if len(choices) > 1 for choice in choices]
+        found = _ranking_keys(session, board, tied, board.tie_breakers, split)
+        keys = {one: tuple(rounded_key(key, board.digits) for key in of_one) for one, of_one in found.items()}
+
+    def order(choice: _Choice) -> tuple[tuple[ValueKey, ...], str]:
+        return keys.get(choice.submission, ()), choice.submission
+
+    return {group: min(choices, key=order) for group, choices in best.items()}
 
 
 def _best_selected(session: ReadSession, board: BoardScores) -> dict[str, _Choice]:
@@ -293,8 +292,8 @@ def _best_selected(session: ReadSession, board: BoardScores) -> dict[str, _Choic
     choices: dict[str, list[_Choice]] = {}
     for choice, team in _scored(session, board, selected, board.selected_by):
         choices.setdefault(team, []).append(choice)
-    most = board.selection_max
-    return {team: _best_choice(of_team[:most], board.digits) for team, of_team in choices.items()}
+    allowed = {team: of_team[: board.selection_max] for team, of_team in choices.items()}
+    return _best_choices(session, board, allowed, board.selected_by)
 
 
 def _baselines(session: ReadSession, board: BoardScores) -> list[_Entrant]:
@@ -359,30 +358,22 @@ def _has_entries(board: BoardScores) -> ColumnElement[bool]:
     return Team.id.in_(select(EntryCount.team_id).where(EntryCount.provenance == board.key, EntryCount.entries > 0))
 
 
-def _shown_keys(
-    session: ReadSession, board: BoardScores, submissions: Sequence[str]
+def _ranking_keys(
+    session: ReadSession, board: BoardScores, submissions: Sequence[str], metrics: Sequence[str], split: str
 ) -> dict[str, tuple[ValueKey, ...]]:
-    """The ranking keys of these submissions on the split that is shown; a metric without a value is undefined."""
+    """The ranking keys of these submissions on a split; a metric without a value is undefined."""
     value = RankedValue
-    of_score = and_(value.score_id == Score.id, value.metric.in_(board.ranked_by))
+    of_score = and_(value.score_id == Score.id, value.metric.in_(metrics))
     query = (
         select(Score.submission_id, value.metric, value.undefined, value.ranking_key)
         .outerjoin(value, of_score)
-        .where(board.provenance.score_condition(), Score.split == board.shown)
+        .where(board.provenance.score_condition(), Score.split == split)
     )
     found: dict[str, dict[str, ValueKey]] = {}
     for some in _batches(submissions):
         for submission, metric, undefined, key in session.execute(query.where(Score.submission_id.in_(some))):
             found.setdefault(submission, {})[metric] = (undefined, key)
-    return {one: tuple(keys.get(metric, UNDEFINED) for metric in board.ranked_by) for one, keys in found.items()}
-
-
-def _among(session: ReadSession, column: InstrumentedAttribute[str], ids: Sequence[str]) -> ColumnElement[bool]:
-    """Whether a column has one of these ids, as a single parameter: hundreds take longer to bind than to look up."""
-    if session.get_bind().dialect.name == "sqlite":
-        texts = func.json_each(to_json(ids).decode()).table_valued("value")
-        return column.in_(select(texts.c.value))
-    return column == any_(literal(list(ids), ARRAY(Text)))
+    return {one: tuple(keys.get(metric, UNDEFINED) for metric in metrics) for one, keys in found.items()}
 
 
 def _off_board_ids(board: BoardScores) -> Select[str]:

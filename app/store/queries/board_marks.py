@@ -6,7 +6,7 @@ from sqlalchemy import ColumnElement, and_, case, exists, func, literal_column, 
 from sqlalchemy.orm import aliased
 
 from app.store.session import ReadSession
-from app.store.tables import Phase, Registration, Submission, Team
+from app.store.tables import Phase, Registration, Submission, Team, User
 
 Mark = Literal["withdrawn", "disqualified", "barred", "unofficial"]
 
@@ -29,7 +29,8 @@ _BARRED: ColumnElement[str] = literal_column("'barred'")
 def marked_teams(session: ReadSession, challenge_id: str) -> dict[str, Mark]:
     """The marks of all teams that are disqualified, or whose members are all barred, by id.
 
-    A team that everybody left has those as members who are bound to it, so that nobody leaves to avoid the mark.
+    A team that everybody left has those as members who are bound to it, so that nobody leaves to avoid the mark. A
+    deleted account is no member beside a barred one.
     """
     decided = select(Team.id, _DISQUALIFIED).where(Team.challenge_id == challenge_id, Team.disqualified_at.is_not(None))
     other = aliased(Registration)
@@ -39,6 +40,7 @@ def marked_teams(session: ReadSession, challenge_id: str) -> dict[str, Mark]:
         other.challenge_id == Registration.challenge_id,
         or_(other.team_id == team, has_left),
         other.status.in_(("approved", "pending")),
+        exists().where(User.id == other.user_id, User.deleted_at.is_(None)),
     )
     all_barred = select(team, _BARRED).where(
         and_(Registration.challenge_id == challenge_id, Registration.status == _BARRED),

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from sqlalchemy import bindparam, func, select
 
 from app.store.session import ReadSession
-from app.store.tables import GoldVersion
+from app.store.tables import GoldVersion, Phase
 
 
 class GoldSize(NamedTuple):
@@ -44,7 +44,7 @@ def by_version(session: ReadSession, phase_id: str, version: int) -> GoldVersion
     return session.scalar(select(GoldVersion).where(GoldVersion.phase_id == phase_id, GoldVersion.version == version))
 
 
-def next_version(session: ReadSession, phase_id: str) -> int:
-    """The version number of the next upload."""
-    last = session.scalar(select(func.max(GoldVersion.version)).where(GoldVersion.phase_id == phase_id))
-    return 1 if last is None else last + 1
+def next_version(session: ReadSession, phase: Phase) -> int:
+    """The version number of the next upload, which no version had before."""
+    last = session.scalar(select(func.max(GoldVersion.version)).where(GoldVersion.phase_id == phase.id))
+    return max(last or 0, phase.deleted_gold_version) + 1

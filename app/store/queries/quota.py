@@ -79,6 +79,12 @@ def _granted(column: ColumnElement[int]) -> ScalarSelect[int]:
 _USAGE_QUERY = _usage_query()
 
 
+def granted_by_team(session: ReadSession, phase_id: str) -> list[tuple[int, int]]:
+    """The sums `(per_day, total)` of what each team was granted in the phase, of those with grants."""
+    sums = select(func.sum(QuotaGrant.per_day), func.sum(QuotaGrant.total)).where(QuotaGrant.phase_id == phase_id)
+    return [(int(per_day), int(total)) for per_day, total in session.execute(sums.group_by(QuotaGrant.team_id))]
+
+
 def grants(session: ReadSession, phase_id: str, team_id: str) -> list[QuotaGrant]:
     """What organizers granted the team in the phase, newest first, at most 200 grants."""
     query = select(QuotaGrant).where(QuotaGrant.phase_id == phase_id, QuotaGrant.team_id == team_id)

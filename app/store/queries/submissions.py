@@ -114,10 +114,12 @@ def selected_ids(session: ReadSession, phase_id: str, team_id: str) -> list[str]
     return list(session.scalars(query.order_by(Submission.id)))
 
 
-def unsettled_ids(session: ReadSession, team_id: str, user_id: str) -> list[str]:
-    """The ids of unsettled submissions that this user sent for this team."""
-    own = (Submission.team_id == team_id) & (Submission.user_id == user_id)
-    unsettled = own & Submission.status.in_(("queued", "running"))
+def unsettled_ids(session: ReadSession, challenge_id: str, user_id: str) -> list[str]:
+    """The ids of unsettled submissions that this user sent as a participant, whichever their teams were."""
+    phases = select(Phase.id).where(Phase.challenge_id == challenge_id)
+    own = (Submission.user_id == user_id) & Submission.phase_id.in_(phases)
+    as_participant = ~or_(Submission.on_behalf, Submission.baseline, Submission.test)
+    unsettled = own & as_participant & Submission.status.in_(("queued", "running"))
     return list(session.scalars(select(Submission.id).where(unsettled).order_by(Submission.id)))
 
 

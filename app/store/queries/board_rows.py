@@ -1,0 +1,50 @@
+"""The query of the rows of a leaderboard that are shown, by the ids of their submissions."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from pydantic_core import from_json, to_json
+from sqlalchemy import ARRAY, ColumnElement, Text, any_, cast, func, literal, select
+from sqlalchemy.orm import InstrumentedAttribute
+
+from app.store.queries.board_entries import BoardScores
+from app.store.session import ReadSession
+from app.store.tables import Score, Submission
+
+MetricValues = Mapping[str, Mapping[str, Any]]  # of one score, by the canonical string of the metric
+
+
+class BoardRow(NamedTuple):
+    """What a board shows of an entry besides its rank and team."""
+
+    method: str
+    submitted_at: datetime
+    on_behalf: bool
+    metrics: MetricValues
+
+
+def load_rows(session: ReadSession, board: BoardScores, submissions: Sequence[str]) -> dict[str, BoardRow]:
+    """What the board shows of these submissions, by id; the only query that reads the JSON of scores.
+
+    Two queries by id: a join might scan all scores while PostgreSQL has no statistics. The JSON is read as text, which
+    both databases store as written, because the decoder of the column takes several times as long.
+    """
+    scores = select(Score.submission_id, cast(Score.metrics, Text)).where(
+        _among(session, Score.submission_id, submissions),
+        board.provenance.score_condition(),
+        Score.split == board.shown,
+    )
+    metrics = {submission: from_json(text) for submission, text in session.connection().execute(scores).all()}
+    columns = (Submission.id, Submission.method, Submission.submitted_at, Submission.on_behalf)
+    query = select(*columns).where(_among(session, Submission.id, submissions))
+    rows: Sequence[Any] = session.connection().execute(query).all()
+    return {row[0]: BoardRow(row[1], row[2], row[3], metrics[row[0]]) for row in rows}
+
+
+def _among(session: ReadSession, column: InstrumentedAttribute[str], ids: Sequence[str]) -> ColumnElement[bool]:
+    """Whether a column has one of these ids, as a single parameter: hundreds take longer to bind than to look up."""
+    if session.get_bind().dialect.name == "sqlite":
+        texts = func.json_each(to_json(ids).decode()).table_valued("value")
+        return column.in_(select(texts.c.value))
+    return column == any_(literal(list(ids), ARRAY(Text)))
