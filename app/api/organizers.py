@@ -2,11 +2,12 @@
 
 from typing import Annotated, Literal
 
-from fastapi import Query, Response
+from fastapi import Depends, Query, Response
 
 from app import errors
+from app.actions.access import Caller, load_visible_challenge, require_owner
 from app.actions.challenges.manage_organizers import list_organizers, remove_organizer, set_organizer_role
-from app.api.dependencies import AccountDep, AppStateDep, Cursor, Limit, OrganizerDep, paginate
+from app.api.dependencies import AccountDep, AppStateDep, Cursor, Limit, paginate
 from app.api.field_types import (
     Body,
     Email,
@@ -21,6 +22,13 @@ from app.api.openapi import examples
 from app.store.tables import Organizer
 
 router = api_router("organizers")
+
+
+def _current_owner(slug: str, caller: AccountDep, state: AppStateDep) -> Caller:
+    """The caller, if they own the challenge, so that a lack of rights is reported before a faulty body."""
+    with state.db.read() as session:
+        require_owner(session, caller, load_visible_challenge(session, caller, slug))
+    return caller
 
 
 class NewOrganizer(Body):
@@ -69,7 +77,9 @@ def get_organizers(
         errors.Forbidden, errors.NotFound, errors.LastOwner, errors.StillRegistered, errors.InvalidRequest
     ),
 )
-def post_organizer(slug: str, body: NewOrganizer, caller: OrganizerDep, state: AppStateDep) -> OrganizerShape:
+def post_organizer(
+    slug: str, body: NewOrganizer, caller: Annotated[Caller, Depends(_current_owner)], state: AppStateDep
+) -> OrganizerShape:
     """Assigns a user a role in the challenge, or changes it. Requires the role `owner`."""
     with state.db.write() as session:
         return _organizer_shape(set_organizer_role(session, caller, slug, email=body.email, role=body.role))
