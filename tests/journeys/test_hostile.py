@@ -179,6 +179,17 @@ def test_every_fault_of_a_description_comes_back_at_once(live: Live) -> None:
     }
 
 
+def test_the_faults_of_many_phases_end_where_nobody_reads_on(live: Live) -> None:
+    unknown = {"primary": "accuracy", "metrics": [f"unknown_{number}" for number in range(100)]}
+    phases = [{"name": f"p{number}", "recipe": unknown} for number in range(3)]
+    body = {"slug": "unknown", "title": "t", "task": "multiclass", "recipe": RECIPE, "phases": phases}
+    answer = live.admin().post("/challenges", json=body)
+    assert answer.status_code == 422, answer.text
+    assert [fault["pointer"] for fault in answer.json()["errors"]] == [
+        f"/phases/0/recipe/metrics/{number}" for number in range(100)
+    ]
+
+
 def test_integer_classes_are_taken_as_their_decimal_text(live: Live) -> None:
     body = {"slug": "ints", "title": "t", "task": "multiclass", "classes": [1, 2], "recipe": RECIPE}
     assert live.admin().post("/challenges", json=body).json()["classes"] == ["1", "2"]
