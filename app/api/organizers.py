@@ -3,6 +3,7 @@
 from typing import Annotated, Literal
 
 from fastapi import Depends, Query, Response
+from pydantic import Field
 
 from app import errors
 from app.actions.access import Caller, load_visible_challenge, require_owner
@@ -12,6 +13,7 @@ from app.api.field_types import (
     Body,
     Email,
     Page,
+    Reason,
     Shape,
     reply_example,
     request_example,
@@ -38,6 +40,7 @@ class NewOrganizer(Body):
 
     email: Email
     role: Literal["owner", "editor", "viewer"] = "editor"
+    reason: Reason | None = Field(None, description="Why; the audit trail keeps it.")
 
 
 class OrganizerShape(Shape):
@@ -82,7 +85,7 @@ def post_organizer(
 ) -> OrganizerShape:
     """Assigns a user a role in the challenge, or changes it. Requires the role `owner`."""
     with state.db.write() as session:
-        return _organizer_shape(set_organizer_role(session, caller, slug, email=body.email, role=body.role))
+        return _organizer_shape(set_organizer_role(session, caller, slug, **body.model_dump()))
 
 
 @router.delete(
@@ -96,11 +99,12 @@ def delete_organizer(
     email: Annotated[Email, Query(description="The e-mail address of the organizer's account.")],
     caller: AccountDep,
     state: AppStateDep,
+    reason: Annotated[Reason | None, Query(description="Why; the audit trail keeps it.")] = None,
 ) -> Response:
     """Removes the role of the user with this address. Requires the role `owner`, except for one's own role.
 
     The last owner cannot be removed. A former organizer may have read the gold, and so cannot register.
     """
     with state.db.write() as session:
-        remove_organizer(session, caller, slug, email)
+        remove_organizer(session, caller, slug, email, reason=reason)
     return Response(status_code=204)

@@ -9,6 +9,7 @@ from app.cli import completion
 from app.cli.connection import connect_client
 from app.cli.options import (
     AsJson,
+    AuditReason,
     InvitationNote,
     OfTeam,
     Phase,
@@ -189,9 +190,7 @@ def allow(
             autocompletion=completion.registrations,
         ),
     ],
-    reason: Annotated[
-        str | None, typer.Option("--reason", metavar="TEXT", help="Why; the audit trail keeps it.")
-    ] = None,
+    reason: AuditReason = None,
     url: Url = None,
     token: Token = None,
     as_json: AsJson = False,
