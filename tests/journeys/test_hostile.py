@@ -88,12 +88,14 @@ def test_readiness_does_not_wait_for_a_writer(live: Live) -> None:
 
 
 def test_an_upload_that_the_database_cannot_take_leaves_no_file(tmp_path: Path) -> None:
-    with serve_app(app_settings(tmp_path / "data", database_wait=3)) as service:
+    with serve_app(app_settings(tmp_path / "data")) as service:
+        open_challenge(service.admin(), "target", GOLD)
+    with serve_app(app_settings(tmp_path / "data", database_wait=1)) as service:
         admin = service.admin()
-        open_challenge(admin, "target", GOLD)
         uploads = tmp_path / "data" / "files" / "uploads"
         before = sorted(uploads.iterdir())
-        with closing(sqlite3.connect(tmp_path / "data" / "assay.sqlite3", isolation_level=None)) as other:
+        database = tmp_path / "data" / "assay.sqlite3"
+        with closing(sqlite3.connect(database, isolation_level=None, timeout=MAX_WAIT_SECONDS)) as other:
             other.execute("BEGIN IMMEDIATE")
             answer = admin.submit("target", {"t1": "cat", "t2": "cat"}, wait=0, team="T")
             other.execute("ROLLBACK")
