@@ -68,6 +68,10 @@ def audit(
         entries = list(islice(found, limit + 1))
         shown = entries[:limit]
         out.result(shown, lambda console: show_trail(console, shown, with_challenge=slug is None))
+        names = {name: filters[name] for name in ("team", "phase", "user", "actor", "object") if filters[name]}
+        for name, value in {} if entries else names.items():
+            if next(client.audit(slug, **{name: value}), None) is None:
+                out.note(f"No entry has --{name} '{value}', whatever else is asked for: check how it is written.")
         if len(entries) > limit:
             out.note(f"There are more than {limit} entries: narrow them down, or raise --limit.")
 
