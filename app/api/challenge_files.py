@@ -43,7 +43,13 @@ from app.api.field_types import (
 )
 from app.api.http.json_body import api_router
 from app.api.http.problem_documents import TOKEN_OPTIONAL, error_responses, success_response
-from app.api.http.uploads import form_content, offered_file_response, open_form_file, receive_upload
+from app.api.http.uploads import (
+    delete_unreferenced,
+    form_content,
+    offered_file_response,
+    open_form_file,
+    receive_upload,
+)
 from app.api.openapi import challenge_examples as examples
 from app.files import StoredFile
 from app.formats import FORMATS
@@ -188,7 +194,16 @@ DEFAULT_MEDIA_TYPE = "application/octet-stream"
     summary="Download a file of a challenge",
     response_class=Response,
     responses=success_response("The file exactly as it was uploaded.", examples.DOWNLOADED_FILE)
-    | error_responses(errors.Forbidden, errors.NotRegistered, errors.NotFound, errors.StoredFileUnavailable),
+    | {206: {"description": "The range of its bytes that `Range` asks for."}}
+    | error_responses(
+        errors.Forbidden,
+        errors.NotRegistered,
+        errors.RegistrationPending,
+        errors.RegistrationBarred,
+        errors.NoTeam,
+        errors.NotFound,
+        errors.StoredFileUnavailable,
+    ),
     openapi_extra=TOKEN_OPTIONAL,
 )
 def get_file(slug: str, file_name: str, caller: CallerDep, state: AppStateDep) -> Response:
@@ -224,5 +239,5 @@ def remove_file(slug: str, file_name: str, caller: OrganizerDep, state: AppState
     """Deletes a file. Requires the role `owner` or `editor`."""
     with state.db.write() as session:
         key = delete_file(session, caller, slug, file_name)
-    state.files.delete(key)
+    delete_unreferenced(state.files, key)
     return Response(status_code=204)

@@ -7,7 +7,12 @@ from pydantic import AfterValidator, Field
 
 from app import errors
 from app.actions.access import Caller
-from app.actions.challenges.create_challenge import MAX_PHASES, create_challenge, require_can_create_challenge
+from app.actions.challenges.create_challenge import (
+    MAX_PHASES,
+    create_challenge,
+    plan_challenge,
+    require_can_create_challenge,
+)
 from app.actions.challenges.delete_challenge import delete_challenge
 from app.actions.challenges.manage_challenge import edit_challenge, list_challenges
 from app.actions.challenges.plan_phases import list_phases
@@ -200,17 +205,17 @@ def post_challenge(
 
     Without `phases`, it gets one named `main`, which opens now and has no quota.
     """
-    with state.db.write() as session:
-        challenge, warnings = create_challenge(
+    settings = state.settings
+    with state.db.read() as session:
+        plan = plan_challenge(
             session,
-            caller,
-            creation=state.settings.challenge_creation,
-            signup=state.settings.signup,
             fields=body.model_dump(exclude={"recipe", "phases", "draft"}),
             recipe=body.recipe.model_dump(exclude_none=True),
             phases=[phase.model_dump(exclude_unset=True) for phase in body.phases],
-            draft=body.draft,
         )
+    with state.db.write() as session:
+        rights = {"creation": settings.challenge_creation, "signup": settings.signup}
+        challenge, warnings = create_challenge(session, caller, plan, draft=body.draft, **rights)
         shape = challenge_shape(session, caller, challenge)
     return shape.model_copy(update={"warnings": warnings})
 

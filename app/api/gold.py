@@ -52,6 +52,7 @@ from app.api.http.uploads import (
 )
 from app.api.limits.reader_queue import TooManyWaiting
 from app.api.openapi import examples, gold_examples
+from app.api.reasons import NO_REASON, OptionalReason
 from app.api.recipes import InferenceShape, inference_shape
 from app.files import StoredFile
 from app.formats import FileKind
@@ -93,9 +94,18 @@ class GoldShape(Shape):
     )
 
 
-def _activate(session: WriteSession, caller: Caller, slug: str, phase: str, number: int, *, queue: Queue) -> GoldShape:
+def _activate(
+    session: WriteSession,
+    caller: Caller,
+    slug: str,
+    phase: str,
+    number: int,
+    *,
+    queue: Queue,
+    reason: str | None = None,
+) -> GoldShape:
     """Activate a version, and report remarks and what its scores reveal."""
-    version, remarks = activate_gold(session, caller, slug, phase, number, queue=queue)
+    version, remarks = activate_gold(session, caller, slug, phase, number, queue=queue, reason=reason)
     inference = inference_shape(read_inference_bound(session, caller, slug, phase))
     return _gold_shape(version, remarks).model_copy(update={"inference": inference})
 
@@ -222,15 +232,23 @@ def get_data(slug: str, phase: str, version: VersionNumber, caller: AccountDep, 
         errors.PhaseReleased,
         errors.InvalidGold,
         errors.InvalidRecipe,
+        errors.InvalidRequest,
     ),
 )
-def post_activate(slug: str, phase: str, version: VersionNumber, caller: AccountDep, state: AppStateDep) -> GoldShape:
+def post_activate(
+    slug: str,
+    phase: str,
+    version: VersionNumber,
+    caller: AccountDep,
+    state: AppStateDep,
+    body: OptionalReason = NO_REASON,
+) -> GoldShape:
     """Activates a version at once; the active one retires, and test entries are scored again.
 
     Once something was submitted, except for tests by organizers, a phase with active gold refuses another version.
     """
     with state.db.write() as session:
-        return _activate(session, caller, slug, phase, version, queue=state.queue)
+        return _activate(session, caller, slug, phase, version, queue=state.queue, reason=body.reason)
 
 
 @router.delete(

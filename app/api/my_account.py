@@ -96,7 +96,9 @@ def get_my_data(
     """Returns everything that the service stores about the account, except secrets and the files that it sent."""
     with state.db.read() as session:
         beginning = personal_data(session, caller)
-    return StreamedReply(_data_pieces(beginning, caller, state), "application/json", accept_encoding or "")
+    reply = StreamedReply(_data_pieces(beginning, caller, state), "application/json", accept_encoding or "")
+    reply.headers["Content-Disposition"] = 'attachment; filename="assay-data.json"'
+    return reply
 
 
 def _data_pieces(beginning: dict[str, Any], caller: Caller, state: AppState) -> Iterator[bytes]:

@@ -2,15 +2,18 @@
 
 from typing import Annotated, Literal
 
-from fastapi import Query, Response
+from fastapi import Depends, Query, Response
+from pydantic import Field
 
 from app import errors
+from app.actions.access import Caller, load_visible_challenge, require_owner
 from app.actions.challenges.manage_organizers import list_organizers, remove_organizer, set_organizer_role
-from app.api.dependencies import AccountDep, AppStateDep, Cursor, Limit, OrganizerDep, paginate
+from app.api.dependencies import AccountDep, AppStateDep, Cursor, Limit, paginate
 from app.api.field_types import (
     Body,
     Email,
     Page,
+    Reason,
     Shape,
     reply_example,
     request_example,
@@ -23,6 +26,13 @@ from app.store.tables import Organizer
 router = api_router("organizers")
 
 
+def _current_owner(slug: str, caller: AccountDep, state: AppStateDep) -> Caller:
+    """The caller, if they own the challenge, so that a lack of rights is reported before a faulty body."""
+    with state.db.read() as session:
+        require_owner(session, caller, load_visible_challenge(session, caller, slug))
+    return caller
+
+
 class NewOrganizer(Body):
     """A user and the role to assign."""
 
@@ -30,6 +40,7 @@ class NewOrganizer(Body):
 
     email: Email
     role: Literal["owner", "editor", "viewer"] = "editor"
+    reason: Reason | None = Field(None, description="Why; the audit trail keeps it.")
 
 
 class OrganizerShape(Shape):
@@ -69,10 +80,12 @@ def get_organizers(
         errors.Forbidden, errors.NotFound, errors.LastOwner, errors.StillRegistered, errors.InvalidRequest
     ),
 )
-def post_organizer(slug: str, body: NewOrganizer, caller: OrganizerDep, state: AppStateDep) -> OrganizerShape:
+def post_organizer(
+    slug: str, body: NewOrganizer, caller: Annotated[Caller, Depends(_current_owner)], state: AppStateDep
+) -> OrganizerShape:
     """Assigns a user a role in the challenge, or changes it. Requires the role `owner`."""
     with state.db.write() as session:
-        return _organizer_shape(set_organizer_role(session, caller, slug, email=body.email, role=body.role))
+        return _organizer_shape(set_organizer_role(session, caller, slug, **body.model_dump()))
 
 
 @router.delete(
@@ -86,11 +99,12 @@ def delete_organizer(
     email: Annotated[Email, Query(description="The e-mail address of the organizer's account.")],
     caller: AccountDep,
     state: AppStateDep,
+    reason: Annotated[Reason | None, Query(description="Why; the audit trail keeps it.")] = None,
 ) -> Response:
     """Removes the role of the user with this address. Requires the role `owner`, except for one's own role.
 
     The last owner cannot be removed. A former organizer may have read the gold, and so cannot register.
     """
     with state.db.write() as session:
-        remove_organizer(session, caller, slug, email)
+        remove_organizer(session, caller, slug, email, reason=reason)
     return Response(status_code=204)

@@ -14,6 +14,7 @@ from app.api.field_types import Body, Moment, Page, Reason, Shape, SingleLineTex
 from app.api.http.json_body import api_router
 from app.api.http.problem_documents import error_responses
 from app.api.openapi import account_examples
+from app.api.reasons import NO_REASON, OptionalReason
 
 router = api_router("accounts")
 
@@ -127,15 +128,16 @@ def delete_user_account(
     "/users/{user_id}/reset",
     status_code=201,
     summary="Make a link for a new password",
-    responses=error_responses(errors.Forbidden, errors.NotFound, errors.NoPublicURL),
+    responses=error_responses(errors.Forbidden, errors.NotFound, errors.NoPublicURL, errors.InvalidRequest),
 )
-def post_reset(user_id: str, caller: AccountDep, state: AppStateDep) -> ResetLink:
+def post_reset(user_id: str, caller: AccountDep, state: AppStateDep, body: OptionalReason = NO_REASON) -> ResetLink:
     """Makes a link with which the user sets a new password within an hour. Requires an administrator.
 
     The passwords of administrators can only be reset on the machine of the service.
     """
     with state.db.write() as session:
-        row, link = create_reset(session, caller, user_id, public_url=state.settings.public_url)
+        public_url = state.settings.public_url
+        row, link = create_reset(session, caller, user_id, public_url=public_url, reason=body.reason)
         return ResetLink(link=link, expires_at=row.expires_at)
 
 

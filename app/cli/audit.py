@@ -1,8 +1,9 @@
 """The command that shows the audit trail."""
 
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from itertools import islice
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,6 +12,9 @@ from app.cli.connection import connect_client
 from app.cli.options import AsJson, Token, Url
 from app.cli.terminal.audit_table import show_trail
 from app.cli.terminal.output import command_output
+
+if TYPE_CHECKING:
+    from app.client import Client
 
 _TIME_HELP = "an RFC 3339 time, or a date or time in UTC."
 
@@ -68,8 +72,18 @@ def audit(
         entries = list(islice(found, limit + 1))
         shown = entries[:limit]
         out.result(shown, lambda console: show_trail(console, shown, with_challenge=slug is None))
+        if not entries:
+            out.notes(_absent_names(client, slug, filters))
         if len(entries) > limit:
             out.note(f"There are more than {limit} entries: narrow them down, or raise --limit.")
+
+
+def _absent_names(client: "Client", slug: str | None, filters: Mapping[str, str | None]) -> Iterator[str]:
+    """A note for each name or id that no entry of the trail has."""
+    for name in ("team", "phase", "user", "actor", "object"):
+        value = filters[name]
+        if value is not None and next(client.audit(slug, **{name: value}), None) is None:
+            yield f"No entry has --{name} '{value}', whatever else is asked for: check how it is written."
 
 
 def _parse_time(text: str | None, hint: str) -> str | None:

@@ -13,6 +13,7 @@ from app.cli.input import value_parsing
 from app.cli.options import (
     FORMATS_HELP,
     AsJson,
+    AuditReason,
     Classes,
     Layout,
     Phase,
@@ -89,20 +90,28 @@ def activate_gold(
     slug: Slug,
     version: Version,
     phase: Phase = None,
+    reason: AuditReason = None,
     url: Url = None,
     token: Token = None,
     as_json: AsJson = False,
 ) -> None:
     """Activate a version of the gold, which replaces the active one until something is submitted."""
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
-        _activate(out, client, slug, client.phase(slug, phase), version)
+        _activate(out, client, slug, client.phase(slug, phase), version, reason=reason)
 
 
 def _activate(
-    out: CommandOutput, client: "Client", slug: str, phase: str, version: int, *, noted: Sequence[str] = ()
+    out: CommandOutput,
+    client: "Client",
+    slug: str,
+    phase: str,
+    version: int,
+    *,
+    noted: Sequence[str] = (),
+    reason: str | None = None,
 ) -> None:
     """Activate a version and show what the service remarks, without the notes that were shown before."""
-    gold = client.activate_gold(slug, phase, version)
+    gold = client.activate_gold(slug, phase, version, reason=reason)
     out.result(gold, lambda _: out.say(_status_line(slug, phase, gold)))
     if gold.get("inference"):
         out.note(f"What scores disclose: {gold['inference'].get('statement')}")

@@ -6,7 +6,7 @@ import typer
 
 from app.cli import completion
 from app.cli.connection import connect_client
-from app.cli.options import AsJson, Slug, Token, Url
+from app.cli.options import AsJson, AuditReason, Slug, Token, Url
 from app.cli.terminal import announcement_tables
 from app.cli.terminal.output import command_output
 
@@ -26,13 +26,14 @@ def add_organizer(
         Literal["owner", "editor", "viewer"],
         typer.Option("--role", metavar="ROLE", help="owner, editor or viewer; all of them read the gold."),
     ] = "editor",
+    reason: AuditReason = None,
     url: Url = None,
     token: Token = None,
     as_json: AsJson = False,
 ) -> None:
     """Make a user an organizer, or change the role of one, as an owner."""
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
-        row = client.set_organizer(slug, email, role)
+        row = client.set_organizer(slug, email, role, reason=reason)
         out.result(row, lambda _: out.say(f"{row['name']} ({row['email']}) is {row['role']} of {slug}."))
 
 
@@ -43,11 +44,12 @@ def remove_organizer(
         str,
         typer.Argument(metavar="EMAIL", help="E-mail address of the account.", autocompletion=completion.organizers),
     ],
+    reason: AuditReason = None,
     url: Url = None,
     token: Token = None,
     as_json: AsJson = False,
 ) -> None:
     """Take the role of an organizer away, as an owner; the user still cannot register for the challenge."""
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
-        client.remove_organizer(slug, email)
+        client.remove_organizer(slug, email, reason=reason)
         out.done("removed", email, f"{email} no longer organizes {slug}.")

@@ -105,6 +105,7 @@ def reset_user(
     local: Annotated[
         bool, typer.Option("--local", help="Act on the database of this machine, as for an administrator's account.")
     ] = False,
+    reason: AuditReason = None,
     data_dir: DataDir = None,
     url: Url = None,
     token: Token = None,
@@ -117,10 +118,10 @@ def reset_user(
     """
     with command_output(as_json=as_json) as out:
         if local:
-            reset = _reset_locally(user, data_dir)
+            reset = _reset_locally(user, data_dir, reason)
         else:
             with connect_client(out, url, token) as client:
-                reset = client.reset_user(_user_id(client, user))
+                reset = client.reset_user(_user_id(client, user), reason=reason)
         out.result(reset, lambda _: out.say(str(reset["link"])))
         out.note("Whoever has this link can set the password; it is valid for one hour, once.")
         if "#" not in str(reset["link"]):
@@ -128,14 +129,14 @@ def reset_user(
         out.note(f"The user sets a password with: assay password --link '{reset['link']}'")
 
 
-def _reset_locally(user: str, data_dir: Any) -> dict[str, Any]:
+def _reset_locally(user: str, data_dir: Any, reason: str | None) -> dict[str, Any]:
     """Make a reset directly in the database; without a public address, the link is the secret alone."""
     settings = load_settings(data_dir=data_dir)
     from app.actions.accounts import bootstrap
     from app.actions.accounts.manage_users import reset_link
 
     with write_transaction(settings) as session:
-        row, secret = bootstrap.reset_password(session, user)
+        row, secret = bootstrap.reset_password(session, user, reason=reason)
         link = reset_link(settings.public_url, secret) if settings.public_url else secret
         return {"link": link, "expires_at": row.expires_at.isoformat()}
 

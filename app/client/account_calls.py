@@ -71,9 +71,9 @@ class AccountCalls(Transport):
         """Delete an account; the audit trail keeps the reason."""
         self._call("DELETE", api_path("users", user_id), params={"reason": reason})
 
-    def reset_user(self, user_id: str) -> Json:
+    def reset_user(self, user_id: str, *, reason: str | None = None) -> Json:
         """A link with which a user sets a new password: `{"link", "expires_at"}`."""
-        return self._json("POST", api_path("users", user_id, "reset"))
+        return self._json("POST", api_path("users", user_id, "reset"), json={"reason": reason})
 
     def invite_to_site(self, *, max_uses: int | None = 1, days: int = 30, note: str = "") -> Json:
         """An invitation to sign up, with its `code`."""

@@ -40,13 +40,14 @@ class ChallengeCalls(Transport):
         """The organizers of a challenge, owners first, fetched page by page."""
         return self._items(api_path("challenges", slug, "organizers"))
 
-    def set_organizer(self, slug: str, email: str, role: str) -> Json:
+    def set_organizer(self, slug: str, email: str, role: str, *, reason: str | None = None) -> Json:
         """Give a user the role `owner`, `editor` or `viewer`, or change it, as an owner."""
-        return self._json("POST", api_path("challenges", slug, "organizers"), json={"email": email, "role": role})
+        body = {"email": email, "role": role, "reason": reason}
+        return self._json("POST", api_path("challenges", slug, "organizers"), json=body)
 
-    def remove_organizer(self, slug: str, email: str) -> None:
-        """Take the role of an organizer away, as an owner."""
-        self._call("DELETE", api_path("challenges", slug, "organizers"), params={"email": email})
+    def remove_organizer(self, slug: str, email: str, *, reason: str | None = None) -> None:
+        """Take the role of an organizer away, as an owner; the audit trail keeps the reason."""
+        self._call("DELETE", api_path("challenges", slug, "organizers"), params={"email": email, "reason": reason})
 
     def recipe(self, slug: str, phase: str | None = None) -> Json:
         """The recipe that the phases share, or that of one phase."""

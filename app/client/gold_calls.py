@@ -41,6 +41,7 @@ class GoldCalls(Transport):
         """Delete a draft of the gold."""
         self._call("DELETE", phase_path(slug, phase, "gold", str(version)))
 
-    def activate_gold(self, slug: str, phase: str, version: int) -> Json:
+    def activate_gold(self, slug: str, phase: str, version: int, *, reason: str | None = None) -> Json:
         """Activate a version of the gold."""
-        return self._json("POST", phase_path(slug, phase, "gold", str(version), "activate"))
+        path = phase_path(slug, phase, "gold", str(version), "activate")
+        return self._json("POST", path, json={"reason": reason})

@@ -13,11 +13,12 @@ _INVISIBLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u2800\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8\U000e0000-\U000e0fff]"
 )
 
-# Words that suggest the service or the organizers, and the placeholders of anonymous boards.
+# Words that suggest the service or the organizers, the placeholders of anonymous boards, and "Test entries", the team
+# of the organizers' tests.
 _RESERVED_WORDS = """
     admin admins administration administrator administrators anonymous assay baseline baselines host hosts judge judges
     jury moderator moderators official officials organiser organisers organising organizer organizers organizing owner
-    owners referee root staff support sysadmin system
+    owners referee root staff support sysadmin system testentries testentry
 """
 _FILLER_WORDS = """
     and by challenge class committee competition contest entries entry for from group leaderboard majority of our random

@@ -21,6 +21,7 @@ STREAMED = {"/api/v1/me/data", CHALLENGE + "/export", SUBMISSIONS + "/events"}
 CHANGING = {"/metrics", "/api/v1/tokens"}
 """What may change between two requests: counters, and the last use of a token."""
 SAVED = {
+    "/api/v1/me/data",
     CHALLENGE + "/export",
     FILE,
     PHASES + "/template",

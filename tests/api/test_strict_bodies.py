@@ -160,3 +160,9 @@ def test_a_bad_token_is_401_wherever_it_comes(app: ServedApp, token: str) -> Non
         assert answer.headers["www-authenticate"].startswith("Bearer")
     assert_problem(visitor.get("/me", headers={"Authorization": "Basic YTpi"}), 401)
     assert_problem(visitor.get("/me"), 401)
+
+
+def test_a_description_is_checked_while_another_request_writes(app: ServedApp) -> None:
+    with app.app.state.service.db.write():
+        answer = app.admin().post("/challenges", json=BODY | {"recipe": {"primary": "unknown"}})
+    assert_problem(answer, 422)

@@ -97,7 +97,8 @@ def test_organizers_are_added_listed_and_removed(people: People, admin: Run) -> 
     rows = json.loads(done(admin("organizer", "list", slug, "--json")))
     assert [(row["name"], row["role"]) for row in rows] == [("Administrator", "owner"), ("Ada", "viewer")]
     assert "viewer" in done(admin("organizer", "list", slug))
-    done(admin("organizer", "remove", slug, ada.email))
+    done(admin("organizer", "remove", slug, ada.email, "--reason", "Moved on"))
+    assert json.loads(done(admin("audit", slug, "--json")))[0]["reason"] == "Moved on"
     assert len(json.loads(done(admin("organizer", "list", slug, "--json")))) == 1
     assert admin("organizer", "add", slug, ada.email, "--role", "captain").status == 2
 

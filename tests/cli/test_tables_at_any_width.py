@@ -102,6 +102,16 @@ def rows_of_tables(text: str) -> list[str]:
     return [line for number in rules for line in lines[number - 1 : number + 2]]
 
 
+def test_a_deleted_account_is_shown_by_its_name() -> None:
+    user = {"name": "Deleted user b1d327", "email": f"deleted-{IDS[1]}@users.invalid"}
+    row = {"id": IDS[0], "user": user, "status": "approved", "created_at": TIME}
+    for text in (
+        printed(lambda console: registration_tables.show_registrations(console, [row]), 200),
+        printed(lambda console: registration_tables.show_registration(console, row), 200),
+    ):
+        assert ("Deleted user b1d327" in text, "users.invalid" in text) == (True, False)
+
+
 def test_every_function_that_prints_a_table_is_tried_here() -> None:
     folder = Path(str(app.cli.terminal.__file__)).parent
     functions = [

@@ -89,7 +89,10 @@ def test_what_is_deleted_while_the_bucket_is_away_is_gone(place: Place) -> None:
     assert place.admin.submit("pets", CORRECT_PREDICTIONS, team="Blue").status_code == 201
     version = place.admin.post(gold, json=GOLD).raise_for_status().json()["version"]
     trial = place.admin.submit("pets", CORRECT_PREDICTIONS, test=True).json()["id"]
-    paths = [f"{gold}/{version}", f"/submissions/{trial}", f"/challenges/{draft}/phases/other", f"/challenges/{draft}"]
+    file = {"name": "kit.csv", "licence": "CC0-1.0"}
+    place.admin.post("/challenges/pets/files", params=file, content=b"id\n").raise_for_status()
+    paths = [f"{gold}/{version}", f"/submissions/{trial}", "/challenges/pets/files/kit.csv"]
+    paths += [f"/challenges/{draft}/phases/other", f"/challenges/{draft}"]
     place.door.refuse()
     try:
         answers = [place.admin.delete(path) for path in paths]

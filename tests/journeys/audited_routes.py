@@ -99,7 +99,13 @@ ACCOUNTS = (
         changes={"disabled": (False, True)},
     ),
     Act("admin", "PATCH", "/users/{new}", ("user.enable",), body={"disabled": False}, role=ADMINISTRATOR),
-    Act("admin", "POST", "/users/{new}/reset", ("user.reset",), role=ADMINISTRATOR, keep={"link": "link"}),
+    Act(
+        *("admin", "POST", "/users/{new}/reset", ("user.reset",)),
+        body=WHY,
+        role=ADMINISTRATOR,
+        reason=WHY["reason"],
+        keep={"link": "link"},
+    ),
     Act(
         *("new", "POST", "/password-resets", ("user.spend_reset",)),
         body={"secret": "{secret}", "password": f"{PASSWORD}, other"},
@@ -132,7 +138,8 @@ CHALLENGES = (
     ),
     Act(
         *("olga", "POST", CHALLENGE + "/organizers", ("organizer.set_role",)),
-        body={"email": "{viewer}", "role": "viewer"},
+        body={"email": "{viewer}", "role": "viewer"} | WHY,
+        reason=WHY["reason"],
         changes={"role": (None, "viewer")},
     ),
     Act(
@@ -216,7 +223,12 @@ GOLD = (
     Act("olga", "PUT", DRAFT + "/hierarchy", ("gold.metadata",), body={"parents": {"a": ["r"], "b": ["r"]}}),
     Act("olga", "PUT", DRAFT + "/folds", ("gold.metadata",), body=PARTITION),
     Act("olga", "PUT", DRAFT + "/groups", ("gold.metadata",), body=PARTITION),
-    Act("olga", "POST", DRAFT + "/activate", ("gold.activate",), changes={"active_gold": (None, 1)}),
+    Act(
+        *("olga", "POST", DRAFT + "/activate", ("gold.activate",)),
+        body=WHY,
+        reason=WHY["reason"],
+        changes={"active_gold": (None, 1)},
+    ),
     Act("viewer", "GET", DRAFT + "/data", ("gold.download",), role="viewer", changes={"gold": (None, 1)}),
     Act("olga", "POST", PHASE + "/gold", ("gold.upload",), body=SPLITS),
     Act("olga", "DELETE", PHASE + "/gold/2", ("gold.delete",), changes={"gold": (2, None)}),
@@ -360,7 +372,8 @@ ENDS = (
     ),
     Act(
         *("olga", "DELETE", CHALLENGE + "/organizers", ("organizer.remove",)),
-        query={"email": "{olga}"},
+        query={"email": "{olga}"} | WHY,
+        reason=WHY["reason"],
         changes={"role": ("owner", None)},
     ),
     Act("admin", "POST", "/challenges", ("challenge.create", "phase.create"), body=EMPTY_CHALLENGE),

@@ -123,7 +123,9 @@ def test_all_of_long_data_is_sent(people: People) -> None:
     with write_session_of(people.live) as session:
         common = {"actor_id": id_of(person), "role": "user", "changes": {}}
         session.add_all(AuditEntry(action="team.rename", object_name=str(number), **common) for number in range(401))
-    data = person.get("/me/data", headers={"Accept-Encoding": "gzip"}).json()
+    answer = person.get("/me/data", headers={"Accept-Encoding": "gzip"})
+    assert answer.headers["content-disposition"] == 'attachment; filename="assay-data.json"'
+    data = answer.json()
     assert sorted(int(act["object_name"]) for act in data["acts"]) == list(range(401))
     assert data["submissions"] == []
 

@@ -112,12 +112,15 @@ def test_only_owners_archive(people: People) -> None:
     require_refused(editor.post(f"/challenges/{slug}/unarchive"), 403, "forbidden")
 
 
-def test_who_may_not_change_a_submission_learns_that_before_the_archive(people: People) -> None:
+def test_who_may_not_change_something_learns_that_before_the_archive(people: People) -> None:
     slug = create_challenge(people.admin, "archived-rights")
     viewer, blue, left = people["Viewer"], people["Blue"].join(slug, "Blue"), people["Left"]
+    editor = people["Editor"]
     assert people.admin.post(
         f"/challenges/{slug}/organizers", json={"email": viewer.email, "role": "viewer"}
     ).is_success
+    named = {"email": editor.email, "role": "editor"}
+    assert people.admin.post(f"/challenges/{slug}/organizers", json=named).is_success
     team = blue.get(f"/challenges/{slug}/teams").json()["items"][0]["id"]
     code = blue.post(f"/challenges/{slug}/teams/{team}/invitations", json={}).json()["code"]
     assert left.post(f"/challenges/{slug}/registrations", json={"invitation": code}).status_code == 201
@@ -133,6 +136,9 @@ def test_who_may_not_change_a_submission_learns_that_before_the_archive(people: 
         require_refused(viewer.post(f"{path}/{verb}"), 403, "forbidden")
         require_refused(left.post(f"{path}/{verb}"), 403, "submission_of_former_team")
         require_refused(blue.post(f"{path}/{verb}"), 409, "challenge_archived")
+    for sent in (named, {}):
+        require_refused(editor.post(f"/challenges/{slug}/organizers", json=sent), 403, "forbidden")
+    require_refused(people.admin.post(f"/challenges/{slug}/organizers", json=named), 409, "challenge_archived")
     for verb in ("disqualify", "reinstate", "rerun"):
         body = None if verb == "rerun" else {"reason": "Late."}
         require_refused(viewer.post(f"{path}/{verb}", json=body), 403, "forbidden")

@@ -233,6 +233,13 @@ def test_the_command_line_shows_the_trail(told: Story, monkeypatch: pytest.Monke
     site = run_assay("audit", "--action", "challenge.delete", "--since", "2020-01-01", "--json", *admin).value()
     assert [entry["object"]["name"] for entry in site] == [told.fill["gone"]]
     assert "No entries match." in run_assay("audit", slug, "--until", "2020-01-01T00:00", *admin).out
+    misspelt = ("--team", "Azur", "--user", "nobody@example.org", "--phase", "main", "--action", "quota.grant")
+    told_of = run_assay("audit", slug, *misspelt, *admin).err
+    assert ("--team 'Azur'" in told_of, "--user 'nobody@example.org'" in told_of, "--phase" in told_of) == (
+        True,
+        True,
+        False,
+    )
     assert run_assay("audit", "--since", "yesterday", *admin).status == 2
 
 

@@ -205,7 +205,7 @@ def _run_development(walk: Walk) -> None:
         assert "finished" in walk.participant("Submit", _captain(team), team)
     refused = walk.participant("Mend a rejected file", _captain(BLUE), BLUE)
     assert "unknown_label" in refused or "vovel" in refused
-    walk.organizer("Grant attempts")
+    walk.organizer("Grant quota")
     walk.participant("Merge two teams", _captain(ORANGE), ORANGE)
     walk.participant("Agree to a merge", _captain(PURPLE), PURPLE)
     walk.organizer("Pause a phase")

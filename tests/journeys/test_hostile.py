@@ -88,12 +88,14 @@ def test_readiness_does_not_wait_for_a_writer(live: Live) -> None:
 
 
 def test_an_upload_that_the_database_cannot_take_leaves_no_file(tmp_path: Path) -> None:
-    with serve_app(app_settings(tmp_path / "data", database_wait=3)) as service:
+    with serve_app(app_settings(tmp_path / "data")) as service:
+        open_challenge(service.admin(), "target", GOLD)
+    with serve_app(app_settings(tmp_path / "data", database_wait=1)) as service:
         admin = service.admin()
-        open_challenge(admin, "target", GOLD)
         uploads = tmp_path / "data" / "files" / "uploads"
         before = sorted(uploads.iterdir())
-        with closing(sqlite3.connect(tmp_path / "data" / "assay.sqlite3", isolation_level=None)) as other:
+        database = tmp_path / "data" / "assay.sqlite3"
+        with closing(sqlite3.connect(database, isolation_level=None, timeout=MAX_WAIT_SECONDS)) as other:
             other.execute("BEGIN IMMEDIATE")
             answer = admin.submit("target", {"t1": "cat", "t2": "cat"}, wait=0, team="T")
             other.execute("ROLLBACK")
@@ -177,6 +179,17 @@ def test_every_fault_of_a_description_comes_back_at_once(live: Live) -> None:
         "/phases/1/name",
         "/phases/2/name",
     }
+
+
+def test_the_faults_of_many_phases_end_where_nobody_reads_on(live: Live) -> None:
+    unknown = {"primary": "accuracy", "metrics": [f"unknown_{number}" for number in range(100)]}
+    phases = [{"name": f"p{number}", "recipe": unknown} for number in range(3)]
+    body = {"slug": "unknown", "title": "t", "task": "multiclass", "recipe": RECIPE, "phases": phases}
+    answer = live.admin().post("/challenges", json=body)
+    assert answer.status_code == 422, answer.text
+    assert [fault["pointer"] for fault in answer.json()["errors"]] == [
+        f"/phases/0/recipe/metrics/{number}" for number in range(100)
+    ]
 
 
 def test_integer_classes_are_taken_as_their_decimal_text(live: Live) -> None:

@@ -173,8 +173,9 @@ def test_a_lock_that_is_not_to_be_had_in_time_is_503_and_nothing_happened(
             assert (answer.status_code, answer.json()["code"]) == (503, "database_away"), answer.text
             assert there.get(f"/submissions/{sent}").json()["selected"] is False
         assert (crowd.count("submissions", "locked"), crowd.stored()) == (1, files + 1)
-        assert there.post(f"/submissions/{sent}/select").status_code == 200
-        assert there.post(address, json=CORRECT_PREDICTIONS).status_code == 202
+        # repeated, because on a busy machine others may hold a lock for longer than this replica waits
+        eventually(lambda: there.post(f"/submissions/{sent}/select").status_code == 200, "it is selected")
+        eventually(lambda: there.post(address, json=CORRECT_PREDICTIONS).status_code == 202, "it is stored")
 
 
 def test_a_row_that_cannot_be_deleted_in_time_is_certain_to_be_there(
@@ -189,7 +190,7 @@ def test_a_row_that_cannot_be_deleted_in_time_is_certain_to_be_there(
             connection.execute("SELECT 1 FROM tokens WHERE id = %s FOR UPDATE", (made["id"],))
             answer = there.delete(f"/tokens/{made['id']}")
             assert (answer.status_code, answer.json()["code"]) == (503, "database_away"), answer.text
-        assert there.delete(f"/tokens/{made['id']}").status_code == 204
+        eventually(lambda: there.delete(f"/tokens/{made['id']}").status_code == 204, "it is deleted")
 
 
 def test_a_replica_that_dies_between_commit_and_answer_is_stood_in_for(

@@ -107,7 +107,7 @@ def test_skeletons_are_those_of_the_standard_without_strokes(sign: str, drawn: s
         "Anonymous 12", "Assay Team", "M o d e r a t o r", "\uff33upport", "o\u0336fficial", "Anonymous I",
         "Anonymous lO", "Anonymous \u0661", "1Anonymous", "AnonymousI", "ADM|N", "offIcial", "Assay Admin",
         "Baseline (official)", "Organizing Team", "Challenge organizers", "Official results",
-        "Majority baseline",
+        "Majority baseline", "Test entries", "TEST-ENTRlES", "Test entry 2", "The T\u0435st entries",
     ],
 )  # fmt: skip
 def test_names_that_pose_as_the_organizers_are_reserved(name: str) -> None:
@@ -118,7 +118,7 @@ def test_names_that_pose_as_the_organizers_are_reserved(name: str) -> None:
     "name",
     [
         "Blue", "Ad Astra", "System F", "Rooters", "Bases", "42", "\u6771\u4eac", "Supporters", "Team OIL",
-        "Root Cause", "The Results", "Beyond Baseline",
+        "Root Cause", "The Results", "Beyond Baseline", "Test Team", "Contested entries",
     ],
 )  # fmt: skip
 def test_other_names_are_not(name: str) -> None:

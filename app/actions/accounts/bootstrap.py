@@ -73,7 +73,7 @@ def create_user(
     return user
 
 
-def reset_password(session: WriteSession, user: str) -> tuple[PasswordReset, str]:
+def reset_password(session: WriteSession, user: str, *, reason: str | None = None) -> tuple[PasswordReset, str]:
     """A password reset for the account with this address or id, an administrator's too, and its secret.
 
     Raises NotFound, and NoPassword for the built-in administrator.
@@ -86,7 +86,7 @@ def reset_password(session: WriteSession, user: str) -> tuple[PasswordReset, str
             "Log in with its token: assay login --token - < admin-token (a file in the data folder). For a person, "
         )
         raise NoPassword(remedy=f"{remedy}make another administrator: assay user create --admin.")
-    return new_reset(session, OPERATOR, row)
+    return new_reset(session, OPERATOR, row, reason=reason)
 
 
 def create_token(

@@ -80,7 +80,9 @@ def remove_user(session: WriteSession, caller: Caller, user_id: str, *, reason: 
     delete_user(session, caller, user, reason=reason)
 
 
-def create_reset(session: WriteSession, caller: Caller, user_id: str, *, public_url: str) -> tuple[PasswordReset, str]:
+def create_reset(
+    session: WriteSession, caller: Caller, user_id: str, *, public_url: str, reason: str | None
+) -> tuple[PasswordReset, str]:
     """A password reset and its link, with the secret in the fragment, which no server sees.
 
     Raises NotFound, NoPublicURL, and Forbidden for administrators, whom only the operator's command line resets.
@@ -91,11 +93,13 @@ def create_reset(session: WriteSession, caller: Caller, user_id: str, *, public_
         raise Forbidden(detail, remedy="Run 'assay user reset ADDRESS --local' there.")
     if not public_url:
         raise NoPublicURL
-    row, secret = new_reset(session, caller, user)
+    row, secret = new_reset(session, caller, user, reason=reason)
     return row, reset_link(public_url, secret)
 
 
-def new_reset(session: WriteSession, caller: Caller, user: User) -> tuple[PasswordReset, str]:
+def new_reset(
+    session: WriteSession, caller: Caller, user: User, *, reason: str | None = None
+) -> tuple[PasswordReset, str]:
     """A reset of this user's password, valid for an hour, and its secret, which is not stored."""
     secret, now = secrets.token_urlsafe(32), clock.steady(session)
     row = PasswordReset(
@@ -107,7 +111,7 @@ def new_reset(session: WriteSession, caller: Caller, user: User) -> tuple[Passwo
         expires_at=now + RESET_LIFETIME,
     )
     session.add(row)
-    record(session, caller, "user.reset", challenge=None, of=user)
+    record(session, caller, "user.reset", challenge=None, of=user, reason=reason)
     session.flush()
     return row, f"{row.id}.{secret}"
 

@@ -20,7 +20,14 @@ _MAX_LISTED = 10  # labels in a remark
 
 
 def activate_gold(
-    session: WriteSession, caller: Caller, slug: str, phase_slug: str, number: int, *, queue: Queue
+    session: WriteSession,
+    caller: Caller,
+    slug: str,
+    phase_slug: str,
+    number: int,
+    *,
+    queue: Queue,
+    reason: str | None = None,
 ) -> tuple[GoldVersion, list[str]]:
     """Activate a draft or a retired version; returns it with remarks for the organizer.
 
@@ -49,7 +56,7 @@ def activate_gold(
     version.activated_at = clock.now(session)
     session.flush()
     numbers = {"active_gold": (None if before is None else before.version, version.version)}
-    record(session, caller, "gold.activate", challenge=phase.challenge, of=phase, changes=numbers)
+    record(session, caller, "gold.activate", challenge=phase.challenge, of=phase, changes=numbers, reason=reason)
     score_tests_again(session, queue, phase)
     return version, remarks
 

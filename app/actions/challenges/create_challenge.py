@@ -4,19 +4,19 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from functools import cache
+from typing import Any, NamedTuple
+from zoneinfo import available_timezones
 
 from app.actions.access import Caller, require_administrator, require_scope
 from app.actions.audit.record import created_fields, record
-from app.actions.challenges.change_recipe import add_recipe, normalize_recipe
+from app.actions.challenges.change_recipe import NormalizedRecipe, add_recipe, normalize_recipe
 from app.actions.challenges.inference_bounds import compute_inference_bounds
 from app.actions.challenges.phase_rules import LABEL_FIELDS, own_rule_faults, planned_rules, recipe_faults, rule_faults
 from app.actions.challenges.registration_rules import set_terms
 from app.actions.challenges.resolve_times import resolve_times
 from app.errors import InvalidRecipe, InvalidRequest, PhaseNameTaken, SlugTaken
 from app.scoring import SCORER_VERSION
-from app.scoring.declaration.recipe import ScoringRecipe
 from app.scoring.disclosure.wording import inference_warning
 from app.store import clock
 from app.store.queries import challenges, label_rules
@@ -30,28 +30,34 @@ Plans = Sequence[Fields]
 FieldFaults = list[dict[str, str]]
 MAX_PHASES = 100
 """Of a challenge: every reading of it shows all of them."""
+MAX_FAULTS = 100
+"""Of the phases of a new challenge: with so many, the phases that follow are not checked."""
 EMPTY_SLUG_DETAIL = "the address is derived from the name, which needs at least one of a-z, 0-9"
 
 
-def create_challenge(
-    session: WriteSession,
-    caller: Caller,
-    *,
-    creation: str,
-    signup: str,
-    fields: Fields,
-    recipe: Fields,
-    phases: Plans,
-    draft: bool,
-) -> tuple[Challenge, list[str]]:
-    """A new challenge owned by the caller, and warnings about its rules.
+class ChallengePlan(NamedTuple):
+    """A valid description of a new challenge, with instants instead of times as they were written."""
 
-    Raises Forbidden, SlugTaken, and InvalidRequest or InvalidRecipe with all faults.
+    fields: Fields
+    recipe: NormalizedRecipe
+    phases: Plans
+
+
+def plan_challenge(session: ReadSession, *, fields: Fields, recipe: Fields, phases: Plans) -> ChallengePlan:
+    """Check the description of a new challenge, before the transaction that stores it: many metrics take a while.
+
+    Raises InvalidRequest or InvalidRecipe with the faults.
     """
-    user_id = require_can_create_challenge(caller, creation)
-    now = clock.now(session)
     fields, plans, faults = _resolve_all_times(fields, list(phases) or [{"name": "main"}])
-    body, scoring = _validate_challenge(fields, recipe, plans, now, faults)
+    return ChallengePlan(fields, _validate_challenge(fields, recipe, plans, clock.now(session), faults), plans)
+
+
+def create_challenge(
+    session: WriteSession, caller: Caller, plan: ChallengePlan, *, creation: str, signup: str, draft: bool
+) -> tuple[Challenge, list[str]]:
+    """A new challenge owned by the caller, and warnings about its rules; raises Forbidden and SlugTaken."""
+    user_id = require_can_create_challenge(caller, creation)
+    now, fields = clock.now(session), plan.fields
     require_free_slug(session, fields["slug"])
     columns = {name: value for name, value in fields.items() if name != "terms"}
     challenge = Challenge(**columns, status="draft" if draft else "published", created_by=user_id)
@@ -59,13 +65,14 @@ def create_challenge(
     session.flush()
     session.add(Organizer(challenge_id=challenge.id, user_id=user_id, role="owner"))
     set_terms(session, challenge, fields.get("terms"))
-    add_recipe(session, challenge, None, body, scoring)
-    shown = {**columns, "status": challenge.status, "terms_version": challenge.terms_version or None, "recipe": body}
+    add_recipe(session, challenge, None, *plan.recipe)
+    shown = {**columns, "status": challenge.status, "terms_version": challenge.terms_version or None}
+    shown["recipe"] = plan.recipe[0]
     record(session, caller, "challenge.create", challenge=challenge, of=challenge, changes=created_fields(shown))
     created_phases = []
-    for plan in plans:
-        created_phases.append(add_phase(session, challenge, plan, now))
-        shown_phase = {**plan, "opens_at": created_phases[-1].opens_at}
+    for phase in plan.phases:
+        created_phases.append(add_phase(session, challenge, phase, now))
+        shown_phase = {**phase, "opens_at": created_phases[-1].opens_at}
         changes = created_fields(shown_phase)
         record(session, caller, "phase.create", challenge=challenge, of=created_phases[-1], changes=changes)
     return challenge, rule_warnings(session, created_phases, signup=signup)
@@ -195,11 +202,15 @@ def _anybody_can_register(challenge: Challenge) -> bool:
 
 def timezone_faults(name: str) -> list[dict[str, str]]:
     """The fault of the name of a time zone, as a list of field faults; empty if it is valid."""
-    try:
-        ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        return [{"pointer": "/timezone", "detail": "is not the name of a time zone, such as Europe/Berlin"}]
-    return []
+    if name in _timezones():
+        return []
+    return [{"pointer": "/timezone", "detail": "is not the name of a time zone, such as Europe/Berlin"}]
+
+
+@cache
+def _timezones() -> frozenset[str]:
+    """The names of time zones, without those that mean no zone or that of this machine."""
+    return frozenset(available_timezones() - {"localtime", "posixrules", "Factory"})
 
 
 def require_can_create_challenge(caller: Caller, creation: str) -> str:
@@ -217,10 +228,10 @@ def require_can_create_challenge(caller: Caller, creation: str) -> str:
 
 def _validate_challenge(
     fields: Fields, recipe: Fields, phases: Plans, now: datetime, known_faults: FieldFaults
-) -> tuple[dict[str, Any], ScoringRecipe]:
+) -> NormalizedRecipe:
     """The recipe in both forms, if the whole description is valid.
 
-    Raises InvalidRequest or InvalidRecipe with all faults.
+    Raises InvalidRequest or InvalidRecipe with all faults; those of the phases end after MAX_FAULTS.
     """
     faults = [*rule_faults(_rules_of(fields)), *known_faults, *_phase_faults(phases, now, _rules_of(fields))]
     try:
@@ -251,6 +262,8 @@ def _phase_faults(phases: Plans, now: datetime, rules: LabelRules) -> FieldFault
     faults: FieldFaults = []
     slugs: set[str] = set()
     for number, plan in enumerate(phases):
+        if len(faults) >= MAX_FAULTS:  # one unknown metric takes milliseconds, because names like it are suggested
+            break
         own = _window_faults(plan.get("opens_at") or now, plan.get("closes_at"))
         own += own_rule_faults(plan, rules)
         if plan.get("recipe") is not None:

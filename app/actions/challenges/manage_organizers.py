@@ -20,7 +20,9 @@ def list_organizers(session: ReadSession, caller: Caller, slug: str) -> list[Org
     return challenges.organizers_of(session, load_organized_challenge(session, caller, slug, writes=False).id)
 
 
-def set_organizer_role(session: WriteSession, caller: Caller, slug: str, *, email: str, role: str) -> Organizer:
+def set_organizer_role(
+    session: WriteSession, caller: Caller, slug: str, *, email: str, role: str, reason: str | None = None
+) -> Organizer:
     """Give a user a role or change it; raises NotFound for an unknown address, StillRegistered, LastOwner."""
     challenge = load_visible_challenge(session, caller, slug)
     require_owner(session, caller, challenge)
@@ -44,12 +46,15 @@ def set_organizer_role(session: WriteSession, caller: Caller, slug: str, *, emai
         _require_another_owner(session, challenge, user.id)
     organizer.role, organizer.removed_at = role, None
     if before != role:
-        record(session, caller, "organizer.set_role", challenge=challenge, of=user, changes={"role": (before, role)})
+        changes = {"role": (before, role)}
+        record(session, caller, "organizer.set_role", challenge=challenge, of=user, changes=changes, reason=reason)
     session.flush()
     return organizer
 
 
-def remove_organizer(session: WriteSession, caller: Caller, slug: str, email: str) -> None:
+def remove_organizer(
+    session: WriteSession, caller: Caller, slug: str, email: str, *, reason: str | None = None
+) -> None:
     """Remove the role of a user, as an owner, or one's own; raises NotFound, LastOwner."""
     challenge = load_visible_challenge(session, caller, slug)
     user = users.by_email(session, email)
@@ -64,7 +69,7 @@ def remove_organizer(session: WriteSession, caller: Caller, slug: str, email: st
     if organizer.role == "owner":
         _require_another_owner(session, challenge, organizer.user_id)
     changes = {"role": (organizer.role, None)}
-    record(session, caller, "organizer.remove", challenge=challenge, of=user, changes=changes)
+    record(session, caller, "organizer.remove", challenge=challenge, of=user, changes=changes, reason=reason)
     organizer.removed_at = clock.now(session)
 
 

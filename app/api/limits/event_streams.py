@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 
+import structlog
 from starlette.concurrency import run_in_threadpool
 
 from app.actions.submissions.follow_submissions import SubmissionProgress, look_at_submissions
@@ -14,6 +15,8 @@ from app.store.session import Database
 
 LOOK_SECONDS = 1.0  # between two looks, which see what no notification tells: that scoring began, and positions
 MAX_PER_CALLER = 10
+
+log = structlog.get_logger()
 
 
 class TooManyStreams(TooManyRequests):
@@ -88,16 +91,23 @@ class EventStreams:
                 self._per_caller -= Counter({caller: 1})  # drops what becomes zero
 
     async def _look_while_open(self) -> None:
-        while self._streams:
-            await asyncio.sleep(LOOK_SECONDS)
-            followed = {stream.submission_id for stream in self._streams}
-            if not followed:
-                break
-            with suppress(AssayError):  # the database is away; each stream reads again after a while
-                seen = await run_in_threadpool(self._look, followed)
+        try:
+            while self._streams:
+                await asyncio.sleep(LOOK_SECONDS)
+                followed = {stream.submission_id for stream in self._streams}
+                if not followed:
+                    break
+                try:
+                    seen = await run_in_threadpool(self._look, followed)
+                except AssayError:
+                    continue  # the database is away; each stream reads again after a while
+                except Exception:
+                    log.exception("look_failed")
+                    continue
                 for stream in self._streams:
                     stream.notice(seen.get(stream.submission_id))
-        self._looking = None
+        finally:
+            self._looking = None
 
     def _look(self, followed: Collection[str]) -> dict[str, SubmissionProgress]:
         with self._db.read() as session:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from app.cli.terminal.safe_text import PLAIN, clean
 from app.cli.terminal.table_layout import Column, format_time, show_table, time_column
+from app.text.email_addresses import DELETED_DOMAIN
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -16,7 +17,7 @@ def show_registrations(console: "Console", rows: Sequence[Json]) -> None:
     """Print a list of registrations, with the answers to what the challenge asks."""
     answers = ["; ".join(f"{name}: {value}" for name, value in (row.get("fields") or {}).items()) for row in rows]
     columns = [
-        Column("user", [row["user"]["email"] for row in rows]),
+        Column("user", [_user(row, short=True) for row in rows]),
         Column("team", [_team(row) for row in rows], wrap=True),
         Column("status", [row.get("status") for row in rows]),
         Column("reason", [row.get("reason") for row in rows], wrap=True),
@@ -26,6 +27,14 @@ def show_registrations(console: "Console", rows: Sequence[Json]) -> None:
         Column("id", [row.get("id") for row in rows], drop_priority=3),
     ]
     show_table(console, columns)
+
+
+def _user(row: Json, *, short: bool = False) -> str:
+    """Who is registered; that an account was deleted stands in its name, and its address is none."""
+    name, email = str(row["user"]["name"]), str(row["user"]["email"])
+    if email.endswith(f"@{DELETED_DOMAIN}"):
+        return name
+    return email if short else f"{name} <{email}>"
 
 
 def _team(row: Json) -> str:
@@ -43,7 +52,7 @@ def show_registration(console: "Console", row: Json) -> None:
         "terms": f"version {row.get('terms_version')}, accepted {format_time(accepted)} UTC" if accepted else None,
         **(row.get("fields") or {}),
     }
-    console.print(f"{clean(row['user']['name'])} <{clean(row['user']['email'])}> ({clean(row.get('id'))})", **PLAIN)
+    console.print(f"{clean(_user(row))} ({clean(row.get('id'))})", **PLAIN)
     for name, value in facts.items():
         if value is not None:
             console.print(f"{clean(name)}: {clean(value)}", **PLAIN)

@@ -70,19 +70,23 @@ def find_metric(key: str) -> Metric:
         other = catalogue_key + key.removeprefix(alias)
         if (key == alias or key.startswith(f"{alias}_")) and other in CATALOGUE:
             return CATALOGUE[other]
-    words = _sorted_words(key)
-    same_words = [
-        metric.key
-        for metric in CATALOGUE.values()
-        if words in [_sorted_words(name) for name in (metric.key, *metric.names)]
-    ]
-    hint = format_hint(dict.fromkeys(same_words)) or did_you_mean(key, CATALOGUE)
+    hint = format_hint(dict.fromkeys(_keys_by_words().get(_sorted_words(key), ()))) or did_you_mean(key, CATALOGUE)
     raise InvalidMetric(f"There is no metric '{key}'{hint}.")
 
 
-def _sorted_words(name: str) -> list[str]:
+@cache
+def _keys_by_words() -> dict[tuple[str, ...], list[str]]:
+    """The keys of the metrics that have a key or name of these words."""
+    keys: dict[tuple[str, ...], list[str]] = {}
+    for metric in CATALOGUE.values():
+        for name in (metric.key, *metric.names):
+            keys.setdefault(_sorted_words(name), []).append(metric.key)
+    return keys
+
+
+def _sorted_words(name: str) -> tuple[str, ...]:
     """The words of a key or name in alphabetical order, so that macro_f1 matches f1_macro."""
-    return sorted(re.split(r"[\s_-]+", name.lower()))
+    return tuple(sorted(re.split(r"[\s_-]+", name.lower())))
 
 
 def _split_request(request: str | Mapping[str, Any]) -> tuple[str, dict[str, str], str | None]:
