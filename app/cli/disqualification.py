@@ -32,7 +32,7 @@ def withdraw(
 ) -> None:
     """Withdraw a submission from the ranking.
 
-    The leaderboard shows it as withdrawn. It remains an attempt, and the quota is not refunded.
+    The leaderboard shows it as withdrawn. It still counts as an entry, and the quota is not refunded.
     Only organizers can undo this, or withdraw a submission whose phase has closed.
     """
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:

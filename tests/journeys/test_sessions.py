@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 
 from app import errors
+from app.actions.accounts.log_in import find_login_account
 from app.actions.accounts.sessions import authenticate_session, end_session, open_session, rotate_session
-from app.store.queries.users import by_email
 from app.store.tables import UserSession
 from tests.journeys.support import People, write_session_of
 from tests.live_service import PASSWORD, Caller
@@ -17,9 +17,9 @@ NEW_PASSWORD = "sieben Zwerge trinken Tee"
 def open_one(people: People, person: Caller) -> str:
     """The text of a new session, as a log-in page would open it."""
     with write_session_of(people.live) as session:
-        user = by_email(session, person.email)
-        assert user is not None
-        return open_session(session, user)[1]
+        account = find_login_account(session, person.email, "a block")
+        assert account is not None
+        return open_session(session, account)[1]
 
 
 def is_live(people: People, text: str) -> bool:
@@ -68,8 +68,13 @@ def test_a_new_password_and_a_disabling_end_all_sessions(people: People) -> None
     person = people.live.person("Ender")
     user = str(person.get("/me").json()["id"])
     text = open_one(people, person)
+    with write_session_of(people.live) as session:
+        verified = find_login_account(session, person.email, "a block")
+    assert verified is not None
     assert person.post("/me/password", json={"current": PASSWORD, "new": NEW_PASSWORD}).status_code == 204
     assert not is_live(people, text)
+    with write_session_of(people.live) as session, pytest.raises(errors.WrongPassword):
+        open_session(session, verified)  # the former password, which was checked before the change
     text = open_one(people, person)
     disabled = people.admin.patch(f"/users/{user}", json={"disabled": True, "reason": "A test"})
     assert disabled.status_code == 200

@@ -27,6 +27,20 @@ def find_login_account(session: ReadSession, email: str, block: str) -> LoginAcc
     return LoginAccount(user.id, user.password_hash, known)
 
 
+def lock_verified_user(session: WriteSession, account: LoginAccount) -> User:
+    """The user whose password was verified, locked: a disabling or reset comes either before, or ends what follows.
+
+    Raises WrongPassword if the account no longer exists or its password was changed meanwhile, and AccountDisabled.
+    """
+    user = session.get(User, account.user_id, populate_existing=True, with_for_update={"key_share": True})
+    if user is None:
+        raise WrongPassword
+    require_enabled(user)
+    if user.password_hash != account.password_hash:  # such as by a reset, which ended all tokens
+        raise WrongPassword("The password was changed meanwhile; log in again.")
+    return user
+
+
 def log_in(
     session: WriteSession,
     account: LoginAccount,
@@ -42,12 +56,7 @@ def log_in(
     `renewed_hash` replaces the stored hash. Raises WrongPassword if the account no longer exists or its password was
     changed meanwhile, AccountDisabled, and Forbidden for scopes that the user may not have.
     """
-    user = session.get(User, account.user_id, with_for_update={"key_share": True})
-    if user is None:
-        raise WrongPassword
-    require_enabled(user)
-    if user.password_hash != account.password_hash:  # such as by a reset, which ended all tokens
-        raise WrongPassword("The password was changed meanwhile; log in again.")
+    user = lock_verified_user(session, account)
     if renewed_hash is not None:
         user.password_hash = renewed_hash
     known_addresses.remember(session, user.id, block, clock.steady(session))

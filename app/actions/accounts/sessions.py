@@ -5,7 +5,8 @@ import secrets
 from datetime import timedelta
 
 from app.actions.access import Caller
-from app.actions.accounts.issue_token import DEFAULT_SCOPES, caller_for_user, hash_token_secret, require_enabled
+from app.actions.accounts.issue_token import DEFAULT_SCOPES, caller_for_user, hash_token_secret
+from app.actions.accounts.log_in import LoginAccount, lock_verified_user
 from app.errors import Unauthorized
 from app.store import clock
 from app.store.session import ReadSession, WriteSession
@@ -15,13 +16,12 @@ from app.store.types import new_id
 SESSION_LIFETIME = timedelta(days=30)
 
 
-def open_session(session: WriteSession, user: User) -> tuple[UserSession, str]:
-    """A new session of a user whose password was verified, and its text, which is not stored.
+def open_session(session: WriteSession, account: LoginAccount) -> tuple[UserSession, str]:
+    """A new session, once the password was verified, and its text, which is not stored.
 
-    Raises AccountDisabled.
+    Raises WrongPassword if the account no longer exists or its password was changed meanwhile, and AccountDisabled.
     """
-    session.refresh(user, with_for_update={"key_share": True})  # a disabling comes either before, or ends this session
-    require_enabled(user)
+    user = lock_verified_user(session, account)
     secret, now = secrets.token_urlsafe(32), clock.steady(session)
     row = UserSession(
         id=new_id(),

@@ -22,8 +22,8 @@ def withdraw_submission(
 ) -> SubmissionView:
     """Withdraw a submission, for its team or as an organizer; raises OnNoBoard, PhaseClosed.
 
-    It still counts as an entry, and its quota is not refunded. Once it is withdrawn, nothing changes. After the close a team
-    cannot withdraw what counts, because it would choose, by the scores of others, which of its files does.
+    It still counts as an entry, and its quota is not refunded. Once it is withdrawn, nothing changes. After the close a
+    team cannot withdraw what counts, because it would choose, by the scores of others, which of its files does.
     """
     submission, phase, organizer = _lock_submission(session, caller, submission_id)
     if not changes_as_organizer(session, caller, phase.challenge, submission):

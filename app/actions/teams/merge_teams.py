@@ -124,7 +124,7 @@ def _require_mergeable(session: ReadSession, challenge: Challenge, team: Team, o
     require_place(challenge, sum(memberships.count_members(session, each.id) for each in (team, other)))
     for phase in phases:
         told = agreed and not phase.anonymous and is_board_visible(phase, now, organizer=False)
-        _require_attempts(session, phase, [team.id, other.id], now, told=told)
+        _require_quota(session, phase, [team.id, other.id], now, told=told)
 
 
 def _has_captain(team: Team, members: list[Member]) -> bool:
@@ -132,14 +132,14 @@ def _has_captain(team: Team, members: list[Member]) -> bool:
     return bool(captains) and captains[0].registration.status == "approved"
 
 
-def _require_attempts(session: ReadSession, phase: Phase, ids: list[str], now: datetime, *, told: bool) -> None:
+def _require_quota(session: ReadSession, phase: Phase, ids: list[str], now: datetime, *, told: bool) -> None:
     """Raise MergeExceedsQuota if both together made more submissions in a phase than one team could have so far.
 
     `told` says whether the caller learns the numbers, of which those of the other team can be computed.
     """
     if now < phase.opens_at:
         return
-    used, granted = team_merges.attempts(session, phase.id, ids), team_merges.granted(session, phase.id, ids)
+    used, granted = team_merges.charged(session, phase.id, ids), team_merges.granted(session, phase.id, ids)
     limits = {name: phase.quota[name] + granted[name] for name in granted if phase.quota.get(name) is not None}
     zone = ZoneInfo(phase.challenge.timezone)
     until = now if phase.closes_at is None or phase.late == "unofficial" else min(now, phase.closes_at)

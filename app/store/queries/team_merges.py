@@ -70,7 +70,7 @@ def move_rows(session: WriteSession, from_team: str, to_team: str) -> None:
         team.merged_into_id = to_team
 
 
-def attempts(session: ReadSession, phase_id: str, team_ids: Sequence[str]) -> int:
+def charged(session: ReadSession, phase_id: str, team_ids: Sequence[str]) -> int:
     """How many submissions of these teams count against the limits of a phase, in total."""
     of_teams = (QuotaEntry.phase_id == phase_id) & QuotaEntry.team_id.in_(list(team_ids))
     kinds = dict(session.execute(select(QuotaEntry.kind, func.count()).where(of_teams).group_by(QuotaEntry.kind)).all())
