@@ -3,6 +3,7 @@
 import os
 import signal
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -40,7 +41,7 @@ def test_a_kill_amid_an_order_loses_and_doubles_nothing(own: RescoringService) -
     rerun = own.wait_until_rerun_ended()
     expected = {"status": "finished", "total": 50, "done": 50, "failed": 0, "different": 0, "differences": []}
     assert {name: rerun[name] for name in expected} == expected
-    assert rerun["finished_at"] > rerun["started_at"]
+    assert datetime.fromisoformat(rerun["finished_at"]) > datetime.fromisoformat(rerun["started_at"])
     assert rerun["rate"] > 0
     assert own.stored() == before
     assert own.rows("SELECT DISTINCT status FROM score_tasks") == [("done",)]
@@ -79,7 +80,7 @@ def test_new_submissions_go_first(own: RescoringService) -> None:
     order = own.wait_until_rerun_ended()
     new = admin.get(f"/submissions/{sent}").json()
     assert new["status"] == "finished"
-    assert new["timings"]["finished_at"] < order["finished_at"]
+    assert datetime.fromisoformat(new["timings"]["finished_at"]) < datetime.fromisoformat(order["finished_at"])
     assert order["done"] == 120
 
 

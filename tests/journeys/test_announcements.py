@@ -1,6 +1,7 @@
 """Announcements: organizers post, edit and delete them; everybody who sees the challenge reads them, also as a feed."""
 
 import uuid
+from datetime import datetime
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -38,7 +39,7 @@ def test_announcements_are_listed_newest_first_edited_and_deleted(people: People
     assert [each["title"] for each in rest["items"]] == ["First"]
     edited = people.admin.patch(f"/challenges/{slug}/announcements/{first['id']}", json={"title": "Third"}).json()
     assert (edited["title"], edited["created_at"]) == ("Third", first["created_at"])
-    assert edited["edited_at"] > first["created_at"]
+    assert datetime.fromisoformat(edited["edited_at"]) > datetime.fromisoformat(first["created_at"])
     assert people.admin.delete(f"/challenges/{slug}/announcements/{second['id']}").status_code == 204
     assert [each["title"] for each in people.visitor.get(f"/challenges/{slug}/announcements").json()["items"]] == [
         "Third"

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import httpx
@@ -65,7 +65,7 @@ def test_without_a_wait_the_answer_is_202_and_the_address_to_follow(people: Peop
     assert final["scores"]["accuracy"] == {"value": 1.0}
     assert (final["attempt"], final["queue_position"], final["eta"], final["failure"]) == (1, None, None, None)
     seen = people.admin.get(f"/submissions/{sent['id']}").json()["timings"]
-    moments = [seen[name] for name in ("submitted_at", "started_at", "finished_at")]
+    moments = [datetime.fromisoformat(seen[name]) for name in ("submitted_at", "started_at", "finished_at")]
     assert moments == sorted(moments)
     assert seen["seconds_scoring"] > 0
     assert (final["description"], final["link"]) == ("how", "https://example.org/x")
