@@ -1,6 +1,6 @@
 """Authentication and authorization: most of the 401, 403 and 404 are decided here."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from app import errors
@@ -18,7 +18,10 @@ _INVITED = "invited"
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The caller of an action: a visitor (no user), or a user with the scopes of the token used."""
+    """The caller of an action: a visitor (no user), or a user with the scopes of the token used.
+
+    `reason` is why they act, if they said so: the audit trail keeps it with every act of the request.
+    """
 
     user_id: str | None = None
     email: str = ""
@@ -27,11 +30,16 @@ class Caller:
     approved: bool = False
     scopes: frozenset[str] = field(default_factory=frozenset)
     token_id: str | None = None
+    reason: str | None = None
 
     @property
     def has_admin_rights(self) -> bool:
         """Whether the caller is an administrator, with a token that has the scope `admin`."""
         return self.admin and "admin" in self.scopes
+
+    def with_reason(self, reason: str | None) -> "Caller":
+        """The same caller, who acts for this reason."""
+        return replace(self, reason=reason)
 
 
 VISITOR = Caller()

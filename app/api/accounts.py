@@ -14,7 +14,7 @@ from app.actions.accounts.issue_token import DEFAULT_TOKEN_DAYS, MAX_TOKEN_DAYS,
 from app.actions.accounts.log_in import LoginAccount, find_login_account, log_in
 from app.actions.accounts.passwords import PasswordVerification
 from app.actions.accounts.sign_up import check_sign_up, require_strong_password, sign_up
-from app.api.dependencies import AccountDep, AppState, AppStateDep, CallerDep, Cursor, Limit
+from app.api.dependencies import AccountDep, AppState, AppStateDep, AuditedAccountDep, CallerDep, Cursor, Limit
 from app.api.field_types import (
     Body,
     Email,
@@ -286,7 +286,7 @@ def get_tokens(caller: AccountDep, state: AppStateDep, limit: Limit = 50, cursor
 @router.delete(
     "/tokens/{token_id}", status_code=204, summary="Revoke a token", responses=error_responses(errors.NotFound)
 )
-def delete_token(token_id: str, caller: AccountDep, state: AppStateDep) -> Response:
+def delete_token(token_id: str, caller: AuditedAccountDep, state: AppStateDep) -> Response:
     """Revokes a token. It stops working at once."""
     with state.db.write() as session:
         revoke_token(session, caller, token_id)

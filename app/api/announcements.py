@@ -14,7 +14,7 @@ from app.actions.challenges.announcements import (
     read_feed,
 )
 from app.api.atom_feed import MEDIA_TYPE, atom_feed
-from app.api.dependencies import AppStateDep, CallerDep, Cursor, Limit, OrganizerDep
+from app.api.dependencies import AppStateDep, AuditedOrganizerDep, CallerDep, Cursor, Limit
 from app.api.field_types import Body, Moment, Name, Page, Shape, Text, reply_example, request_example
 from app.api.http.json_body import api_router
 from app.api.http.problem_documents import TOKEN_OPTIONAL, error_responses, success_response
@@ -105,7 +105,7 @@ def get_announcement_feed(slug: str, caller: CallerDep, state: AppStateDep) -> R
     responses=error_responses(errors.Forbidden, errors.NotFound, errors.InvalidRequest),
 )
 def create_announcement(
-    slug: str, body: NewAnnouncement, caller: OrganizerDep, state: AppStateDep
+    slug: str, body: NewAnnouncement, caller: AuditedOrganizerDep, state: AppStateDep
 ) -> AnnouncementShape:
     """Tells everybody who sees the challenge something. Requires the role `owner` or `editor`."""
     with state.db.write() as session:
@@ -119,7 +119,7 @@ def create_announcement(
     responses=error_responses(errors.Forbidden, errors.NotFound, errors.InvalidRequest),
 )
 def patch_announcement(
-    slug: str, announcement_id: str, body: AnnouncementEdit, caller: OrganizerDep, state: AppStateDep
+    slug: str, announcement_id: str, body: AnnouncementEdit, caller: AuditedOrganizerDep, state: AppStateDep
 ) -> AnnouncementShape:
     """Changes title or body. The time of the change is shown; the audit trail keeps the former text."""
     with state.db.write() as session:
@@ -133,7 +133,7 @@ def patch_announcement(
     summary="Delete an announcement",
     responses=error_responses(errors.Forbidden, errors.NotFound),
 )
-def remove_announcement(slug: str, announcement_id: str, caller: OrganizerDep, state: AppStateDep) -> Response:
+def remove_announcement(slug: str, announcement_id: str, caller: AuditedOrganizerDep, state: AppStateDep) -> Response:
     """Deletes an announcement; the audit trail keeps its text."""
     with state.db.write() as session:
         delete_announcement(session, caller, slug, announcement_id)

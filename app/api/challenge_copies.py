@@ -15,7 +15,7 @@ from app.actions.challenges.copy_challenge import (
     gold_files_to_copy,
 )
 from app.api.challenges import ChallengeShape, challenge_shape
-from app.api.dependencies import AccountDep, AppStateDep
+from app.api.dependencies import AccountDep, AppStateDep, AuditedAccountDep
 from app.api.field_types import Body, GivenMoment, Name, Slug, request_example
 from app.api.http.json_body import api_router
 from app.api.http.problem_documents import error_responses
@@ -41,7 +41,7 @@ class NewCopy(Body):
     )
 
 
-def _current_copier(slug: str, caller: AccountDep, state: AppStateDep) -> Caller:
+def _current_copier(slug: str, caller: AuditedAccountDep, state: AppStateDep) -> Caller:
     """The caller, if they may copy the challenge, so that a lack of rights is reported before a faulty body."""
     with state.db.read() as session:
         gold_files_to_copy(session, caller, slug, creation=state.settings.challenge_creation, with_gold=False)
@@ -61,7 +61,7 @@ def post_archive(slug: str, caller: AccountDep, state: AppStateDep, body: Option
     have not closed, and private scores that have not been released.
     """
     with state.db.write() as session:
-        challenge, warnings = archive_challenge(session, caller, slug, reason=body.reason)
+        challenge, warnings = archive_challenge(session, caller.with_reason(body.reason), slug)
         shape = challenge_shape(session, caller, challenge)
     return shape.model_copy(update={"warnings": warnings})
 
@@ -76,7 +76,7 @@ def post_unarchive(
 ) -> ChallengeShape:
     """Lets an archived challenge go on. Requires the role `owner`. Phases that have closed stay closed."""
     with state.db.write() as session:
-        return challenge_shape(session, caller, unarchive_challenge(session, caller, slug, reason=body.reason))
+        return challenge_shape(session, caller, unarchive_challenge(session, caller.with_reason(body.reason), slug))
 
 
 @router.post(

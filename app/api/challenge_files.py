@@ -21,13 +21,13 @@ from app.actions.challenges.challenge_files import (
     require_can_add_file,
 )
 from app.api.dependencies import (
-    AccountDep,
     AppState,
     AppStateDep,
+    AuditedAccountDep,
+    AuditedOrganizerDep,
     CallerDep,
     Cursor,
     Limit,
-    OrganizerDep,
     paginate,
 )
 from app.api.field_types import (
@@ -139,7 +139,7 @@ def get_files(
 async def post_file(
     slug: str,
     request: Request,
-    caller: AccountDep,
+    caller: AuditedAccountDep,
     state: AppStateDep,
     *,
     name: Annotated[FileName, Query(description="The name to offer it by; unique within the challenge.")],
@@ -221,7 +221,7 @@ def get_file(slug: str, file_name: str, caller: CallerDep, state: AppStateDep) -
     summary="Describe a file of a challenge",
     responses=error_responses(errors.Forbidden, errors.NotFound, errors.InvalidRequest),
 )
-def patch_file(slug: str, file_name: str, body: FileEdit, caller: OrganizerDep, state: AppStateDep) -> FileShape:
+def patch_file(slug: str, file_name: str, body: FileEdit, caller: AuditedOrganizerDep, state: AppStateDep) -> FileShape:
     """Changes the description, the licence or the audience of a file. Requires the role `owner` or `editor`."""
     with state.db.write() as session:
         changes = body.model_dump(exclude_unset=True)
@@ -235,7 +235,7 @@ def patch_file(slug: str, file_name: str, body: FileEdit, caller: OrganizerDep, 
     summary="Delete a file of a challenge",
     responses=error_responses(errors.Forbidden, errors.NotFound),
 )
-def remove_file(slug: str, file_name: str, caller: OrganizerDep, state: AppStateDep) -> Response:
+def remove_file(slug: str, file_name: str, caller: AuditedOrganizerDep, state: AppStateDep) -> Response:
     """Deletes a file. Requires the role `owner` or `editor`."""
     with state.db.write() as session:
         key = delete_file(session, caller, slug, file_name)

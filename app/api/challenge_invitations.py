@@ -8,7 +8,7 @@ from app.actions.invitations.challenge_invitations import (
     list_challenge_invitations,
     revoke_challenge_invitation,
 )
-from app.api.dependencies import AccountDep, AppStateDep, Cursor, Limit, OrganizerDep
+from app.api.dependencies import AccountDep, AppStateDep, AuditedAccountDep, AuditedOrganizerDep, Cursor, Limit
 from app.api.field_types import Page
 from app.api.http.json_body import api_router
 from app.api.http.problem_documents import error_responses
@@ -24,7 +24,7 @@ router = api_router("teams", prefix="/challenges/{slug}/invitations")
     responses=error_responses(errors.Forbidden, errors.NotFound, errors.InvalidRequest),
 )
 def post_challenge_invitation(
-    slug: str, body: NewInvitation, caller: OrganizerDep, state: AppStateDep
+    slug: str, body: NewInvitation, caller: AuditedOrganizerDep, state: AppStateDep
 ) -> FreshInvitation:
     """Makes a code with which users register, approved at once, also for a private challenge. Requires an organizer."""
     with state.db.write() as session:
@@ -53,7 +53,9 @@ def get_challenge_invitations(
     summary="Revoke an invitation to a challenge",
     responses=error_responses(errors.Forbidden, errors.NotFound),
 )
-def delete_challenge_invitation(slug: str, invitation_id: str, caller: AccountDep, state: AppStateDep) -> Response:
+def delete_challenge_invitation(
+    slug: str, invitation_id: str, caller: AuditedAccountDep, state: AppStateDep
+) -> Response:
     """Revokes an invitation; its code can no longer be used. Requires an organizer."""
     with state.db.write() as session:
         revoke_challenge_invitation(session, caller, slug, invitation_id)

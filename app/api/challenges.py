@@ -19,7 +19,7 @@ from app.actions.challenges.plan_phases import list_phases
 from app.actions.challenges.registration_rules import CODE_HEADER, current_terms
 from app.actions.challenges.replace_recipe import change_recipe, drop_recipe, read_recipe
 from app.actions.invitations.challenge_invitations import read_challenge_with_code
-from app.api.dependencies import AccountDep, AppStateDep, CallerDep, Cursor, Limit, OrganizerDep
+from app.api.dependencies import AppStateDep, AuditedAccountDep, AuditedOrganizerDep, CallerDep, Cursor, Limit
 from app.api.field_types import (
     Body,
     GivenMoment,
@@ -186,7 +186,7 @@ def challenge_shape(session: ReadSession, caller: CallerDep, challenge: Challeng
     )
 
 
-def current_creator(caller: AccountDep, state: AppStateDep) -> Caller:
+def current_creator(caller: AuditedAccountDep, state: AppStateDep) -> Caller:
     """The caller, if they may create challenges; raises Forbidden. It runs before the body is validated."""
     require_can_create_challenge(caller, state.settings.challenge_creation)
     return caller
@@ -277,7 +277,7 @@ def get_challenge(
         errors.InvalidRecipe,
     ),
 )
-def patch_challenge(slug: str, body: ChallengeEdit, caller: OrganizerDep, state: AppStateDep) -> ChallengeShape:
+def patch_challenge(slug: str, body: ChallengeEdit, caller: AuditedOrganizerDep, state: AppStateDep) -> ChallengeShape:
     """Changes the fields that are sent. Requests with a former slug are redirected to the new one.
 
     Task, positive label and classes are free until something is submitted to a phase that they concern, except for tests
@@ -296,12 +296,11 @@ def patch_challenge(slug: str, body: ChallengeEdit, caller: OrganizerDep, state:
 )
 def remove_challenge(
     slug: str,
-    caller: AccountDep,
+    caller: AuditedAccountDep,
     state: AppStateDep,
     confirm: Annotated[
         str | None, Query(description="The slug again, with which an administrator deletes what was submitted.")
     ] = None,
-    reason: Annotated[Text | None, Query(max_length=2000, description="Why; the audit trail keeps it.")] = None,
 ) -> Response:
     """Deletes a challenge with everything in it, which cannot be undone. Requires the role `owner`.
 
@@ -309,7 +308,7 @@ def remove_challenge(
     delete it, with `confirm`. The audit trail keeps the record.
     """
     with state.db.write() as session:
-        keys = delete_challenge(session, caller, slug, confirm=confirm, reason=reason)
+        keys = delete_challenge(session, caller, slug, confirm=confirm)
     delete_unreferenced(state.files, *keys)
     return Response(status_code=204)
 
@@ -337,7 +336,7 @@ def get_recipe(slug: str, caller: CallerDep, state: AppStateDep, phase: RecipePh
     ),
 )
 def put_recipe(
-    slug: str, body: RecipeBody, caller: OrganizerDep, state: AppStateDep, phase: RecipePhase = None
+    slug: str, body: RecipeBody, caller: AuditedOrganizerDep, state: AppStateDep, phase: RecipePhase = None
 ) -> RecipeShape:
     """Activates a new version of the recipe; with `phase`, a recipe of this phase alone.
 
@@ -356,7 +355,7 @@ def put_recipe(
     responses=error_responses(errors.Forbidden, errors.NotFound, errors.RecipeInUse, errors.InvalidRecipe),
 )
 def delete_recipe(
-    slug: str, caller: AccountDep, state: AppStateDep, phase: Annotated[str, Query(description="Its slug.")]
+    slug: str, caller: AuditedAccountDep, state: AppStateDep, phase: Annotated[str, Query(description="Its slug.")]
 ) -> RecipeShape:
     """Returns a phase to the recipe of the challenge, which is the reply."""
     with state.db.write() as session:

@@ -23,6 +23,7 @@ from app.api.caching.board_cache import BoardCache
 from app.api.caching.board_times import BoardTimes
 from app.api.caching.database_presence import DatabasePresence
 from app.api.caching.generated_files import GeneratedFiles
+from app.api.field_types import Reason
 from app.api.limits.body_memory import BodyMemoryLimiter
 from app.api.limits.client_addresses import client_address_block
 from app.api.limits.event_streams import EventStreams
@@ -225,6 +226,15 @@ async def _current_account(caller: CallerDep) -> Caller:
 
 
 AccountDep = Annotated[Caller, Depends(_current_account)]
+ReasonQuery = Annotated[Reason | None, Query(alias="reason", description="Why; the audit trail keeps it.")]
+
+
+async def _account_with_reason(caller: AccountDep, reason: ReasonQuery = None) -> Caller:
+    return caller.with_reason(reason)
+
+
+AuditedAccountDep = Annotated[Caller, Depends(_account_with_reason)]
+"""The account that acts, and why, for requests without a body that has a `reason`."""
 SenderDep = Annotated[Sender, Depends(current_sender)]
 
 
@@ -253,6 +263,14 @@ async def require_request_organizer(request: Request) -> None:
 
 
 OrganizerDep = Annotated[Caller, Depends(current_organizer)]
+
+
+async def _organizer_with_reason(caller: OrganizerDep, reason: ReasonQuery = None) -> Caller:
+    return caller.with_reason(reason)
+
+
+AuditedOrganizerDep = Annotated[Caller, Depends(_organizer_with_reason)]
+"""The organizer who acts, and why, for requests without a body that has a `reason`."""
 
 Limit = Annotated[int, Query(ge=1, le=200, description="Rows per page.")]
 Cursor = Annotated[str | None, Query(description="The `next` of the previous page.")]

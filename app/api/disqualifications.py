@@ -85,4 +85,4 @@ def post_reinstate(
 ) -> SubmissionShape:
     """Undoes the withdrawal and the disqualification of a submission. Requires an organizer."""
     with state.db.write() as session:
-        return submission_shape(reinstate_submission(session, caller, submission_id, reason=body.reason))
+        return submission_shape(reinstate_submission(session, caller.with_reason(body.reason), submission_id))

@@ -26,7 +26,16 @@ from app.actions.challenges.upload_gold import (
     store_gold,
 )
 from app.actions.scoring_tasks.scoring_request import GoldReference, gold_reference, publish_prepared_gold
-from app.api.dependencies import AccountDep, AppState, AppStateDep, Cursor, Limit, OrganizerDep, paginate
+from app.api.dependencies import (
+    AccountDep,
+    AppState,
+    AppStateDep,
+    AuditedAccountDep,
+    AuditedOrganizerDep,
+    Cursor,
+    Limit,
+    paginate,
+)
 from app.api.field_types import (
     MAX_COUNT,
     Label,
@@ -94,18 +103,9 @@ class GoldShape(Shape):
     )
 
 
-def _activate(
-    session: WriteSession,
-    caller: Caller,
-    slug: str,
-    phase: str,
-    number: int,
-    *,
-    queue: Queue,
-    reason: str | None = None,
-) -> GoldShape:
+def _activate(session: WriteSession, caller: Caller, slug: str, phase: str, number: int, *, queue: Queue) -> GoldShape:
     """Activate a version, and report remarks and what its scores reveal."""
-    version, remarks = activate_gold(session, caller, slug, phase, number, queue=queue, reason=reason)
+    version, remarks = activate_gold(session, caller, slug, phase, number, queue=queue)
     inference = inference_shape(read_inference_bound(session, caller, slug, phase))
     return _gold_shape(version, remarks).model_copy(update={"inference": inference})
 
@@ -139,7 +139,7 @@ async def post_gold(
     slug: str,
     phase: str,
     request: Request,
-    caller: AccountDep,
+    caller: AuditedAccountDep,
     state: AppStateDep,
     *,
     activate: Annotated[bool, Query(description="Activate the version at once.")] = False,
@@ -248,7 +248,7 @@ def post_activate(
     Once something was submitted, except for tests by organizers, a phase with active gold refuses another version.
     """
     with state.db.write() as session:
-        return _activate(session, caller, slug, phase, version, queue=state.queue, reason=body.reason)
+        return _activate(session, caller.with_reason(body.reason), slug, phase, version, queue=state.queue)
 
 
 @router.delete(
@@ -257,7 +257,9 @@ def post_activate(
     summary="Delete a draft of the gold",
     responses=error_responses(errors.Forbidden, errors.NotFound, errors.GoldNotDraft),
 )
-def remove_version(slug: str, phase: str, version: VersionNumber, caller: AccountDep, state: AppStateDep) -> Response:
+def remove_version(
+    slug: str, phase: str, version: VersionNumber, caller: AuditedAccountDep, state: AppStateDep
+) -> Response:
     """Deletes a draft with its file."""
     with state.db.write() as session:
         key = delete_gold(session, caller, slug, phase, version)
@@ -294,7 +296,7 @@ def _add_metadata_route(kind: GoldMetadataDeclaration, body_type: Any) -> None:
     responses: dict[int | str, dict[str, Any]] = {200: json_examples(draft=draft)}
 
     async def put_metadata(
-        slug: str, phase: str, version: VersionNumber, body: Any, caller: OrganizerDep, state: AppStateDep
+        slug: str, phase: str, version: VersionNumber, body: Any, caller: AuditedOrganizerDep, state: AppStateDep
     ) -> GoldShape:
         with state.gold_readers.queue.enter(str(caller.user_id)) as position:
             await position.wait_for_turn()

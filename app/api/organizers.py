@@ -8,7 +8,7 @@ from pydantic import Field
 from app import errors
 from app.actions.access import Caller, load_visible_challenge, require_owner
 from app.actions.challenges.manage_organizers import list_organizers, remove_organizer, set_organizer_role
-from app.api.dependencies import AccountDep, AppStateDep, Cursor, Limit, paginate
+from app.api.dependencies import AccountDep, AppStateDep, AuditedAccountDep, Cursor, Limit, paginate
 from app.api.field_types import (
     Body,
     Email,
@@ -85,7 +85,9 @@ def post_organizer(
 ) -> OrganizerShape:
     """Assigns a user a role in the challenge, or changes it. Requires the role `owner`."""
     with state.db.write() as session:
-        return _organizer_shape(set_organizer_role(session, caller, slug, **body.model_dump()))
+        return _organizer_shape(
+            set_organizer_role(session, caller.with_reason(body.reason), slug, email=body.email, role=body.role)
+        )
 
 
 @router.delete(
@@ -97,14 +99,13 @@ def post_organizer(
 def delete_organizer(
     slug: str,
     email: Annotated[Email, Query(description="The e-mail address of the organizer's account.")],
-    caller: AccountDep,
+    caller: AuditedAccountDep,
     state: AppStateDep,
-    reason: Annotated[Reason | None, Query(description="Why; the audit trail keeps it.")] = None,
 ) -> Response:
     """Removes the role of the user with this address. Requires the role `owner`, except for one's own role.
 
     The last owner cannot be removed. A former organizer may have read the gold, and so cannot register.
     """
     with state.db.write() as session:
-        remove_organizer(session, caller, slug, email, reason=reason)
+        remove_organizer(session, caller, slug, email)
     return Response(status_code=204)

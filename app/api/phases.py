@@ -22,7 +22,16 @@ from app.actions.challenges.plan_phases import (
     visible_phase_classes,
 )
 from app.actions.scoring_tasks.scoring_request import GoldReference
-from app.api.dependencies import AppStateDep, CallerDep, Cursor, Limit, OrganizerDep, caller_key, paginate
+from app.api.dependencies import (
+    AppStateDep,
+    AuditedOrganizerDep,
+    CallerDep,
+    Cursor,
+    Limit,
+    OrganizerDep,
+    caller_key,
+    paginate,
+)
 from app.api.field_types import Body, GivenMoment, Moment, Name, Page, Shape, reply_example, request_example
 from app.api.http.json_body import api_router
 from app.api.http.problem_documents import TOKEN_OPTIONAL, error_responses, success_response
@@ -202,7 +211,7 @@ def get_phases(
         errors.InvalidRecipe,
     ),
 )
-def post_phase(slug: str, body: NewPhase, caller: OrganizerDep, state: AppStateDep) -> PhaseShape:
+def post_phase(slug: str, body: NewPhase, caller: AuditedOrganizerDep, state: AppStateDep) -> PhaseShape:
     """Adds a phase. Its slug is derived from its name."""
     with state.db.write() as session:
         return phase_shape(session, caller, create_phase(session, caller, slug, body.model_dump(exclude_unset=True)))
@@ -234,7 +243,7 @@ def get_phase(slug: str, phase: str, caller: CallerDep, state: AppStateDep) -> P
         errors.InvalidRecipe,
     ),
 )
-def patch_phase(slug: str, phase: str, body: PhaseEdit, caller: OrganizerDep, state: AppStateDep) -> PhaseShape:
+def patch_phase(slug: str, phase: str, body: PhaseEdit, caller: AuditedOrganizerDep, state: AppStateDep) -> PhaseShape:
     """Changes the fields that are sent. A new name changes the slug; requests with the former one are redirected.
 
     Task, positive label, classes and recipe are free until something is submitted, except for tests by organizers;
@@ -254,7 +263,7 @@ def patch_phase(slug: str, phase: str, body: PhaseEdit, caller: OrganizerDep, st
     summary="Delete a phase",
     responses=error_responses(errors.Forbidden, errors.NotFound, errors.PhaseInUse, errors.OnlyPhase),
 )
-def remove_phase(slug: str, phase: str, caller: OrganizerDep, state: AppStateDep) -> Response:
+def remove_phase(slug: str, phase: str, caller: AuditedOrganizerDep, state: AppStateDep) -> Response:
     """Deletes a phase with its gold, while nothing was submitted to it; test entries do not count."""
     with state.db.write() as session:
         keys = delete_phase(session, caller, slug, phase)
@@ -286,7 +295,7 @@ def post_resume(
 ) -> PhaseShape:
     """Accepts submissions again, within the window of the phase."""
     with state.db.write() as session:
-        return phase_shape(session, caller, resume_phase(session, caller, slug, phase, reason=body.reason))
+        return phase_shape(session, caller, resume_phase(session, caller.with_reason(body.reason), slug, phase))
 
 
 TemplateFormat = Annotated[

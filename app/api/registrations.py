@@ -270,7 +270,7 @@ def patch_registration(
                 session, caller, slug, registration_id, status=body.status, reason=body.reason
             )
         else:
-            row = allow_to_join(session, caller, slug, registration_id, reason=body.reason)
+            row = allow_to_join(session, caller.with_reason(body.reason), slug, registration_id)
         shape = RegistrationShape.model_validate(row)
     for submission_id in cancelled:
         state.notifier.notify_settled(submission_id)

@@ -105,4 +105,4 @@ def post_release(
     the selections of the teams, the selection rule and the gold cannot change.
     """
     with state.db.write() as session:
-        return _release(release_phase(session, caller, slug, phase, reason=body.reason))
+        return _release(release_phase(session, caller.with_reason(body.reason), slug, phase))

@@ -15,7 +15,7 @@ from app.actions.scoring_tasks.rescoring_order import (
     order_submission_rescoring,
     read_rescoring_order,
 )
-from app.api.dependencies import AccountDep, AppStateDep, OrganizerDep
+from app.api.dependencies import AccountDep, AppStateDep, AuditedAccountDep, AuditedOrganizerDep
 from app.api.field_types import Moment, Shape, reply_example
 from app.api.http.json_body import api_router
 from app.api.http.problem_documents import error_responses
@@ -85,7 +85,9 @@ def _rerun_shape(progress: RescoringOrderProgress) -> RerunShape:
     summary="Score a phase again",
     responses=error_responses(errors.Forbidden, errors.NotFound, errors.NoGold),
 )
-def post_rerun(slug: str, phase: str, caller: OrganizerDep, state: AppStateDep, response: Response) -> RerunShape:
+def post_rerun(
+    slug: str, phase: str, caller: AuditedOrganizerDep, state: AppStateDep, response: Response
+) -> RerunShape:
     """Scores all finished submissions of a phase again and compares the results with the stored ones.
 
     Stored scores, statuses and quotas do not change. New submissions have priority. While an order is running, this
@@ -111,7 +113,7 @@ def get_rerun(slug: str, phase: str, caller: AccountDep, state: AppStateDep) -> 
 @router.delete(
     RERUN_PATH, summary="Cancel scoring a phase again", responses=error_responses(errors.Forbidden, errors.NotFound)
 )
-def delete_rerun(slug: str, phase: str, caller: OrganizerDep, state: AppStateDep) -> RerunShape:
+def delete_rerun(slug: str, phase: str, caller: AuditedOrganizerDep, state: AppStateDep) -> RerunShape:
     """Cancels the submissions of the order that have not started. Without a running order, this changes nothing."""
     with state.db.write() as session:
         return _rerun_shape(cancel_rescoring_order(session, caller, slug, phase, slots=state.settings.workers))
@@ -124,7 +126,7 @@ def delete_rerun(slug: str, phase: str, caller: OrganizerDep, state: AppStateDep
     responses=error_responses(errors.Forbidden, errors.NotFound, errors.NoGold, NotRescorable),
 )
 def post_submission_rerun(
-    submission_id: str, caller: AccountDep, state: AppStateDep, response: Response
+    submission_id: str, caller: AuditedAccountDep, state: AppStateDep, response: Response
 ) -> SubmissionShape:
     """Scores one submission again.
 

@@ -18,7 +18,7 @@ from app.actions.submissions.read_submissions import (
 )
 from app.actions.submissions.score_visibility import round_for_participants, round_up
 from app.actions.submissions.select_submission import select_submission
-from app.api.dependencies import AccountDep, AppStateDep, Cursor, Limit
+from app.api.dependencies import AccountDep, AppStateDep, AuditedAccountDep, Cursor, Limit
 from app.api.field_types import Moment, Page, Shape, TeamReferenceShape, reply_example
 from app.api.http.json_body import api_router
 from app.api.http.problem_documents import error_responses, json_examples, success_response
@@ -244,7 +244,7 @@ def get_submission(submission_id: str, caller: AccountDep, state: AppStateDep) -
     summary="Delete a test entry",
     responses=error_responses(errors.Forbidden, errors.NotFound, errors.NotATestEntry),
 )
-def delete_submission(submission_id: str, caller: AccountDep, state: AppStateDep) -> Response:
+def delete_submission(submission_id: str, caller: AuditedAccountDep, state: AppStateDep) -> Response:
     """Deletes a test entry with its file and scores. Other submissions can be withdrawn or disqualified, not deleted."""
     with state.db.write() as session:
         key = delete_test_entry(session, caller, submission_id)

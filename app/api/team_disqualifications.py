@@ -41,4 +41,4 @@ def post_team_reinstate(
 ) -> object:
     """Undoes the disqualification of a team. Requires an organizer."""
     with state.db.write() as session:
-        return TeamShape.model_validate(reinstate_team(session, caller, slug, team_id, reason=body.reason))
+        return TeamShape.model_validate(reinstate_team(session, caller.with_reason(body.reason), slug, team_id))

@@ -12,12 +12,11 @@ from app.actions.teams.join_team import invite_to_team, revoke_team_invitation
 from app.actions.teams.leave_team import remove_member
 from app.actions.teams.merge_teams import merge_teams, withdraw_merge
 from app.actions.teams.read_teams import TeamView, list_teams, view_teams
-from app.api.dependencies import AccountDep, AppStateDep, Cursor, Limit
+from app.api.dependencies import AccountDep, AppStateDep, AuditedAccountDep, Cursor, Limit
 from app.api.field_types import (
     Body,
     Moment,
     Page,
-    Reason,
     Shape,
     SingleLineText,
     TeamName,
@@ -187,7 +186,7 @@ def get_teams(
         errors.InvalidRequest,
     ),
 )
-def patch_team(slug: str, team_id: str, body: TeamEdit, caller: AccountDep, state: AppStateDep) -> TeamDetails:
+def patch_team(slug: str, team_id: str, body: TeamEdit, caller: AuditedAccountDep, state: AppStateDep) -> TeamDetails:
     """Gives the team another name, or another captain. Requires its captain or an organizer.
 
     The captaincy passes on to the member who has been in the team longest if the captain leaves, is barred or is disabled.
@@ -212,7 +211,7 @@ def patch_team(slug: str, team_id: str, body: TeamEdit, caller: AccountDep, stat
     ),
 )
 def post_team_invitation(
-    slug: str, team_id: str, body: NewTeamInvitation, caller: AccountDep, state: AppStateDep
+    slug: str, team_id: str, body: NewTeamInvitation, caller: AuditedAccountDep, state: AppStateDep
 ) -> NewTeamInvitationShape:
     """Makes a code that admits one user to the team. Requires its captain or an organizer.
 
@@ -232,7 +231,7 @@ def post_team_invitation(
     responses=error_responses(errors.NotCaptain, errors.Forbidden, errors.NotFound),
 )
 def delete_team_invitation(
-    slug: str, team_id: str, invitation_id: str, caller: AccountDep, state: AppStateDep
+    slug: str, team_id: str, invitation_id: str, caller: AuditedAccountDep, state: AppStateDep
 ) -> Response:
     """Ends an invitation that was not used. Requires the captain of the team or an organizer."""
     with state.db.write() as session:
@@ -250,9 +249,8 @@ def delete_member(
     slug: str,
     team_id: str,
     user_id: str,
-    caller: AccountDep,
+    caller: AuditedAccountDep,
     state: AppStateDep,
-    reason: Annotated[Reason | None, Query(description="Why. Organizers must say it.")] = None,
 ) -> Response:
     """With your own id, you leave the team. Its captain removes others, and so do organizers, with a reason.
 
@@ -260,7 +258,7 @@ def delete_member(
     Submissions stay with the team; the user keeps access to those from before.
     """
     with state.db.write() as session:
-        remove_member(session, caller, slug, team_id, user_id, reason=reason)
+        remove_member(session, caller, slug, team_id, user_id)
     return Response(status_code=204)
 
 
@@ -278,7 +276,9 @@ def delete_member(
     )
     | {200: json_examples(proposed=team_examples.MERGE, merged=team_examples.MERGE | {"merged": True})},
 )
-def post_merge(slug: str, team_id: str, body: MergeRequest, caller: AccountDep, state: AppStateDep) -> MergeShape:
+def post_merge(
+    slug: str, team_id: str, body: MergeRequest, caller: AuditedAccountDep, state: AppStateDep
+) -> MergeShape:
     """Proposes to merge your team with another one, or agrees to its proposal. Requires the captain.
 
     The team that proposed stays. Members, submissions, quota and grants of the other one become its own. Together the
@@ -300,7 +300,7 @@ def delete_merge(
     slug: str,
     team_id: str,
     other: Annotated[TeamName, Query(alias="with", description="The name or the id of the other team.")],
-    caller: AccountDep,
+    caller: AuditedAccountDep,
     state: AppStateDep,
 ) -> Response:
     """Withdraws the proposal of your team to merge with another one, or declines that of the other. Requires the captain."""

@@ -9,7 +9,7 @@ from app import errors
 from app.actions.accounts.manage_users import create_reset, edit_user, list_users, remove_user
 from app.actions.invitations.site_invitations import invite_to_site, list_site_invitations, revoke_site_invitation
 from app.api.accounts import UserShape
-from app.api.dependencies import AccountDep, AppStateDep, Cursor, Limit
+from app.api.dependencies import AccountDep, AppStateDep, AuditedAccountDep, Cursor, Limit
 from app.api.field_types import Body, Moment, Page, Reason, Shape, SingleLineText, reply_example, request_example
 from app.api.http.json_body import api_router
 from app.api.http.problem_documents import error_responses
@@ -114,13 +114,12 @@ def patch_user(user_id: str, body: UserEdit, caller: AccountDep, state: AppState
 )
 def delete_user_account(
     user_id: str,
-    caller: AccountDep,
+    caller: AuditedAccountDep,
     state: AppStateDep,
-    reason: Annotated[Reason | None, Query(description="Why; the audit trail keeps it.")] = None,
 ) -> Response:
     """Deletes the account of a person; what it sent stays under a pseudonym. Requires an administrator."""
     with state.db.write() as session:
-        remove_user(session, caller, user_id, reason=reason)
+        remove_user(session, caller, user_id)
     return Response(status_code=204)
 
 
@@ -137,7 +136,7 @@ def post_reset(user_id: str, caller: AccountDep, state: AppStateDep, body: Optio
     """
     with state.db.write() as session:
         public_url = state.settings.public_url
-        row, link = create_reset(session, caller, user_id, public_url=public_url, reason=body.reason)
+        row, link = create_reset(session, caller.with_reason(body.reason), user_id, public_url=public_url)
         return ResetLink(link=link, expires_at=row.expires_at)
 
 
@@ -147,7 +146,7 @@ def post_reset(user_id: str, caller: AccountDep, state: AppStateDep, body: Optio
     summary="Invite people to the site",
     responses=error_responses(errors.Forbidden, errors.InvalidRequest),
 )
-def post_site_invitation(body: NewInvitation, caller: AccountDep, state: AppStateDep) -> FreshInvitation:
+def post_site_invitation(body: NewInvitation, caller: AuditedAccountDep, state: AppStateDep) -> FreshInvitation:
     """Makes a code with which people sign up where that needs an invitation. Requires an administrator."""
     with state.db.write() as session:
         row, code = invite_to_site(session, caller, **body.model_dump())
@@ -173,7 +172,7 @@ def get_site_invitations(caller: AccountDep, state: AppStateDep, limit: Limit = 
     summary="Revoke an invitation to the site",
     responses=error_responses(errors.Forbidden, errors.NotFound),
 )
-def delete_site_invitation(invitation_id: str, caller: AccountDep, state: AppStateDep) -> Response:
+def delete_site_invitation(invitation_id: str, caller: AuditedAccountDep, state: AppStateDep) -> Response:
     """Revokes an invitation; its code can no longer be used. Requires an administrator."""
     with state.db.write() as session:
         revoke_site_invitation(session, caller, invitation_id)

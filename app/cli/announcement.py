@@ -7,7 +7,7 @@ import typer
 
 from app.cli import completion
 from app.cli.connection import connect_client
-from app.cli.options import AsJson, Slug, Token, Url, file_option
+from app.cli.options import AsJson, AuditReason, Slug, Token, Url, file_option
 from app.cli.terminal import announcement_tables
 from app.cli.terminal.output import CommandError, command_output
 
@@ -50,6 +50,7 @@ def edit_announcement(
     title: Annotated[str | None, typer.Option("--title", metavar="TEXT", help="One line.")] = None,
     body: Body = None,
     file: BodyFile = None,
+    reason: AuditReason = None,
     url: Url = None,
     token: Token = None,
     as_json: AsJson = False,
@@ -60,16 +61,22 @@ def edit_announcement(
         changes = {name: value for name, value in given.items() if value is not None}
         if not changes:
             raise CommandError("nothing_to_change", "Nothing to change.", "Give --title, --body or --file.")
-        row = client.edit_announcement(slug, announcement, **changes)
+        row = client.edit_announcement(slug, announcement, reason=reason, **changes)
         out.result(row, lambda _: out.say(f"Changed: {row['title']} ({row['id']})."))
 
 
 def delete_announcement(
-    *, slug: Slug, announcement: AnnouncementId, url: Url = None, token: Token = None, as_json: AsJson = False
+    *,
+    slug: Slug,
+    announcement: AnnouncementId,
+    reason: AuditReason = None,
+    url: Url = None,
+    token: Token = None,
+    as_json: AsJson = False,
 ) -> None:
     """Delete an announcement, as an organizer."""
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
-        client.delete_announcement(slug, announcement)
+        client.delete_announcement(slug, announcement, reason=reason)
         out.done("deleted", announcement, f"The announcement {announcement} is deleted.")
 
 

@@ -11,7 +11,7 @@ import typer
 
 from app.cli import completion
 from app.cli.connection import connect_client
-from app.cli.options import AsJson, PhaseOrAll, Slug, Token, Url
+from app.cli.options import AsJson, AuditReason, PhaseOrAll, Slug, Token, Url
 from app.cli.terminal import announcement_tables
 from app.cli.terminal.output import CommandError, command_output
 
@@ -62,6 +62,7 @@ def edit_file(
     licence: Annotated[str | None, typer.Option("--licence", metavar="NAME", help="Its licence.")] = None,
     description: Annotated[str | None, typer.Option("--description", metavar="TEXT", help="What it holds.")] = None,
     audience: Annotated[Audience | None, typer.Option("--audience", metavar="AUDIENCE", help=AUDIENCE_HELP)] = None,
+    reason: AuditReason = None,
     url: Url = None,
     token: Token = None,
     as_json: AsJson = False,
@@ -72,7 +73,7 @@ def edit_file(
         changes = {field: value for field, value in given.items() if value is not None}
         if not changes:
             raise CommandError("nothing_to_change", "Nothing to change.", "See assay file edit --help.")
-        row = client.edit_file(slug, name, **changes)
+        row = client.edit_file(slug, name, reason=reason, **changes)
         out.result(row, lambda console: announcement_tables.show_files(console, [row]))
 
 
@@ -102,10 +103,18 @@ def download_file(
         out.result(saved, lambda _: out.say(f"Wrote {target} ({row['size']} bytes, licence: {row['licence']})."))
 
 
-def delete_file(*, slug: Slug, name: FileName, url: Url = None, token: Token = None, as_json: AsJson = False) -> None:
+def delete_file(
+    *,
+    slug: Slug,
+    name: FileName,
+    reason: AuditReason = None,
+    url: Url = None,
+    token: Token = None,
+    as_json: AsJson = False,
+) -> None:
     """Delete a file of a challenge, as an organizer."""
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
-        client.delete_file(slug, name)
+        client.delete_file(slug, name, reason=reason)
         out.done("deleted", name, f"The file {name} is deleted.")
 
 

@@ -66,11 +66,15 @@ def reinstate(
 
 
 def delete_test_entry(
-    submission_id: SubmissionId, url: Url = None, token: Token = None, as_json: AsJson = False
+    submission_id: SubmissionId,
+    reason: AuditReason = None,
+    url: Url = None,
+    token: Token = None,
+    as_json: AsJson = False,
 ) -> None:
     """Delete a test entry, as an organizer; other submissions can be withdrawn or disqualified."""
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
-        client.delete_test_entry(submission_id)
+        client.delete_test_entry(submission_id, reason=reason)
         out.done("deleted", submission_id, f"The test entry {submission_id} is deleted.")
 
 

@@ -48,6 +48,7 @@ def upload_gold(
         bool | None,
         typer.Option("--activate/--draft", help="Activate it, or leave it a draft (default: ask on a terminal)."),
     ] = None,
+    reason: AuditReason = None,
     url: Url = None,
     token: Token = None,
     as_json: AsJson = False,
@@ -59,7 +60,7 @@ def upload_gold(
         tables |= {name: _request_body(name, value) for name, value in metadata.items()}
         name = client.phase(slug, phase)
         with out.upload_bar(f"Uploading {file.name}", final_label="Validating") as progress:
-            gold = client.upload_gold(slug, name, file, layout=layout, progress=progress)
+            gold = client.upload_gold(slug, name, file, layout=layout, reason=reason, progress=progress)
         version = int(gold["version"])
         try:
             for table, content in tables.items():
@@ -72,7 +73,7 @@ def upload_gold(
             # The remark on activation says the same, and more.
             out.notes(note for note in gold.get("notes") or () if not (activate and _says_no_classes(note)))
         if _wants_activation(activate, as_json=as_json):
-            _activate(out, client, slug, name, version, noted=() if as_json else gold.get("notes") or ())
+            _activate(out, client, slug, name, version, noted=() if as_json else gold.get("notes") or (), reason=reason)
             return
         out.result(gold, lambda _: out.say(_status_line(slug, name, gold)))
         out.note(f"Activate it with: assay gold activate {slug} {version} --phase {name}")
@@ -130,12 +131,19 @@ def show_gold_version(
 
 
 def delete_gold(
-    *, slug: Slug, version: Version, phase: Phase = None, url: Url = None, token: Token = None, as_json: AsJson = False
+    *,
+    slug: Slug,
+    version: Version,
+    phase: Phase = None,
+    reason: AuditReason = None,
+    url: Url = None,
+    token: Token = None,
+    as_json: AsJson = False,
 ) -> None:
     """Delete a draft of the gold."""
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
         name = client.phase(slug, phase)
-        client.delete_gold(slug, name, version)
+        client.delete_gold(slug, name, version, reason=reason)
         out.done("deleted", version, f"Gold version {version} of {slug}/{name}: deleted.")
 
 

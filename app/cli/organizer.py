@@ -28,7 +28,13 @@ def create_challenge(file: ChallengeFile, url: Url = None, token: Token = None, 
 
 
 def edit_challenge(
-    slug: Slug, file: ChallengeFile, url: Url = None, token: Token = None, as_json: AsJson = False
+    *,
+    slug: Slug,
+    file: ChallengeFile,
+    reason: AuditReason = None,
+    url: Url = None,
+    token: Token = None,
+    as_json: AsJson = False,
 ) -> None:
     """Change a challenge to match a file: the full description, or only the parts that change."""
     from app.cli.input.yaml_file import load_description
@@ -39,22 +45,25 @@ def edit_challenge(
             detail = f"{file} describes another challenge."
             raise CommandError("other_slug", detail, "Check SLUG; 'assay challenge rename' gives another slug.")
         with connect_client(out, url, token) as client:
-            challenge = _apply_description(client, slug, changes)
+            challenge = _apply_description(client, slug, changes, reason)
         out.result(challenge, lambda console: object_tables.show_challenge(console, challenge))
 
 
-def _apply_description(client: "Client", slug: str, changes: dict[str, Any]) -> dict[str, Any]:
+def _apply_description(client: "Client", slug: str, changes: dict[str, Any], reason: str | None) -> dict[str, Any]:
     """Apply a description; phases are matched by name."""
     current = client.challenge(slug)
     if "draft" in changes and changes["draft"] == (current["status"] == "draft"):
         del changes["draft"]
     phases = changes.pop("phases", [])
     if changes:
-        client.edit_challenge(slug, changes)
+        client.edit_challenge(slug, changes, reason=reason)
     slugs = {phase["name"]: phase["slug"] for phase in current["phases"]}
     for phase in phases:
         known = slugs.get(str(phase.get("name")))
-        client.add_phase(slug, phase) if known is None else client.edit_phase(slug, known, phase)
+        if known is None:
+            client.add_phase(slug, phase, reason=reason)
+        else:
+            client.edit_phase(slug, known, phase, reason=reason)
     return client.challenge(slug)
 
 
@@ -62,13 +71,14 @@ def rename_challenge(
     *,
     slug: Slug,
     new: Annotated[str, typer.Argument(metavar="NEW", help="The new slug.")],
+    reason: AuditReason = None,
     url: Url = None,
     token: Token = None,
     as_json: AsJson = False,
 ) -> None:
     """Give a challenge another slug; its former addresses lead to the new ones."""
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
-        challenge = client.edit_challenge(slug, {"slug": new})
+        challenge = client.edit_challenge(slug, {"slug": new}, reason=reason)
         out.result(challenge, lambda _: out.say(f"The challenge {slug} is {challenge['slug']} now."))
 
 

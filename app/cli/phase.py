@@ -68,13 +68,14 @@ def add_phase(
     slug: Slug,
     name: Annotated[str, typer.Argument(metavar="NAME", help="The name; the slug is derived from it.")],
     fields: dict[str, Any],
+    reason: AuditReason = None,
     url: Url = None,
     token: Token = None,
     as_json: AsJson = False,
 ) -> None:
     """Add a phase after the others, from options or a file."""
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
-        row = client.add_phase(slug, merge_fields(fields, {}) | {"name": name})
+        row = client.add_phase(slug, merge_fields(fields, {}) | {"name": name}, reason=reason)
         out.result(row, lambda console: phase_tables.show_phase(console, row))
 
 
@@ -84,6 +85,7 @@ def edit_phase(
     slug: Slug,
     phase: Phase = None,
     fields: dict[str, Any],
+    reason: AuditReason = None,
     url: Url = None,
     token: Token = None,
     as_json: AsJson = False,
@@ -97,7 +99,7 @@ def edit_phase(
         changes = merge_fields(fields, client.show_phase(slug, known))
         if not changes:
             raise CommandError("nothing_to_change", "No option says what to change.", "See assay phase edit --help.")
-        row = client.edit_phase(slug, known, changes)
+        row = client.edit_phase(slug, known, changes, reason=reason)
         out.result(row, lambda console: phase_tables.show_phase(console, row))
 
 
@@ -106,13 +108,14 @@ def rename_phase(
     slug: Slug,
     name: Annotated[str, typer.Argument(metavar="NAME", help="The new name; the slug is derived from it.")],
     phase: Phase = None,
+    reason: AuditReason = None,
     url: Url = None,
     token: Token = None,
     as_json: AsJson = False,
 ) -> None:
     """Give a phase another name and slug; its former addresses lead to the new ones."""
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
-        row = client.edit_phase(slug, client.phase(slug, phase), {"name": name})
+        row = client.edit_phase(slug, client.phase(slug, phase), {"name": name}, reason=reason)
         out.result(row, lambda _: out.say(f"The phase is named {row['name']} now; its slug is {row['slug']}."))
 
 
@@ -122,13 +125,14 @@ def order_phases(
     phases: Annotated[
         list[str], typer.Argument(metavar="PHASE...", help="All phases.", autocompletion=completion.phases)
     ],
+    reason: AuditReason = None,
     url: Url = None,
     token: Token = None,
     as_json: AsJson = False,
 ) -> None:
     """Put the phases of a challenge in this order."""
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
-        rows = client.edit_challenge(slug, {"phase_order": phases})["phases"]
+        rows = client.edit_challenge(slug, {"phase_order": phases}, reason=reason)["phases"]
         out.result(rows, lambda console: object_tables.show_phases(console, rows))
 
 
@@ -148,11 +152,17 @@ def pause_phase(
 
 
 def resume_phase(
-    *, slug: Slug, phase: Phase = None, url: Url = None, token: Token = None, as_json: AsJson = False
+    *,
+    slug: Slug,
+    phase: Phase = None,
+    reason: AuditReason = None,
+    url: Url = None,
+    token: Token = None,
+    as_json: AsJson = False,
 ) -> None:
     """Accept submissions to a paused phase again."""
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
-        resumed = client.resume_phase(slug, client.phase(slug, phase))
+        resumed = client.resume_phase(slug, client.phase(slug, phase), reason=reason)
         out.result(resumed, lambda _: out.say(f"The phase {resumed['slug']} goes on."))
 
 
@@ -160,11 +170,12 @@ def delete_phase(
     *,
     slug: Slug,
     phase: NamedPhase,
+    reason: AuditReason = None,
     url: Url = None,
     token: Token = None,
     as_json: AsJson = False,
 ) -> None:
     """Delete a phase with its gold, while nothing was submitted to it."""
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
-        client.delete_phase(slug, phase)
+        client.delete_phase(slug, phase, reason=reason)
         out.done("deleted", phase, f"The phase {phase} is deleted.")

@@ -7,7 +7,7 @@ import typer
 
 from app.cli import completion
 from app.cli.connection import connect_client
-from app.cli.options import AsJson, NamedPhase, Slug, Token, Url, file_option
+from app.cli.options import AsJson, AuditReason, NamedPhase, Slug, Token, Url, file_option
 from app.cli.terminal.output import command_output
 from app.cli.terminal.recipe_facts import show_recipe as print_recipe
 
@@ -36,6 +36,7 @@ def set_recipe(
     slug: Slug,
     file: Annotated[Path, file_option("--file", "-f", help="Recipe in YAML or JSON.")],
     phase: OfPhase = None,
+    reason: AuditReason = None,
     url: Url = None,
     token: Token = None,
     as_json: AsJson = False,
@@ -46,7 +47,7 @@ def set_recipe(
     with command_output(as_json=as_json) as out:
         body = load_description(file)
         with connect_client(out, url, token) as client:
-            recipe = client.put_recipe(slug, body, phase)
+            recipe = client.put_recipe(slug, body, phase, reason=reason)
         out.result(recipe, lambda console: print_recipe(console, recipe))
 
 
@@ -54,11 +55,12 @@ def drop_recipe(
     *,
     slug: Slug,
     phase: NamedPhase,
+    reason: AuditReason = None,
     url: Url = None,
     token: Token = None,
     as_json: AsJson = False,
 ) -> None:
     """Return a phase to the recipe of its challenge."""
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
-        recipe = client.drop_recipe(slug, phase)
+        recipe = client.drop_recipe(slug, phase, reason=reason)
         out.result(recipe, lambda console: print_recipe(console, recipe))

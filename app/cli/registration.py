@@ -8,6 +8,7 @@ from app.cli import completion
 from app.cli.connection import connect_client
 from app.cli.options import (
     AsJson,
+    AuditReason,
     InvitationDays,
     InvitationNote,
     InvitationUses,
@@ -142,13 +143,14 @@ def revoke_invitation(
         str,
         typer.Argument(metavar="ID", help="Id of the invitation.", autocompletion=completion.invitations_to_challenge),
     ],
+    reason: AuditReason = None,
     url: Url = None,
     token: Token = None,
     as_json: AsJson = False,
 ) -> None:
     """Revoke an invitation to a challenge, as an organizer."""
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
-        client.revoke_challenge_invitation(slug, invitation)
+        client.revoke_challenge_invitation(slug, invitation, reason=reason)
         out.done("revoked", invitation, f"The invitation {invitation} is revoked.")
 
 

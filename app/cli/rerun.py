@@ -8,7 +8,7 @@ import typer
 
 from app.cli import completion
 from app.cli.connection import connect_client
-from app.cli.options import AsJson, Phase, Slug, Token, Url, Yes
+from app.cli.options import AsJson, AuditReason, Phase, Slug, Token, Url, Yes
 from app.cli.terminal.output import EXIT_FAILED, EXIT_STILL_WAITING, CommandOutput, command_output
 from app.cli.terminal.prompts import require_consent
 from app.cli.terminal.table_layout import format_duration
@@ -19,21 +19,22 @@ if TYPE_CHECKING:
 POLL_SECONDS = 0.5
 UNFINISHED_STATUSES = frozenset({"queued", "running"})
 Json = dict[str, Any]
+Submissions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--submission",
+        metavar="ID",
+        help="Only this submission, finished or failed; repeatable.",
+        autocompletion=completion.submissions,
+    ),
+]
 
 
 def rerun(
     *,
     slug: Slug,
     phase: Phase = None,
-    submission: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--submission",
-            metavar="ID",
-            help="Only this submission, finished or failed; repeatable.",
-            autocompletion=completion.submissions,
-        ),
-    ] = None,
+    submission: Submissions = None,
     failed: Annotated[
         bool,
         typer.Option(
@@ -47,6 +48,7 @@ def rerun(
         float | None, typer.Option("--timeout", metavar="SECONDS", min=0, help="Maximum seconds for --wait.")
     ] = None,
     yes: Yes = False,
+    reason: AuditReason = None,
     url: Url = None,
     token: Token = None,
     as_json: AsJson = False,
@@ -61,24 +63,32 @@ def rerun(
     deadline = None if timeout is None else time.monotonic() + timeout
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
         if submission:
-            _rerun_submissions(out, client, submission, wait=wait, deadline=deadline)
+            _rerun_submissions(out, client, submission, reason=reason, wait=wait, deadline=deadline)
             return
         name = client.phase(slug, phase)
         if failed:
             ids = [str(row["id"]) for row in client.submissions(slug, name) if row["status"] == "failed"]
-            _rerun_submissions(out, client, ids, wait=wait, deadline=deadline)
+            _rerun_submissions(out, client, ids, reason=reason, wait=wait, deadline=deadline)
         elif cancel:
-            _show_order(out, client.cancel_rerun(slug, name))
+            _show_order(out, client.cancel_rerun(slug, name, reason=reason))
         else:
-            _rerun_phase(out, client, slug, name, yes=yes, wait=wait, deadline=deadline)
+            _rerun_phase(out, client, slug, name, yes=yes, reason=reason, wait=wait, deadline=deadline)
 
 
 def _rerun_phase(
-    out: CommandOutput, client: "Client", slug: str, phase: str, *, yes: bool, wait: bool, deadline: float | None
+    out: CommandOutput,
+    client: "Client",
+    slug: str,
+    phase: str,
+    *,
+    yes: bool,
+    reason: str | None,
+    wait: bool,
+    deadline: float | None,
 ) -> None:
     if not yes:
         _confirm(client.rerun_state(slug, phase), f"{slug}/{phase}")
-    order = client.rerun_phase(slug, phase)
+    order = client.rerun_phase(slug, phase, reason=reason)
     if wait:
         with out.count_bar(f"Rescoring {slug}/{phase}") as progress:
             while order["status"] == "running" and not _is_past(deadline):
@@ -127,9 +137,9 @@ def _format_difference(difference: Json) -> str:
 
 
 def _rerun_submissions(
-    out: CommandOutput, client: "Client", ids: Sequence[str], *, wait: bool, deadline: float | None
+    out: CommandOutput, client: "Client", ids: Sequence[str], *, reason: str | None, wait: bool, deadline: float | None
 ) -> None:
-    rows, refused = _order_reruns(out, client, ids)
+    rows, refused = _order_reruns(out, client, ids, reason)
     if wait:
         with out.count_bar("Rescoring") as progress:
             while (waiting := sum(map(_is_unfinished, rows))) and not _is_past(deadline):
@@ -149,14 +159,16 @@ def _rerun_submissions(
         raise typer.Exit(_exit_status(wait and waiting > 0, bad))
 
 
-def _order_reruns(out: CommandOutput, client: "Client", ids: Sequence[str]) -> tuple[list[Json], bool]:
+def _order_reruns(
+    out: CommandOutput, client: "Client", ids: Sequence[str], reason: str | None
+) -> tuple[list[Json], bool]:
     """Order the rescorings one by one; also returns whether any was refused, which does not stop the others."""
     from app.client import ApiError
 
     rows, refused = [], False
     for submission_id in ids:
         try:
-            rows.append(client.rerun(submission_id))
+            rows.append(client.rerun(submission_id, reason=reason))
         except ApiError as error:
             if len(ids) == 1 or error.code != "not_rescorable":
                 raise

@@ -124,6 +124,7 @@ def hand_over(
     slug: Slug,
     member: Member,
     team: OfTeam = None,
+    reason: AuditReason = None,
     url: Url = None,
     token: Token = None,
     as_json: AsJson = False,
@@ -132,7 +133,7 @@ def hand_over(
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
         row = find_team(client, slug, team)
         person = _find_member(row["members"], member)
-        result = client.edit_team(slug, row["id"], captain=person["id"])
+        result = client.edit_team(slug, row["id"], captain=person["id"], reason=reason)
         out.result(result, lambda _: out.say(f"{person['name']} is the captain of {row['name']} now."))
 
 
@@ -141,13 +142,14 @@ def rename(
     slug: Slug,
     name: Annotated[str, typer.Argument(metavar="NAME", help="The new name.")],
     team: OfTeam = None,
+    reason: AuditReason = None,
     url: Url = None,
     token: Token = None,
     as_json: AsJson = False,
 ) -> None:
     """Give your team another name; for its captain."""
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
-        result = client.edit_team(slug, find_team(client, slug, team)["id"], name=name)
+        result = client.edit_team(slug, find_team(client, slug, team)["id"], name=name, reason=reason)
         out.result(result, lambda _: out.say(f"The team is called {result['name']} now."))
 
 

@@ -169,13 +169,14 @@ def revoke_invitation(
     invitation: Annotated[
         str, typer.Argument(metavar="ID", help="Id of the invitation.", autocompletion=completion.invitations)
     ],
+    reason: AuditReason = None,
     url: Url = None,
     token: Token = None,
     as_json: AsJson = False,
 ) -> None:
     """Revoke an invitation to this site. Requires an administrator."""
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
-        client.revoke_site_invitation(invitation)
+        client.revoke_site_invitation(invitation, reason=reason)
         out.done("revoked", invitation, f"The invitation {invitation} is revoked.")
 
 

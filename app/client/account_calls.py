@@ -84,9 +84,9 @@ class AccountCalls(Transport):
         """The invitations to the site, newest first, fetched page by page."""
         return self._items(api_path("invitations"))
 
-    def revoke_site_invitation(self, invitation_id: str) -> None:
+    def revoke_site_invitation(self, invitation_id: str, *, reason: str | None = None) -> None:
         """Revoke an invitation to the site."""
-        self._call("DELETE", api_path("invitations", invitation_id))
+        self._call("DELETE", api_path("invitations", invitation_id), params={"reason": reason})
 
     def revoke_token(self, token_id: str) -> None:
         """Revoke one of your tokens; an administrator may revoke any."""

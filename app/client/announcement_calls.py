@@ -23,13 +23,18 @@ class AnnouncementCalls(Transport):
         """Tell everybody who sees a challenge something, as an organizer."""
         return self._json("POST", api_path("challenges", slug, "announcements"), json={"title": title, "body": body})
 
-    def edit_announcement(self, slug: str, announcement: str, **changes: str) -> Json:
+    def edit_announcement(self, slug: str, announcement: str, reason: str | None = None, **changes: str) -> Json:
         """Change `title` or `body` of an announcement, as an organizer."""
-        return self._json("PATCH", api_path("challenges", slug, "announcements", announcement), json=changes)
+        return self._json(
+            "PATCH",
+            api_path("challenges", slug, "announcements", announcement),
+            json=changes,
+            params={"reason": reason},
+        )
 
-    def delete_announcement(self, slug: str, announcement: str) -> None:
+    def delete_announcement(self, slug: str, announcement: str, *, reason: str | None = None) -> None:
         """Delete an announcement, as an organizer."""
-        self._call("DELETE", api_path("challenges", slug, "announcements", announcement))
+        self._call("DELETE", api_path("challenges", slug, "announcements", announcement), params={"reason": reason})
 
     def files(self, slug: str) -> Iterator[Json]:
         """The files of a challenge by name, fetched page by page."""
@@ -55,13 +60,13 @@ class AnnouncementCalls(Transport):
         """Write the bytes of a file of a challenge to `out`."""
         self._download(api_path("challenges", slug, "files", name), out, progress=progress)
 
-    def edit_file(self, slug: str, name: str, **changes: str) -> Json:
+    def edit_file(self, slug: str, name: str, reason: str | None = None, **changes: str) -> Json:
         """Change `description`, `licence` or `audience` of a file, as an organizer."""
-        return self._json("PATCH", api_path("challenges", slug, "files", name), json=changes)
+        return self._json("PATCH", api_path("challenges", slug, "files", name), json=changes, params={"reason": reason})
 
-    def delete_file(self, slug: str, name: str) -> None:
+    def delete_file(self, slug: str, name: str, *, reason: str | None = None) -> None:
         """Delete a file of a challenge, as an organizer."""
-        self._call("DELETE", api_path("challenges", slug, "files", name))
+        self._call("DELETE", api_path("challenges", slug, "files", name), params={"reason": reason})
 
     def export(self, slug: str, out: IO[bytes], phase: str | None = None, progress: Progress | None = None) -> None:
         """Write a ZIP archive of all files of predictions of a phase, or of all phases, to `out`, as an organizer."""

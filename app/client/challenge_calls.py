@@ -13,9 +13,9 @@ class ChallengeCalls(Transport):
         """Create a challenge from its description."""
         return self._json("POST", api_path("challenges"), json=body)
 
-    def edit_challenge(self, slug: str, changes: Json) -> Json:
-        """Change fields of a challenge; `{"draft": false}` publishes a draft."""
-        return self._json("PATCH", api_path("challenges", slug), json=changes)
+    def edit_challenge(self, slug: str, changes: Json, *, reason: str | None = None) -> Json:
+        """Change fields of a challenge; `{"draft": false}` publishes a draft. The audit trail keeps the reason."""
+        return self._json("PATCH", api_path("challenges", slug), json=changes, params={"reason": reason})
 
     def archive_challenge(self, slug: str, reason: str | None = None) -> Json:
         """Make a challenge read-only, as an owner."""
@@ -53,37 +53,39 @@ class ChallengeCalls(Transport):
         """The recipe that the phases share, or that of one phase."""
         return self._json("GET", api_path("challenges", slug, "recipe"), params={"phase": phase})
 
-    def put_recipe(self, slug: str, recipe: Json, phase: str | None = None) -> Json:
+    def put_recipe(self, slug: str, recipe: Json, phase: str | None = None, *, reason: str | None = None) -> Json:
         """Activate a recipe, with `phase` for this phase alone."""
-        return self._json("PUT", api_path("challenges", slug, "recipe"), json=recipe, params={"phase": phase})
+        return self._json(
+            "PUT", api_path("challenges", slug, "recipe"), json=recipe, params={"phase": phase, "reason": reason}
+        )
 
-    def drop_recipe(self, slug: str, phase: str) -> Json:
+    def drop_recipe(self, slug: str, phase: str, *, reason: str | None = None) -> Json:
         """Return a phase to the recipe of the challenge."""
-        return self._json("DELETE", api_path("challenges", slug, "recipe"), params={"phase": phase})
+        return self._json("DELETE", api_path("challenges", slug, "recipe"), params={"phase": phase, "reason": reason})
 
-    def add_phase(self, slug: str, plan: Json) -> Json:
+    def add_phase(self, slug: str, plan: Json, *, reason: str | None = None) -> Json:
         """Add a phase after the others."""
-        return self._json("POST", api_path("challenges", slug, "phases"), json=plan)
+        return self._json("POST", api_path("challenges", slug, "phases"), json=plan, params={"reason": reason})
 
-    def edit_phase(self, slug: str, phase: str, changes: Json) -> Json:
-        """Change fields of a phase; a new name changes its slug."""
-        return self._json("PATCH", phase_path(slug, phase), json=changes)
+    def edit_phase(self, slug: str, phase: str, changes: Json, *, reason: str | None = None) -> Json:
+        """Change fields of a phase; a new name changes its slug. The audit trail keeps the reason."""
+        return self._json("PATCH", phase_path(slug, phase), json=changes, params={"reason": reason})
 
     def show_phase(self, slug: str, phase: str) -> Json:
         """One phase."""
         return self._json("GET", phase_path(slug, phase))
 
-    def delete_phase(self, slug: str, phase: str) -> None:
+    def delete_phase(self, slug: str, phase: str, *, reason: str | None = None) -> None:
         """Delete a phase to which nothing was submitted."""
-        self._call("DELETE", phase_path(slug, phase))
+        self._call("DELETE", phase_path(slug, phase), params={"reason": reason})
 
     def pause_phase(self, slug: str, phase: str, reason: str) -> Json:
         """Refuse submissions of participants until the phase is resumed."""
         return self._json("POST", phase_path(slug, phase, "pause"), json={"reason": reason})
 
-    def resume_phase(self, slug: str, phase: str) -> Json:
+    def resume_phase(self, slug: str, phase: str, *, reason: str | None = None) -> Json:
         """Accept submissions again."""
-        return self._json("POST", phase_path(slug, phase, "resume"))
+        return self._json("POST", phase_path(slug, phase, "resume"), json={"reason": reason})
 
     def release_preview(self, slug: str, phase: str) -> Json:
         """The public and the private rank of each team, and what stands in the way of the final release."""

@@ -19,10 +19,16 @@ class GoldCalls(Transport):
         *,
         activate: bool = False,
         layout: str | None = None,
+        reason: str | None = None,
         progress: Progress | None = None,
     ) -> Json:
         """Upload gold labels as a draft, or activate them at once if `activate` is true."""
-        params = {"activate": "true" if activate else "false", "filename": path.name, "layout": layout}
+        params = {
+            "activate": "true" if activate else "false",
+            "filename": path.name,
+            "layout": layout,
+            "reason": reason,
+        }
         return self._upload(phase_path(slug, phase, "gold"), StreamedBody(path, progress), params)
 
     def gold_versions(self, slug: str, phase: str) -> Iterator[Json]:
@@ -37,9 +43,9 @@ class GoldCalls(Transport):
         """One version of the gold, without its labels."""
         return self._json("GET", phase_path(slug, phase, "gold", str(version)))
 
-    def delete_gold(self, slug: str, phase: str, version: int) -> None:
+    def delete_gold(self, slug: str, phase: str, version: int, *, reason: str | None = None) -> None:
         """Delete a draft of the gold."""
-        self._call("DELETE", phase_path(slug, phase, "gold", str(version)))
+        self._call("DELETE", phase_path(slug, phase, "gold", str(version)), params={"reason": reason})
 
     def activate_gold(self, slug: str, phase: str, version: int, *, reason: str | None = None) -> Json:
         """Activate a version of the gold."""

@@ -95,9 +95,9 @@ class SubmissionCalls(Transport):
         """
         return self._events(api_path("submissions", submission, "events"))
 
-    def delete_test_entry(self, submission: str) -> None:
+    def delete_test_entry(self, submission: str, *, reason: str | None = None) -> None:
         """Delete a test entry of organizers."""
-        self._call("DELETE", api_path("submissions", submission))
+        self._call("DELETE", api_path("submissions", submission), params={"reason": reason})
 
     def predictions(self, submission: str) -> bytes:
         """The file of a submission, exactly as it was uploaded."""
@@ -116,21 +116,21 @@ class SubmissionCalls(Transport):
         path = api_path("submissions", submission, "select" if chosen else "unselect")
         return self._json("POST", path, json=None if reason is None else {"reason": reason})
 
-    def rerun(self, submission: str) -> Json:
+    def rerun(self, submission: str, *, reason: str | None = None) -> Json:
         """Score a failed submission again, or a finished one to compare (organizers see the result in `rerun`)."""
-        return self._json("POST", api_path("submissions", submission, "rerun"))
+        return self._json("POST", api_path("submissions", submission, "rerun"), params={"reason": reason})
 
-    def rerun_phase(self, slug: str, phase: str) -> Json:
+    def rerun_phase(self, slug: str, phase: str, *, reason: str | None = None) -> Json:
         """Order the rescoring of all finished submissions of a phase; return a running order if there is one."""
-        return self._json("POST", phase_path(slug, phase, "rerun"))
+        return self._json("POST", phase_path(slug, phase, "rerun"), params={"reason": reason})
 
     def rerun_state(self, slug: str, phase: str) -> Json:
         """Progress of the rescoring order; `next` has the size and estimated duration of another one."""
         return self._json("GET", phase_path(slug, phase, "rerun"))
 
-    def cancel_rerun(self, slug: str, phase: str) -> Json:
+    def cancel_rerun(self, slug: str, phase: str, *, reason: str | None = None) -> Json:
         """Cancel the rescorings that have not started."""
-        return self._json("DELETE", phase_path(slug, phase, "rerun"))
+        return self._json("DELETE", phase_path(slug, phase, "rerun"), params={"reason": reason})
 
     def quota(self, slug: str, phase: str, team: str | None = None) -> Json:
         """Limits, usage, grants and ledger of the caller's team in a phase; organizers may name a team."""

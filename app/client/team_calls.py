@@ -48,9 +48,9 @@ class TeamCalls(Transport):
         """As an organizer, the invitations to a challenge that were not revoked, fetched page by page."""
         return self._items(api_path("challenges", slug, "invitations"))
 
-    def revoke_challenge_invitation(self, slug: str, invitation: str) -> None:
+    def revoke_challenge_invitation(self, slug: str, invitation: str, *, reason: str | None = None) -> None:
         """As an organizer, revoke an invitation to a challenge."""
-        self._call("DELETE", api_path("challenges", slug, "invitations", invitation))
+        self._call("DELETE", api_path("challenges", slug, "invitations", invitation), params={"reason": reason})
 
     def state_again(
         self, slug: str, registration: str, *, terms: int | None = None, fields: Mapping[str, str] | None = None
@@ -73,9 +73,9 @@ class TeamCalls(Transport):
         """The caller's own team (for organizers: all), fetched page by page."""
         return self._items(api_path("challenges", slug, "teams"))
 
-    def edit_team(self, slug: str, team: str, **changes: str) -> Json:
+    def edit_team(self, slug: str, team: str, reason: str | None = None, **changes: str) -> Json:
         """Change the `name` of a team, or its `captain` (the id of a member)."""
-        return self._json("PATCH", api_path("challenges", slug, "teams", team), json=changes)
+        return self._json("PATCH", api_path("challenges", slug, "teams", team), json=changes, params={"reason": reason})
 
     def invite_to_team(self, slug: str, team: str, *, note: str = "", days: int | None = None) -> Json:
         """Make a one-time code that admits one user to a team."""

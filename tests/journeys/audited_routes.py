@@ -1,6 +1,7 @@
 """The acts as a table: every route that changes something, who uses it, and what the audit trail says then.
 
 The rows are one story, told from top to bottom. A route that is recorded nowhere has a row with no action that says so.
+Requests to routes with a parameter `reason` get one without a word in the row.
 """
 
 from dataclasses import dataclass, field
@@ -379,5 +380,19 @@ ENDS = (
     Act("admin", "POST", "/challenges", ("challenge.create", "phase.create"), body=EMPTY_CHALLENGE),
     Act("admin", "DELETE", "/challenges/{gone}", ("challenge.delete",), changes={"title": ("Gone", None)}),
 )
+
+WITHOUT_REASON = {
+    ("DELETE", "/me"),
+    ("POST", "/password-resets"),
+    ("POST", REGISTRATIONS),
+    ("DELETE", REGISTRATIONS + "/{registration}"),
+    ("POST", "/users"),
+    ("POST", PHASE + "/submissions"),
+    ("POST", CHALLENGE + "/submissions"),
+    ("GET", DRAFT + "/data"),
+    ("GET", SUBMISSION + "/predictions"),
+    ("GET", CHALLENGE + "/export"),
+}
+"""Recorded acts without a reason: on one's own account and registration, new accounts and entries, and downloads."""
 
 ACTS = (*ACCOUNTS, *CHALLENGES, *LIFE, *GOLD, *TEAMS, *SUBMISSIONS, *ENDS)

@@ -11,7 +11,7 @@ from sqlalchemy import select
 
 from app.store.tables import AuditEntry, Rerun, ScoreTask, Submission
 from tests.cli.run_command import run_assay
-from tests.journeys.audited_routes import ACTS, Act
+from tests.journeys.audited_routes import ACTS, WITHOUT_REASON, Act
 from tests.journeys.support import (
     People,
     new_slug,
@@ -22,6 +22,8 @@ from tests.live_service import PASSWORD, Caller, Live
 
 PARTICIPANTS = ("ada", "bob", "cleo", "dan", "eve", "olga", "viewer")
 PUBLIC_URL = "https://assay.example.org"
+REASON = "The committee decided so."
+Operations = dict[tuple[str, str], dict[str, Any]]
 
 
 def entries_of(who: Caller, path: str = "/audit", **query: Any) -> list[dict[str, Any]]:
@@ -41,6 +43,33 @@ def actions(entries: list[dict[str, Any]]) -> list[str]:
     return [entry["action"] for entry in entries]
 
 
+def operations_of(who: Caller) -> Operations:
+    """What the API says about its routes, by method and path."""
+    document = who.get("/openapi.json").json()
+    schemas = document["components"]["schemas"]
+    return {
+        (method.upper(), path.removeprefix("/api/v1")): operation | {"schemas": schemas}
+        for path, operations in document["paths"].items()
+        for method, operation in operations.items()
+    }
+
+
+def operation_of(operations: Operations, act: Act) -> dict[str, Any]:
+    """What the API says about the route of this act; of several that match, that with the fewest parameters."""
+    matching = [route for route in operations if _uses(act, *route)]
+    return operations[min(matching, key=lambda route: route[1].count("{"))]
+
+
+def takes_reason_in_query(operation: dict[str, Any]) -> bool:
+    return any((each["in"], each["name"]) == ("query", "reason") for each in operation.get("parameters", ()))
+
+
+def takes_reason_in_body(operation: dict[str, Any]) -> bool:
+    """Whether a schema that the body refers to, directly or as an alternative, has the property `reason`."""
+    names = re.findall(r"#/components/schemas/(\w+)", json.dumps(operation.get("requestBody", {})))
+    return any("reason" in operation["schemas"][name].get("properties", {}) for name in names)
+
+
 class Story:
     """The acts of the table, one after another, on a service of their own."""
 
@@ -53,6 +82,7 @@ class Story:
         slugs = {"slug": new_slug("audited"), "gone": new_slug("gone")}
         self.fill = {f"{name}_id": each for name, each in ids.items()} | emails | slugs
         self.seen = 0
+        self.operations = operations_of(self.admin)
         self.outcomes: list[tuple[Act, list[dict[str, Any]]]] = []
         self.secrets: set[str] = {PASSWORD, "Zoe Zander", "person-", "@"}
 
@@ -71,9 +101,9 @@ class Story:
             self._prepare(act.before)
         headers = {"Prefer": "wait=60"} if act.path.endswith("/submissions") else {}
         caller, path = self.caller(act.who), self.filled(act.path)
-        answer = caller.request(
-            act.method, path, json=self.filled(act.body), params=self.filled(act.query), headers=headers
-        )
+        asked = {"reason": REASON} if takes_reason_in_query(operation_of(self.operations, act)) else {}
+        query = asked | self.filled(act.query)
+        answer = caller.request(act.method, path, json=self.filled(act.body), params=query, headers=headers)
         assert answer.is_success, (act, answer.text)
         for name, place in act.keep.items():
             value = answer.json()
@@ -124,7 +154,8 @@ def test_every_act_is_recorded_with_who_what_and_why(told: Story) -> None:
         assert actions(new) == list(act.actions), act
         for entry in new:
             assert entry["actor"]["id"] == told.ids[act.who], (act, entry)
-            assert (entry["reason"], entry["at"][-1]) == (act.reason, "Z"), (act, entry)
+            asked = REASON if takes_reason_in_query(operation_of(told.operations, act)) else None
+            assert (entry["reason"], entry["at"][-1]) == (act.reason or asked, "Z"), (act, entry)
         if new:
             assert new[0]["role"] == act.role, (act, new[0])
             expected = {name: dict(zip(("from", "to"), pair, strict=True)) for name, pair in act.changes.items()}
@@ -133,14 +164,19 @@ def test_every_act_is_recorded_with_who_what_and_why(told: Story) -> None:
             assert (new[0]["challenge"] is None) == about_site, (act, new[0])
 
 
+def test_every_recorded_act_takes_its_reason_in_one_place(told: Story) -> None:
+    without = set()
+    for act in (act for act in ACTS if act.actions):
+        operation = operation_of(told.operations, act)
+        places = takes_reason_in_query(operation) + takes_reason_in_body(operation)
+        assert places <= 1, act
+        if not places:
+            without.add((act.method, act.path))
+    assert without == WITHOUT_REASON
+
+
 def test_every_route_that_changes_something_has_a_row(people: People) -> None:
-    document = people.visitor.get("/openapi.json").json()
-    routes = {
-        (method.upper(), path.removeprefix("/api/v1"))
-        for path, operations in document["paths"].items()
-        for method in operations
-        if method != "get"
-    }
+    routes = {route for route in operations_of(people.visitor) if route[0] != "GET"}
     assert {route for route in routes if not any(_uses(act, *route) for act in ACTS)} == set()
 
 

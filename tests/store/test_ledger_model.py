@@ -254,7 +254,7 @@ class LedgerMachine(RuleBasedStateMachine):
     def pause_or_resume(self) -> None:
         with self.db.write() as session:
             if self.paused:
-                resume_phase(session, self.organizer(), SLUG, "main", reason=None)
+                resume_phase(session, self.organizer(), SLUG, "main")
             else:
                 pause_phase(session, self.organizer(), SLUG, "main", reason="The gold is being checked.")
         self.paused = not self.paused

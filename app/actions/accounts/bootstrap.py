@@ -86,7 +86,7 @@ def reset_password(session: WriteSession, user: str, *, reason: str | None = Non
             "Log in with its token: assay login --token - < admin-token (a file in the data folder). For a person, "
         )
         raise NoPassword(remedy=f"{remedy}make another administrator: assay user create --admin.")
-    return new_reset(session, OPERATOR, row, reason=reason)
+    return new_reset(session, OPERATOR.with_reason(reason), row)
 
 
 def create_token(

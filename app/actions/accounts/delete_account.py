@@ -24,7 +24,7 @@ def delete_own_account(session: WriteSession, caller: Caller, *, verified_hash: 
     delete_user(session, caller, user)
 
 
-def delete_user(session: WriteSession, caller: Caller, user: User, *, reason: str | None = None) -> None:
+def delete_user(session: WriteSession, caller: Caller, user: User) -> None:
     """Replace the name by a pseudonym, and delete address, password, access, and answers given at registrations.
 
     The caller holds the lock on accounts and has locked the row of the user. Submissions stay, because standings would
@@ -36,7 +36,7 @@ def delete_user(session: WriteSession, caller: Caller, user: User, *, reason: st
         detail = f"The account is the only owner of {slugs}."
         raise LastOwner(detail, remedy="Make another organizer an owner of each, or delete the challenges.")
     now = clock.now(session)
-    record(session, caller, "user.delete", challenge=None, of=user, reason=reason)
+    record(session, caller, "user.delete", challenge=None, of=user)
     account_access.delete_access(session, user.id)
     memberships.lock_teams_of(session, user.id)  # before registrations, as everywhere
     for registration in teams.registrations_of_user(session, user.id):

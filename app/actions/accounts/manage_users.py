@@ -72,17 +72,15 @@ def _set_disabled(session: WriteSession, caller: Caller, user: User, *, disabled
         lead_idle_teams(session, user.id, caller)
 
 
-def remove_user(session: WriteSession, caller: Caller, user_id: str, *, reason: str | None = None) -> None:
+def remove_user(session: WriteSession, caller: Caller, user_id: str) -> None:
     """Delete the account of another person; raises NotFound, LastAdministrator, LastOwner."""
     user = _managed_user(session, caller, user_id)
     if user.admin:
         _require_other_administrator(session, caller, user)
-    delete_user(session, caller, user, reason=reason)
+    delete_user(session, caller, user)
 
 
-def create_reset(
-    session: WriteSession, caller: Caller, user_id: str, *, public_url: str, reason: str | None
-) -> tuple[PasswordReset, str]:
+def create_reset(session: WriteSession, caller: Caller, user_id: str, *, public_url: str) -> tuple[PasswordReset, str]:
     """A password reset and its link, with the secret in the fragment, which no server sees.
 
     Raises NotFound, NoPublicURL, and Forbidden for administrators, whom only the operator's command line resets.
@@ -93,13 +91,11 @@ def create_reset(
         raise Forbidden(detail, remedy="Run 'assay user reset ADDRESS --local' there.")
     if not public_url:
         raise NoPublicURL
-    row, secret = new_reset(session, caller, user, reason=reason)
+    row, secret = new_reset(session, caller, user)
     return row, reset_link(public_url, secret)
 
 
-def new_reset(
-    session: WriteSession, caller: Caller, user: User, *, reason: str | None = None
-) -> tuple[PasswordReset, str]:
+def new_reset(session: WriteSession, caller: Caller, user: User) -> tuple[PasswordReset, str]:
     """A reset of this user's password, valid for an hour, and its secret, which is not stored."""
     secret, now = secrets.token_urlsafe(32), clock.steady(session)
     row = PasswordReset(
@@ -111,7 +107,7 @@ def new_reset(
         expires_at=now + RESET_LIFETIME,
     )
     session.add(row)
-    record(session, caller, "user.reset", challenge=None, of=user, reason=reason)
+    record(session, caller, "user.reset", challenge=None, of=user)
     session.flush()
     return row, f"{row.id}.{secret}"
 

@@ -27,7 +27,6 @@ def activate_gold(
     number: int,
     *,
     queue: Queue,
-    reason: str | None = None,
 ) -> tuple[GoldVersion, list[str]]:
     """Activate a draft or a retired version; returns it with remarks for the organizer.
 
@@ -56,7 +55,7 @@ def activate_gold(
     version.activated_at = clock.now(session)
     session.flush()
     numbers = {"active_gold": (None if before is None else before.version, version.version)}
-    record(session, caller, "gold.activate", challenge=phase.challenge, of=phase, changes=numbers, reason=reason)
+    record(session, caller, "gold.activate", challenge=phase.challenge, of=phase, changes=numbers)
     score_tests_again(session, queue, phase)
     return version, remarks
 

@@ -8,9 +8,7 @@ from app.store.session import ReadSession, WriteSession
 from app.store.tables import Challenge
 
 
-def archive_challenge(
-    session: WriteSession, caller: Caller, slug: str, *, reason: str | None = None
-) -> tuple[Challenge, list[str]]:
+def archive_challenge(session: WriteSession, caller: Caller, slug: str) -> tuple[Challenge, list[str]]:
     """Make a challenge read-only, as an owner; returns it with warnings about what archiving holds up.
 
     Nobody registers, submits or changes anything any more, organizers included, until an owner unarchives it. What was
@@ -21,21 +19,19 @@ def archive_challenge(
     if challenge.archived_at is None:
         now = clock.now(session)
         changes = {"archived_at": (None, now)}
-        record(session, caller, "challenge.archive", challenge=challenge, of=challenge, changes=changes, reason=reason)
+        record(session, caller, "challenge.archive", challenge=challenge, of=challenge, changes=changes)
         challenge.archived_at = now
         session.flush()
     return challenge, _warnings(session, challenge)
 
 
-def unarchive_challenge(session: WriteSession, caller: Caller, slug: str, *, reason: str | None = None) -> Challenge:
+def unarchive_challenge(session: WriteSession, caller: Caller, slug: str) -> Challenge:
     """Let a challenge go on, as an owner. Times of phases have not moved, so what has closed stays closed."""
     challenge = load_visible_challenge(session, caller, slug)
     require_owner(session, caller, challenge, archived=True)
     if challenge.archived_at is not None:
         changes = {"archived_at": (challenge.archived_at, None)}
-        record(
-            session, caller, "challenge.unarchive", challenge=challenge, of=challenge, changes=changes, reason=reason
-        )
+        record(session, caller, "challenge.unarchive", challenge=challenge, of=challenge, changes=changes)
         challenge.archived_at = None
         session.flush()
     return challenge

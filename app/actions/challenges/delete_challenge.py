@@ -9,9 +9,7 @@ from app.store.session import WriteSession
 from app.store.tables import Challenge, FormerChallengeSlug, Organizer
 
 
-def delete_challenge(
-    session: WriteSession, caller: Caller, slug: str, *, confirm: str | None = None, reason: str | None = None
-) -> list[str]:
+def delete_challenge(session: WriteSession, caller: Caller, slug: str, *, confirm: str | None = None) -> list[str]:
     """Delete a challenge with everything in it; the audit trail keeps its record.
 
     Drafts, and challenges to which nothing was submitted except for tests, by an owner; others by an administrator
@@ -39,7 +37,7 @@ def delete_challenge(
         if not in_use:
             keys += [row.file_key for row in session.scalars(submissions.phase_submissions(phase.id))]
     changes = {"title": (challenge.title, None), "status": (challenge.status, None)}
-    record(session, caller, "challenge.delete", challenge=challenge, of=challenge, changes=changes, reason=reason)
+    record(session, caller, "challenge.delete", challenge=challenge, of=challenge, changes=changes)
     _keep_readers_of_gold(session, challenge)
     for phase in phases:
         session.delete(phase)

@@ -20,9 +20,7 @@ def list_organizers(session: ReadSession, caller: Caller, slug: str) -> list[Org
     return challenges.organizers_of(session, load_organized_challenge(session, caller, slug, writes=False).id)
 
 
-def set_organizer_role(
-    session: WriteSession, caller: Caller, slug: str, *, email: str, role: str, reason: str | None = None
-) -> Organizer:
+def set_organizer_role(session: WriteSession, caller: Caller, slug: str, *, email: str, role: str) -> Organizer:
     """Give a user a role or change it; raises NotFound for an unknown address, StillRegistered, LastOwner."""
     challenge = load_visible_challenge(session, caller, slug)
     require_owner(session, caller, challenge)
@@ -47,14 +45,12 @@ def set_organizer_role(
     organizer.role, organizer.removed_at = role, None
     if before != role:
         changes = {"role": (before, role)}
-        record(session, caller, "organizer.set_role", challenge=challenge, of=user, changes=changes, reason=reason)
+        record(session, caller, "organizer.set_role", challenge=challenge, of=user, changes=changes)
     session.flush()
     return organizer
 
 
-def remove_organizer(
-    session: WriteSession, caller: Caller, slug: str, email: str, *, reason: str | None = None
-) -> None:
+def remove_organizer(session: WriteSession, caller: Caller, slug: str, email: str) -> None:
     """Remove the role of a user, as an owner, or one's own; raises NotFound, LastOwner."""
     challenge = load_visible_challenge(session, caller, slug)
     user = users.by_email(session, email)
@@ -69,7 +65,7 @@ def remove_organizer(
     if organizer.role == "owner":
         _require_another_owner(session, challenge, organizer.user_id)
     changes = {"role": (organizer.role, None)}
-    record(session, caller, "organizer.remove", challenge=challenge, of=user, changes=changes, reason=reason)
+    record(session, caller, "organizer.remove", challenge=challenge, of=user, changes=changes)
     organizer.removed_at = clock.now(session)
 
 

@@ -19,12 +19,12 @@ def pause_phase(session: WriteSession, caller: Caller, slug: str, phase_slug: st
     return phase
 
 
-def resume_phase(session: WriteSession, caller: Caller, slug: str, phase_slug: str, *, reason: str | None) -> Phase:
+def resume_phase(session: WriteSession, caller: Caller, slug: str, phase_slug: str) -> Phase:
     """Accept submissions again, within the window of the phase."""
     phase = load_organized_phase(session, caller, slug, phase_slug)
     if phase.paused_at is not None:
         changes = {"paused_at": (phase.paused_at, None)}
-        record(session, caller, "phase.resume", challenge=phase.challenge, of=phase, changes=changes, reason=reason)
+        record(session, caller, "phase.resume", challenge=phase.challenge, of=phase, changes=changes)
         phase.paused_at = phase.pause_reason = None
         session.flush()
     return phase

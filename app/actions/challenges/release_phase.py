@@ -38,9 +38,7 @@ def preview_release(session: ReadSession, caller: Caller, slug: str, phase_slug:
     return _preview(session, load_organized_phase(session, caller, slug, phase_slug, writes=False))
 
 
-def release_phase(
-    session: WriteSession, caller: Caller, slug: str, phase_slug: str, *, reason: str | None
-) -> ReleasePreview:
+def release_phase(session: WriteSession, caller: Caller, slug: str, phase_slug: str) -> ReleasePreview:
     """Show the private scores of a phase from now on; it cannot be undone. Raises NotReleasable with all obstacles.
 
     The lock on the challenge is held, so every submission that was admitted before the close is known. A released phase
@@ -53,15 +51,8 @@ def release_phase(
             details = " ".join(obstacle["detail"] for obstacle in obstacles)
             raise NotReleasable(details, obstacles=obstacles)
         now = clock.now(session)
-        record(
-            session,
-            caller,
-            "phase.release",
-            challenge=phase.challenge,
-            of=phase,
-            changes={"released_at": (None, now)},
-            reason=reason,
-        )
+        changes = {"released_at": (None, now)}
+        record(session, caller, "phase.release", challenge=phase.challenge, of=phase, changes=changes)
         phase.released_at = now
         session.flush()
     return _preview(session, phase)

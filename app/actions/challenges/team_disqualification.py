@@ -25,12 +25,12 @@ def disqualify_team(session: WriteSession, caller: Caller, slug: str, team_id: s
     return team
 
 
-def reinstate_team(session: WriteSession, caller: Caller, slug: str, team_id: str, *, reason: str | None) -> Team:
+def reinstate_team(session: WriteSession, caller: Caller, slug: str, team_id: str) -> Team:
     """Undo the disqualification of a team; raises NotFound. Nothing changes if it is not disqualified."""
     challenge, team = _load_team(session, caller, slug, team_id)
     if team.disqualified_at is not None:
         changed = changed_fields(team, {"disqualified_at": None})
-        record(session, caller, "team.reinstate", challenge=challenge, of=team, changes=changed, reason=reason)
+        record(session, caller, "team.reinstate", challenge=challenge, of=team, changes=changed)
         team.disqualified_at = team.disqualified_reason = None
         session.flush()
     return team

@@ -33,7 +33,7 @@ def withdraw_submission(
     if submission.withdrawn_at is None:
         _require_may_have_row(submission)
         changes = {"withdrawn_at": clock.now(session), "withdrawn_reason": reason}
-        _change(session, caller, "submission.withdraw", submission, phase, changes, reason)
+        _change(session, caller, "submission.withdraw", submission, phase, changes)
     return current_submission_view(session, caller, submission.id, organizer=organizer)
 
 
@@ -44,13 +44,11 @@ def disqualify_submission(session: WriteSession, caller: Caller, submission_id: 
     if submission.disqualified_at is None:
         _require_may_have_row(submission)
         changes = {"disqualified_at": clock.now(session), "disqualified_reason": reason}
-        _change(session, caller, "submission.disqualify", submission, phase, changes, reason)
+        _change(session, caller, "submission.disqualify", submission, phase, changes)
     return current_submission_view(session, caller, submission.id, organizer=organizer)
 
 
-def reinstate_submission(
-    session: WriteSession, caller: Caller, submission_id: str, *, reason: str | None = None
-) -> SubmissionView:
+def reinstate_submission(session: WriteSession, caller: Caller, submission_id: str) -> SubmissionView:
     """Undo the withdrawal and the disqualification of a submission, as an organizer.
 
     Nothing changes if there is neither.
@@ -59,7 +57,7 @@ def reinstate_submission(
     require_organizer(session, caller, phase.challenge)
     if submission.withdrawn_at is not None or submission.disqualified_at is not None:
         names = ("withdrawn_at", "withdrawn_reason", "disqualified_at", "disqualified_reason")
-        _change(session, caller, "submission.reinstate", submission, phase, dict.fromkeys(names), reason)
+        _change(session, caller, "submission.reinstate", submission, phase, dict.fromkeys(names))
     return current_submission_view(session, caller, submission.id, organizer=organizer)
 
 
@@ -90,10 +88,10 @@ def _change(  # noqa: PLR0917 - called by the verbs above alone
     submission: Submission,
     phase: Phase,
     changes: dict[str, Any],
-    reason: str | None,
 ) -> None:
     times = {name: value for name, value in changes.items() if name.endswith("_at")}
     changed = changed_fields(submission, times)
+    reason = next((value for name, value in changes.items() if name.endswith("_reason")), None)
     record(session, caller, action, challenge=phase.challenge, of=submission, changes=changed, reason=reason)
     for name, value in changes.items():
         setattr(submission, name, value)

@@ -19,9 +19,7 @@ from app.store.session import WriteSession
 from app.store.tables import Challenge, Registration, Team
 
 
-def remove_member(
-    session: WriteSession, caller: Caller, slug: str, team_id: str, user_id: str, *, reason: str | None = None
-) -> Registration:
+def remove_member(session: WriteSession, caller: Caller, slug: str, team_id: str, user_id: str) -> Registration:
     """Leave the team (one's own id), or remove another member, as its captain or, with a reason, as an organizer.
 
     The registration stays, so the user may found or join another team, unless this one had used quota. Raises NotFound,
@@ -32,7 +30,7 @@ def remove_member(
     if own:
         require_scope(caller, "submit")
         require_not_archived(found.challenge)
-    elif require_captain(session, caller, found) and not reason:
+    elif require_captain(session, caller, found) and not caller.reason:
         raise BadRequest("Say why: ?reason=TEXT.", remedy="The reason is kept in the audit trail.")
     registration = found.registration if own else teams.registration_of(session, found.challenge.id, user_id)
     if registration is None or registration.team_id != team_id:
@@ -40,7 +38,7 @@ def remove_member(
     if own and registration.status == "barred":
         raise RegistrationBarred("You are barred, so you cannot leave the team.", reason=registration.reason)
     action = "team.leave" if own else "team.remove"
-    _end_membership(session, caller, registration, action=action, reason=reason)
+    _end_membership(session, caller, registration, action=action)
     return registration
 
 
@@ -61,16 +59,14 @@ def end_registration(session: WriteSession, caller: Caller, slug: str, registrat
     if registration.status == "ended":
         return
     if registration.team_id is not None:
-        _end_membership(session, caller, registration, action="team.leave", reason=None)
+        _end_membership(session, caller, registration, action="team.leave")
     changes = {"status": (registration.status, "ended")}
     record(session, caller, "registration.end", challenge=challenge, of=registration, changes=changes)
     registration.status = "ended"
     session.flush()
 
 
-def allow_to_join(
-    session: WriteSession, caller: Caller, slug: str, registration_id: str, *, reason: str | None = None
-) -> Registration:
+def allow_to_join(session: WriteSession, caller: Caller, slug: str, registration_id: str) -> Registration:
     """Let a user who left a team that had used quota found or join another one; for organizers.
 
     Raises NotFound and Forbidden. Nothing changes for a user who is bound to no team.
@@ -82,21 +78,19 @@ def allow_to_join(
     if registration.bound_team_id is not None:
         changes = {"bound_team": (registration.bound_team_id, None)}
         action = "registration.may_join"
-        record(session, caller, action, challenge=challenge, of=registration, changes=changes, reason=reason)
+        record(session, caller, action, challenge=challenge, of=registration, changes=changes)
         registration.bound_team_id = None
         session.flush()
     return registration
 
 
-def _end_membership(
-    session: WriteSession, caller: Caller, registration: Registration, *, action: str, reason: str | None
-) -> None:
+def _end_membership(session: WriteSession, caller: Caller, registration: Registration, *, action: str) -> None:
     team = memberships.lock_team(session, registration.team_id or "")
     assert team is not None
     challenge = session.get_one(Challenge, team.challenge_id)
     member = registration.user_id
     changes = {"member": (member, None)}
-    record(session, caller, action, challenge=challenge, of=team, user_id=member, changes=changes, reason=reason)
+    record(session, caller, action, challenge=challenge, of=team, user_id=member, changes=changes)
     registration.bound_team_id = team.id if memberships.has_used_quota(session, team.id) else None
     registration.team_id = None
     memberships.end_stay(session, team.id, registration.user_id, clock.now(session))
