@@ -226,9 +226,9 @@ def find_team(client: "Client", slug: str, name: str | None) -> "Json":
 
 
 def _find_member(people: Sequence["Json"], name: str, listed_by: str = "assay team show SLUG") -> "Json":
-    """The person with this id, e-mail address or name; the command `listed_by` lists them."""
-    for field in ("id", "email", "name"):
-        found = [each for each in people if each.get(field) == name]
+    """The person with this id, e-mail address (in any case) or name; the command `listed_by` lists them."""
+    for field, wanted in (("id", name), ("email", name.casefold()), ("name", name)):
+        found = [each for each in people if each.get(field) == wanted]
         if len(found) == 1:
             return found[0]
         if found:
