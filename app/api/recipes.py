@@ -118,7 +118,9 @@ def _metric_inference(bound: MetricBound) -> MetricInference:
 def recipe_shape(session: ReadSession, caller: Caller, stored: RecipeInForce) -> RecipeShape:
     """A stored recipe as a reply."""
     recipe, phase = stored.recipe, stored.phase
-    rule = describe_selection(recipe.body["selection"], recipe.body.get("selection_max"))
+    rule = describe_selection(
+        recipe.body["selection"], recipe.body.get("selection_max"), recipe.body.get("tie_breakers", ())
+    )
     bounds = map(inference_shape, read_inference_bounds(session, caller, stored.challenge, stored.phases))
     added = {"version": recipe.version, "status": recipe.status, "inference": list(bounds)}
     added["phase"] = None if phase is None else phase.slug

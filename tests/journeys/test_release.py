@@ -284,12 +284,20 @@ def test_the_command_line_shows_private_scores_with_the_public_ones_beside_them(
     assert (shown[2].split(), shown[4].split()) == (["metric", "private", "public"], ["accuracy", "0", "1"])
 
 
-def test_every_answer_says_what_counts_without_a_choice(people: People) -> None:
-    slug = create_challenge(people.admin, "selection-said", GOLD, recipe=SELECTED)
+@pytest.mark.parametrize(
+    ("tie_breakers", "of_equal_ones"),
+    [
+        ([], "Of equal ones the earliest counts."),
+        (["f1_macro"], "Equal ones are compared by the tie-breakers; of those that stay equal the earliest counts."),
+    ],
+)
+def test_every_answer_says_what_counts_without_a_choice(
+    people: People, tie_breakers: list[str], of_equal_ones: str
+) -> None:
+    slug = create_challenge(people.admin, "selection-said", GOLD, recipe=SELECTED | {"tie_breakers": tie_breakers})
     blue = people["Blue"].join(slug, "Blue")
     sent = require_finished(blue.submit(slug, PUBLIC_BEST))
-    value = "Without a selection, its best submission by the public value counts."
-    meaning = f"{value} Equal ones are compared by the tie-breakers; of those that stay equal the earliest counts."
+    meaning = f"Without a selection, its best submission by the public value counts. {of_equal_ones}"
     path = f"/challenges/{slug}"
     chosen = blue.post(f"/submissions/{sent['id']}/select").json()
     listed = blue.get(f"{MAIN_PHASE_PATH.format(slug)}/submissions").json()["items"][0]

@@ -63,7 +63,7 @@ def _preview(session: ReadSession, phase: Phase) -> ReleasePreview:
     obstacles = [] if phase.released_at is not None else _obstacles(session, phase, version)
     rows = [] if version is None or not version.has_splits else _rows(session, phase, version)
     recipe = parse_stored_recipe(phase, challenges.active_recipe(session, phase))
-    meaning = describe_selection(recipe.selection, recipe.selection_max)
+    meaning = describe_selection(recipe.selection, recipe.selection_max, recipe.tie_breakers)
     until = choices_open_until(session, phase) if recipe.selection == "selected" else None
     return ReleasePreview(phase, meaning, obstacles, until, rows)
 

@@ -1,5 +1,7 @@
 """Which scores a board is computed from, and by which split the entry of each team is chosen."""
 
+from collections.abc import Sequence
+
 from app.actions.challenges.change_recipe import equivalent_recipe_ids, parse_stored_recipe
 from app.scoring.standings import Standing, standings
 from app.store.queries import board_entries
@@ -14,14 +16,18 @@ SELECTION_RULES = {
     "selected": "Of the submissions that a team selected{limit}, the best by the public value counts, after the final "
     "release the best by the private one. Without a selection, its best submission by the public value counts.",
 }
-EQUAL_ONES = " Equal ones are compared by the tie-breakers; of those that stay equal the earliest counts."
+EARLIEST = "Of equal ones the earliest counts."
+TIE_BREAKERS = "Equal ones are compared by the tie-breakers; of those that stay equal the earliest counts."
 
 
-def describe_selection(selection: str, maximum: int | None) -> dict[str, str | int | None]:
-    """The selection rule of a recipe with a sentence that says which submission of a team counts."""
-    limit = "" if maximum is None else f" (at most {maximum})"
-    meaning = SELECTION_RULES[selection].format(limit=limit) + ("" if selection == "latest" else EQUAL_ONES)
-    return {"rule": selection, "max": maximum, "meaning": meaning}
+def describe_selection(
+    selection: str, maximum: int | None, tie_breakers: Sequence[object]
+) -> dict[str, str | int | None]:
+    """The selection rule of a recipe with sentences that say which submission of a team counts."""
+    sentences = [SELECTION_RULES[selection].format(limit="" if maximum is None else f" (at most {maximum})")]
+    if selection != "latest":
+        sentences.append(TIE_BREAKERS if tie_breakers else EARLIEST)
+    return {"rule": selection, "max": maximum, "meaning": " ".join(sentences)}
 
 
 def board_scores(

@@ -291,7 +291,7 @@ def _build_board(
         "split": shown_split,
         "primary": ranked_by,
         "direction": primary.metric.direction,
-        "selection": describe_selection(recipe.selection, recipe.selection_max),
+        "selection": describe_selection(recipe.selection, recipe.selection_max, recipe.tie_breakers),
         "gold_version": version.version,
         "recipe_version": stored.version,
         "scorer_version": phase.scorer_version,

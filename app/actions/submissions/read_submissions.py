@@ -256,7 +256,11 @@ def _submission_view(
         organizer=organizer,
         scored=bool(details.scores),
         rerun=_last_rescoring(details) if organizer else None,
-        selection=describe_selection(context.recipe.get("selection", "best"), context.recipe.get("selection_max")),
+        selection=describe_selection(
+            context.recipe.get("selection", "best"),
+            context.recipe.get("selection_max"),
+            context.recipe.get("tie_breakers", ()),
+        ),
     )
 
 
