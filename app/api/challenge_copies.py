@@ -15,7 +15,7 @@ from app.actions.challenges.copy_challenge import (
     gold_files_to_copy,
 )
 from app.api.challenges import ChallengeShape, challenge_shape
-from app.api.dependencies import AccountDep, AppStateDep, AuditedAccountDep
+from app.api.dependencies import AccountDep, AppStateDep, ReasonQuery
 from app.api.field_types import Body, GivenMoment, Name, Slug, request_example
 from app.api.http.json_body import api_router
 from app.api.http.problem_documents import error_responses
@@ -41,7 +41,7 @@ class NewCopy(Body):
     )
 
 
-def _current_copier(slug: str, caller: AuditedAccountDep, state: AppStateDep) -> Caller:
+def _current_copier(slug: str, caller: AccountDep, state: AppStateDep) -> Caller:
     """The caller, if they may copy the challenge, so that a lack of rights is reported before a faulty body."""
     with state.db.read() as session:
         gold_files_to_copy(session, caller, slug, creation=state.settings.challenge_creation, with_gold=False)
@@ -93,7 +93,11 @@ def post_unarchive(
     ),
 )
 def post_copy(
-    slug: str, body: NewCopy, caller: Annotated[Caller, Depends(_current_copier)], state: AppStateDep
+    slug: str,
+    body: NewCopy,
+    caller: Annotated[Caller, Depends(_current_copier)],
+    state: AppStateDep,
+    reason: ReasonQuery = None,
 ) -> ChallengeShape:
     """Creates a draft with the description, recipes, phases, terms, registration fields and contact of a challenge.
 
@@ -107,7 +111,7 @@ def post_copy(
     with copied_files(state.files, originals) as keys, state.db.write() as session:
         challenge, warnings = copy_challenge(
             session,
-            caller,
+            caller.with_reason(reason),
             slug,
             creation=creation,
             signup=state.settings.signup,

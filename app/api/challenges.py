@@ -19,7 +19,16 @@ from app.actions.challenges.plan_phases import list_phases
 from app.actions.challenges.registration_rules import CODE_HEADER, current_terms
 from app.actions.challenges.replace_recipe import change_recipe, drop_recipe, read_recipe
 from app.actions.invitations.challenge_invitations import read_challenge_with_code
-from app.api.dependencies import AppStateDep, AuditedAccountDep, AuditedOrganizerDep, CallerDep, Cursor, Limit
+from app.api.dependencies import (
+    AccountDep,
+    AppStateDep,
+    AuditedAccountDep,
+    AuditedOrganizerDep,
+    CallerDep,
+    Cursor,
+    Limit,
+    ReasonQuery,
+)
 from app.api.field_types import (
     Body,
     GivenMoment,
@@ -186,7 +195,7 @@ def challenge_shape(session: ReadSession, caller: CallerDep, challenge: Challeng
     )
 
 
-def current_creator(caller: AuditedAccountDep, state: AppStateDep) -> Caller:
+def current_creator(caller: AccountDep, state: AppStateDep) -> Caller:
     """The caller, if they may create challenges; raises Forbidden. It runs before the body is validated."""
     require_can_create_challenge(caller, state.settings.challenge_creation)
     return caller
@@ -199,7 +208,10 @@ def current_creator(caller: AuditedAccountDep, state: AppStateDep) -> Caller:
     responses=error_responses(errors.Forbidden, errors.SlugTaken, errors.InvalidRequest, errors.InvalidRecipe),
 )
 def post_challenge(
-    body: NewChallenge, caller: Annotated[Caller, Depends(current_creator)], state: AppStateDep
+    body: NewChallenge,
+    caller: Annotated[Caller, Depends(current_creator)],
+    state: AppStateDep,
+    reason: ReasonQuery = None,
 ) -> ChallengeShape:
     """Creates a challenge, and publishes it unless `draft` is true.
 
@@ -215,7 +227,7 @@ def post_challenge(
         )
     with state.db.write() as session:
         rights = {"creation": settings.challenge_creation, "signup": settings.signup}
-        challenge, warnings = create_challenge(session, caller, plan, draft=body.draft, **rights)
+        challenge, warnings = create_challenge(session, caller.with_reason(reason), plan, draft=body.draft, **rights)
         shape = challenge_shape(session, caller, challenge)
     return shape.model_copy(update={"warnings": warnings})
 

@@ -235,6 +235,7 @@ async def _account_with_reason(caller: AccountDep, reason: ReasonQuery = None) -
 
 AuditedAccountDep = Annotated[Caller, Depends(_account_with_reason)]
 """The account that acts, and why, for requests without a body that has a `reason`."""
+
 SenderDep = Annotated[Sender, Depends(current_sender)]
 
 

@@ -73,7 +73,7 @@ class Decision(Body):
     model_config = request_example(**EXAMPLE_DECISION)
 
     status: Literal["approved", "barred", "pending"] | None = None
-    reason: Reason | None = None
+    reason: Reason | None = Field(None, description="Why; the user can read it. Required to bar.")
     may_join: Literal[True] | None = Field(
         None, description="Leave to join or found another team, for a user who left one that had used quota."
     )
@@ -262,6 +262,7 @@ def patch_registration(
     `may_join` permits a user who left a team that had used quota to join or found another one.
     """
     cancelled: list[str] = []
+    caller = caller.with_reason(body.reason)
     with state.db.write() as session:
         if body.statements is not None:
             row = state_again(session, caller, slug, registration_id, body.statements)
@@ -270,7 +271,7 @@ def patch_registration(
                 session, caller, slug, registration_id, status=body.status, reason=body.reason
             )
         else:
-            row = allow_to_join(session, caller.with_reason(body.reason), slug, registration_id)
+            row = allow_to_join(session, caller, slug, registration_id)
         shape = RegistrationShape.model_validate(row)
     for submission_id in cancelled:
         state.notifier.notify_settled(submission_id)

@@ -252,7 +252,7 @@ def delete_member(
     caller: AuditedAccountDep,
     state: AppStateDep,
 ) -> Response:
-    """With your own id, you leave the team. Its captain removes others, and so do organizers, with a reason.
+    """With your own id, you leave the team. Its captain removes others, and so do organizers, who say why in `reason`.
 
     A user who leaves a team that has used quota needs an organizer's permission to join or found another one.
     Submissions stay with the team; the user keeps access to those from before.

@@ -103,7 +103,9 @@ def patch_user(user_id: str, body: UserEdit, caller: AccountDep, state: AppState
     The captaincy of a disabled user passes on. Teams and submissions stay as they are.
     """
     with state.db.write() as session:
-        return UserShape.model_validate(edit_user(session, caller, user_id, **body.model_dump()))
+        return UserShape.model_validate(
+            edit_user(session, caller.with_reason(body.reason), user_id, **body.model_dump())
+        )
 
 
 @router.delete(

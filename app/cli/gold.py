@@ -64,7 +64,7 @@ def upload_gold(
         version = int(gold["version"])
         try:
             for table, content in tables.items():
-                gold = client.put_gold_table(slug, name, version, table, content)
+                gold = client.put_gold_table(slug, name, version, table, content, reason=reason)
         except Exception:
             out.note(f"Version {version} is stored as a draft, without the refused metadata.")
             raise

@@ -9,7 +9,7 @@ import typer
 
 from app.cli import completion
 from app.cli.connection import connect_client, resolve_url_and_token
-from app.cli.options import AsJson, Password, Token, Url, Yes
+from app.cli.options import AsJson, AuditReason, Password, Token, Url, Yes
 from app.cli.terminal import account_tables
 from app.cli.terminal.output import command_output
 from app.cli.terminal.prompts import MIN_PASSWORD_LENGTH, prompt_password, require_consent
@@ -133,11 +133,12 @@ def list_tokens(url: Url = None, token: Token = None, as_json: AsJson = False) -
 
 def revoke_token(
     token_id: Annotated[str, typer.Argument(metavar="ID", help="Id of the token.", autocompletion=completion.tokens)],
+    reason: AuditReason = None,
     url: Url = None,
     token: Token = None,
     as_json: AsJson = False,
 ) -> None:
     """Revoke one of your tokens; an administrator may revoke any."""
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
-        client.revoke_token(token_id)
+        client.revoke_token(token_id, reason=reason)
         out.done("revoked", token_id, f"The token {token_id} is revoked.")

@@ -82,10 +82,12 @@ def rename_challenge(
         out.result(challenge, lambda _: out.say(f"The challenge {slug} is {challenge['slug']} now."))
 
 
-def publish_challenge(slug: Slug, url: Url = None, token: Token = None, as_json: AsJson = False) -> None:
+def publish_challenge(
+    *, slug: Slug, reason: AuditReason = None, url: Url = None, token: Token = None, as_json: AsJson = False
+) -> None:
     """Publish a draft; its visibility then determines who can see it."""
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
-        challenge = client.edit_challenge(slug, {"draft": False})
+        challenge = client.edit_challenge(slug, {"draft": False}, reason=reason)
         out.result(challenge, lambda console: object_tables.show_challenge(console, challenge))
 
 

@@ -12,6 +12,7 @@ from app.cli.options import (
     AuditReason,
     InvitationNote,
     OfTeam,
+    OptionalReason,
     Phase,
     Reason,
     ReasonOfOrganizer,
@@ -80,13 +81,14 @@ def revoke(
         ),
     ],
     team: OfTeam = None,
+    reason: AuditReason = None,
     url: Url = None,
     token: Token = None,
     as_json: AsJson = False,
 ) -> None:
     """Revoke an invitation to your team that was not used; for its captain."""
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
-        client.revoke_team_invitation(slug, find_team(client, slug, team)["id"], invitation)
+        client.revoke_team_invitation(slug, find_team(client, slug, team)["id"], invitation, reason=reason)
         out.done("revoked", invitation, f"The invitation {invitation} is revoked.")
 
 
@@ -160,6 +162,7 @@ def merge(
     withdraw: Annotated[
         bool, typer.Option("--withdraw", help="Withdraw your proposal, or decline that of the other team.")
     ] = False,
+    reason: AuditReason = None,
     url: Url = None,
     token: Token = None,
     as_json: AsJson = False,
@@ -171,10 +174,10 @@ def merge(
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
         row = find_team(client, slug, None)
         if withdraw:
-            client.withdraw_merge(slug, row["id"], other)
+            client.withdraw_merge(slug, row["id"], other, reason=reason)
             out.done("withdrawn", row["id"], f"No merge with {other} is proposed any more.")
             return
-        result = client.merge_teams(slug, row["id"], other)
+        result = client.merge_teams(slug, row["id"], other, reason=reason)
         names = (result["team"]["name"], result["with"]["name"])
         done = f"{names[1]} is part of {names[0]} now."
         waits = f"Proposed. The captain of {names[1]} agrees with: assay team merge {slug} '{names[0]}'"
@@ -192,7 +195,7 @@ def allow(
             autocompletion=completion.registrations,
         ),
     ],
-    reason: AuditReason = None,
+    reason: OptionalReason = None,
     url: Url = None,
     token: Token = None,
     as_json: AsJson = False,
@@ -227,8 +230,9 @@ def find_team(client: "Client", slug: str, name: str | None) -> "Json":
 
 def _find_member(people: Sequence["Json"], name: str, listed_by: str = "assay team show SLUG") -> "Json":
     """The person with this id, e-mail address (in any case) or name; the command `listed_by` lists them."""
-    for field, wanted in (("id", name), ("email", name.casefold()), ("name", name)):
-        found = [each for each in people if each.get(field) == wanted]
+    for field in ("id", "email", "name"):
+        fold = str.casefold if field == "email" else str
+        found = [each for each in people if fold(str(each.get(field) or "")) == fold(name)]
         if len(found) == 1:
             return found[0]
         if found:

@@ -88,9 +88,9 @@ class AccountCalls(Transport):
         """Revoke an invitation to the site."""
         self._call("DELETE", api_path("invitations", invitation_id), params={"reason": reason})
 
-    def revoke_token(self, token_id: str) -> None:
+    def revoke_token(self, token_id: str, *, reason: str | None = None) -> None:
         """Revoke one of your tokens; an administrator may revoke any."""
-        self._call("DELETE", api_path("tokens", token_id))
+        self._call("DELETE", api_path("tokens", token_id), params={"reason": reason})
 
     def me(self) -> Json:
         """The account of the token."""

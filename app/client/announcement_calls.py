@@ -23,7 +23,7 @@ class AnnouncementCalls(Transport):
         """Tell everybody who sees a challenge something, as an organizer."""
         return self._json("POST", api_path("challenges", slug, "announcements"), json={"title": title, "body": body})
 
-    def edit_announcement(self, slug: str, announcement: str, reason: str | None = None, **changes: str) -> Json:
+    def edit_announcement(self, slug: str, announcement: str, *, reason: str | None = None, **changes: str) -> Json:
         """Change `title` or `body` of an announcement, as an organizer."""
         return self._json(
             "PATCH",
@@ -60,7 +60,7 @@ class AnnouncementCalls(Transport):
         """Write the bytes of a file of a challenge to `out`."""
         self._download(api_path("challenges", slug, "files", name), out, progress=progress)
 
-    def edit_file(self, slug: str, name: str, reason: str | None = None, **changes: str) -> Json:
+    def edit_file(self, slug: str, name: str, *, reason: str | None = None, **changes: str) -> Json:
         """Change `description`, `licence` or `audience` of a file, as an organizer."""
         return self._json("PATCH", api_path("challenges", slug, "files", name), json=changes, params={"reason": reason})
 

@@ -35,9 +35,12 @@ class GoldCalls(Transport):
         """The gold versions of a phase, newest first, fetched page by page."""
         return self._items(phase_path(slug, phase, "gold"))
 
-    def put_gold_table(self, slug: str, phase: str, version: int, table: str, content: Any) -> Json:
+    def put_gold_table(
+        self, slug: str, phase: str, version: int, table: str, content: Any, *, reason: str | None = None
+    ) -> Json:
         """Add `classes` or other gold metadata, such as `train-frequencies`, to a draft of the gold."""
-        return self._json("PUT", phase_path(slug, phase, "gold", str(version), table), json=content)
+        path = phase_path(slug, phase, "gold", str(version), table)
+        return self._json("PUT", path, json=content, params={"reason": reason})
 
     def gold_version(self, slug: str, phase: str, version: int) -> Json:
         """One version of the gold, without its labels."""

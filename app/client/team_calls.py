@@ -73,7 +73,7 @@ class TeamCalls(Transport):
         """The caller's own team (for organizers: all), fetched page by page."""
         return self._items(api_path("challenges", slug, "teams"))
 
-    def edit_team(self, slug: str, team: str, reason: str | None = None, **changes: str) -> Json:
+    def edit_team(self, slug: str, team: str, *, reason: str | None = None, **changes: str) -> Json:
         """Change the `name` of a team, or its `captain` (the id of a member)."""
         return self._json("PATCH", api_path("challenges", slug, "teams", team), json=changes, params={"reason": reason})
 
@@ -82,19 +82,28 @@ class TeamCalls(Transport):
         body = {"note": note} | ({} if days is None else {"days": days})
         return self._json("POST", api_path("challenges", slug, "teams", team, "invitations"), json=body)
 
-    def revoke_team_invitation(self, slug: str, team: str, invitation: str) -> None:
+    def revoke_team_invitation(self, slug: str, team: str, invitation: str, *, reason: str | None = None) -> None:
         """End an invitation that was not used."""
-        self._call("DELETE", api_path("challenges", slug, "teams", team, "invitations", invitation))
+        self._call(
+            "DELETE", api_path("challenges", slug, "teams", team, "invitations", invitation), params={"reason": reason}
+        )
 
     def remove_member(self, slug: str, team: str, user: str, *, reason: str | None = None) -> None:
         """Leave a team (with one's own id), or remove a member; organizers give a reason."""
         path = api_path("challenges", slug, "teams", team, "members", user)
         self._call("DELETE", path, params={"reason": reason})
 
-    def merge_teams(self, slug: str, team: str, other: str) -> Json:
+    def merge_teams(self, slug: str, team: str, other: str, *, reason: str | None = None) -> Json:
         """Propose to merge the own team with another one, or agree to its proposal."""
-        return self._json("POST", api_path("challenges", slug, "teams", team, "merge"), json={"with": other})
+        return self._json(
+            "POST",
+            api_path("challenges", slug, "teams", team, "merge"),
+            json={"with": other},
+            params={"reason": reason},
+        )
 
-    def withdraw_merge(self, slug: str, team: str, other: str) -> None:
+    def withdraw_merge(self, slug: str, team: str, other: str, *, reason: str | None = None) -> None:
         """Withdraw the proposal of the own team to merge with another one, or decline that of the other."""
-        self._call("DELETE", api_path("challenges", slug, "teams", team, "merge"), params={"with": other})
+        self._call(
+            "DELETE", api_path("challenges", slug, "teams", team, "merge"), params={"with": other, "reason": reason}
+        )

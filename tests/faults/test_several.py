@@ -79,13 +79,17 @@ def test_many_at_once_are_each_worked_at_once(site: ChallengeCluster, workers_at
     senders.reach(40, "40 submissions")
     ids = senders.end()
     site.wait_until_finished(*ids)
-    done = [
-        line.partition('"task": "')[2][:32]
-        for worker, start in zip(workers_at_work, before, strict=True)
-        for line in worker.log()[start:].splitlines()
-        if '"task_done"' in line
-    ]
-    assert len(done) == len(set(done)) == len(ids)
+
+    def done() -> list[str]:
+        return [
+            line.partition('"task": "')[2][:32]
+            for worker, start in zip(workers_at_work, before, strict=True)
+            for line in worker.log()[start:].splitlines()
+            if '"task_done"' in line
+        ]
+
+    eventually(lambda: len(done()) >= len(ids), "all are in the logs")
+    assert len(done()) == len(set(done())) == len(ids)
     assert {site.counts(each) for each in ids} == {(1, 0, 0)}
 
 

@@ -1,7 +1,6 @@
-"""Commands that change something for others take --reason, and the audit trail keeps it."""
+"""Commands that change or delete something of a challenge take --reason, and the audit trail keeps it."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,9 +17,18 @@ from tests.journeys.support import (
 from tests.live_service import Caller
 
 
-def newest_entry(who: Caller, slug: str) -> dict[str, Any]:
-    entry: dict[str, Any] = who.get(f"/challenges/{slug}/audit", params={"limit": 1}).json()["items"][0]
-    return entry
+def newest_entries(who: Caller, slug: str, count: int) -> list[tuple[str, str | None]]:
+    """Action and reason of the newest entries, oldest first."""
+    page = who.get(f"/challenges/{slug}/audit", params={"limit": count}).json()
+    return [(entry["action"], entry["reason"]) for entry in reversed(page["items"])]
+
+
+def join_team(captain: Caller, person: Caller, slug: str) -> str:
+    """Let a person join the captain's team; gives the id of the captain's registration."""
+    team = captain.get(f"/challenges/{slug}/teams").json()["items"][0]["id"]
+    code = captain.post(f"/challenges/{slug}/teams/{team}/invitations", json={}).json()["code"]
+    assert person.post(f"/challenges/{slug}/registrations", json={"invitation": code}).status_code == 201
+    return str(captain.get(f"/challenges/{slug}/registrations").json()["items"][0]["id"])
 
 
 def test_each_command_hands_over_its_reason(people: People, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -35,10 +43,8 @@ def test_each_command_hands_over_its_reason(people: People, tmp_path: Path, monk
     data = {"name": "train.json", "licence": "CC0-1.0"}
     assert admin.post(f"/challenges/{slug}/files", params=data, json=[1]).status_code == 201
     blue = people["Blue"].join(slug, "Blue")
-    team = blue.get(f"/challenges/{slug}/teams").json()["items"][0]["id"]
-    invited = blue.post(f"/challenges/{slug}/teams/{team}/invitations", json={}).json()["code"]
     green = people["Green"]
-    assert green.post(f"/challenges/{slug}/registrations", json={"invitation": invited}).status_code == 201
+    join_team(blue, green, slug)
     acts: list[tuple[str, tuple[object, ...]]] = [
         ("recipe.change", ("recipe", "set", slug, "-f", recipe)),
         ("recipe.change", ("recipe", "set", slug, "-f", recipe, "--phase", "main")),
@@ -60,13 +66,12 @@ def test_each_command_hands_over_its_reason(people: People, tmp_path: Path, monk
         ("file.delete", ("file", "delete", slug, "train.json")),
         ("invitation.revoke", ("registration", "revoke", slug, code)),
         ("team.rename", ("team", "rename", slug, "Azure", "--team", "Blue")),
-        ("team.captain", ("team", "captain", slug, green.email, "--team", "Azure")),
+        ("team.captain", ("team", "captain", slug, green.email.upper(), "--team", "Azure")),
     ]
     for number, (action, words) in enumerate(acts):
         done = run_assay(*words, "--reason", f"Reason {number}.")
         assert done.status == 0, (words, done.err)
-        entry = newest_entry(admin, slug)
-        assert (entry["action"], entry["reason"]) == (action, f"Reason {number}."), words
+        assert newest_entries(admin, slug, 1) == [(action, f"Reason {number}.")], words
     sent = require_finished(green.submit(slug, CORRECT_PREDICTIONS))["id"]
     tried = require_finished(admin.submit(slug, CORRECT_PREDICTIONS, test="true"))["id"]
     for action, words in (
@@ -78,7 +83,45 @@ def test_each_command_hands_over_its_reason(people: People, tmp_path: Path, monk
         done = run_assay(*words, "--reason", action)
         assert done.status == 0, (words, done.err)
         slug = f"{slug}-new" if action == "challenge.rename" else slug
-        entry = newest_entry(admin, slug)
-        assert (entry["action"], entry["reason"]) == (action, action), words
+        assert newest_entries(admin, slug, 1) == [(action, action)], words
     order = admin.post(f"{MAIN_PHASE_PATH.format(slug)}/rerun", params={"reason": " "})
     assert order.status_code == 400, order.text
+
+
+def test_what_follows_from_an_act_has_the_reason_of_the_act(people: People, tmp_path: Path) -> None:
+    slug, admin = create_challenge(people.admin, "reasons"), people.admin
+    service = ("--url", people.live.url, "--token", people.live.admin_token)
+    ada, bob, cleo = people["Ada"].join(slug, "Azure"), people["Bob"], people["Cleo"]
+    own = join_team(ada, bob, slug)
+    assert run_assay("registration", "bar", slug, own, "--reason", "Two accounts.", *service).status == 0
+    why = "Two accounts."
+    assert newest_entries(admin, slug, 2) == [("registration.bar", why), ("team.captain", why)]
+    join_team(bob, cleo, slug)
+    answer = admin.patch(f"/users/{bob.get('/me').json()['id']}", json={"disabled": True, "reason": "A stolen one."})
+    assert answer.status_code == 200, answer.text
+    assert newest_entries(admin, slug, 1) == [("team.captain", "A stolen one.")]
+    assert run_assay("phase", "add", slug, "Next", *service).status == 0
+    gold, groups = (
+        write_file(tmp_path / "g.json", GOLD),
+        write_file(tmp_path / "s.json", {f"t{n}": "d" for n in range(1, 5)}),
+    )
+    upload = (
+        "gold",
+        "upload",
+        slug,
+        "--phase",
+        "next",
+        "-f",
+        gold,
+        "--groups",
+        groups,
+        "--activate",
+        "--reason",
+        "Ready.",
+    )
+    assert run_assay(*upload, *service).status == 0
+    actions = ("gold.upload", "gold.metadata", "gold.activate")
+    assert newest_entries(admin, slug, 3) == [(action, "Ready.") for action in actions]
+    assert run_assay("challenge", "copy", slug, f"{slug}-copy", *service).status == 0
+    assert run_assay("challenge", "publish", f"{slug}-copy", "--reason", "Now.", *service).status == 0
+    assert newest_entries(admin, f"{slug}-copy", 1) == [("challenge.edit", "Now.")]

@@ -17,7 +17,7 @@ from tests.journeys.support import (
     submit_for_teams,
     write_session_of,
 )
-from tests.live_service import Caller
+from tests.live_service import Caller, eventually
 
 
 def ended(who: Caller, slug: str) -> dict[str, Any]:
@@ -61,10 +61,9 @@ def test_a_difference_raises_an_alarm_and_changes_nothing_else(people: People) -
     assert seen["scores"]["accuracy"]["value"] == 0.5
     theirs = blue.get(f"/submissions/{mine}").json()
     assert (theirs["rerun"], theirs["status"], theirs["queue_position"]) == (None, "finished", None)
-    assert '"event": "score_differs"' in people.live.log()
-    figures = owner.get(f"{people.live.url}/metrics").text
-    assert "assay_score_differences_total 1.0" in figures
-    assert "assay_scores_different 1.0" in figures
+    eventually(lambda: '"event": "score_differs"' in people.live.log(), "the operator reads it in the log")
+    for figure in ("assay_score_differences_total 1.0", "assay_scores_different 1.0"):
+        eventually(lambda text=figure: text in owner.get(f"{people.live.url}/metrics").text, figure)  # type: ignore[misc]
     # Mended, it is told so, by scoring that one again.
     with write_session_of(people.live) as session:
         score = session.scalars(select(Score).where(Score.submission_id == mine)).one()

@@ -18,12 +18,12 @@ def moments(value: Any) -> set[str]:
     return {value} if isinstance(value, str) and value.endswith("Z") and value[:2] == "20" else set()
 
 
-def require_in_order(times: dict[str, Any]) -> None:
+def require_in_order(times: dict[str, Any], *, exact: bool = False) -> None:
     """Compare as times: as texts, a whole second sorts after its own tenths."""
     submitted, started, finished = (
         datetime.fromisoformat(times[name]) for name in ("submitted_at", "started_at", "finished_at")
     )
-    assert submitted <= started <= finished
+    assert submitted < started < finished if exact else submitted <= started <= finished
 
 
 def test_no_reply_to_participants_tells_to_less_than_100_ms_when_scoring_began_or_ended(people: People) -> None:
@@ -62,5 +62,5 @@ def test_organizers_read_the_times_of_each_submission(people: People) -> None:
     listed = people.admin.get(f"{MAIN_PHASE_PATH.format(slug)}/submissions").json()["items"][0]
     seen = people.admin.get(f"/submissions/{sent['id']}").json()
     for body in (listed, seen):
-        require_in_order(body["timings"])
+        require_in_order(body["timings"], exact=True)
         assert body["timings"]["seconds_scoring"] > 0

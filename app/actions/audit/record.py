@@ -64,8 +64,8 @@ def record(
     `action` is object and verb, such as `phase.pause`; `challenge` is None for acts on accounts and on the site.
     `phase`, `team` and `user_id` say where and whom the act concerns, unless that follows from its object. `changes`
     gives the value before and after by field; fields that did not change are left out. Values are texts, numbers,
-    times, lists and objects of these; never a secret, and of a person only the id. `reason` is that of the caller unless
-    it is given, because it is stored elsewhere too.
+    times, lists and objects of these; never a secret, and of a person only the id. Without `reason`, that of the
+    caller is recorded; actions that need the reason for more than the trail give it.
     """
     related = _related(of)
     changed = {name: _json(name, pair) for name, pair in (changes or {}).items() if pair[0] != pair[1]}
