@@ -245,13 +245,7 @@ def delete_team_invitation(
     summary="Leave a team or remove a member",
     responses=error_responses(errors.NotCaptain, errors.RegistrationBarred, errors.Forbidden, errors.NotFound),
 )
-def delete_member(
-    slug: str,
-    team_id: str,
-    user_id: str,
-    caller: AuditedAccountDep,
-    state: AppStateDep,
-) -> Response:
+def delete_member(slug: str, team_id: str, user_id: str, caller: AuditedAccountDep, state: AppStateDep) -> Response:
     """With your own id, you leave the team. Its captain removes others, and so do organizers, who say why in `reason`.
 
     A user who leaves a team that has used quota needs an organizer's permission to join or found another one.

@@ -114,11 +114,7 @@ def patch_user(user_id: str, body: UserEdit, caller: AccountDep, state: AppState
     summary="Delete an account",
     responses=error_responses(errors.Forbidden, errors.NotFound, errors.LastAdministrator, errors.LastOwner),
 )
-def delete_user_account(
-    user_id: str,
-    caller: AuditedAccountDep,
-    state: AppStateDep,
-) -> Response:
+def delete_user_account(user_id: str, caller: AuditedAccountDep, state: AppStateDep) -> Response:
     """Deletes the account of a person; what it sent stays under a pseudonym. Requires an administrator."""
     with state.db.write() as session:
         remove_user(session, caller, user_id)

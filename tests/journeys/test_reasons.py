@@ -3,7 +3,9 @@
 from pathlib import Path
 
 import pytest
+from sqlalchemy import select
 
+from app.store.tables import Rerun
 from tests.cli.run_command import run_assay, write_file
 from tests.journeys.support import (
     CORRECT_PREDICTIONS,
@@ -13,8 +15,10 @@ from tests.journeys.support import (
     create_challenge,
     make_recipe,
     require_finished,
+    submit_for_teams,
+    write_session_of,
 )
-from tests.live_service import Caller
+from tests.live_service import PASSWORD, Caller
 
 
 def newest_entries(who: Caller, slug: str, count: int) -> list[tuple[str, str | None]]:
@@ -101,27 +105,52 @@ def test_what_follows_from_an_act_has_the_reason_of_the_act(people: People, tmp_
     assert answer.status_code == 200, answer.text
     assert newest_entries(admin, slug, 1) == [("team.captain", "A stolen one.")]
     assert run_assay("phase", "add", slug, "Next", *service).status == 0
-    gold, groups = (
-        write_file(tmp_path / "g.json", GOLD),
-        write_file(tmp_path / "s.json", {f"t{n}": "d" for n in range(1, 5)}),
-    )
-    upload = (
-        "gold",
-        "upload",
-        slug,
-        "--phase",
-        "next",
-        "-f",
-        gold,
-        "--groups",
-        groups,
-        "--activate",
-        "--reason",
-        "Ready.",
-    )
-    assert run_assay(*upload, *service).status == 0
+    gold = write_file(tmp_path / "gold.json", GOLD)
+    groups = write_file(tmp_path / "groups.json", {row["id"]: "d" for row in GOLD})
+    upload = ("gold", "upload", slug, "--phase", "next", "-f", gold, "--groups", groups, "--activate")
+    assert run_assay(*upload, "--reason", "Ready.", *service).status == 0
     actions = ("gold.upload", "gold.metadata", "gold.activate")
     assert newest_entries(admin, slug, 3) == [(action, "Ready.") for action in actions]
     assert run_assay("challenge", "copy", slug, f"{slug}-copy", *service).status == 0
     assert run_assay("challenge", "publish", f"{slug}-copy", "--reason", "Now.", *service).status == 0
     assert newest_entries(admin, f"{slug}-copy", 1) == [("challenge.edit", "Now.")]
+
+
+def test_captains_and_administrators_hand_over_reasons_too(people: People) -> None:
+    slug, admin = create_challenge(people.admin, "reasons"), people.admin
+    service = ("--url", people.live.url, "--token")
+    as_admin = (*service, people.live.admin_token)
+    dora, emil = (people[name].join(slug, name) for name in ("Dora", "Emil"))
+    as_dora = (*service, dora.headers["Authorization"].partition(" ")[2])
+    team = dora.get(f"/challenges/{slug}/teams").json()["items"][0]["id"]
+    code = dora.post(f"/challenges/{slug}/teams/{team}/invitations", json={}).json()["id"]
+    of_captain: list[tuple[str, tuple[object, ...]]] = [
+        ("team.revoke_invitation", ("team", "revoke", slug, code)),
+        ("team.propose_merge", ("team", "merge", slug, "Emil")),
+        ("team.withdraw_merge", ("team", "merge", slug, "Emil", "--withdraw")),
+    ]
+    for action, words in of_captain:
+        done = run_assay(*words, "--reason", action, *as_dora)
+        assert done.status == 0, (words, done.err)
+        assert newest_entries(admin, slug, 1) == [(action, action)], words
+    site_code = admin.post("/invitations", json={}).json()["id"]
+    login = {"email": emil.email, "password": PASSWORD}
+    token = people.visitor.post("/tokens", json=login).json()["id"]
+    on_this_machine = ("--local", "--data-dir", people.live.data_dir)
+    of_administrator: list[tuple[str, tuple[object, ...]]] = [
+        ("invitation.revoke", ("invitation", "revoke", site_code, *as_admin)),
+        ("token.revoke", ("token", "revoke", token, *as_admin)),
+        ("user.reset", ("user", "reset", emil.email, *on_this_machine)),
+    ]
+    for action, words in of_administrator:
+        done = run_assay(*words, "--reason", action)
+        assert done.status == 0, (words, done.err)
+        entry = admin.get("/audit", params={"limit": 1, "action": action}).json()["items"][0]
+        assert entry["reason"] == action, words
+    submit_for_teams(admin, slug, [("Dora", CORRECT_PREDICTIONS)])
+    assert run_assay("rerun", slug, "--yes", "--wait", *as_admin).status == 0
+    with write_session_of(people.live) as session:
+        order = session.scalars(select(Rerun).order_by(Rerun.id.desc()).limit(1)).one()
+        order.finished_at = None
+    assert run_assay("rerun", slug, "--cancel", "--reason", "Enough.", *as_admin).status == 0
+    assert newest_entries(admin, slug, 1) == [("phase.cancel_rerun", "Enough.")]

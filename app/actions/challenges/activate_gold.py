@@ -20,13 +20,7 @@ _MAX_LISTED = 10  # labels in a remark
 
 
 def activate_gold(
-    session: WriteSession,
-    caller: Caller,
-    slug: str,
-    phase_slug: str,
-    number: int,
-    *,
-    queue: Queue,
+    session: WriteSession, caller: Caller, slug: str, phase_slug: str, number: int, *, queue: Queue
 ) -> tuple[GoldVersion, list[str]]:
     """Activate a draft or a retired version; returns it with remarks for the organizer.
 

@@ -91,6 +91,7 @@ def _change(  # noqa: PLR0917 - called by the verbs above alone
 ) -> None:
     times = {name: value for name, value in changes.items() if name.endswith("_at")}
     changed = changed_fields(submission, times)
+    # The audit trail keeps the reason that is stored beside the time.
     reason = next((value for name, value in changes.items() if name.endswith("_reason")), None)
     record(session, caller, action, challenge=phase.challenge, of=submission, changes=changed, reason=reason)
     for name, value in changes.items():
