@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import replace
-from functools import partial
 from itertools import islice
 from typing import Annotated, Any, Literal
 
@@ -27,12 +26,13 @@ from app.actions.submissions.read_leaderboard import (
     wait_for_admitted_submissions,
 )
 from app.api.board_tables import csv_pieces, latex_pieces
-from app.api.caching.board_cache import ALL_TEAMS, BoardFormat, BoardKey
+from app.api.caching.board_cache import ALL_TEAMS, BoardFormat, BoardKey, Render
 from app.api.caching.cached_reply import CachedReply
 from app.api.dependencies import AppState, AppStateDep, CallerDep, Cursor
 from app.api.field_types import Moment, Shape, reply_example
 from app.api.http.json_body import api_router
 from app.api.http.problem_documents import TOKEN_OPTIONAL, error_responses, success_response
+from app.api.live.board_changes import link_scores
 from app.api.marks import MARK_DESCRIPTION, Mark
 from app.api.openapi import examples
 from app.api.openapi.examples import named_examples
@@ -143,6 +143,17 @@ _BOARD_RESPONSE[200]["headers"] = {
         "schema": {"type": "string", "format": "date-time"},
     }
 }
+
+
+def board_render(state: AppState, key: BoardKey) -> Render:
+    """The function that builds a board for the cache; it is measured, and tells the hub which scores the board shows."""
+
+    def build() -> CachedReply:
+        reply = build_board(state.db, key)
+        link_scores(state.changes, reply.marks)
+        return reply
+
+    return state.board_times.measured(key, build)
 
 
 def _read_board(session: ReadSession, key: BoardKey) -> tuple[CacheableBoard, bytes]:
@@ -269,6 +280,6 @@ async def get_leaderboard(
     """
     view, reader = await run_in_threadpool(_identify_reader, state, caller, slug, phase)
     key = BoardKey(slug, phase, view, split, metric, board_format, limit, cursor)
-    render = state.board_times.measured(key, partial(build_board, state.db, key))
+    render = board_render(state, key)
     entry = await state.board_cache.get_or_build(key, render, reader)
     return entry.response(",".join(request.headers.getlist("accept-encoding")))

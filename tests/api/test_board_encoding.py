@@ -64,7 +64,8 @@ def test_a_latex_table_shows_rows_marks_and_values() -> None:
         row_with("Majority", rank=None, baseline=True, method="", scores={name: {"value": 1.0} for name in names}),
         row_with("Late", rank=None, mark="unofficial", scores=small),
     ]
-    comments, table = [], []
+    comments: list[str] = []
+    table: list[str] = []
     for line in latex_board(rows=rows).splitlines():
         (comments if line.startswith("%") else table).append(line)
     begin, top, head, middle, *body, bottom, end = table

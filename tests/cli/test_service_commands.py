@@ -129,10 +129,10 @@ def test_the_board_as_latex_is_what_the_service_sends(service: ScriptedServer) -
     table = "% Leaderboard\n\\begin{tabular}{rl}\n"
     service.on("GET /api/v1/challenges/irony/phases/main/leaderboard", ScriptedAnswer(200, table))
     ran = run_assay("leaderboard", "irony", "--phase", "main", "--latex", "--url", service.url)
-    assert (ran.code, ran.out) == (0, table)
+    assert (ran.status, ran.out) == (0, table)
     assert service.requests[0].query == {"format": ["latex"]}
     refused = run_assay("leaderboard", "irony", "--latex", "--csv", "--url", service.url)
-    assert refused.code == 2
+    assert refused.status == 2
     assert "--latex" in refused.err
 
 
