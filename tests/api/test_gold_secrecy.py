@@ -58,6 +58,8 @@ SUBMISSIONS = "/api/v1/submissions/{submission_id}"
 
 READ: dict[str, list[str]] = {  # every route that reads, with the queries that are asked besides none
     "/": [],
+    "/log-in": ["next=/catalogue"],
+    "/static/{name}": [],
     "/healthz": [],
     "/readyz": [],
     "/metrics": [],

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from app import errors
-from app.actions.accounts.log_in import find_login_account
+from app.actions.accounts.log_in import VerifiedPassword, find_login_account
 from app.actions.accounts.sessions import authenticate_session, end_session, open_session, rotate_session
 from app.store.tables import UserSession
 from tests.journeys.support import People, write_session_of
@@ -19,7 +19,7 @@ def open_one(people: People, person: Caller) -> str:
     with write_session_of(people.live) as session:
         account = find_login_account(session, person.email, "a block")
         assert account is not None
-        return open_session(session, account)[1]
+        return open_session(session, VerifiedPassword(account, "a block"))[1]
 
 
 def is_live(people: People, text: str) -> bool:
