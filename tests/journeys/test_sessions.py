@@ -69,12 +69,14 @@ def test_a_new_password_and_a_disabling_end_all_sessions(people: People) -> None
     user = str(person.get("/me").json()["id"])
     text = open_one(people, person)
     with write_session_of(people.live) as session:
-        verified = find_login_account(session, person.email, "a block")
-    assert verified is not None
+        account = find_login_account(session, person.email, "a block")
+    assert account is not None
     assert person.post("/me/password", json={"current": PASSWORD, "new": NEW_PASSWORD}).status_code == 204
     assert not is_live(people, text)
     with write_session_of(people.live) as session, pytest.raises(errors.WrongPassword):
-        open_session(session, verified)  # the former password, which was checked before the change
+        open_session(
+            session, VerifiedPassword(account, "a block")
+        )  # the former password, which was checked before the change
     text = open_one(people, person)
     disabled = people.admin.patch(f"/users/{user}", json={"disabled": True, "reason": "A test"})
     assert disabled.status_code == 200

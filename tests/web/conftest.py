@@ -30,7 +30,7 @@ def new_reader(app: ServedApp) -> Iterator[Callable[[], Reader]]:
 
     yield make
     for reader in readers:
-        reader.client.close()
+        reader.close()
 
 
 @pytest.fixture

@@ -57,6 +57,10 @@ class Reader:
         self.url = url
         self.client = httpx.Client(base_url=url, headers=HTML, timeout=60, trust_env=False)
 
+    def close(self) -> None:
+        """Close the connections."""
+        self.client.close()
+
     def get(self, path: str, **options: Any) -> httpx.Response:
         """A page; redirects are not followed."""
         return self.client.get(path, **options)
