@@ -2,12 +2,13 @@
 
 from fastapi import FastAPI
 
-from app.web import assets, home, log_in
+from app.web import assets, home, leaderboard, log_in
 from app.web.error_pages import install_error_pages
 
 PAGE_MODULES = (
     assets,
     home,
+    leaderboard,
     log_in,
 )
 
