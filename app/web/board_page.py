@@ -99,6 +99,7 @@ class BoardLinks:
 
     own: str
     without_search: str
+    first: str
     phases: list[Choice]
     metrics: list[Choice]
     splits: list[Choice]
@@ -117,6 +118,7 @@ def _links(page: PageContext, place: BoardPlace, asked: BoardQuery, board: Board
     return BoardLinks(
         own=asked.address(slug),
         without_search=asked.changed(search=None).address(slug),
+        first=asked.changed().address(slug),
         phases=[
             Choice(each.name, BoardQuery(each.slug).address(slug), each.slug == phase)
             for each in place.frame.challenge.phases

@@ -23,14 +23,17 @@ document.addEventListener("htmx:confirm", (event) => {
   }, Math.random() * MAX_DELAY));
 });
 
-// A row that was opened stays open, and the table stays where the reader has scrolled it.
-let opened = [];
+// What was opened stays open, and a table stays where the reader has scrolled it.
+let opened = [], scrolled = [];
 document.addEventListener("htmx:beforeSwap", (event) => {
-  opened = [...event.detail.target.querySelectorAll("details[open][id]")].map((details) => details.id);
+  const target = event.detail.target;
+  opened = [...target.querySelectorAll("details[open][id]")].map((details) => details.id);
+  scrolled = [...target.querySelectorAll(".scroll")].map((region) => region.scrollLeft);
 });
 
-document.addEventListener("htmx:afterSettle", () => {
+document.addEventListener("htmx:afterSettle", (event) => {
   for (const id of opened) document.getElementById(id)?.setAttribute("open", "");
+  event.target.querySelectorAll(".scroll").forEach((region, place) => { region.scrollLeft = scrolled[place] ?? 0; });
   const status = document.querySelector("[data-live-status]");
   if (status && Date.now() - announcedAt > ANNOUNCE_EVERY) {
     announcedAt = Date.now();
