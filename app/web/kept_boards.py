@@ -105,6 +105,7 @@ def page_render(
     It raises what no page explains, such as NotFound.
     """
     page = PageContext(request, state, site, VISITOR, None)
+    is_kept = is_known_site(site, state.settings)  # Anybody can make up the name of a host.
 
     def build() -> CachedReply:
         read_since, began = state.changes.number, time.monotonic()
@@ -118,7 +119,7 @@ def page_render(
             html.encode(),
             MEDIA_TYPE,
             marks=board.marks | tags,
-            expires_at=min(board.expires_at, began + place.followed.seconds),
+            expires_at=min(board.expires_at, began + (place.followed.seconds if is_kept else 0.0)),
         )
 
     return state.board_times.measured(page_key(slug, asked, site, form), build)
