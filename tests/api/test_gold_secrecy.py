@@ -244,6 +244,7 @@ def read_pages(app: ServedApp, record: Recording, fills: dict[str, str], shown: 
             browser.client.headers["Accept-Encoding"] = "identity"
             if name:
                 browser.log_in(f"{name}@example.org")
+            browser.client.headers["Host"] = "localhost"  # Pages name the address of the site, but its port is drawn.
             for path, queries in PAGES.items():
                 for submission in shown if "{submission_id}" in path else shown[:1]:
                     for query in ("", *queries):
