@@ -33,7 +33,7 @@ def submission_topic(submission_id: str) -> str:
 class TooManyLiveReaders(TooManyRequests):
     """Too many live pages are open at your address."""
 
-    code = "too_many_streams"
+    code = "too_many_live_readers"
     remedy = "Close some of them, or reload the page to see changes."
 
 

@@ -1,4 +1,4 @@
-"""The reply that tells one live reader of changes: server-sent events that say "changed" with an id, and nothing else."""
+"""The reply that tells one reader of a live page of changes: server-sent events that say "changed" with an id, and nothing else."""
 
 import asyncio
 import random
