@@ -90,7 +90,8 @@ class Choice(NamedTuple):
 
     label: str
     address: str
-    is_shown: bool
+    is_shown: bool = False
+    file_name: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

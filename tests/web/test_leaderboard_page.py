@@ -199,6 +199,29 @@ def test_a_hidden_board_says_why_and_shows_no_row(
     assert "iframe" not in page.text
 
 
+def test_organizers_see_a_hidden_board_and_every_submission(app: ServedApp, new_reader: Callable[[], Reader]) -> None:
+    email = new_person(app, "organizer")
+    token = app.caller().post("/tokens", json={"email": email, "password": PASSWORD}).json()["token"]
+    gold = [row | {"split": "public" if place % 2 else "private"} for place, row in enumerate(GOLD)]
+    rules = {"phases": [{"name": "main", "leaderboard": "hidden"}], "recipe": make_recipe("accuracy", "f1_macro")}
+    slug = create_challenge(app.caller(token), "organized", gold, classes=["cat", "dog", "wrong"], **rules)
+    key = submit(app.caller(token), slug, "Blue", 3)
+    browser = new_reader().log_in(email)
+    page = browser.get(PATH.format(slug))
+    assert "Only organizers see this leaderboard now." in page.text
+    assert f"/submissions/{key}" in links(page)
+    assert not {"canonical", "iframe"} & set(re.findall(r"canonical|iframe", page.text))
+    private = browser.get(next(link for link in links(page) if link.endswith("split=private")))
+    assert "private split, which decides" in private.text
+    assert table_rows(private)[0][2] != table_rows(page)[0][2]
+
+
+def test_a_stale_cookie_makes_a_visitor(reader: Reader, slug: str) -> None:
+    visitor = reader.get(PATH.format(slug))
+    answer = reader.get(PATH.format(slug), headers={"Cookie": "assay_session=x"})
+    assert (answer.status_code, answer.text) == (200, visitor.text)
+
+
 def test_a_board_without_gold_and_one_without_rows_say_so(app: ServedApp, reader: Reader) -> None:
     admin = app.admin()
     bare = admin.post(

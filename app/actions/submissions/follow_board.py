@@ -27,7 +27,7 @@ class FollowedBoard:
     state: str
     is_shown: bool
     is_public: bool
-    """Whether visitors may see the challenge."""
+    """Whether visitors see the board now."""
     seconds: float
 
 
@@ -59,7 +59,7 @@ def board_to_follow(session: ReadSession, audience: BoardAudience) -> FollowedBo
     tags, appearance = set[str](), "shown"
     if not is_board_visible(phase, now, organizer=audience.organizer):
         appearance = "hidden"
-    elif _is_awaited(session, audience):
+    elif not audience.organizer and _is_awaited(session, phase):
         appearance = "awaited"
         tags = {board_invalidation.ALL_BOARDS, board_invalidation.waiting_tag(phase.id)}
     else:
@@ -69,7 +69,7 @@ def board_to_follow(session: ReadSession, audience: BoardAudience) -> FollowedBo
         frozenset(tags),
         f"{appearance} {_window(phase, now)}",
         is_shown=appearance == "shown",
-        is_public=access.is_public(phase.challenge),
+        is_public=_is_seen_by_visitors(session, phase, now),
         seconds=_seconds_until_change(session, phase, now),
     )
 
@@ -97,12 +97,16 @@ def _board_tags(session: ReadSession, phase: Phase) -> set[str]:
     return tags
 
 
-def _is_awaited(session: ReadSession, audience: BoardAudience) -> bool:
+def _is_awaited(session: ReadSession, phase: Phase) -> bool:
     """Whether the board appears once all submissions from before the close are scored."""
-    phase = audience.phase
-    if audience.organizer or phase.leaderboard != "after_close" or phase.closes_at is None:
+    if phase.leaderboard != "after_close" or phase.closes_at is None:
         return False
     return submissions.count_unsettled(session, phase.id, phase.closes_at) > 0
+
+
+def _is_seen_by_visitors(session: ReadSession, phase: Phase, now: datetime) -> bool:
+    is_visible = access.is_public(phase.challenge) and is_board_visible(phase, now, organizer=False)
+    return is_visible and not _is_awaited(session, phase)
 
 
 def _window(phase: Phase, now: datetime) -> str:
