@@ -15,7 +15,7 @@ from app.api.live.board_changes import follow
 from app.api.phases import PhaseShape
 from app.store.session import ReadSession
 from app.web.board_query import PAGE_ROWS, BoardQuery
-from app.web.board_table import Board, BoardTable, make_table, require_sortable
+from app.web.board_table import Board, BoardTable, make_table
 from app.web.challenge_frame import ChallengeFrame, read_frame
 from app.web.page import PageContext
 from app.web.rendering import render_text
@@ -76,7 +76,6 @@ def render_board(
 
 
 def _table(place: BoardPlace, asked: BoardQuery, board: Board) -> BoardTable:
-    require_sortable(board, asked)
     own = place.frame.team_id if place.frame.is_member else None
 
     def may_read(row: dict[str, Any]) -> bool:

@@ -6,7 +6,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from pydantic_core import from_json
+
 from app.actions.submissions.read_leaderboard import BoardPage
+from app.api.caching.cached_reply import CachedReply
 from app.errors import BadRequest
 from app.web.board_query import PAGE_ROWS, BoardQuery, Order
 from app.web.formatting import DASH
@@ -110,10 +113,14 @@ def make_table(
     )
 
 
-def require_sortable(board: Board, asked: BoardQuery) -> None:
-    """Refuse to search or to sort a board that is too long, or by a column that it lacks; raises BadRequest."""
-    if asked.is_plain:
+def require_sortable(first: CachedReply, asked: BoardQuery) -> None:
+    """Refuse to search or to sort a board that is too long, or by a column that it lacks; raises BadRequest.
+
+    `first` is the first page of the board, or the reason why there is none.
+    """
+    if first.refusal is not None:
         return
+    board: Board = from_json(first.plain.body)
     if board["total"] > MAX_SORTED_ROWS:
         raise TooManyRowsToSort(f"This leaderboard has more than {MAX_SORTED_ROWS} rows, so it is shown by rank alone.")
     known = [*_FIXED_KEYS, *(metric["key"] for metric in board["metrics"])]

@@ -17,7 +17,8 @@ from app.api.live.board_changes import follow
 from app.api.live.change_stream import ChangeStream, Followed
 from app.errors import AssayError
 from app.web.board_page import BoardPlace, board_key, read_place, render_board
-from app.web.board_query import BoardQuery, BoardQueryDep, Split
+from app.web.board_query import PAGE_ROWS, BoardQuery, BoardQueryDep, Split
+from app.web.board_table import require_sortable
 from app.web.error_pages import error_page
 from app.web.kept_boards import page_headers, page_key, page_render
 from app.web.page import PageContext, PageDep, page_router
@@ -33,8 +34,15 @@ async def show_leaderboard(slug: str, page: PageDep, asked: BoardQueryDep) -> Re
     if not page.is_logged_in and asked.is_plain and asked.split is None:
         return await _kept_page(page, slug, asked, "page")
     place, key, reader = await run_in_threadpool(_find_board, page, slug, asked)
-    reply = await page.state.board_cache.get_or_build(key, board_render(page.state, key), reader)
+    if not asked.is_plain:
+        first = await _read_board(page, key._replace(limit=PAGE_ROWS), reader)
+        await run_in_threadpool(require_sortable, first, asked)  # before a board is built that is too long
+    reply = await _read_board(page, key, reader)
     return await run_in_threadpool(_board_page, page, place, asked, reply)
+
+
+async def _read_board(page: PageContext, key: BoardKey, reader: str | None) -> CachedReply:
+    return await page.state.board_cache.get_or_build(key, board_render(page.state, key), reader)
 
 
 def _find_board(page: PageContext, slug: str, asked: BoardQuery) -> tuple[BoardPlace, BoardKey, str | None]:

@@ -120,6 +120,21 @@ def test_a_search_finds_teams_and_methods(reader: Reader, slug: str) -> None:
     assert PATH.format(slug) in links(nothing)
 
 
+def test_a_board_that_is_too_long_is_not_even_built_to_be_sorted(
+    app: ServedApp, reader: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slug = new_challenge(app.admin(), "too-long")
+    for number in range(3):
+        submit(app.admin(), slug, f"Team {number}", number)
+    monkeypatch.setattr("app.web.board_table.MAX_SORTED_ROWS", 2)
+    for query in ("q=team", "sort=team", "order=descending"):
+        answer = reader.get(f"{PATH.format(slug)}?{query}")
+        assert answer.status_code == 400
+        assert "more than 2 rows" in answer.text
+    boards = app.app.state.service.board_cache._entries
+    assert {key.limit for key in boards if getattr(key, "slug", "") == slug} == {200}
+
+
 def test_ranked_by_another_metric(reader: Reader, slug: str) -> None:
     answer = reader.get(PATH.format(slug), params={"metric": "f1_macro"})
     assert "Ranked by macro F1" in answer.text
