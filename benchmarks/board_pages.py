@@ -20,7 +20,7 @@ from app.api.live.change_hub import ChangeHub
 from app.main import build_app
 from app.store.board_invalidation import ALL_BOARDS
 from app.store.session import Database
-from app.web.board_query import BoardQuery
+from app.web.board_query import PAGE_ROWS, BoardQuery
 from app.web.kept_boards import page_render
 from app.web.site import Site
 from benchmarks.board_store import SLUG, fill
@@ -65,9 +65,11 @@ def _from_rows(found: Measured, sizes: Sizes, folder: Path, few: int, many: int)
         f"first page of a board of {many:,} rows",
     )
     states = {teams: build_app(app_settings(folder / str(teams))).state.service for teams in (few, many)}
+    key, same = BoardKey(SLUG, "main", "visitor"), f"JSON of the first {PAGE_ROWS} of {many:,} rows"
     ways: dict[str, Way] = {
-        json: partial(build_board, states[few].db, BoardKey(SLUG, "main", "visitor")),
+        json: partial(build_board, states[few].db, key),
         page: page_way(states[few]),
+        same: partial(build_board, states[many].db, key._replace(limit=PAGE_ROWS)),
         first: page_way(states[many]),
     }
     for way in ways.values():
@@ -77,6 +79,7 @@ def _from_rows(found: Measured, sizes: Sizes, folder: Path, few: int, many: int)
         state.db.close()
     found.ways("a board from the rows, with its compression", spent, "ms")
     found.at_most("page from the rows, over JSON", 3, spent[page] / spent[json])
+    found.at_most(f"first page of {many:,} rows from the rows, over the same as JSON", 3, spent[first] / spent[same])
     found.at_most(f"first page of {many:,} rows from the rows, over the page of {few:,}", 2, spent[first] / spent[page])
 
 
