@@ -10,7 +10,7 @@ from typing import Any
 
 from app.actions.accounts.bootstrap import create_user
 from app.cli.demo_data import DemoLoader
-from tests.browser import sounds
+from tests.browser import crowded, sounds
 from tests.journeys.support import require_finished, write_session_of
 from tests.live_service import PASSWORD, ROOT, Caller, Live, open_challenge
 from tests.web.reader import Reader
@@ -69,6 +69,7 @@ def fill(live: Live) -> FilledSite:
     _administrator(site)
     _digits(site)
     sounds.fill(site.people, site.names)
+    crowded.fill(site.people["organizer"], site.names)
     _others(site)
     _empty_account(site)
     return site

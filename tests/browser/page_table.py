@@ -54,10 +54,13 @@ ALL_VIEWS = (
     PageView("challenge-digits", "visitor", "/challenges/{digits}"),
     PageView("challenge-draft", "organizer", "/challenges/{draft}"),
     PageView("challenge-coming", "visitor", "/challenges/{whales}"),
+    PageView("challenge-crowded", "visitor", "/challenges/{crowded}"),
     PageView("challenge-past", "visitor", "/challenges/{past}"),
     PageView("board-digits", "visitor", "/challenges/{digits}/leaderboard"),
     PageView("board-development", "captain", "/challenges/{sounds}/leaderboard?phase={development}"),
     PageView("board-test", "organizer", "/challenges/{sounds}/leaderboard?phase={test}"),
+    PageView("board-crowded", "visitor", "/challenges/{crowded}/leaderboard"),
+    PageView("board-empty", "visitor", "/challenges/{whales}/leaderboard"),
     PageView("board-embedded", "visitor", "/challenges/{digits}/leaderboard/embed"),
     PageView("register", "stranger", "/challenges/{sounds}/register"),
     PageView("team", "captain", "/challenges/{sounds}/team"),
@@ -68,6 +71,8 @@ ALL_VIEWS = (
     PageView("submission-organizer", "organizer", "/submissions/{digits_forest}"),
     PageView("submission-disqualified", "late", "/submissions/{late_development}"),
     PageView("confusion", "organizer", "/submissions/{digits_bayes}/confusion", max_bytes=300 * KILOBYTE),
+    PageView("confusion-1000", "organizer", "/submissions/{thousand_submission}/confusion", max_bytes=300 * KILOBYTE),
+    PageView("submission-1000", "organizer", "/submissions/{thousand_submission}"),
     PageView("new-challenge", "organizer", "/new-challenge"),
     *(
         PageView(f"organize-{name}", "organizer", f"/challenges/{{sounds}}/organize{path}")

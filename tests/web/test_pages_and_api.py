@@ -100,11 +100,12 @@ def crowd(live: Live) -> Iterator[Crowd]:
 def test_the_api_shows_the_marks_to_some_and_not_to_others(crowd: Crowd) -> None:
     open_to_all = {"zqtitle", "zqdescription", "zqnewsbody", "zqlicence", "zqmethodbaseline", "zqfieldlabel"}
     of_team = {"zqaboutcap", "zqrejected", "zqwronglabel"}
-    of_organizers = {"zqgoldreason", "zqgroup", "zqanswer", "zqinvitation", "zqauditreason", "zqmethodtest", "zqgrant"}
+    of_organizers = {"zqgoldreason", "zqanswer", "zqinvitation", "zqauditreason", "zqmethodtest", "zqgrant"}
     shown = {role: crowd.marks_of_api(role, "open") for role in ("vis", "cap", "own")}
     assert shown["vis"] & (open_to_all | of_team | of_organizers) == open_to_all
     assert shown["cap"] & (open_to_all | of_team | of_organizers) == open_to_all | of_team
     assert shown["own"] >= open_to_all | of_team | of_organizers
+    assert "zqgroup" not in shown["own"]  # metadata of gold is not given back
 
 
 def pages_of(fill: dict[str, str]) -> Iterator[tuple[str, str, dict[str, str]]]:
