@@ -15,6 +15,7 @@ const place = (e) => {
 };
 const all = (selector) => [...document.querySelectorAll(selector)];
 const shown = (e) => e.checkVisibility({visibilityProperty: true}) && e.getClientRects().length > 0;
+const in_drawing = (e) => e.closest('svg') || e.parentElement?.closest('math');
 const quietly_hidden = (e) => e.closest('.sr, .skip, [hidden]');
 """
 SCROLLS_SIDEWAYS = """
@@ -28,7 +29,7 @@ if (root.scrollWidth > window.innerWidth) {
   }
 }
 for (const e of all('body *')) {
-  if (!shown(e) || quietly_hidden(e) || e.scrollWidth <= e.clientWidth + 1 || e.closest('svg, math')) continue;
+  if (!shown(e) || quietly_hidden(e) || e.scrollWidth <= e.clientWidth + 1 || in_drawing(e)) continue;
   const overflow = getComputedStyle(e).overflowX;
   if (['input', 'textarea', 'select', 'option'].includes(e.localName)) continue;
   const says_so = e.matches('[role=region][tabindex="0"][aria-label*="scrolls sideways"]');
@@ -55,7 +56,7 @@ return found;
 ON_PAPER = """
 const found = all('header nav, footer, form, button, .skip').filter(shown).map((e) => 'is printed: ' + place(e));
 for (const e of all('main *')) {
-  if (!shown(e) || quietly_hidden(e) || e.closest('svg, math') || e.scrollWidth <= e.clientWidth + 1) continue;
+  if (!shown(e) || quietly_hidden(e) || in_drawing(e) || e.scrollWidth <= e.clientWidth + 1) continue;
   if (getComputedStyle(e).overflowX !== 'visible') found.push('is cut on paper: ' + place(e));
 }
 if (all('main h1').filter(shown).length !== 1) found.push('the heading is not printed');
