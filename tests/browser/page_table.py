@@ -86,8 +86,11 @@ ALL_VIEWS = (
     PageView("error-absent", "visitor", "/challenges/never-was", status=404),
     PageView("error-forbidden", "stranger", "/challenges/{sounds}/organize", status=403),
 )
-NO_PAGES: dict[str, str] = {}
-"""GET routes of the pages that show no page by themselves, with what they answer instead."""
+NO_PAGES = {
+    "/challenges/{slug}/leaderboard/changes": "the stream of the leaderboard's page",
+    "/challenges/{slug}/leaderboard/data": "the board in a form of the API",
+}
+"""GET routes of the pages that show no page by themselves, and what they answer instead."""
 
 
 def page_routes() -> dict[str, Route]:

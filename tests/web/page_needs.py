@@ -21,6 +21,8 @@ PAGE_NEEDS: dict[str, tuple[str, ...]] = {
     _CHALLENGE: ("C", "C/recipe", "C/announcements", "C/files"),
     f"{_CHALLENGE}/leaderboard": ("P/leaderboard",),
     f"{_CHALLENGE}/leaderboard/embed": ("P/leaderboard",),
+    f"{_CHALLENGE}/leaderboard/changes": ("P/leaderboard",),
+    f"{_CHALLENGE}/leaderboard/data": ("P/leaderboard",),
     f"{_CHALLENGE}/register": ("C", "/me"),
     f"{_CHALLENGE}/team": ("C/registrations",),
     f"{_CHALLENGE}/submit": ("C", "/me"),
