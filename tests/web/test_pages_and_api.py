@@ -165,13 +165,13 @@ def test_a_page_shows_a_role_no_text_that_the_api_does_not_show(crowd: Crowd, st
     assert not wrong, "\n".join(wrong)
 
 
-def likeness(answer: httpx.Response, fill: dict[str, str]) -> tuple[int, str, dict[str, str]]:
+def likeness(answer: httpx.Response, fill: dict[str, str]) -> tuple[int, str]:
     """All of a reply that could tell something; without the token of its forms, and what the request itself said."""
     headers = {key: value for key, value in answer.headers.items() if key not in {"date", "x-request-id"}}
     text = repr((FORM_TOKEN.sub(r"\1", answer.text), sorted(headers.items())))
     for name in ("submission_id", "registration_id", "team_id", "slug"):
         text = text.replace(fill[name], name)
-    return answer.status_code, text, {}
+    return answer.status_code, text
 
 
 @pytest.mark.parametrize("state", ["private", "draft"])
