@@ -7,7 +7,7 @@ written once and walked in each of these ways.
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 from playwright.sync_api import Browser, Locator, Page, expect
 
@@ -161,8 +161,8 @@ class KeyboardPerson(Person):
 
 
 @contextmanager
-def person(browser: Browser, url: str, way: Way = "mouse") -> Iterator[Person]:
+def person(browser: Browser, url: str, way: Way = "mouse", **options: Any) -> Iterator[Person]:
     """Somebody at a browser of their own; a fault in one of their pages fails the test."""
-    with chromium.visit(browser, url, java_script_enabled=way != "no scripts") as (context, faults):
+    with chromium.visit(browser, url, java_script_enabled=way != "no scripts", **options) as (context, faults):
         yield (KeyboardPerson if way == "keyboard" else Person)(context.new_page())
         faults.require_none()

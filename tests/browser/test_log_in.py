@@ -1,8 +1,11 @@
 """Log in and out by the page, with a mouse, with a keyboard alone, and without scripts."""
 
+import re
+
 import pytest
 from playwright.sync_api import Browser, expect
 
+from tests.browser import axe, chromium
 from tests.browser.filled_site import FilledSite
 from tests.browser.person import WAYS, Way, person
 
@@ -22,6 +25,18 @@ def test_somebody_logs_in_after_a_wrong_password_and_out_again(browser: Browser,
         stranger.press("Log out")
         stranger.sees("You are logged out.")
         stranger.does_not_see("Sam Stranger")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_refused_form_leads_to_its_problems(browser: Browser, site: FilledSite, scheme: chromium.Scheme) -> None:
+    with person(browser, site.url, color_scheme=scheme) as stranger:
+        stranger.go("/log-in")
+        stranger.write("E-mail address", site.people["stranger"].email)
+        stranger.write("Password", "not the password")
+        stranger.press("Log in")
+        expect(stranger.page.locator("#errors")).to_be_focused()
+        expect(stranger.page).to_have_title(re.compile("^Error: "))
+        assert axe.violations(stranger.page) == []
 
 
 def test_the_first_key_leads_past_the_navigation(browser: Browser, site: FilledSite) -> None:
