@@ -1,5 +1,6 @@
 """Markdown of organizers as HTML: rendered by markdown-it (CommonMark and tables), then sanitized by nh3."""
 
+import re
 from functools import lru_cache
 
 import nh3
@@ -73,3 +74,31 @@ def markdown(text: str, top: int = 2) -> Markup:
         link_rel="nofollow noopener noreferrer",
     )
     return Markup(clean)  # noqa: S704 - nh3 has just removed everything that is not in the lists above
+
+
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s")
+MAX_SENTENCE = 240  # characters
+
+
+@lru_cache(maxsize=256)
+def first_sentence(text: str) -> str:
+    """The first sentence of the first paragraph as plain text, shortened if it is long; empty if there is none."""
+    paragraph = _first_paragraph(text)
+    sentence = _SENTENCE_END.split(paragraph, maxsplit=1)[0]
+    if len(sentence) <= MAX_SENTENCE:
+        return sentence
+    return sentence[: MAX_SENTENCE - 1].rsplit(" ", 1)[0] + "\N{HORIZONTAL ELLIPSIS}"
+
+
+def _first_paragraph(text: str) -> str:
+    tokens = _parser.parse(text[:20_000])
+    for before, token in zip(tokens, tokens[1:], strict=False):
+        if before.type == "paragraph_open" and token.type == "inline":
+            words = "".join(
+                " " if child.type in {"softbreak", "hardbreak"} else child.content
+                for child in token.children or ()
+                if child.type in {"text", "code_inline", "softbreak", "hardbreak"}
+            )
+            if words.strip():
+                return " ".join(words.split())
+    return ""

@@ -16,7 +16,7 @@ from app.api.http.negotiation import prefers_gzip
 from app.web import formatting
 from app.web.assets import asset_url
 from app.web.forms import Form
-from app.web.markdown import markdown
+from app.web.markdown import first_sentence, markdown
 from app.web.notices import notice_sentence
 from app.web.page import PageContext
 from app.web.symbols import symbol
@@ -37,7 +37,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    templates.filters |= formatting.FILTERS | {"markdown": markdown, "mathml": mathml, "symbol": symbol}
+    templates.filters |= formatting.FILTERS | {"markdown": markdown, "first_sentence": first_sentence, "mathml": mathml, "symbol": symbol}
     templates.globals |= {"asset": asset_url, "version": __version__}
     return templates
 
