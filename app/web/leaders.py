@@ -12,6 +12,7 @@ from app.api.dependencies import AppState
 from app.api.leaderboards import board_render
 from app.errors import AssayError
 from app.web.board_query import PAGE_ROWS
+from app.web.board_table import SHOWN_DIGITS
 
 MAX_SUMMARIES = 1000
 MAX_NAMES = 3
@@ -25,7 +26,8 @@ class BoardSummary:
     """The names of the teams that share the first rank, at most MAX_NAMES."""
     tied: int
     """How many rows share the first rank."""
-    value: float | None
+    value: str | None
+    """The primary value that they share, with at most six significant digits."""
     metric: str
     teams: int | None
     """How many teams the board shows; None if it has more rows than its first page."""
@@ -78,7 +80,7 @@ def summarize(board: dict[str, Any]) -> BoardSummary | None:
     return BoardSummary(
         leaders=tuple(row["team"]["name"] for row in first[:MAX_NAMES]),
         tied=len(first),
-        value=value,
+        value=None if value is None else f"{value:.{SHOWN_DIGITS}g}",
         metric=board["primary"],
         teams=len(teams) if board["next"] is None else None,
         rows=board["total"],

@@ -2,6 +2,7 @@
 
 import re
 from functools import lru_cache
+from itertools import pairwise
 
 import nh3
 from markdown_it import MarkdownIt
@@ -47,6 +48,9 @@ TAGS = frozenset(
     ]
 )
 ATTRIBUTES = {"a": {"href", "title"}, "abbr": {"title"}, "ol": {"start"}, "td": {"align"}, "th": {"align", "scope"}}
+TABLE_BEGIN = (
+    '<div class="scroll" tabindex="0" role="region" aria-label="Table; scrolls sideways if it is wide"><table>'
+)
 _parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
 
 
@@ -73,6 +77,7 @@ def markdown(text: str, top: int = 2) -> Markup:
         url_schemes={"http", "https", "mailto"},
         link_rel="nofollow noopener noreferrer",
     )
+    clean = clean.replace("<table>", TABLE_BEGIN).replace("</table>", "</table></div>")
     return Markup(clean)  # noqa: S704 - nh3 has just removed everything that is not in the lists above
 
 
@@ -92,7 +97,7 @@ def first_sentence(text: str) -> str:
 
 def _first_paragraph(text: str) -> str:
     tokens = _parser.parse(text[:20_000])
-    for before, token in zip(tokens, tokens[1:], strict=False):
+    for before, token in pairwise(tokens):
         if before.type == "paragraph_open" and token.type == "inline":
             words = "".join(
                 " " if child.type in {"softbreak", "hardbreak"} else child.content

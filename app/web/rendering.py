@@ -37,7 +37,12 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    templates.filters |= formatting.FILTERS | {"markdown": markdown, "first_sentence": first_sentence, "mathml": mathml, "symbol": symbol}
+    templates.filters |= formatting.FILTERS | {
+        "markdown": markdown,
+        "first_sentence": first_sentence,
+        "mathml": mathml,
+        "symbol": symbol,
+    }
     templates.globals |= {"asset": asset_url, "version": __version__}
     return templates
 

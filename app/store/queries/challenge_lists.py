@@ -1,10 +1,10 @@
 """Queries for lists of challenges: which are open, coming or past, and what each row shows beside its title."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from datetime import datetime
 from typing import Literal
 
-from sqlalchemy import ColumnElement, Select, and_, exists, or_, select
+from sqlalchemy import ColumnElement, Select, Text, and_, cast, exists, or_, select
 
 from app.store.session import ReadSession
 from app.store.tables import Challenge, Organizer, Phase, Recipe, Registration
@@ -53,13 +53,15 @@ def registrations_by(session: ReadSession, user_id: str, challenge_ids: Collecti
     return {row.challenge_id: row for row in session.scalars(select(Registration).where(*own))}
 
 
-def active_recipes(query: Select[Challenge], session: ReadSession) -> Sequence[tuple[Challenge, Recipe]]:
-    """The challenges of a query, by slug, each with its active recipes: the shared one and those of phases."""
-    visible = query.with_only_columns(Challenge.id).subquery()
+def active_recipes_with(
+    session: ReadSession, query: Select[Challenge], metric: str, *, limit: int
+) -> list[tuple[Challenge, Recipe]]:
+    """Active recipes whose text names a metric that begins so, with their challenges of this query, by slug."""
+    visible = query.with_only_columns(Challenge.id)
     rows = (
         select(Challenge, Recipe)
         .join(Recipe, and_(Recipe.challenge_id == Challenge.id, Recipe.status == "active"))
-        .where(Challenge.id.in_(select(visible.c.id)))
-        .order_by(Challenge.slug)
+        .where(Challenge.id.in_(visible), cast(Recipe.body, Text).contains(f'"{metric}', autoescape=True))
+        .order_by(Challenge.slug, Recipe.version)
     )
-    return [(challenge, recipe) for challenge, recipe in session.execute(rows)]
+    return [(challenge, recipe) for challenge, recipe in session.execute(rows.limit(limit))]
