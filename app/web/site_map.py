@@ -2,11 +2,12 @@
 
 from fastapi import FastAPI
 
-from app.web import assets, challenge, home, leaderboard, log_in
+from app.web import assets, catalogue, challenge, home, leaderboard, log_in
 from app.web.error_pages import install_error_pages
 
 PAGE_MODULES = (
     assets,
+    catalogue,
     challenge,
     home,
     leaderboard,
