@@ -1,8 +1,8 @@
 """The catalogue of metrics: all of them by family, and a page for each, also with parameters and options filled in."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 from fastapi import Query
 from starlette.responses import Response
@@ -30,14 +30,29 @@ PROPERTIES = {
 }
 
 
+class Variant(NamedTuple):
+    """A metric derived from a measure, such as an average of it, by what its key adds to that of the measure."""
+
+    key: str
+    ending: str
+    name: str
+
+
+class Measure(NamedTuple):
+    """A metric with those derived from it."""
+
+    metric: Metric
+    variants: list[Variant]
+
+
 @dataclass(frozen=True, slots=True)
 class ShownFamily:
-    """A family with its metrics that were found."""
+    """A family with its metrics that were found, by measure."""
 
     name: str
     title: str
     meaning: str
-    metrics: list[Metric]
+    measures: list[Measure]
 
 
 @router.get("/catalogue")
@@ -50,14 +65,13 @@ def show_catalogue(
     found = search_metrics(task or None, words=words)
     keys = {metric.key for metric in found}
     families = [
-        ShownFamily(family.name, family.title, family.meaning, [CATALOGUE[key] for key in family.keys if key in keys])
-        for family in FAMILIES
+        ShownFamily(family.name, family.title, family.meaning, _measures(family.keys, keys)) for family in FAMILIES
     ]
     common = [] if words else [key for key in COMMON_METRIC_KEYS[task or "multiclass"] if key in keys]
     return render(
         page,
         "catalogue.html",
-        families=[family for family in families if family.metrics],
+        families=[family for family in families if family.measures],
         count=len(found),
         total=len(CATALOGUE),
         common=[CATALOGUE[key] for key in common],
@@ -91,6 +105,21 @@ def show_metric(key: str, page: PageDep) -> Response:
         has_more_uses=has_more,
         tasks=TASKS,
     )
+
+
+def _measures(keys: Sequence[str], found: Collection[str]) -> list[Measure]:
+    """The metrics of a family that were found, those of one measure together: first its own metric, if it was found."""
+    by_root: dict[str, list[str]] = {}
+    for key in keys:
+        if key in found:
+            by_root.setdefault(_root(key, keys), []).append(key)
+    return [
+        Measure(
+            CATALOGUE[first],
+            [Variant(key, key.removeprefix(root), CATALOGUE[key].name) for key in others],
+        )
+        for root, (first, *others) in by_root.items()
+    ]
 
 
 def relatives(key: str) -> list[str]:

@@ -62,7 +62,9 @@ def render(page: PageContext, template: str, *, status: int = 200, form: Form = 
 def render_text(page: PageContext, template: str, *, form: Form = NO_FORM, **values: Any) -> str:
     """The text of a page, or of a part of one."""
     done = notice_sentence(page.request.query_params.get("done"))
-    shared = {"page": page, "form": form, "notice": done, "now": datetime.now(UTC), "settings": page.state.settings}
+    settings = page.state.settings
+    shared = {"page": page, "form": form, "notice": done, "now": datetime.now(UTC), "settings": settings}
+    shared["operator_links"] = [("Privacy", settings.privacy_url), ("Imprint", settings.imprint_url)]
     return environment().get_template(template).render(shared | values)
 
 
