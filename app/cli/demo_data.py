@@ -109,8 +109,8 @@ class DemoLoader:
             if error.code != "gold_active":
                 raise
         else:
-            organizer.template(slug, PHASE, "csv")  # From now on, the page shows its first ids in an example.
             self.report_step(f"Uploaded gold labels of {gold.get('instances', 'all')} instances.")
+        organizer.template(slug, PHASE, "csv")  # From now on, the page shows its first ids in an example.
 
     def _describe(self, organizer: Client, slug: str) -> None:
         """Offer the files of the challenge, and announce it."""

@@ -21,14 +21,14 @@ def submission_commands(origin: str, slug: str, phase: str) -> Commands:
 
 
 def _curl(address: str) -> str:
-    target = shlex.quote(f"{address}?method=My+system")
     return (
-        "# A token: your account page, under Tokens.\n"
-        "export ASSAY_TOKEN=…\n"
+        "export ASSAY_TOKEN=...  # from the page of your account\n"
+        f"URL={shlex.quote(address)}\n"
         "# Check the file first; this costs nothing.\n"
-        f'curl -H "Authorization: Bearer $ASSAY_TOKEN" -F file=@predictions.csv {shlex.quote(address + "?dry_run=true")}\n'
+        'curl -H "Authorization: Bearer $ASSAY_TOKEN" -F file=@predictions.csv "$URL?dry_run=true"\n'
         "# Submit it, and wait for the scores.\n"
-        f'curl -H "Authorization: Bearer $ASSAY_TOKEN" -H "Prefer: wait=60" -F file=@predictions.csv {target}\n'
+        'curl -H "Authorization: Bearer $ASSAY_TOKEN" -H "Prefer: wait=60" \\\n'
+        '  -F file=@predictions.csv "$URL?method=My+system"\n'
     )
 
 
