@@ -104,7 +104,12 @@ READ: dict[str, list[str]] = {  # every route that reads, with the queries that 
     SUBMISSIONS + "/report": ["part=per_class", "part=confusion", "format=csv&part=confusion", "split=private"],
 }
 PAGES: dict[str, list[str]] = {  # every page, with the queries that are asked besides none
-    "/": [],
+    "/": ["show=past"],
+    "/catalogue": ["q=macro"],
+    "/catalogue/{key}": [],
+    "/challenges/{slug}": [],
+    "/challenges/{slug}/files/{file_name}": [],
+    "/challenges/{slug}/phases/{phase}/template": ["format=jsonl"],
     "/challenges/{slug}/leaderboard": [
         "phase=main",
         "metric=accuracy",

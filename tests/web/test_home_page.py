@@ -168,7 +168,7 @@ def test_an_empty_service_invites_those_who_may_create_a_challenge(tmp_path: Any
         for name, approved in (("olga", True), ("sam", False)):
             body = {"email": f"{name}@example.org", "name": name, "password": PASSWORD, "approved": approved}
             app.admin().post("/users", json=body).raise_for_status()
-            other = Reader(app.url).log_in(body["email"])
+            other = Reader(app.url).log_in(f"{name}@example.org")
             assert ('href="/new-challenge"' in other.get("/").text) is approved
             other.close()
         reader.close()
