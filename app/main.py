@@ -82,6 +82,8 @@ from app.store.database_probe import database_answers
 from app.store.migrate import require_head, upgrade
 from app.store.notifications import NotificationListener
 from app.store.session import Database
+from app.web.error_pages import internal_error_page
+from app.web.site_map import add_pages
 from app.web_server import GracefulServer, open_listening_socket, uvicorn_config
 from app.worker.process_pool import ScoringProcessPool
 from app.worker.worker import (
@@ -96,7 +98,7 @@ from app.worker.worker import (
 
 log = structlog.get_logger()
 
-STATIC_FOLDER = Path(__file__).parent / "web" / "static"
+STATIC_FOLDER = Path(__file__).parent / "web" / "static"  # Swagger UI; the pages serve their own files
 ROUTER_MODULES = (
     accounts,
     my_account,
@@ -156,11 +158,12 @@ API_TAGS = [
 
 
 def add_routes(app: FastAPI) -> None:
-    """Add the routes and the error handlers of the API to an app."""
+    """Add the routes and the error handlers of the API and of the pages to an app."""
     problem_documents.install_error_handlers(app)
     for module in ROUTER_MODULES:
         # `include_router` would build every route a second time, which takes 0.2 s at each start.
         app.router.routes.extend(module.router.routes)
+    add_pages(app)
     app.mount("/static", StaticFiles(directory=STATIC_FOLDER), name="static")
 
     @cache
@@ -199,7 +202,7 @@ def bare_app(telemetry: Telemetry | None = None, **options: Any) -> FastAPI:
     )
     add_routes(app)
     app.add_middleware(BoardBuildMiddleware)
-    app.add_middleware(ReplyMiddleware, figures=telemetry or Telemetry())
+    app.add_middleware(ReplyMiddleware, figures=telemetry or Telemetry(), internal_error=internal_error_page)
     return app
 
 

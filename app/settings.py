@@ -75,6 +75,11 @@ class Settings(BaseSettings):
         pattern=r"^(https?://[^\s?#]+)?$",
         description="Address at which people reach the service; links that it makes begin with it.",
     )
+    insecure_login: bool = Field(
+        default=False,
+        description="Allows people to log in on pages by plain http at an address other than this machine's own; "
+        "passwords then cross the network unencrypted.",
+    )
     trusted_proxies: str = Field(
         "", description="Comma-separated addresses of reverse proxies whose X-Forwarded-For header is trusted."
     )

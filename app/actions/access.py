@@ -242,11 +242,14 @@ def require_owner(session: ReadSession, caller: Caller, challenge: Challenge, *,
     return user_id
 
 
+def own_registration(session: ReadSession, caller: Caller, challenge: Challenge) -> Registration | None:
+    """The caller's registration, whatever its status, if there is one."""
+    return None if caller.user_id is None else teams.registration_of(session, challenge.id, caller.user_id)
+
+
 def approved_registration(session: ReadSession, caller: Caller, challenge: Challenge) -> Registration | None:
     """The caller's approved registration, if there is one."""
-    if caller.user_id is None:
-        return None
-    registration = teams.registration_of(session, challenge.id, caller.user_id)
+    registration = own_registration(session, caller, challenge)
     return registration if registration is not None and registration.status == "approved" else None
 
 

@@ -1,7 +1,8 @@
 """Accounts and tokens: sign up, log in, read the current account."""
 
+from collections.abc import Callable
 from functools import partial
-from typing import Annotated, Literal, TypedDict
+from typing import Annotated, Literal, TypedDict, TypeVar
 
 from fastapi import Request, Response
 from pydantic import Field
@@ -11,7 +12,7 @@ from app import errors
 from app.actions.access import Caller
 from app.actions.accounts import passwords
 from app.actions.accounts.issue_token import DEFAULT_TOKEN_DAYS, MAX_TOKEN_DAYS, list_tokens, revoke_token
-from app.actions.accounts.log_in import LoginAccount, find_login_account, log_in
+from app.actions.accounts.log_in import LoginAccount, VerifiedPassword, find_login_account, log_in
 from app.actions.accounts.passwords import PasswordVerification
 from app.actions.accounts.sign_up import check_sign_up, require_strong_password, sign_up
 from app.api.dependencies import AccountDep, AppState, AppStateDep, AuditedAccountDep, CallerDep, Cursor, Limit
@@ -37,6 +38,8 @@ from app.runtime.telemetry import REFUSED_LOGIN_CODES
 from app.text.email_addresses import login_limit_key
 
 router = api_router("accounts")
+
+Result = TypeVar("Result")
 
 Scope = Literal["read", "submit", "organize", "admin"]
 Password = Annotated[
@@ -224,37 +227,46 @@ async def post_token(body: NewToken, request: Request, state: AppStateDep) -> Fr
     the right password, unless that address has logged in to the account before. Wrong passwords from many addresses, or
     for many accounts, only delay further attempts.
     """
-    block = client_address_block(request)
+
+    def issue(verified: VerifiedPassword) -> FreshToken:
+        with state.db.write() as session:
+            row, text = log_in(session, verified, scopes=body.scopes, days=body.days, name=body.name)
+        return FreshToken.model_validate({**TokenShape.model_validate(row).model_dump(), "token": text})
+
+    return await verify_log_in(body.email, body.password, client_address_block(request), state, issue)
+
+
+async def verify_log_in(
+    email: str, password: str, block: str, state: AppState, use: Callable[[VerifiedPassword], Result]
+) -> Result:
+    """Verify a password, then call `use` in a thread; a second time if another log-in replaced the hash meanwhile.
+
+    Raises WrongPassword, the limits of log-ins, and what `use` raises.
+    """
     try:
-        return await _verify_and_log_in(body, block, state)
+        verified = await _check_password(email, password, block, state)
+        try:
+            return await run_in_threadpool(use, verified)
+        except errors.WrongPassword:
+            return await run_in_threadpool(use, await _check_password(email, password, block, state))
     except errors.AssayError as refusal:
         if refusal.code in REFUSED_LOGIN_CODES:
             state.figures.count_refused_login(refusal.code)
         raise
 
 
-async def _verify_and_log_in(body: NewToken, block: str, state: AppState) -> FreshToken:
-    """Verify the password and issue a token; a second time if another log-in or a new password replaced the hash."""
-    account, renewed = await _check_password(body, block, state)
-    try:
-        return await run_in_threadpool(_log_in, body, account, block, renewed, state)
-    except errors.WrongPassword:
-        account, renewed = await _check_password(body, block, state)
-        return await run_in_threadpool(_log_in, body, account, block, renewed, state)
-
-
-async def _check_password(body: NewToken, block: str, state: AppState) -> tuple[LoginAccount, str | None]:
+async def _check_password(email: str, password: str, block: str, state: AppState) -> VerifiedPassword:
     """The account, and its hash by the current method if the stored one is by an older; raises WrongPassword and more."""
-    account, decoy = await run_in_threadpool(_find_account, body.email, block, state)
+    account, decoy = await run_in_threadpool(_find_account, email, block, state)
     known = account is not None and account.known
-    ticket = LoginTicket(state.request_limits.failed_logins, login_limit_key(body.email), block, known)
+    ticket = LoginTicket(state.request_limits.failed_logins, login_limit_key(email), block, known)
     ticket.refuse_early()
     stored = decoy if account is None else account.password_hash
-    check = partial(passwords.verify_password, body.password, stored)
+    check = partial(passwords.verify_password, password, stored)
     result: PasswordVerification = await state.hashing_pool.run(ticket, check)
     if account is None or not result.right:
         raise ticket.rate_limit_error or errors.WrongPassword
-    return account, result.renewed_hash
+    return VerifiedPassword(account, block, result.renewed_hash)
 
 
 def _find_account(email: str, block: str, state: AppState) -> tuple[LoginAccount | None, str]:
@@ -265,14 +277,6 @@ def _find_account(email: str, block: str, state: AppState) -> tuple[LoginAccount
     with state.db.read() as session:
         account = find_login_account(session, email, block)
     return account, state.decoys.of(login_limit_key(email))
-
-
-def _log_in(body: NewToken, account: LoginAccount, block: str, renewed: str | None, state: AppState) -> FreshToken:
-    with state.db.write() as session:
-        row, text = log_in(
-            session, account, block, renewed_hash=renewed, scopes=body.scopes, days=body.days, name=body.name
-        )
-    return FreshToken.model_validate({**TokenShape.model_validate(row).model_dump(), "token": text})
 
 
 @router.get("/tokens", summary="List my tokens", response_model=Page[TokenShape], responses=error_responses())

@@ -149,12 +149,6 @@ def test_the_document_that_the_page_shows_is_served(app: ServedApp) -> None:
     assert "servers" not in document
 
 
-def test_the_front_door_leads_to_the_documentation(app: ServedApp) -> None:
-    answer = at_root(app, "GET", "/")
-    assert answer.status_code == 307
-    assert answer.headers["location"] == "/docs"
-
-
 def test_health_and_readiness(app: ServedApp) -> None:
     assert at_root(app, "GET", "/healthz").json() == {"status": "ok"}
     ready = at_root(app, "GET", "/readyz")

@@ -6,13 +6,14 @@ of both splits, but every file has the same public scores under either. So all a
 
 import itertools
 import json
+import re
 import secrets
 import sys
 import threading
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from multiprocessing import get_context
@@ -33,6 +34,7 @@ from app.scoring.declaration.metric_parser import parse_metric
 from tests.api.in_process_app import ServedApp, app_settings, serve_app
 from tests.api.test_database_statements import recorded_statements
 from tests.live_service import MAX_WAIT_SECONDS, PASSWORD, Caller, open_challenge
+from tests.web.reader import Reader
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 PUBLIC_IDS, PRIVATE_IDS = [f"t{n}" for n in range(6)], [f"t{n}" for n in range(6, 12)]
@@ -52,12 +54,12 @@ QUOTA = {"per_day": 6, "total": 40, "invalid_per_day": 9}
 REPORTS = ["scores", "per_class", "confusion"]
 PHASE = {"name": "main", "opens_at": "2020-01-01T00:00:00Z", "quota": QUOTA, "reports": REPORTS}
 RECIPE = {"primary": "accuracy", "metrics": ["accuracy", "f1_macro", "log_loss"], "selection": "selected"}
-CLOCK_AND_NONCES = {"date", "x-request-id"}
+CLOCK_AND_NONCES = {"date", "x-request-id", "set-cookie"}
+CSRF_TOKEN = re.compile(rb'(?<=name="csrf" value=")[^"]+')
 PHASES = "/api/v1/challenges/{slug}/phases/{phase}"
 SUBMISSIONS = "/api/v1/submissions/{submission_id}"
 
 READ: dict[str, list[str]] = {  # every route that reads, with the queries that are asked besides none
-    "/": [],
     "/healthz": [],
     "/readyz": [],
     "/metrics": [],
@@ -107,6 +109,11 @@ READ: dict[str, list[str]] = {  # every route that reads, with the queries that 
         "points=9",
     ],
 }
+PAGES: dict[str, list[str]] = {  # every page, with the queries that are asked besides none
+    "/": [],
+    "/log-in": ["next=/catalogue"],
+    "/static/{name}": [],
+}
 ACTS = ("select", "unselect", "rerun", "cancel", "disqualify", "reinstate")
 
 
@@ -152,13 +159,15 @@ class Recording:
     reads: set[str] = field(default_factory=set)
     private: list[float] = field(default_factory=list)
 
-    def ask(self, caller: Caller, method: str, address: str, **request: Any) -> httpx.Response:
+    def ask(self, caller: Caller | httpx.Client, method: str, address: str, **request: Any) -> httpx.Response:
         """Ask, and keep everything of the answer but its date and its nonce."""
         with recorded_statements(of="AnyIO") as statements:
             answer = caller.request(method, address, **request)
-        headers = [(name, value) for name, value in answer.headers.multi_items() if name not in CLOCK_AND_NONCES]
+        body = CSRF_TOKEN.sub(b"", answer.content)
+        ignored = CLOCK_AND_NONCES | (set() if body == answer.content else {"etag"})
+        headers = [(name, value) for name, value in answer.headers.multi_items() if name not in ignored]
         asked = f"{method} {answer.request.url.raw_path.decode()} {request.get('content', request.get('json', ''))}"
-        self.answers.append((asked, answer.status_code, headers, answer.content))
+        self.answers.append((asked, answer.status_code, headers, body))
         work = [
             each for each in statements if not each.startswith(("BEGIN", "UPDATE tokens"))
         ]  # the last use, by a clock
@@ -205,6 +214,7 @@ def play(app: ServedApp, which: int, record: Recording) -> None:
         "version": "1",
         "key": "f1_macro",
         "file_name": "train.csv",
+        "name": "page.css",
         "registration_id": registrations[0],
     }
     shown = sent[:3] + sent[-3:]  # finished and rejected ones, of both teams
@@ -216,6 +226,21 @@ def play(app: ServedApp, which: int, record: Recording) -> None:
                     answer = record.ask(reader, "GET", f"{app.url}{target}{'?' if query else ''}{query}")
                     if tag := answer.headers.get("etag"):
                         record.ask(reader, "GET", f"{app.url}{target}", headers={"If-None-Match": tag})
+    read_pages(app, record, fills, shown)
+
+
+def read_pages(app: ServedApp, record: Recording, fills: dict[str, str], shown: list[str]) -> None:
+    """Every page, as each of the readers sees it in a browser."""
+    for name in ("", "Blue", "Green", "Stranger"):
+        with closing(Reader(app.url)) as browser:
+            browser.client.headers["Accept-Encoding"] = "identity"
+            if name:
+                browser.log_in(f"{name}@example.org")
+            for path, queries in PAGES.items():
+                for submission in shown if "{submission_id}" in path else shown[:1]:
+                    for query in ("", *queries):
+                        target = path.format(**fills, submission_id=submission)
+                        record.ask(browser.client, "GET", f"{target}{'?' if query else ''}{query}")
 
 
 def send_everything(record: Recording, blue: Caller, green: Caller) -> list[str]:
@@ -260,7 +285,7 @@ def recordings(tmp_path_factory: pytest.TempPathFactory) -> list[Recording]:
 
 
 def test_every_route_that_reads_is_read(recordings: list[Recording]) -> None:
-    assert recordings[0].reads == READ.keys()
+    assert recordings[0].reads == READ.keys() | PAGES.keys()
 
 
 def test_no_answer_depends_on_a_label(recordings: list[Recording]) -> None:

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from app import errors
-from app.actions.accounts.log_in import find_login_account
+from app.actions.accounts.log_in import VerifiedPassword, find_login_account
 from app.actions.accounts.sessions import authenticate_session, end_session, open_session, rotate_session
 from app.store.tables import UserSession
 from tests.journeys.support import People, write_session_of
@@ -19,7 +19,7 @@ def open_one(people: People, person: Caller) -> str:
     with write_session_of(people.live) as session:
         account = find_login_account(session, person.email, "a block")
         assert account is not None
-        return open_session(session, account)[1]
+        return open_session(session, VerifiedPassword(account, "a block"))[1]
 
 
 def is_live(people: People, text: str) -> bool:
@@ -69,12 +69,14 @@ def test_a_new_password_and_a_disabling_end_all_sessions(people: People) -> None
     user = str(person.get("/me").json()["id"])
     text = open_one(people, person)
     with write_session_of(people.live) as session:
-        verified = find_login_account(session, person.email, "a block")
-    assert verified is not None
+        account = find_login_account(session, person.email, "a block")
+    assert account is not None
     assert person.post("/me/password", json={"current": PASSWORD, "new": NEW_PASSWORD}).status_code == 204
     assert not is_live(people, text)
     with write_session_of(people.live) as session, pytest.raises(errors.WrongPassword):
-        open_session(session, verified)  # the former password, which was checked before the change
+        open_session(
+            session, VerifiedPassword(account, "a block")
+        )  # the former password, which was checked before the change
     text = open_one(people, person)
     disabled = people.admin.patch(f"/users/{user}", json={"disabled": True, "reason": "A test"})
     assert disabled.status_code == 200

@@ -40,6 +40,7 @@ def test_a_setting_is_read_from_its_variable(name: str, monkeypatch: pytest.Monk
         "s3_endpoint": "http://127.0.0.1:9000",
         "public_url": "https://assay.example.org",
         "files_shared": "True",
+        "insecure_login": "True",
         "rate_limits": "5/second",
         "login_limit": "7/minute",
         "signup_limit": "8/hour",

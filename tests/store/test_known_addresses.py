@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import select
 
-from app.actions.accounts.log_in import LoginAccount, log_in
+from app.actions.accounts.log_in import LoginAccount, VerifiedPassword, log_in
 from app.errors import WrongPassword
 from app.store.queries import known_addresses
 from app.store.queries.known_addresses import BLOCK_LIFETIME, MAX_BLOCKS_PER_USER, is_known, remember
@@ -42,11 +42,11 @@ def test_the_latest_few_are_known_each_for_as_long_as_said(db: Database) -> None
 def test_a_login_with_a_password_that_was_changed_meanwhile_is_refused(db: Database) -> None:
     with db.write() as session:
         user = session.get_one(User, fill_tables(session).user)
-        account = LoginAccount(user.id, "verified", known=False)
+        verified = VerifiedPassword(LoginAccount(user.id, "verified", known=False), "192.0.2.7", "renewed")
         user.password_hash = "changed"
         with pytest.raises(WrongPassword):
-            log_in(session, account, "192.0.2.7", renewed_hash="renewed", scopes=["read"])
+            log_in(session, verified, scopes=["read"])
         assert user.password_hash == "changed"
         user.password_hash = "verified"
-        log_in(session, account, "192.0.2.7", renewed_hash="renewed", scopes=["read"])
+        log_in(session, verified, scopes=["read"])
         assert user.password_hash == "renewed"

@@ -41,23 +41,31 @@ def lock_verified_user(session: WriteSession, account: LoginAccount) -> User:
     return user
 
 
-def log_in(
-    session: WriteSession,
-    account: LoginAccount,
-    block: str,
-    *,
-    renewed_hash: str | None,
-    scopes: Scopes,
-    days: int | None = None,
-    name: str = "",
-) -> tuple[Token, str]:
-    """A token and its text, once the password was verified; remembers the address block for rate limits on logins.
+class VerifiedPassword(NamedTuple):
+    """The account whose password was verified, from this address block; `renewed_hash` replaces the stored hash."""
 
-    `renewed_hash` replaces the stored hash. Raises WrongPassword if the account no longer exists or its password was
-    changed meanwhile, AccountDisabled, and Forbidden for scopes that the user may not have.
+    account: LoginAccount
+    block: str
+    renewed_hash: str | None = None
+
+
+def complete_log_in(session: WriteSession, verified: VerifiedPassword) -> User:
+    """The user who logs in, locked; remembers the address block for rate limits on logins.
+
+    Raises WrongPassword if the account no longer exists or its password was changed meanwhile, and AccountDisabled.
     """
-    user = lock_verified_user(session, account)
-    if renewed_hash is not None:
-        user.password_hash = renewed_hash
-    known_addresses.remember(session, user.id, block, clock.steady(session))
-    return issue_token(session, user, scopes=scopes, days=days, name=name)
+    user = lock_verified_user(session, verified.account)
+    if verified.renewed_hash is not None:
+        user.password_hash = verified.renewed_hash
+    known_addresses.remember(session, user.id, verified.block, clock.steady(session))
+    return user
+
+
+def log_in(
+    session: WriteSession, verified: VerifiedPassword, *, scopes: Scopes, days: int | None = None, name: str = ""
+) -> tuple[Token, str]:
+    """A token and its text, once the password was verified.
+
+    Raises what complete_log_in raises, and Forbidden for scopes that the user may not have.
+    """
+    return issue_token(session, complete_log_in(session, verified), scopes=scopes, days=days, name=name)

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from app.actions.access import Caller
 from app.actions.accounts.issue_token import DEFAULT_SCOPES, caller_for_user, hash_token_secret
-from app.actions.accounts.log_in import LoginAccount, lock_verified_user
+from app.actions.accounts.log_in import VerifiedPassword, complete_log_in
 from app.errors import Unauthorized
 from app.store import clock
 from app.store.session import ReadSession, WriteSession
@@ -16,12 +16,12 @@ from app.store.types import new_id
 SESSION_LIFETIME = timedelta(days=30)
 
 
-def open_session(session: WriteSession, account: LoginAccount) -> tuple[UserSession, str]:
+def open_session(session: WriteSession, verified: VerifiedPassword) -> tuple[UserSession, str]:
     """A new session, once the password was verified, and its text, which is not stored.
 
-    Raises WrongPassword if the account no longer exists or its password was changed meanwhile, and AccountDisabled.
+    Raises what complete_log_in raises.
     """
-    user = lock_verified_user(session, account)
+    user = complete_log_in(session, verified)
     secret, now = secrets.token_urlsafe(32), clock.steady(session)
     row = UserSession(
         id=new_id(),

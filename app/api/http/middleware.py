@@ -3,6 +3,7 @@
 import hashlib
 import time
 import uuid
+from collections.abc import Callable
 from urllib.parse import parse_qsl, unquote
 
 import structlog
@@ -11,12 +12,14 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.api.http.negotiation import matches_etag
-from app.api.http.problem_documents import PROBLEM_CODE_KEY, internal_error_response, problem_response
+from app.api.http.problem_documents import PROBLEM_CODE_KEY, problem_response
 from app.api.http.streamed_reply import HEAD_KEY
-from app.errors import BadRequest, NotFound
+from app.errors import AssayError, BadRequest, NotFound
 from app.runtime.telemetry import OTHER_METHOD, Telemetry
 
 log = structlog.get_logger()
+
+InternalErrorReply = Callable[[Scope], ASGIApp]
 
 SECURITY_HEADERS = (("X-Content-Type-Options", "nosniff"), ("Referrer-Policy", "no-referrer"))
 ANONYMOUS_CACHE_CONTROL = "no-cache"  # Without a token, any cache may store what is read, but must revalidate it.
@@ -38,9 +41,11 @@ def keep_encoded_slashes(scope: Scope) -> Scope:
 class ReplyMiddleware:
     """The middleware around all routes."""
 
-    def __init__(self, app: ASGIApp, figures: Telemetry) -> None:
+    def __init__(self, app: ASGIApp, figures: Telemetry, internal_error: InternalErrorReply | None = None) -> None:
+        """`internal_error` makes the reply to an unexpected error, in place of a problem document."""
         self.app = app
         self._figures = figures
+        self._internal_error = internal_error or _internal_problem
         self._route_templates: dict[object, str] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -62,10 +67,11 @@ class ReplyMiddleware:
             app = problem_response(_null_character_problem(scope["query_string"]))
         try:
             await app(inner, receive, reply.send)
-        except Exception as error:
+        except Exception:
             if reply.status:
                 raise  # The reply has begun, so it can only be broken off.
-            await internal_error_response(scope["path"], error)(inner, receive, reply.send)
+            log.exception("unforeseen_error", path=scope["path"])
+            await self._internal_error(inner)(inner, receive, reply.send)
         finally:
             self._record_request(scope["method"], inner, reply.status, time.perf_counter() - began)
             structlog.contextvars.clear_contextvars()
@@ -86,6 +92,10 @@ class ReplyMiddleware:
                 endpoint = route.endpoint or getattr(route.original_route, "app", None)  # the latter for a mount
                 self._route_templates[endpoint] = route.path_format or OTHER_METHOD
         return self._route_templates.get(scope.get("endpoint"), OTHER_METHOD)
+
+
+def _internal_problem(_scope: Scope) -> ASGIApp:
+    return problem_response(AssayError())
 
 
 class ReplySender:

@@ -92,21 +92,22 @@ def error_response(error: AssayError, scope: Scope) -> ProblemResponse:
     """The problem document of an error that answers the request of this scope."""
     response = problem_response(error)
     if isinstance(error, errors.Renamed):
-        response.headers["Location"] = _renamed_location(error, scope)
+        response.headers["Location"] = renamed_location(error, scope, first=4)
     return response
 
 
-def _renamed_location(error: errors.Renamed, scope: Scope) -> str:
+def renamed_location(error: errors.Renamed, scope: Scope, *, first: int) -> str:
     """The address of the request with the slug that takes the place of the former one.
 
-    It names no host, because the Host header of a request may be anything.
+    `first` is the index of the challenge's slug among the segments of the path, such as 4 in /api/v1/challenges/{slug}.
+    The address names no host, because the Host header of a request may be anything.
     """
-    segments: list[str] = scope["path"].split("/")  # /api/v1/challenges/{slug}/phases/{phase}/...
+    segments: list[str] = scope["path"].split("/")  # …/challenges/{slug}/phases/{phase}/…
     query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
     if error.challenge is not None:
-        segments[4] = error.challenge
-    elif len(segments) > 6 and segments[5] == "phases":
-        segments[6] = str(error.phase)
+        segments[first] = error.challenge
+    elif len(segments) > first + 2 and segments[first + 1] == "phases":
+        segments[first + 2] = str(error.phase)
     else:
         query = [(name, str(error.phase) if name == "phase" else value) for name, value in query]
     return "/".join(quote(segment, safe="") for segment in segments) + (f"?{urlencode(query)}" if query else "")
@@ -163,22 +164,39 @@ COMMON_ERRORS: Sequence[type[AssayError]] = (
 )
 
 
+HANDLED: Sequence[type[Exception]] = (
+    AssayError,
+    ScoringProcessError,
+    RequestValidationError,
+    HTTPException,
+    FileNotFoundError,
+)
+"""The exceptions of routes that `error_of` turns into an error of the service; every other one is unexpected."""
+
+
 def install_error_handlers(app: FastAPI) -> None:
     """Answer every error of the app with a problem document."""
-    app.add_exception_handler(AssayError, _handle_assay_error)
-    app.add_exception_handler(ScoringProcessError, _handle_scoring_process_error)
-    app.add_exception_handler(RequestValidationError, _handle_validation_error)
-    app.add_exception_handler(HTTPException, _handle_http_exception)
-    app.add_exception_handler(FileNotFoundError, _handle_missing_file)
+    for kind in HANDLED:
+        app.add_exception_handler(kind, _handle)
 
 
-async def _handle_assay_error(request: Request, error: Exception) -> Response:
-    assert isinstance(error, AssayError)
-    return error_response(error, request.scope)
+async def _handle(request: Request, error: Exception) -> Response:
+    return error_response(error_of(error, request.url.path), request.scope)
 
 
-async def _handle_scoring_process_error(_request: Request, error: Exception) -> Response:
-    return problem_response(_reader_error(error))
+def error_of(error: Exception, path: str) -> AssayError:
+    """The error of the service that an exception of a route at this path stands for."""
+    if isinstance(error, AssayError):
+        return error
+    if isinstance(error, RequestValidationError):
+        return _validation_error(error)
+    if isinstance(error, HTTPException):
+        return _http_error(error, path)
+    if isinstance(error, FileNotFoundError):  # a stored file: its disk is unavailable, or it has just been deleted
+        log.error("file_away", file=str(error))
+        return errors.StoredFileUnavailable()
+    assert isinstance(error, ScoringProcessError)
+    return _reader_error(error)
 
 
 def _reader_error(error: Exception) -> AssayError:
@@ -206,18 +224,17 @@ def _reader_error(error: Exception) -> AssayError:
     return errors.Unavailable("The process that reads files stopped; nothing was stored.")
 
 
-async def _handle_validation_error(_request: Request, error: Exception) -> Response:
-    """Answer invalid parameters with 400 and invalid bodies with 422.
+def _validation_error(error: RequestValidationError) -> AssayError:
+    """Invalid parameters are a bad request (400), invalid bodies an invalid one (422).
 
     The reply does not echo values, because JSON may be unable to represent them.
     """
-    assert isinstance(error, RequestValidationError)
     details = error.errors()[:MAX_FAULTS]
-    faults = [{"pointer": _json_pointer(fault["loc"]), "detail": _fault_detail(fault)} for fault in details]
+    faults = [{"pointer": _json_pointer(fault["loc"]), "detail": fault_detail(fault)} for fault in details]
     details_text = "; ".join(f"{fault['pointer'] or 'body'}: {fault['detail']}" for fault in faults[:5])
     if all(fault["loc"][0] == "body" for fault in details):
-        return problem_response(errors.InvalidRequest(f"The request body is not valid: {details_text}.", errors=faults))
-    return problem_response(errors.BadRequest(f"The request is not valid: {details_text}.", errors=faults))
+        return errors.InvalidRequest(f"The request body is not valid: {details_text}.", errors=faults)
+    return errors.BadRequest(f"The request is not valid: {details_text}.", errors=faults)
 
 
 def _json_pointer(location: Sequence[Any]) -> str:
@@ -229,7 +246,8 @@ def _json_pointer(location: Sequence[Any]) -> str:
     return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in rest)
 
 
-def _fault_detail(fault: dict[str, Any]) -> str:
+def fault_detail(fault: dict[str, Any]) -> str:
+    """What is wrong with a value, given an error of pydantic."""
     if fault["type"] == "json_invalid":
         return f"not JSON at character {fault['loc'][-1]}: {fault['ctx']['error']}"
     if fault["type"] == "extra_forbidden":
@@ -255,24 +273,11 @@ class MethodNotAllowed(AssayError):
     remedy = "See /docs for the methods of this path."
 
 
-async def _handle_http_exception(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
+def _http_error(error: HTTPException, path: str) -> AssayError:
     if isinstance(error, AssayHTTPException):
-        return error_response(error.error, request.scope)
+        return error.error
     if error.status_code == 404:
-        return problem_response(NoSuchRoute(f"This service has no path '{request.url.path[:MAX_PATH_CHARACTERS]}'."))
+        return NoSuchRoute(f"This service has no path '{path[:MAX_PATH_CHARACTERS]}'.")
     if error.status_code == 405:
-        return problem_response(MethodNotAllowed(headers=error.headers))
-    return problem_response(errors.BadRequest(str(error.detail)))
-
-
-async def _handle_missing_file(_request: Request, error: Exception) -> Response:
-    """Report a stored file that is missing: its disk is unavailable, or it has just been deleted."""
-    log.error("file_away", file=str(error))
-    return problem_response(errors.StoredFileUnavailable())
-
-
-def internal_error_response(path: str, error: Exception) -> ProblemResponse:
-    """The reply to an unexpected error; the traceback is in the log."""
-    log.error("unforeseen_error", path=path, exc_info=error)
-    return problem_response(AssayError())
+        return MethodNotAllowed(headers=error.headers)
+    return errors.BadRequest(str(error.detail))

@@ -1,7 +1,7 @@
 """The documentation page: Swagger UI, served from files of this package without any script from other sites."""
 
 from fastapi import APIRouter
-from starlette.responses import HTMLResponse, RedirectResponse
+from starlette.responses import HTMLResponse
 
 router = APIRouter(include_in_schema=False)
 
@@ -31,9 +31,3 @@ SWAGGER_HTML = """<!doctype html>
 async def docs() -> HTMLResponse:
     """The interactive API documentation."""
     return HTMLResponse(SWAGGER_HTML, headers={"Content-Security-Policy": CONTENT_SECURITY_POLICY})
-
-
-@router.get("/")
-async def root() -> RedirectResponse:
-    """Redirect to the documentation."""
-    return RedirectResponse("/docs")

@@ -1,0 +1,102 @@
+"""Errors as pages, for browsers; everything else gets problem documents."""
+
+from urllib.parse import quote
+
+from fastapi import FastAPI, Request
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import RedirectResponse, Response
+from starlette.types import ASGIApp, Scope
+
+from app import errors
+from app.actions.access import VISITOR
+from app.api.dependencies import app_state
+from app.api.http.problem_documents import (
+    HANDLED,
+    PROBLEM_CODE_KEY,
+    error_of,
+    error_response,
+    problem_response,
+    renamed_location,
+)
+from app.errors import AssayError
+from app.web.page import PageContext, page_context
+from app.web.rendering import render
+from app.web.site import site_of
+
+# What the API says to programs, in words for a reader of pages.
+HEADINGS = {
+    401: "Log in first",
+    403: "You may not do this",
+    404: "There is nothing here",
+    405: "This page cannot do that",
+    409: "This is not possible now",
+    410: "This was deleted",
+    413: "This is too large",
+    422: "Something in the form is wrong",
+    429: "Too many requests",
+    500: "Something went wrong",
+    503: "The service is busy",
+}
+REMEDIES = {
+    "not_found": "Check the address. If somebody gave it to you, log in with the account that was invited.",
+    "no_such_route": "Check the address, or begin at the list of challenges.",
+    "unauthorized": "Log in, or sign up for an account.",
+    "forbidden": "Ask an organizer of the challenge, or log in with an account that may do this.",
+}
+
+
+def wants_page(scope: Scope) -> bool:
+    """Whether an error of this request should be a page: its path is no path of the API, and a browser asks."""
+    if scope["path"].startswith(("/api/", "/static/", "/metrics", "/healthz", "/readyz")):
+        return False
+    accepted = b",".join(value for name, value in scope["headers"] if name == b"accept")
+    return b"text/html" in accepted
+
+
+def install_error_pages(app: FastAPI) -> None:
+    """Answer errors of requests by browsers with pages."""
+    for kind in HANDLED:
+        app.add_exception_handler(kind, _handle)
+
+
+async def _handle(request: Request, error: Exception) -> Response:
+    known = error_of(error, request.url.path)
+    if not wants_page(request.scope):
+        return error_response(known, request.scope)
+    return await run_in_threadpool(error_page, request, known)
+
+
+def error_page(request: Request, error: AssayError) -> Response:
+    """An error as a page. A visitor who should log in is sent to the log-in page, and comes back from there."""
+    request.scope[PROBLEM_CODE_KEY] = error.code
+    page = _context(request)
+    if isinstance(error, errors.Renamed):
+        return RedirectResponse(renamed_location(error, request.scope, first=2), status_code=error.status)
+    if isinstance(error, errors.Unauthorized) and request.method == "GET" and not page.is_logged_in:
+        return RedirectResponse(f"/log-in?next={quote(page.path, safe='/')}", status_code=303)
+    reply = render(
+        page,
+        "error.html",
+        status=error.status,
+        error=error,
+        heading=HEADINGS.get(error.status, "Something is wrong with this request"),
+        remedy=REMEDIES.get(error.code, error.advice),
+    )
+    for name in ("retry-after", "allow"):
+        if value := {key.lower(): text for key, text in error.headers.items()}.get(name):
+            reply.headers[name] = value
+    return reply
+
+
+def internal_error_page(scope: Scope) -> ASGIApp:
+    """The reply to an unexpected error, which was logged: a page for browsers."""
+    return error_page(Request(scope), AssayError()) if wants_page(scope) else problem_response(AssayError())
+
+
+def _context(request: Request) -> PageContext:
+    """The context of a request that failed: that of a visitor if its account cannot be read either."""
+    try:
+        return page_context(request)
+    except Exception:  # noqa: BLE001 - the error page must not fail for the reason that it reports
+        state = app_state(request)
+        return PageContext(request, state, site_of(request, state.settings), VISITOR, None)

@@ -1,0 +1,121 @@
+"""Forms: their fields, the request body that they make, and the faults to show beside the fields."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeVar
+from urllib.parse import parse_qsl
+
+from pydantic import BaseModel, ValidationError
+from starlette.responses import Response
+
+from app import errors
+from app.api.http.problem_documents import fault_detail
+from app.errors import AssayError, BadRequest
+
+MAX_FIELDS = 5000
+# These have a page of their own: the log-in page, the error page.
+UNFIXABLE = (errors.Unauthorized, errors.NotFound, errors.Renamed)
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+class FieldFault(NamedTuple):
+    """What is wrong with a form; `name` is the field, or empty if no single field is at fault."""
+
+    name: str
+    detail: str
+    remedy: str = ""
+
+
+@dataclass
+class Form:
+    """The fields of a form as they were sent. Templates show them again beside the faults."""
+
+    fields: dict[str, list[str]] = field(default_factory=dict)
+    faults: list[FieldFault] = field(default_factory=list)
+
+    def value(self, name: str, default: str = "") -> str:
+        """The last value of a field."""
+        return self.fields[name][-1] if name in self.fields else default
+
+    def values(self, name: str) -> list[str]:
+        """All values of a field that may be given several times, such as a group of check boxes."""
+        return self.fields.get(name, [])
+
+    def has(self, name: str) -> bool:
+        """Whether a field was sent, as a checked box is."""
+        return name in self.fields
+
+    def text(self, name: str) -> str | None:
+        """The value of a field without surrounding space; None if it is empty."""
+        return self.value(name).strip() or None
+
+    def fault_of(self, name: str) -> FieldFault | None:
+        """What is wrong with a field, or with a part of it."""
+        return next((fault for fault in self.faults if fault.name.partition(".")[0] == name), None)
+
+    def body(self, model: type[Model], /, **values: Any) -> Model:
+        """The request body with these values, where empty ones are left out; raises ValidationError.
+
+        The body is that of the API, so pages and API accept the same.
+        """
+        return model.model_validate({name: value for name, value in values.items() if value is not None})
+
+    def with_fault(self, error: AssayError | ValidationError) -> "Form":
+        """This form with the faults of a refusal."""
+        return Form(self.fields, _faults(error))
+
+
+def parse_form(body: bytes) -> Form:
+    """The fields of an application/x-www-form-urlencoded body; raises BadRequest."""
+    try:
+        pairs = parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=MAX_FIELDS, errors="strict")
+    except ValueError:
+        raise BadRequest("This is not a form that the pages of this service send.") from None
+    form = Form()
+    for name, value in pairs:
+        if "\0" in value:
+            raise BadRequest(f"The field '{name[:50]}' contains the character U+0000.")
+        # Browsers send line ends of text areas as CR LF.
+        form.fields.setdefault(name, []).append(value.replace("\r\n", "\n"))
+    return form
+
+
+def _faults(error: AssayError | ValidationError) -> list[FieldFault]:
+    if isinstance(error, ValidationError):
+        return [FieldFault(_field_name(fault["loc"]), fault_detail(dict(fault))) for fault in error.errors()[:100]]
+    listed = error.extra.get("errors") or []
+    faults = [FieldFault(fault["pointer"].strip("/").replace("/", "."), fault["detail"]) for fault in listed]
+    return faults or [FieldFault("", error.detail, error.advice)]
+
+
+def _field_name(location: Sequence[Any]) -> str:
+    return ".".join(str(part) for part in location)
+
+
+def attempt(form: Form, act: Callable[[], Response], again: Callable[[Form, int], Response]) -> Response:
+    """The reply of `act`, or if it refuses the form, that of `again`: the page with the form, its faults and a status.
+
+    Raises Unauthorized, NotFound and Renamed, which no change of the form can mend.
+    """
+    try:
+        return act()
+    except (AssayError, ValidationError) as error:
+        _raise_if_unfixable(error)
+        return again(form.with_fault(error), error.status if isinstance(error, AssayError) else 422)
+
+
+async def attempt_async(
+    form: Form, act: Callable[[], Awaitable[Response]], again: Callable[[Form, int], Response]
+) -> Response:
+    """`attempt` for an asynchronous act."""
+    try:
+        return await act()
+    except (AssayError, ValidationError) as error:
+        _raise_if_unfixable(error)
+        return again(form.with_fault(error), error.status if isinstance(error, AssayError) else 422)
+
+
+def _raise_if_unfixable(error: Exception) -> None:
+    if isinstance(error, UNFIXABLE) and not isinstance(error, errors.WrongPassword):
+        raise error

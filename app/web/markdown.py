@@ -1,0 +1,75 @@
+"""Markdown of organizers as HTML: rendered by markdown-it (CommonMark and tables), then sanitized by nh3."""
+
+from functools import lru_cache
+
+import nh3
+from markdown_it import MarkdownIt
+from markupsafe import Markup
+
+TAGS = frozenset(
+    [
+        "a",
+        "abbr",
+        "b",
+        "blockquote",
+        "br",
+        "caption",
+        "code",
+        "dd",
+        "del",
+        "dl",
+        "dt",
+        "em",
+        "h2",
+        "h3",
+        "h4",
+        "h5",
+        "h6",
+        "hr",
+        "i",
+        "kbd",
+        "li",
+        "ol",
+        "p",
+        "pre",
+        "s",
+        "strong",
+        "sub",
+        "sup",
+        "table",
+        "tbody",
+        "td",
+        "th",
+        "thead",
+        "tr",
+        "ul",
+    ]
+)
+ATTRIBUTES = {"a": {"href", "title"}, "abbr": {"title"}, "ol": {"start"}, "td": {"align"}, "th": {"align", "scope"}}
+_parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+
+
+@lru_cache(256)
+def markdown(text: str, top: int = 2) -> Markup:
+    """The HTML of a text. Its headings begin at level `top`, below those of the page; links carry `rel=nofollow`.
+
+    Images are shown as links, because a page loads nothing from other sites.
+    """
+    tokens = _parser.parse(text)
+    lowest = min((int(token.tag[1]) for token in tokens if token.type == "heading_open"), default=1)
+    for token in tokens:
+        if token.type in {"heading_open", "heading_close"}:
+            token.tag = f"h{min(6, int(token.tag[1]) - lowest + top)}"
+        for child in token.children or ():
+            if child.type == "image":
+                child.type, child.tag = "text", ""
+                child.content = f"{child.content} ({child.attrs.get('src', '')})"
+    html = _parser.renderer.render(tokens, _parser.options, {})
+    clean = nh3.clean(
+        html,
+        tags=set(TAGS),
+        attributes={tag: set(names) for tag, names in ATTRIBUTES.items()},
+        url_schemes={"http", "https", "mailto"},
+        link_rel="nofollow noopener noreferrer",
+    )
+    return Markup(clean)  # noqa: S704 - nh3 has just removed everything that is not in the lists above

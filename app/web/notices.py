@@ -1,0 +1,19 @@
+"""Notices that a page shows once, after a form was handled. The address of the page names them by their code."""
+
+from typing import NewType
+
+Notice = NewType("Notice", str)
+
+_SENTENCES: dict[str, str] = {}
+
+
+def notice(code: str, sentence: str) -> Notice:
+    """Declare a notice; its sentence is fixed, so that an address cannot put words on a page."""
+    assert code not in _SENTENCES, f"the notice '{code}' is declared twice"
+    _SENTENCES[code] = sentence
+    return Notice(code)
+
+
+def notice_sentence(code: str | None) -> str | None:
+    """The sentence of a notice; None for an unknown code."""
+    return None if code is None else _SENTENCES.get(code)

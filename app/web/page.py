@@ -1,0 +1,174 @@
+"""The request of a page: its caller by the session cookie, and the check of forms against forgery."""
+
+import secrets
+from dataclasses import dataclass, field
+from typing import Annotated
+from urllib.parse import quote, urlsplit
+
+from fastapi import APIRouter, Depends, Request
+from starlette.responses import RedirectResponse, Response
+
+from app import errors
+from app.actions.access import VISITOR, Caller
+from app.actions.accounts.sessions import SESSION_LIFETIME, authenticate_session
+from app.api.dependencies import AppState, app_state
+from app.api.http.json_body import JsonBodyRequest
+from app.api.limits.client_addresses import client_address_block
+from app.web.csrf import csrf_token, is_csrf_token
+from app.web.forms import Form, parse_form
+from app.web.site import Site, site_of
+
+SESSION, VISITOR_COOKIE = "session", "visitor"
+CSRF_FIELD, CSRF_HEADER = "csrf", "x-csrf-token"
+
+
+class FormExpired(errors.Forbidden):
+    """This form does not belong to your present session, so nothing was changed."""
+
+    code = "form_expired"
+    remedy = "Go back, reload the page and send the form again."
+
+
+class ForeignForm(errors.Forbidden):
+    """This form came from another site, so nothing was changed."""
+
+    code = "foreign_form"
+    remedy = "Open the page at the address of this service and send the form from there."
+
+
+def page_router() -> APIRouter:
+    """A router for pages, which are not part of the API's description."""
+    return APIRouter(include_in_schema=False)
+
+
+@dataclass
+class PageContext:
+    """What a page needs of its request. Templates see it as `page`."""
+
+    request: Request
+    state: AppState
+    site: Site
+    caller: Caller
+    session_text: str | None
+    """The session's cookie, if it is that of a live session."""
+    new_cookies: dict[str, str | None] = field(default_factory=dict)
+    """Cookies to set with the reply, by name; None deletes one."""
+    _csrf_cookie: str | None = None
+
+    @property
+    def csrf(self) -> str:
+        """The token that forms of this page carry. A visitor gets a cookie to bind it to."""
+        return csrf_token(self.session_text or self._visitor_cookie())
+
+    def _visitor_cookie(self) -> str:
+        if self._csrf_cookie is None:
+            self._csrf_cookie = self.request.cookies.get(self.site.cookie_name(VISITOR_COOKIE))
+        if self._csrf_cookie is None:
+            self._csrf_cookie = self.new_cookies[VISITOR_COOKIE] = secrets.token_urlsafe(24)
+        return self._csrf_cookie
+
+    @property
+    def is_logged_in(self) -> bool:
+        """Whether the caller has an account."""
+        return self.caller.user_id is not None
+
+    @property
+    def account(self) -> Caller:
+        """The caller, who has an account; raises Unauthorized for a visitor, whom it sends to the log-in page."""
+        if self.caller.user_id is None:
+            raise errors.Unauthorized("Log in to see this page.", remedy="Log in, or sign up for an account.")
+        return self.caller
+
+    @property
+    def path(self) -> str:
+        """The path and query of this page, as a link."""
+        query = self.request.url.query
+        return quote(self.request.url.path) + (f"?{query}" if query else "")
+
+    def require_own_form(self, token: str | None) -> None:
+        """Refuse a form of another site or another session; raises ForeignForm, FormExpired."""
+        require_same_origin(self.request, self.site)
+        cookie = self.session_text or self.request.cookies.get(self.site.cookie_name(VISITOR_COOKIE))
+        if cookie is None or not is_csrf_token(token or "", cookie):
+            raise FormExpired
+
+    def set_cookies(self, response: Response) -> Response:
+        """Add the new cookies to a reply."""
+        for name, value in self.new_cookies.items():
+            is_session = name == SESSION
+            response.set_cookie(
+                self.site.cookie_name(name),
+                value or "",
+                max_age=0 if value is None else int(SESSION_LIFETIME.total_seconds()) if is_session else None,
+                secure=self.site.is_secure,
+                httponly=True,
+                samesite="lax",
+            )
+        return response
+
+
+def require_same_origin(request: Request, site: Site) -> None:
+    """Refuse a request that a page of another origin sent; raises ForeignForm.
+
+    All present browsers send Origin with a form. Without it the token alone decides.
+    """
+    origin = request.headers.get("origin")
+    if origin is not None and origin.lower() != site.origin:
+        detail = f"This form came from the address {origin[:200]}, but the service has the address {site.origin}."
+        raise ForeignForm(detail)
+    if request.headers.get("sec-fetch-site", "same-origin") not in {"same-origin", "none"}:
+        raise ForeignForm
+
+
+def page_context(request: Request) -> PageContext:
+    """The context of a page; a session that has ended or expired makes the caller a visitor. Raises TooManyRequests."""
+    state = app_state(request)
+    site = site_of(request, state.settings)
+    text = request.cookies.get(site.cookie_name(SESSION))
+    caller = VISITOR if text is None else _session_caller(state, text)
+    if caller.user_id is None:
+        state.request_limits.count_request("address", client_address_block(request))
+    else:
+        state.request_limits.count_request("user", caller.user_id)
+    live = text if caller.user_id is not None else None
+    return PageContext(request, state, site, caller, live)
+
+
+def _session_caller(state: AppState, text: str) -> Caller:
+    try:
+        with state.db.read_one() as session:
+            return authenticate_session(session, text)
+    except errors.Unauthorized:
+        return VISITOR
+
+
+PageDep = Annotated[PageContext, Depends(page_context)]
+
+
+async def page_form(request: Request, page: PageDep) -> Form:
+    """The fields of a form, which belongs to this session; raises ForeignForm, FormExpired and what limits raise."""
+    body = await JsonBodyRequest(request.scope, request.receive).body()
+    form = parse_form(body)
+    page.require_own_form(form.value(CSRF_FIELD) or request.headers.get(CSRF_HEADER))
+    return form
+
+
+FormDep = Annotated[Form, Depends(page_form)]
+
+
+def local_path(text: str | None, default: str = "/") -> str:
+    """The path to go on to after a form, if it is one of this site; otherwise the default: no redirect leads away."""
+    if not text or not text.startswith("/") or text.startswith(("//", "/\\")):
+        return default
+    if any(ord(char) <= 32 or char == "\\" for char in text):
+        return default
+    address = urlsplit(text)
+    return default if address.scheme or address.netloc else text
+
+
+def redirect(page: PageContext, path: str, *, done: str | None = None) -> Response:
+    """Go on to another page after a form was handled; `done` is the code of a notice that it shows."""
+    if done is not None:
+        path, hash_sign, fragment = path.partition("#")
+        path += ("&" if "?" in path else "?") + f"done={done}" + hash_sign + fragment
+    return page.set_cookies(RedirectResponse(path, status_code=303))

@@ -1,0 +1,19 @@
+"""All pages, and how they join the app."""
+
+from fastapi import FastAPI
+
+from app.web import assets, home, log_in
+from app.web.error_pages import install_error_pages
+
+PAGE_MODULES = (
+    assets,
+    home,
+    log_in,
+)
+
+
+def add_pages(app: FastAPI) -> None:
+    """Add the routes of the pages to an app, and its error pages."""
+    install_error_pages(app)
+    for module in PAGE_MODULES:
+        app.router.routes.extend(module.router.routes)
