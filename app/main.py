@@ -68,6 +68,8 @@ from app.api.http.middleware import ReplyMiddleware
 from app.api.limits.password_hashing import HashingPool
 from app.api.limits.reader_queue import ReaderPool, ReaderQueue
 from app.api.limits.request_limits import RequestLimits
+from app.api.live.board_changes import ReportedBoards
+from app.api.live.change_hub import ChangeHub
 from app.api.notifier import Notifier
 from app.api.openapi import docs_page, document
 from app.files import FileStore
@@ -219,14 +221,20 @@ def build_app(
     """
     work, db = work or settings.data_dir, Database(settings, now)
     monitoring_db = db.for_monitoring(settings)
-    files, notifier = open_file_store(settings, work), Notifier()
+    files, changes = open_file_store(settings, work), ChangeHub()
+    notifier = Notifier(changes)
     boards = BoardCache(needs_notifications=not db.sqlite)
-    db.on_invalidation(boards.invalidate)
+    reported_boards = ReportedBoards(boards, changes)
+    db.on_invalidation(reported_boards.invalidate)
     telemetry = create_telemetry(settings, monitoring_db)
     worker = (
         Worker(settings, db, files, work, on_settled=notifier.notify_settled, figures=telemetry) if scoring else None
     )
-    listener = None if db.sqlite else NotificationListener(settings, notifier.notify_settled, notifier.wake_all, boards)
+    listener = (
+        None
+        if db.sqlite
+        else NotificationListener(settings, notifier.notify_settled, notifier.wake_all, reported_boards)
+    )
     readers = create_process_pool(settings, READER_PROCESSES, work, seconds=reader_timeout(settings))
     gold_readers = create_process_pool(settings, GOLD_PROCESSES, work)
     queue = ReaderQueue(READER_PROCESSES, ORGANIZER_READERS)
@@ -245,6 +253,7 @@ def build_app(
         gold_readers=ReaderPool(gold_readers, ReaderQueue(GOLD_PROCESSES)),
         generated_files=generated_files,
         notifier=notifier,
+        changes=changes,
         board_cache=boards,
         database_presence=DatabasePresence(partial(database_answers, settings)),
         figures=telemetry,

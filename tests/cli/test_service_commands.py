@@ -125,6 +125,17 @@ def test_the_board_as_csv_is_what_the_service_sends(service: ScriptedServer) -> 
     assert service.requests[0].query == {"format": ["csv"], "metric": ["f1"]}
 
 
+def test_the_board_as_latex_is_what_the_service_sends(service: ScriptedServer) -> None:
+    table = "% Leaderboard\n\\begin{tabular}{rl}\n"
+    service.on("GET /api/v1/challenges/irony/phases/main/leaderboard", ScriptedAnswer(200, table))
+    ran = run_assay("leaderboard", "irony", "--phase", "main", "--latex", "--url", service.url)
+    assert (ran.status, ran.out) == (0, table)
+    assert service.requests[0].query == {"format": ["latex"]}
+    refused = run_assay("leaderboard", "irony", "--latex", "--csv", "--url", service.url)
+    assert refused.status == 2
+    assert "--latex" in refused.err
+
+
 def test_a_page_of_the_board_says_how_to_get_the_next_one(service: ScriptedServer) -> None:
     page = BOARD | {"total": 40, "next": "2"}
     service.on("GET /api/v1/challenges/irony/phases/main/leaderboard", ScriptedAnswer(200, page))
