@@ -15,26 +15,26 @@ class ReportedBoards:
     """The cache of boards and the hub as one: a reader is told only once the cache holds nothing older."""
 
     def __init__(self, boards: BoardCache, hub: ChangeHub) -> None:
-        self._boards = boards
-        self._hub = hub
+        self.boards = boards
+        self.hub = hub
 
     def invalidate(self, tags: frozenset[str]) -> None:
         """Boards with these tags have changed."""
-        self._boards.invalidate(tags)
-        self._hub.publish_tags(tags)
+        self.boards.invalidate(tags)
+        self.hub.publish_tags(tags)
 
     def confirm(self, at: float) -> None:
         """All changes until this time were reported."""
-        self._boards.confirm(at)
+        self.boards.confirm(at)
 
     def distrust(self) -> None:
         """Changes may be missed until the next `confirm`."""
-        self._boards.distrust()
+        self.boards.distrust()
 
     def forget(self) -> None:
         """Changes may have been missed."""
-        self._boards.forget()
-        self._hub.publish_all()
+        self.boards.forget()
+        self.hub.publish_all()
 
 
 def link_scores(hub: ChangeHub, tags: Iterable[str]) -> None:
