@@ -32,7 +32,7 @@ class ConfusedPair(NamedTuple):
 
     gold: str
     predicted: str
-    count: float
+    instances: float
     share: float
     """The part of the row of the gold class."""
 
@@ -132,7 +132,7 @@ def confusion_table(part: Mapping[str, Any]) -> ConfusionTable:
             columns = np.concatenate([columns, np.full(len(at), len(names))])
             counts = np.concatenate([counts, beyond[at]])
             names.append(name)
-    totals = np.bincount(rows, weights=counts, minlength=size)
+    totals = np.bincount(rows, weights=counts, minlength=size).astype(np.float64)
     return ConfusionTable(labels, names, svg.Cells(rows, columns, counts, totals))
 
 

@@ -11,8 +11,7 @@ from app.store.session import ReadSession
 
 
 def describe_metrics(session: ReadSession, caller: Caller, submission_id: str) -> list[dict[str, Any]]:
-    """The metrics of the recipe in force, the primary one first; raises NotFound unless the caller may see it."""
+    """The metrics of the recipe in force, as it lists them; raises NotFound unless the caller may see it."""
     _, phase, _ = load_visible_submission(session, caller, submission_id)
     recipe = parse_stored_recipe(phase, challenges.active_recipe(session, phase))
-    calls = [recipe.primary, *(call for call in recipe.metrics if call.text != recipe.primary.text)]
-    return [describe_call(call) for call in calls]
+    return [describe_call(call) for call in recipe.metrics]
