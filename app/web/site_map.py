@@ -2,13 +2,14 @@
 
 from fastapi import FastAPI
 
-from app.web import assets, home, log_in
+from app.web import assets, home, log_in, submission
 from app.web.error_pages import install_error_pages
 
 PAGE_MODULES = (
     assets,
     home,
     log_in,
+    submission,
 )
 
 

@@ -88,6 +88,7 @@ def _render(
         orders=ORDERS,
         class_rows=rows[start : start + CLASS_ROWS],
         class_count=len(rows),
+        excerpts=[],
         first_row=start,
         rows_per_page=CLASS_ROWS,
         confusion=table,
@@ -123,6 +124,7 @@ async def show_confusion(submission_id: str, page: PageDep, split: Split = None,
             drawing=None if table is None else table.draw(),
             shade_key=svg.shade_key(),
             pairs=[] if table is None else table.most_confused(CONFUSED_PAIRS),
+            max_drawn=svg.MAX_DRAWN_CELLS,
         )
 
     return await run_in_threadpool(draw)

@@ -53,11 +53,6 @@ class SubmissionPage:
         return self.frame.is_member and self.frame.team_id == self.submission.team.id
 
     @property
-    def primary(self) -> str:
-        """The metric that ranks."""
-        return str(self.metrics[0]["key"])
-
-    @property
     def score_columns(self) -> list[ScoreColumn]:
         """The scores that the reader sees, by split."""
         shown = self.submission
@@ -75,6 +70,11 @@ class SubmissionPage:
         if shown.splits is not None:
             return [name for name in _SPLIT_TITLES if name in shown.splits]
         return ["private", "public"] if shown.public_scores else []
+
+    @property
+    def split_choices(self) -> list[tuple[str, str]]:
+        """The splits with their titles."""
+        return [(name, _SPLIT_TITLES[name]) for name in self.splits]
 
     @property
     def has_report(self) -> bool:
