@@ -2,7 +2,7 @@
 
 from fastapi import FastAPI
 
-from app.web import assets, home, log_in, submission, submit
+from app.web import assets, home, log_in, submission, submissions, submit
 from app.web.error_pages import install_error_pages
 
 PAGE_MODULES = (
@@ -10,6 +10,7 @@ PAGE_MODULES = (
     home,
     log_in,
     submission,
+    submissions,
     submit,
 )
 
