@@ -54,12 +54,6 @@ class StatedMetadata(Body):
     team: TeamName | None = None
 
 
-class NoFileChosen(errors.BadRequest):
-    """No file was chosen."""
-
-    remedy = "Choose the file with your predictions, then send the form again."
-
-
 @router.get("/challenges/{slug}/submit")
 def show_submit(slug: str, page: PageDep, phase: PhaseQuery = None, sent_as: AsQuery = None) -> Response:
     """The form, for one phase."""
@@ -189,7 +183,7 @@ async def post_file(
             raise errors.BadRequest("No team is named.", remedy="Name the team that the file is for.")
         upload = replace(upload, entry=entry, layout=layout)
         if check:
-            checked = await check_predictions(upload, slug, phase, organizer=organizer)
+            checked = await check_predictions(upload, slug, phase, organizer=organizer, has_excerpts=True)
             return await run_in_threadpool(_again, page, slug, phase, sent_as, form, 200, checked)
         view, _ = await store_submission(upload, slug, phase)
         return redirect(page, f"/submissions/{view.submission.id}", done=STORED)
@@ -235,6 +229,7 @@ async def _read_fields(page: PageContext, form: Form) -> tuple[StatedMetadata, s
     form.fields |= {name: [value.replace("\r\n", "\n")] for name, value in file.fields.items() if name != CSRF_FIELD}
     page.require_own_form(file.fields.get(CSRF_FIELD) or page.request.headers.get(CSRF_HEADER))
     if not file.filename:
-        raise NoFileChosen
+        remedy = "Choose the file with your predictions, then send the form again."
+        raise errors.BadRequest("No file was chosen.", remedy=remedy)
     names = ("method", "description", "link", "team")
     return form.body(StatedMetadata, **{name: form.text(name) for name in names}), form.text("layout")

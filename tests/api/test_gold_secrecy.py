@@ -101,6 +101,7 @@ READ: dict[str, list[str]] = {  # every route that reads, with the queries that 
     SUBMISSIONS: [],
     SUBMISSIONS + "/events": [],
     SUBMISSIONS + "/predictions": [],
+    SUBMISSIONS + "/problems": [],
     SUBMISSIONS + "/report": [
         "part=per_class",
         "part=confusion",
@@ -111,8 +112,16 @@ READ: dict[str, list[str]] = {  # every route that reads, with the queries that 
 }
 PAGES: dict[str, list[str]] = {  # every page, with the queries that are asked besides none
     "/": [],
+    "/challenges/{slug}/submissions": ["phase=main"],
+    "/challenges/{slug}/submit": ["phase=main"],
+    "/challenges/{slug}/submit/template": ["phase=main&format=csv", "phase=main&format=jsonl"],
     "/log-in": ["next=/catalogue"],
     "/static/{name}": [],
+    "/submissions/{submission_id}": ["split=private", "order=errors", "order=frequency"],
+    "/submissions/{submission_id}/changes": [],
+    "/submissions/{submission_id}/confusion": ["split=private", "order=errors"],
+    "/submissions/{submission_id}/file": [],
+    "/submissions/{submission_id}/report": ["part=per_class", "format=csv&part=confusion"],
 }
 ACTS = ("select", "unselect", "rerun", "cancel", "disqualify", "reinstate")
 

@@ -118,7 +118,7 @@ def test_a_private_split_is_for_organizers_until_the_release(app: ServedApp, ada
     assert "taken for" not in refused.text
 
 
-def test_a_rejected_file_lists_its_problems(app: ServedApp, ada: Person) -> None:
+def test_a_rejected_file_lists_its_problems_with_its_lines(app: ServedApp, ada: Person, organizer: Person) -> None:
     slug = open_new(app)
     ada.api.join(slug, "Blue")
     body = "id,label\nt0,cat\nt1,dgo\nt1,cat\n"
@@ -132,6 +132,11 @@ def test_a_rejected_file_lists_its_problems(app: ServedApp, ada: Person) -> None
     assert "Rejected" in page
     assert "line 3" in page
     assert "unknown_label" in page
+    assert '<code class="line">t1,dgo</code>' in page
+    by_organizer = organizer.browser.get(f"/submissions/{answer.json()['id']}").text
+    assert "t1,dgo" not in by_organizer  # the lines of a team's file are a download, which would be recorded
+    trail = organizer.api.get(f"/challenges/{slug}/audit").json()["items"]
+    assert "submission.download" not in {entry["action"] for entry in trail}
     assert len(re.findall(r'<th scope="row">\s*(?:line|whole|not in)', page)) == len(problems)
 
 

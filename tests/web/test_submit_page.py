@@ -93,6 +93,7 @@ def test_a_file_that_is_only_checked_is_not_stored(app: ServedApp, ada: Person) 
     assert faulty.status_code == 200
     assert "The file has faults" in faulty.text
     assert "line 2" in faulty.text
+    assert '<code class="line">t0,dgo</code>' in faulty.text
     assert 'value="Forest &lt;b&gt;"' in faulty.text
     assert stored(ada, slug) == []
 
