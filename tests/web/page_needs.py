@@ -27,7 +27,7 @@ PAGE_NEEDS: dict[str, tuple[str, ...]] = {
     f"{_CHALLENGE}/leaderboard/embed": ("P/leaderboard",),
     f"{_CHALLENGE}/leaderboard/changes": ("P/leaderboard",),
     f"{_CHALLENGE}/leaderboard/data": ("P/leaderboard",),
-    f"{_CHALLENGE}/register": ("C", "/me"),
+    f"{_CHALLENGE}/register": ("C",),
     f"{_CHALLENGE}/team": ("C/registrations",),
     f"{_CHALLENGE}/submit": ("C", "/me"),
     f"{_CHALLENGE}/submissions": ("P/submissions",),
