@@ -2,11 +2,12 @@
 
 from fastapi import FastAPI
 
-from app.web import assets, home, leaderboard, log_in
+from app.web import assets, catalogue, home, leaderboard, log_in
 from app.web.error_pages import install_error_pages
 
 PAGE_MODULES = (
     assets,
+    catalogue,
     home,
     leaderboard,
     log_in,
