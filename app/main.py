@@ -86,6 +86,7 @@ from app.store.migrate import require_head, upgrade
 from app.store.notifications import NotificationListener
 from app.store.session import Database
 from app.web.error_pages import internal_error_page
+from app.web.kept_boards import parse_page_request
 from app.web.site_map import add_pages
 from app.web_server import GracefulServer, open_listening_socket, uvicorn_config
 from app.worker.process_pool import ScoringProcessPool
@@ -205,6 +206,7 @@ def bare_app(telemetry: Telemetry | None = None, **options: Any) -> FastAPI:
         **options,
     )
     add_routes(app)
+    app.parse_page_request = parse_page_request
     app.add_middleware(BoardBuildMiddleware)
     app.add_middleware(ReplyMiddleware, figures=telemetry or Telemetry(), internal_error=internal_error_page)
     return app
@@ -226,10 +228,9 @@ def build_app(
     reported = ReportedBoards(BoardCache(needs_notifications=not db.sqlite), ChangeHub())
     db.on_invalidation(reported.invalidate)
     files, notifier = open_file_store(settings, work), Notifier(reported.hub)
-    telemetry = create_telemetry(settings, monitoring_db)
-    worker = (
-        Worker(settings, db, files, work, on_settled=notifier.notify_settled, figures=telemetry) if scoring else None
-    )
+    telemetry, worker = create_telemetry(settings, monitoring_db), None
+    if scoring:
+        worker = Worker(settings, db, files, work, on_settled=notifier.notify_settled, figures=telemetry)
     listeners = [] if db.sqlite else [_notification_listener(settings, notifier, reported)]
     readers = create_process_pool(settings, READER_PROCESSES, work, seconds=reader_timeout(settings))
     gold_readers = create_process_pool(settings, GOLD_PROCESSES, work)

@@ -2,12 +2,14 @@
 
 from fastapi import FastAPI
 
-from app.web import assets, home, log_in, submission, submissions, submit
+from app.web import assets, catalogue, home, leaderboard, log_in, submission, submissions, submit
 from app.web.error_pages import install_error_pages
 
 PAGE_MODULES = (
     assets,
+    catalogue,
     home,
+    leaderboard,
     log_in,
     submission,
     submissions,
