@@ -55,7 +55,9 @@ REPORTS = ["scores", "per_class", "confusion"]
 PHASE = {"name": "main", "opens_at": "2020-01-01T00:00:00Z", "quota": QUOTA, "reports": REPORTS}
 RECIPE = {"primary": "accuracy", "metrics": ["accuracy", "f1_macro", "log_loss"], "selection": "selected"}
 CLOCK_AND_NONCES = {"date", "x-request-id", "set-cookie"}
-NONCES = re.compile(rb'(?<=name="csrf" value=")[^"]+|(?<=seen=)[0-9a-f]{16}')
+NONCES = re.compile(
+    rb'(?<=name="csrf" value=")[^"]+|(?<=data-token=")[^"]+|(?<=seen=)[0-9a-f]{16}|(?<=;key=)[\w-]{20,}'
+)
 PHASES = "/api/v1/challenges/{slug}/phases/{phase}"
 SUBMISSIONS = "/api/v1/submissions/{submission_id}"
 
