@@ -11,6 +11,7 @@ from starlette.responses import Response
 from app import errors
 from app.api.http.problem_documents import fault_detail
 from app.errors import AssayError, BadRequest
+from app.web.remedies import remedy_of
 
 MAX_FIELDS = 5000
 # These have a page of their own: the log-in page, the error page.
@@ -86,7 +87,7 @@ def _faults(error: AssayError | ValidationError) -> list[FieldFault]:
         return [FieldFault(_field_name(fault["loc"]), fault_detail(dict(fault))) for fault in error.errors()[:100]]
     listed = error.extra.get("errors") or []
     faults = [FieldFault(fault["pointer"].strip("/").replace("/", "."), fault["detail"]) for fault in listed]
-    return faults or [FieldFault("", error.detail, error.advice)]
+    return faults or [FieldFault("", error.detail, remedy_of(error) or "")]
 
 
 def _field_name(location: Sequence[Any]) -> str:
@@ -101,8 +102,7 @@ def attempt(form: Form, act: Callable[[], Response], again: Callable[[Form, int]
     try:
         return act()
     except (AssayError, ValidationError) as error:
-        _raise_if_unfixable(error)
-        return again(form.with_fault(error), error.status if isinstance(error, AssayError) else 422)
+        return _refusal(form, error, again)
 
 
 async def attempt_async(
@@ -112,10 +112,16 @@ async def attempt_async(
     try:
         return await act()
     except (AssayError, ValidationError) as error:
-        _raise_if_unfixable(error)
-        return again(form.with_fault(error), error.status if isinstance(error, AssayError) else 422)
+        return _refusal(form, error, again)
 
 
-def _raise_if_unfixable(error: Exception) -> None:
+def _refusal(form: Form, error: AssayError | ValidationError, again: Callable[[Form, int], Response]) -> Response:
+    """The page again, with the faults; raises the error if no change of the form can mend it."""
     if isinstance(error, UNFIXABLE) and not isinstance(error, errors.WrongPassword):
         raise error
+    reply = again(form.with_fault(error), error.status if isinstance(error, AssayError) else 422)
+    if isinstance(error, AssayError):
+        for name, value in error.headers.items():
+            if name.lower() == "retry-after":
+                reply.headers[name] = value
+    return reply

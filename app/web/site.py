@@ -6,7 +6,16 @@ from urllib.parse import urlsplit
 
 from starlette.requests import Request
 
+from app import errors
 from app.settings import Settings
+
+
+class InsecureAddress(errors.Forbidden):
+    """This address has no encryption, so passwords are refused."""
+
+    code = "insecure_address"
+    remedy = "Open the service by https, or set ASSAY_INSECURE_LOGIN if you operate it and accept the risk."
+
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
@@ -32,7 +41,12 @@ class Site:
     @property
     def allows_login(self) -> bool:
         """Whether a password may be sent: by https, to this machine itself, or if the operator accepts the risk."""
-        return self.is_secure or self.insecure_login or _is_loopback(urlsplit(self.origin).hostname or "")
+        return self.is_secure or self.insecure_login or _is_loopback(_hostname(self.origin))
+
+    def require_login(self) -> None:
+        """Refuse to take a password; raises InsecureAddress."""
+        if not self.allows_login:
+            raise InsecureAddress
 
     def cookie_name(self, name: str) -> str:
         """The name of a cookie. Browsers take a name with __Host- only by https, from this very host."""
@@ -52,6 +66,14 @@ def site_of(request: Request, settings: Settings) -> Site:
 def _host_with_port(scheme: str, host: str, port: int | None) -> str:
     name = f"[{host}]" if ":" in host else host
     return name if port is None or port == _DEFAULT_PORTS[scheme] else f"{name}:{port}"
+
+
+def _hostname(origin: str) -> str:
+    """The host of an origin, without its port; empty if it is none, as a Host header may say anything."""
+    try:
+        return urlsplit(origin).hostname or ""
+    except ValueError:
+        return ""
 
 
 def _is_loopback(host: str) -> bool:

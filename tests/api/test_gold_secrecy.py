@@ -67,6 +67,8 @@ READ: dict[str, list[str]] = {  # every route that reads, with the queries that 
     "/api/v1/openapi.json": [],
     "/api/v1/me": [],
     "/api/v1/me/data": [],
+    "/api/v1/me/registrations": ["limit=1"],
+    "/api/v1/invitation": [],
     "/api/v1/tokens": [],
     "/api/v1/users": [],
     "/api/v1/invitations": [],
@@ -105,7 +107,17 @@ READ: dict[str, list[str]] = {  # every route that reads, with the queries that 
 }
 PAGES: dict[str, list[str]] = {  # every page, with the queries that are asked besides none
     "/": [],
+    "/account": [],
+    "/account/data": [],
+    "/account/delete": [],
+    "/account/settings": [],
+    "/account/tokens": [],
+    "/challenges/{slug}/register": [],
+    "/challenges/{slug}/team": [],
+    "/invitation": [],
     "/log-in": ["next=/catalogue"],
+    "/password-reset": [],
+    "/sign-up": ["next=/catalogue"],
     "/static/{name}": [],
 }
 ACTS = ("select", "unselect", "rerun", "cancel", "disqualify", "reinstate")
