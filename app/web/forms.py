@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, TypeVar
 from urllib.parse import parse_qsl
 
 from pydantic import BaseModel, ValidationError
+from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from app import errors
@@ -67,6 +68,11 @@ class Form:
         return Form(self.fields, _faults(error))
 
 
+def whole_number(text: str | None) -> int | str | None:
+    """The number that a text field holds; other text as it is, which the request body then refuses."""
+    return int(text) if text is not None and text.isascii() and text.isdigit() and len(text) < 20 else text
+
+
 def parse_form(body: bytes) -> Form:
     """The fields of an application/x-www-form-urlencoded body; raises BadRequest."""
     try:
@@ -112,7 +118,7 @@ async def attempt_async(
     try:
         return await act()
     except (AssayError, ValidationError) as error:
-        return _refusal(form, error, again)
+        return await run_in_threadpool(_refusal, form, error, again)
 
 
 def _refusal(form: Form, error: AssayError | ValidationError, again: Callable[[Form, int], Response]) -> Response:

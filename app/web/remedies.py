@@ -10,6 +10,10 @@ REMEDIES = {
     "email_taken": "Log in with this account. If you forgot its password, ask the administrator for a reset link.",
     "invitation_needed": "Enter the code of an invitation; the administrator of this site makes them.",
     "registration_needs_code": "Enter the code of an invitation to this challenge; its organizers make them.",
+    "already_registered": "The page of your team shows where you are. To change, leave the team first.",
+    "not_captain": "Ask the captain, whom the page of the team names, or the organizers.",
+    "merge_too_late": "Only the organizers of the challenge can move the deadline.",
+    "may_have_read_gold": "Organizers try their challenge with test entries, and enter baselines.",
     "team_full": "A member has to leave first, or an organizer of the challenge has to raise the limit.",
 }
 

@@ -2,13 +2,33 @@
 
 from fastapi import FastAPI
 
-from app.web import assets, home, log_in
+from app.web import (
+    account,
+    assets,
+    home,
+    invitation,
+    log_in,
+    password_reset,
+    register,
+    sign_up,
+    team,
+    team_merges,
+    tokens,
+)
 from app.web.error_pages import install_error_pages
 
 PAGE_MODULES = (
+    account,
     assets,
     home,
+    invitation,
     log_in,
+    password_reset,
+    register,
+    sign_up,
+    team,
+    team_merges,
+    tokens,
 )
 
 
