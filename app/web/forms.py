@@ -27,6 +27,8 @@ class FieldFault(NamedTuple):
     name: str
     detail: str
     remedy: str = ""
+    label: str = ""
+    """The label of the field, if its name does not tell."""
 
 
 @dataclass
@@ -90,10 +92,26 @@ def parse_form(body: bytes) -> Form:
 
 def _faults(error: AssayError | ValidationError) -> list[FieldFault]:
     if isinstance(error, ValidationError):
-        return [FieldFault(_field_name(fault["loc"]), fault_detail(dict(fault))) for fault in error.errors()[:100]]
+        return [FieldFault(_field_name(fault["loc"]), _words(dict(fault))) for fault in error.errors()[:100]]
     listed = error.extra.get("errors") or []
     faults = [FieldFault(fault["pointer"].strip("/").replace("/", "."), fault["detail"]) for fault in listed]
     return faults or [FieldFault("", error.detail, remedy_of(error) or "")]
+
+
+def _words(fault: dict[str, Any]) -> str:
+    """What is wrong with the value of a field, in words for whoever filled it in."""
+    kind, limits = fault["type"], fault.get("ctx", {})
+    if kind == "missing" or (kind in {"string_too_short", "too_short"} and limits.get("min_length") == 1):
+        return "is missing"
+    if kind == "string_too_short":
+        return f"needs at least {limits['min_length']} characters"
+    if kind == "string_too_long":
+        return f"has too many characters; at most {limits['max_length']} are allowed"
+    if kind in {"int_type", "int_parsing"}:
+        return "must be a whole number, in digits"
+    if kind in {"greater_than_equal", "less_than_equal"}:
+        return f"must be at least {limits['ge']}" if "ge" in limits else f"must be at most {limits['le']}"
+    return fault_detail(fault)
 
 
 def _field_name(location: Sequence[Any]) -> str:

@@ -36,7 +36,9 @@ def at_answers(form: Form) -> Form:
     for place, fault in enumerate(form.faults):
         head, _, name = fault.name.partition(".")
         if head == "fields" and name:
-            form.faults[place] = fault._replace(name=ANSWER + name)
+            detail, _, label = fault.detail.partition(": ")
+            worded = fault._replace(detail="is missing", label=label) if detail == "required" else fault
+            form.faults[place] = worded._replace(name=ANSWER + name)
     return form
 
 

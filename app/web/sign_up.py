@@ -18,7 +18,7 @@ from app.web.rendering import NO_FORM, render
 router = page_router()
 
 SIGNED_UP = notice("signed-up", "Your account is ready, and you are logged in. Choose a challenge and take part in it.")
-SIGNED_UP_HERE = notice("welcome", "Your account is ready, and you are logged in. Here you go on.")
+SIGNED_UP_HERE = notice("welcome", "Your account is ready, and you are logged in.")
 
 
 @router.get("/sign-up")
