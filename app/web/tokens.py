@@ -18,10 +18,10 @@ router = page_router()
 TOKENS = "/account/tokens"
 REVOKED = notice("token-revoked", "The token is revoked.")
 SCOPES = (
-    ("read", "Read", "what your account may read: your submissions, scores and teams"),
-    ("submit", "Submit", "files, and act as a member of your team"),
-    ("organize", "Organize", "the challenges in which you have that role"),
-    ("admin", "Administrate", "this site"),
+    ("read", "Read", "Your submissions, scores and teams."),
+    ("submit", "Submit", "Send files, and act as a member of your teams."),
+    ("organize", "Organize", "The challenges that you organize."),
+    ("admin", "Administrate", "This site."),
 )
 DEFAULT_SCOPES = ("read", "submit")
 ROWS = 50
