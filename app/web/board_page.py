@@ -129,7 +129,7 @@ def _links(page: PageContext, place: BoardPlace, asked: BoardQuery, board: Board
             Choice(name, _data_address(page, place, asked, name.lower()), False) for name in ("JSON", "CSV", "LaTeX")
         ],
         stream=f"{stream}&{urlencode({'seen': place.seen})}",
-        canonical=public if is_public else None,
+        canonical=public if is_public and page.site.is_certain else None,
         embed=f"{page.site.origin}{BoardQuery(phase).address(slug, '/embed')}" if is_public else None,
     )
 

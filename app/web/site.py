@@ -27,6 +27,8 @@ class Site:
     scheme: str
     host: str  # with the port, if it is not that of the scheme
     insecure_login: bool
+    is_declared: bool = True
+    """Whether ASSAY_PUBLIC_URL says it. Otherwise a request says it, by its Host header, which may be anything."""
 
     @property
     def origin(self) -> str:
@@ -37,6 +39,11 @@ class Site:
     def is_secure(self) -> bool:
         """Whether browsers reach the site by https, so that cookies can be restricted to it."""
         return self.scheme == "https"
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether a page may show the address to others, who may get it from a cache: not if only a request says it."""
+        return self.is_declared or _is_loopback(_hostname(self.origin))
 
     @property
     def allows_login(self) -> bool:
@@ -60,7 +67,7 @@ def site_of(request: Request, settings: Settings) -> Site:
         scheme, host = address.scheme, _host_with_port(address.scheme, address.hostname or "", address.port)
     else:
         scheme, host = "http", request.headers.get("host", "").lower()
-    return Site(scheme, host, settings.insecure_login)
+    return Site(scheme, host, settings.insecure_login, bool(settings.public_url))
 
 
 def is_known_site(site: Site, settings: Settings) -> bool:

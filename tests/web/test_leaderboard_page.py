@@ -12,8 +12,8 @@ from tests.api.conftest import GOLD
 from tests.api.in_process_app import ServedApp
 from tests.journeys.support import create_challenge, make_recipe
 from tests.live_service import PASSWORD, Caller
+from tests.web.people import new_person
 from tests.web.reader import Reader, heading
-from tests.web.test_log_in import new_person
 
 IDS = [row["id"] for row in GOLD]
 PATH = "/challenges/{}/leaderboard"

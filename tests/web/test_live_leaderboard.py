@@ -13,9 +13,9 @@ from sqlalchemy.pool import Pool
 from app.api.live.change_hub import ChangeHub
 from tests.api.in_process_app import ServedApp
 from tests.live_service import MAX_WAIT_SECONDS, eventually
+from tests.web.people import new_person
 from tests.web.reader import Reader
 from tests.web.test_leaderboard_page import PATH, links, new_challenge, submit, teams
-from tests.web.test_log_in import new_person
 
 
 def stream_path(page: httpx.Response) -> str:
