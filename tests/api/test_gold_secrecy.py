@@ -106,7 +106,14 @@ READ: dict[str, list[str]] = {  # every route that reads, with the queries that 
 PAGES: dict[str, list[str]] = {  # every page, with the queries that are asked besides none
     "/": [],
     "/challenges/{slug}/organize": [],
+    "/challenges/{slug}/organize/phases": [],
+    "/challenges/{slug}/organize/phases/{phase}": [],
+    "/challenges/{slug}/organize/phases/{phase}/gold": [],
+    "/challenges/{slug}/organize/phases/{phase}/gold/{version}/data": [],
+    "/challenges/{slug}/organize/recipe": ["phase=main"],
+    "/challenges/{slug}/organize/settings": [],
     "/log-in": ["next=/catalogue"],
+    "/new-challenge": [],
     "/static/{name}": [],
 }
 ACTS = ("select", "unselect", "rerun", "cancel", "disqualify", "reinstate")
