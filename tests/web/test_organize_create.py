@@ -69,3 +69,36 @@ def test_settings_change_what_the_api_says(app: ServedApp, reader: Reader) -> No
     assert again.status_code == 303
     made = app.admin().get("/challenges/birdsong").json()
     assert (made["contact"], made["terms_version"], made["merge_deadline"]) == (None, 1, "2027-03-01T11:00:00Z")
+
+
+def test_phases_are_added_changed_ordered_paused_and_deleted(app: ServedApp, reader: Reader) -> None:
+    organizer(app, reader, "wim")
+    reader.send("/new-challenge", "/new-challenge", title="Bees", timezone="Europe/Vienna")
+    phases = "/challenges/bees/organize/phases"
+    fields = {"name": "Final", "opens_at": "2027-07-01 12:00", "closes_at": "2027-07-08 AoE", "total": "3"}
+    answer = reader.send(phases, phases, **fields, leaderboard="after_close", reports=["scores", "per_class"])
+    assert answer.headers["location"] == f"{phases}/final/gold?done=phase_added", answer.text
+    final = app.admin().get("/challenges/bees/phases/final").json()
+    assert (final["opens_at"], final["closes_at"]) == ("2027-07-01T10:00:00Z", "2027-07-09T12:00:00Z")
+    assert (final["quota"]["total"], final["reports"]) == (3, ["scores", "per_class"])
+    page = reader.get(f"{phases}/final")
+    assert 'value="2027-07-01 12:00"' in page.text
+    assert "2027-07-01T10:00:00Z" in page.text
+    reader.send(page, f"{phases}/final", anonymous="yes", late="unofficial")
+    changed = app.admin().get("/challenges/bees/phases/final").json()
+    assert changed == final | {"anonymous": True, "late": "unofficial"}
+    refused = reader.send(page, f"{phases}/final", closes_at="2027-06-01 12:00")
+    assert (refused.status_code, 'id="fault-closes_at"' in refused.text) == (422, True)
+    reader.send(phases, f"{phases}/order", phase="final")
+    assert [row["slug"] for row in app.admin().get("/challenges/bees").json()["phases"]] == ["final", "main"]
+    assert reader.send(f"{phases}/main", f"{phases}/main/pause", pause_reason="").status_code == 422
+    reader.send(f"{phases}/main", f"{phases}/main/pause", pause_reason="The gold is wrong.")
+    assert app.admin().get("/challenges/bees/phases/main").json()["pause_reason"] == "The gold is wrong."
+    reader.send(f"{phases}/main", f"{phases}/main/resume")
+    assert app.admin().get("/challenges/bees/phases/main").json()["paused_at"] is None
+    reader.send(
+        f"{phases}/main", f"{phases}/main", own_labels="yes", task="binary", positive_label="bee", classes="bee\nwasp"
+    )
+    reader.send(f"{phases}/main", f"{phases}/main/delete", reason="Not needed")
+    assert app.admin().get("/challenges/bees/phases/main").status_code == 404
+    assert reader.send(f"{phases}/final", f"{phases}/final/delete").status_code == 409
