@@ -298,11 +298,7 @@ def _add_metadata_route(kind: GoldMetadataDeclaration, body_type: Any) -> None:
     async def put_metadata(
         slug: str, phase: str, version: VersionNumber, body: Any, caller: AuditedOrganizerDep, state: AppStateDep
     ) -> GoldShape:
-        with state.gold_readers.queue.enter(str(caller.user_id)) as position:
-            await position.wait_for_turn()
-            return await run_in_threadpool(
-                _set_metadata, state, caller, slug, phase, version, name=kind.name, value=body
-            )
+        return await set_gold_metadata(state, caller, slug, phase, version, name=kind.name, value=body)
 
     put_metadata.__annotations__["body"] = Annotated[body_type, Body(examples=[example])]
     router.put(
@@ -321,6 +317,15 @@ def _add_metadata_route(kind: GoldMetadataDeclaration, body_type: Any) -> None:
             TooManyWaiting,
         ),
     )(put_metadata)
+
+
+async def set_gold_metadata(
+    state: AppState, caller: Caller, slug: str, phase: str, version: int, *, name: str, value: Any
+) -> GoldShape:
+    """Set one kind of metadata of a draft, once it is the caller's turn; the caller may edit the challenge."""
+    with state.gold_readers.queue.enter(str(caller.user_id)) as position:
+        await position.wait_for_turn()
+        return await run_in_threadpool(_set_metadata, state, caller, slug, phase, version, name=name, value=value)
 
 
 def _set_metadata(
