@@ -1,7 +1,7 @@
 """The file of a multipart form (RFC 7578), streamed as if it were the whole body, as curl -F file=@FILE sends it."""
 
 import re
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 
 from multipart import MultipartError, MultipartSegment, PushMultipartParser, parse_options_header
 
@@ -26,7 +26,6 @@ def is_form(media_type: str | None) -> bool:
 class FormFile:
     """The only file of a form; its name and type are known once it is open, its bytes are then read once.
 
-    Before it may stand the text fields that the reader names with the most bytes of each; `values` has those that came.
     Everything but a well-formed form with exactly one file, and nothing else, raises BadRequest.
     """
 
@@ -34,9 +33,7 @@ class FormFile:
     media_type: str
     encoding: str
 
-    def __init__(
-        self, content_type: str, encoding: str, body: AsyncIterator[bytes], fields: Mapping[str, int] | None = None
-    ) -> None:
+    def __init__(self, content_type: str, encoding: str, body: AsyncIterator[bytes]) -> None:
         """Read the form from the chunks of a request's body, given the headers of the request."""
         if encoding.strip().lower() not in {"", "identity"}:
             raise UnsupportedMedia("A form cannot be compressed as a whole.", remedy="Compress the file in it instead.")
@@ -48,17 +45,6 @@ class FormFile:
         self._received = self._size = 0
         self._first: list[bytes] = []
         self._is_open = False
-        self._fields = dict(fields or {})
-        self._field: str | None = None  # whose bytes come now
-        self._texts: dict[str, bytes] = {}
-
-    @property
-    def values(self) -> dict[str, str]:
-        """The text fields that stood before the file; raises BadRequest for one that is not UTF-8."""
-        try:
-            return {name: text.decode() for name, text in self._texts.items()}
-        except UnicodeDecodeError:
-            raise BadRequest("A field of the form is not UTF-8.", remedy=_REMEDY) from None
 
     async def open(self) -> None:
         """Read up to the headers of the file."""
@@ -85,8 +71,6 @@ class FormFile:
             for event in self._parser.parse(chunk) if chunk else ():
                 if isinstance(event, MultipartSegment):
                     self._begin(event)
-                elif event is not None and self._field is not None:
-                    self._add_to_field(self._field, event)
                 elif event is not None:
                     parts.append(event)
         except MultipartError as error:
@@ -98,14 +82,11 @@ class FormFile:
         return parts
 
     def _begin(self, part: MultipartSegment) -> None:
-        """Take the headers of a part: of a field that may stand before the file, or of the only file."""
-        name, self._field = part.name or "", None
-        if part.filename is None and name in self._fields and name not in self._texts and not self._is_open:
-            self._field, self._texts[name] = name, b""
-            return
+        """Take the headers of a part, which must be those of the only file."""
         if part.filename is None and part.name != _FILE_FIELD:
+            name = (part.name or "")[:50]
             remedy = "Give parameters in the query of the URL, such as ?method=NAME; the form has the file alone."
-            raise BadRequest(f"The form has a field '{name[:50]}' that is not a file.", remedy=remedy)
+            raise BadRequest(f"The form has a field '{name}' that is not a file.", remedy=remedy)
         if self._is_open:
             raise BadRequest("The form has more than one file.", remedy="Send each file in a request of its own.")
         if any(_CONTROL_CHARACTER.search(value) for _, value in part.headerlist):
@@ -121,11 +102,6 @@ class FormFile:
         self.media_type = part.header("Content-Type", "")
         self.encoding = part.header("Content-Encoding", "")
         self._is_open = True
-
-    def _add_to_field(self, name: str, event: bytes | bytearray) -> None:
-        self._texts[name] += event
-        if len(self._texts[name]) > self._fields[name]:
-            raise BadRequest(f"The field '{name}' of the form has more than {self._fields[name]} bytes.")
 
     def _close(self) -> None:
         """Check that the form ended with its last boundary and had a file."""

@@ -54,17 +54,14 @@ def _content_encoding(request: Request) -> str:
     return ", ".join(request.headers.getlist("content-encoding"))
 
 
-async def open_form_file(request: Request, fields: Mapping[str, int] | None = None) -> FormFile | None:
-    """The file of the form that a request sends, open; None for any other body. Raises what FormFile raises, TooSlow.
-
-    `fields` are the text fields that may stand before the file, with the most bytes of each.
-    """
+async def open_form_file(request: Request) -> FormFile | None:
+    """The file of the form that a request sends, open; None for any other body. Raises what FormFile raises, TooSlow."""
     if not hasattr(request.state, "form_file"):
         if not is_form(request.headers.get("content-type")):
             return None
         settings = app_state(request).settings
         body = stream_with_timeout(request, settings.upload_idle, settings.upload_rate)
-        form = FormFile(request.headers["content-type"], _content_encoding(request), body, fields)
+        form = FormFile(request.headers["content-type"], _content_encoding(request), body)
         try:
             await form.open()
         except ClientDisconnect as error:
