@@ -38,8 +38,8 @@ router = page_router()
 UPLOADED = notice("gold_uploaded", "The file is read and stored as a draft. Check what was read, then activate it.")
 METADATA_SET = notice("gold_metadata_set", "The draft has the new metadata.")
 DELETED = notice("gold_deleted", "The draft is deleted.")
-FIELDS = {CSRF_FIELD: 200, "reason": 8000}
-"""The text fields before a file, with the most bytes of each."""
+FIELDS = (CSRF_FIELD, "reason")
+"""The text fields before a file."""
 
 
 @router.get("/challenges/{slug}/organize/phases/{phase}/gold")
@@ -124,7 +124,7 @@ async def _leading_fields(request: Request, page: PageContext, slug: str) -> For
     form_file = await open_form_file(request, FIELDS)
     if form_file is None:
         raise BadRequest("This is not a form with a file.", remedy="Open the page again and choose a file.")
-    values = form_file.values
+    values = form_file.fields
     page.require_own_form(values.get(CSRF_FIELD))
     await run_in_threadpool(current_organizer, slug, page.account, page.state)
     return Form({name: [value.replace("\r\n", "\n")] for name, value in values.items()})
