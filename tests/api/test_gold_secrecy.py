@@ -55,7 +55,7 @@ REPORTS = ["scores", "per_class", "confusion"]
 PHASE = {"name": "main", "opens_at": "2020-01-01T00:00:00Z", "quota": QUOTA, "reports": REPORTS}
 RECIPE = {"primary": "accuracy", "metrics": ["accuracy", "f1_macro", "log_loss"], "selection": "selected"}
 CLOCK_AND_NONCES = {"date", "x-request-id", "set-cookie"}
-CSRF_TOKEN = re.compile(rb'(?<=name="csrf" value=")[^"]+')
+NONCES = re.compile(rb'(?<=name="csrf" value=")[^"]+|(?<=seen=)[0-9a-f]{16}')
 PHASES = "/api/v1/challenges/{slug}/phases/{phase}"
 SUBMISSIONS = "/api/v1/submissions/{submission_id}"
 
@@ -112,6 +112,22 @@ PAGES: dict[str, list[str]] = {  # every page, with the queries that are asked b
     "/challenges/{slug}/organize/phases/{phase}/gold/{version}/data": [],
     "/challenges/{slug}/organize/recipe": ["phase=main"],
     "/challenges/{slug}/organize/settings": [],
+    "/challenges/{slug}/leaderboard": [
+        "phase=main",
+        "metric=accuracy",
+        "split=public",
+        "split=private",
+        "sort=f1_macro",
+        "sort=submitted&order=ascending",
+        "q=blue",
+        "cursor=200",
+        "cursor=-1",
+    ],
+    "/challenges/{slug}/leaderboard/embed": ["phase=main", "metric=accuracy"],
+    "/challenges/{slug}/leaderboard/data": ["phase=main", "phase=main&format=csv", "phase=main&format=latex"],
+    "/challenges/{slug}/leaderboard/changes": ["phase=main"],
+    "/catalogue": ["q=macro", "task=binary"],
+    "/catalogue/{key}": [],
     "/log-in": ["next=/catalogue"],
     "/new-challenge": [],
     "/static/{name}": [],
@@ -165,7 +181,7 @@ class Recording:
         """Ask, and keep everything of the answer but its date and its nonce."""
         with recorded_statements(of="AnyIO") as statements:
             answer = caller.request(method, address, **request)
-        body = CSRF_TOKEN.sub(b"", answer.content)
+        body = NONCES.sub(b"", answer.content)
         ignored = CLOCK_AND_NONCES | (set() if body == answer.content else {"etag"})
         headers = [(name, value) for name, value in answer.headers.multi_items() if name not in ignored]
         asked = f"{method} {answer.request.url.raw_path.decode()} {request.get('content', request.get('json', ''))}"
@@ -238,11 +254,13 @@ def read_pages(app: ServedApp, record: Recording, fills: dict[str, str], shown: 
             browser.client.headers["Accept-Encoding"] = "identity"
             if name:
                 browser.log_in(f"{name}@example.org")
+            browser.client.headers["Host"] = "localhost"  # Pages name the address of the site, but its port is drawn.
             for path, queries in PAGES.items():
                 for submission in shown if "{submission_id}" in path else shown[:1]:
                     for query in ("", *queries):
                         target = path.format(**fills, submission_id=submission)
-                        record.ask(browser.client, "GET", f"{target}{'?' if query else ''}{query}")
+                        method = "HEAD" if path.endswith("/changes") else "GET"  # a stream has no end
+                        record.ask(browser.client, method, f"{target}{'?' if query else ''}{query}")
 
 
 def send_everything(record: Recording, blue: Caller, green: Caller) -> list[str]:
