@@ -1,15 +1,35 @@
 """An organizer makes a challenge by forms alone: from a title to a published board with a score."""
 
+import re
+from collections.abc import Callable
+
+import httpx
+
 from tests.api.in_process_app import ServedApp
 from tests.live_service import PASSWORD
 from tests.web.reader import Reader, heading
 
 
+def person(name: str) -> dict[str, str]:
+    """The body of a request for an account."""
+    return {"email": f"{name}@example.org", "name": name, "password": PASSWORD}
+
+
+def upload(reader: Reader, path: str, action: str, content: bytes, name: str = "gold.csv") -> httpx.Response:
+    """Send the form of a page that has a file."""
+    token = reader.get(path).text.split('name="csrf" value="')[1].split('"')[0]
+    return reader.client.post(
+        action,
+        data={"csrf": token, "reason": "Checked"},
+        files={"file": (name, content)},
+        headers={"Origin": reader.url},
+    )
+
+
 def organizer(app: ServedApp, reader: Reader, name: str) -> Reader:
     """A browser of a new account."""
-    email = f"{name}@example.org"
-    assert app.admin().post("/users", json={"email": email, "name": name, "password": PASSWORD}).status_code == 201
-    return reader.log_in(email)
+    app.admin().post("/users", json=person(name)).raise_for_status()
+    return reader.log_in(f"{name}@example.org")
 
 
 def test_a_title_is_enough_for_a_draft(app: ServedApp, reader: Reader) -> None:
@@ -102,3 +122,33 @@ def test_phases_are_added_changed_ordered_paused_and_deleted(app: ServedApp, rea
     reader.send(f"{phases}/main", f"{phases}/main/delete", reason="Not needed")
     assert app.admin().get("/challenges/bees/phases/main").status_code == 404
     assert reader.send(f"{phases}/final", f"{phases}/final/delete").status_code == 409
+
+
+def test_from_a_title_to_a_published_board_with_a_score(
+    app: ServedApp, reader: Reader, new_reader: Callable[[], Reader]
+) -> None:
+    organizer(app, reader, "vera")
+    reader.send("/new-challenge", "/new-challenge", title="Sounds", task="multiclass")
+    page, steps = reader.get("/challenges/sounds/organize/recipe"), []
+    while found := re.search(r'<a class="button second" href="([^"]+)">Next: ', page.text):
+        steps.append(page.url.path.removeprefix("/challenges/sounds/organize"))
+        if steps[-1].endswith("/gold"):
+            answer = upload(reader, page.url.path, page.url.path, b"id,label\na,vowel\nb,consonant\n")
+            assert answer.status_code == 303, answer.text
+            assert reader.send(page.url.path, f"{page.url.path}/1/activate").status_code == 200
+        page = reader.get(found[1])
+    assert steps == ["/recipe", "/phases/main", "/phases/main/gold", "/settings"]
+    assert "Nothing keeps participants from taking part." in page.text
+    assert new_reader().get("/challenges/sounds").status_code == 404
+    assert reader.send(page, "/challenges/sounds/organize/publish").status_code == 303
+    after = reader.get("/challenges/sounds/organize")
+    assert "0 teams" in after.text
+    assert "Publish the challenge" not in after.text
+    app.admin().post("/users", json=person("una")).raise_for_status()
+    player = app.caller(app.caller().post("/tokens", json=person("una") | {"name": "t"}).json()["token"])
+    player.post("/challenges/sounds/registrations", json={"team": "Una"}).raise_for_status()
+    file = {"content": b"id,label\na,vowel\nb,vowel\n", "headers": {"Content-Type": "text/csv", "Prefer": "wait=60"}}
+    player.post("/challenges/sounds/phases/main/submissions", **file).raise_for_status()
+    board = app.caller().get("/challenges/sounds/phases/main/leaderboard").json()
+    assert [row["team"]["name"] for row in board["rows"]] == ["Una"]
+    assert "1 of them today" in reader.get("/challenges/sounds/organize").text

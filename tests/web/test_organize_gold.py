@@ -3,26 +3,14 @@
 import json
 from collections.abc import Callable
 
-import httpx
 import pytest
 
 from tests.api.in_process_app import ServedApp
 from tests.web.reader import Reader
-from tests.web.test_organize_create import organizer
+from tests.web.test_organize_create import organizer, upload
 
 GOLD = b"id,label,split\na,cat,public\nb,dog,public\nc,cat,private\nd,dog,private\n"
 DESK = "/challenges/{slug}/organize/phases/main/gold"
-
-
-def upload(reader: Reader, path: str, action: str, content: bytes, name: str = "gold.csv") -> httpx.Response:
-    """Send the form of a page that has a file."""
-    token = reader.get(path).text.split('name="csrf" value="')[1].split('"')[0]
-    return reader.client.post(
-        action,
-        data={"csrf": token, "reason": "Checked"},
-        files={"file": (name, content)},
-        headers={"Origin": reader.url},
-    )
 
 
 @pytest.fixture
