@@ -83,12 +83,19 @@ def error_page(request: Request, error: AssayError, page: PageContext | None = N
         status=error.status,
         error=error,
         heading=HEADINGS.get(error.status, "Something is wrong with this request"),
-        remedy=REMEDIES.get(error.code, error.advice),
+        remedy=_remedy(error),
     )
     for name in ("retry-after", "allow"):
         if value := {key.lower(): text for key, text in error.headers.items()}.get(name):
             reply.headers[name] = value
     return reply
+
+
+def _remedy(error: AssayError) -> str:
+    """What to do; a refusal that names whom to ask keeps its own advice, others may speak of the API."""
+    if error.code == "forbidden" and error.advice != type(error).remedy:
+        return error.advice
+    return REMEDIES.get(error.code, error.advice)
 
 
 def internal_error_page(scope: Scope) -> ASGIApp:

@@ -5,7 +5,7 @@ from typing import Any
 from starlette.responses import Response
 
 from app.api.challenges import ChallengeEdit, patch_challenge
-from app.api.gold import get_versions
+from app.api.gold import GoldShape, get_versions
 from app.api.phases import (
     NewPhase,
     PhaseEdit,
@@ -164,16 +164,13 @@ def find_phase(frame: OrganizerFrame, slug: str) -> PhaseShape:
 
 
 def show_phases(page: PageContext, slug: str, form: Form = NO_FORM, status: int = 200) -> Response:
-    """The list, with a form that was refused."""
+    """The list with the active gold of each phase, else its newest version; and a form that was refused."""
     frame = organizer_frame(page, slug)
-    gold = {
-        phase.slug: next(
-            (each for each in get_versions(slug, phase.slug, page.account, page.state, 200).items
-             if each.status == "active"),
-            None,
-        )
-        for phase in frame.challenge.phases
-    }  # fmt: skip
+    gold: dict[str, GoldShape | None] = {}
+    for phase in frame.challenge.phases:
+        versions = get_versions(slug, phase.slug, page.account, page.state, 200).items
+        active = (version for version in versions if version.status == "active")
+        gold[phase.slug] = next(active, versions[0] if versions else None)
     return render(page, "organize/phases.html", form=form, status=status, frame=frame, gold=gold)
 
 
