@@ -109,6 +109,7 @@ PAGES: dict[str, list[str]] = {  # every page, with the queries that are asked b
     "/challenges/{slug}/organize/phases": [],
     "/challenges/{slug}/organize/phases/{phase}": [],
     "/challenges/{slug}/organize/phases/{phase}/gold": [],
+    "/challenges/{slug}/organize/phases/{phase}/gold/{version}/counts": [],
     "/challenges/{slug}/organize/phases/{phase}/gold/{version}/data": [],
     "/challenges/{slug}/organize/recipe": ["phase=main"],
     "/challenges/{slug}/organize/settings": [],

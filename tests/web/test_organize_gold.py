@@ -1,6 +1,7 @@
 """Organizers upload gold by forms: its problems with their places, metadata, activation and the versions."""
 
 import json
+import re
 from collections.abc import Callable
 
 import pytest
@@ -9,7 +10,7 @@ from tests.api.in_process_app import ServedApp
 from tests.web.reader import Reader
 from tests.web.test_organize_create import organizer, upload
 
-GOLD = b"id,label,split\na,cat,public\nb,dog,public\nc,cat,private\nd,dog,private\n"
+GOLD = b"id,label,split\na,cat,public\nb,dog,public\nc,cat,private\nd,dog,private\ne,dog,private\n"
 DESK = "/challenges/{slug}/organize/phases/main/gold"
 
 
@@ -28,7 +29,10 @@ def test_gold_is_uploaded_checked_and_activated(app: ServedApp, owner: tuple[Rea
     assert (answer.status_code, answer.headers["location"]) == (303, f"{path}?done=gold_uploaded#versions")
     page = reader.get(path)
     assert "draft: not used yet" in page.text
-    assert "4, of which 2 public" in page.text
+    assert "5, of which 2 public" in page.text
+    counts = reader.get(f"{path}/1/counts").text
+    cells = [re.findall(r'<td class="num">(\d+)</td>', row) for row in counts.split('<th scope="row">')[1:]]
+    assert cells == [["1", "1"], ["1", "2"]]
     activated = reader.send(page, f"{path}/1/activate")
     assert "Version 1 is active" in activated.text
     assert "What its scores give away" in activated.text

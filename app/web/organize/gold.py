@@ -15,7 +15,9 @@ from app.api.gold import (
     METADATA_ROUTES,
     GoldShape,
     VersionNumber,
+    count_gold_classes,
     get_data,
+    get_version,
     get_versions,
     post_activate,
     post_gold,
@@ -40,6 +42,8 @@ METADATA_SET = notice("gold_metadata_set", "The draft has the new metadata.")
 DELETED = notice("gold_deleted", "The draft is deleted.")
 FIELDS = (CSRF_FIELD, "reason")
 """The text fields before a file."""
+
+MAX_ROWS = 1000
 
 
 @router.get("/challenges/{slug}/organize/phases/{phase}/gold")
@@ -111,6 +115,28 @@ def post_deletion(slug: str, phase: str, version: VersionNumber, page: PageDep, 
         return redirect(page, f"/challenges/{slug}/organize/phases/{phase}/gold", done=DELETED)
 
     return attempt(form, act, lambda refused, status: show_gold(page, slug, phase, refused, status))
+
+
+@router.get("/challenges/{slug}/organize/phases/{phase}/gold/{version}/counts")
+async def get_class_counts(slug: str, phase: str, version: VersionNumber, page: PageDep) -> Response:
+    """How many instances of a version have each class."""
+    counts = await count_gold_classes(page.state, page.account, slug, phase, version)
+
+    def show() -> Response:
+        frame = organizer_frame(page, slug)
+        gold = get_version(slug, phase, version, page.account, page.state)
+        rows = list(zip(gold.classes, *counts.values(), strict=True))
+        values: dict[str, Any] = {
+            "phase": find_phase(frame, phase),
+            "gold": gold,
+            "splits": list(counts),
+            "rows": rows[:MAX_ROWS],
+        }
+        return render(
+            page, "organize/class_counts.html", frame=frame, left_out=len(rows) - len(rows[:MAX_ROWS]), **values
+        )
+
+    return await run_in_threadpool(show)
 
 
 @router.get("/challenges/{slug}/organize/phases/{phase}/gold/{version}/data")
