@@ -21,6 +21,7 @@ from app.actions.submissions.admission import (
     require_quota_early,
     require_visible_phase,
 )
+from app.actions.submissions.read_problems import ask_excerpts
 from app.actions.submissions.read_submissions import SubmissionView, read_finished, read_submission_status
 from app.actions.submissions.submit_prediction import dry_run, max_prediction_bytes, submit_prediction
 from app.api.dependencies import AppState, caller_key
@@ -103,8 +104,13 @@ def _max_useful_bytes(upload: SubmissionRequest, *, pairs: bool) -> int | None:
         return max_prediction_bytes(session, context.gold_id, limits, pairs=pairs)
 
 
-async def check_predictions(upload: SubmissionRequest, slug: str, phase: str, *, organizer: bool) -> DryRun:
-    """Check the file of a request that was not refused early, and store nothing. Pages and the API share this path."""
+async def check_predictions(
+    upload: SubmissionRequest, slug: str, phase: str, *, organizer: bool, has_excerpts: bool = False
+) -> DryRun:
+    """Check the file of a request that was not refused early, and store nothing. Pages and the API share this path.
+
+    With `has_excerpts`, each problem also has what stands at its place, which a page shows.
+    """
     kind = await upload.file_kind()
 
     def check(stored: StoredFile) -> dict[str, Any]:
@@ -117,7 +123,12 @@ async def check_predictions(upload: SubmissionRequest, slug: str, phase: str, *,
                 request = context.request(gold.source, SourceFile(path, kind))
                 reply = send_scoring_request(state.db, state.files, state.readers.processes, gold, request)
                 assert isinstance(reply, FileResult)
-                return reply.to_dict()
+                answer = reply.to_dict()
+                if has_excerpts and reply.problems:
+                    texts = ask_excerpts(state.readers.processes, SourceFile(path, kind), reply.problems)
+                    pairs = zip(reply.problems, texts, strict=True)
+                    answer["problems"] = [problem | {"excerpt": text} for problem, text in pairs]
+                return answer
         finally:
             delete_unreferenced(state.files, stored.key)
 
