@@ -116,6 +116,14 @@ READ: dict[str, list[str]] = {  # every route that reads, with the queries that 
 }
 PAGES: dict[str, list[str]] = {  # every page, with the queries that are asked besides none
     "/": [],
+    "/challenges/{slug}/organize": [],
+    "/challenges/{slug}/organize/phases": [],
+    "/challenges/{slug}/organize/phases/{phase}": [],
+    "/challenges/{slug}/organize/phases/{phase}/gold": [],
+    "/challenges/{slug}/organize/phases/{phase}/gold/{version}/counts": [],
+    "/challenges/{slug}/organize/phases/{phase}/gold/{version}/data": [],
+    "/challenges/{slug}/organize/recipe": ["phase=main"],
+    "/challenges/{slug}/organize/settings": [],
     "/challenges/{slug}/submissions": ["phase=main"],
     "/challenges/{slug}/submit": ["phase=main"],
     "/account": [],
@@ -143,6 +151,7 @@ PAGES: dict[str, list[str]] = {  # every page, with the queries that are asked b
     "/catalogue": ["q=macro", "task=binary"],
     "/catalogue/{key}": [],
     "/log-in": ["next=/catalogue"],
+    "/new-challenge": [],
     "/password-reset": [],
     "/sign-up": ["next=/catalogue"],
     "/static/{name}": [],
