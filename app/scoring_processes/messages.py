@@ -71,9 +71,20 @@ class WriteReport:
     """The first members of the JSON report."""
     as_csv: bool
     target: Path
+    points: int | None = None
+    """The maximum number of points of each curve; None for all."""
 
 
-Request = CheckGold | ValidatePredictions | ScorePredictions | WriteTemplate | WriteReport
+@dataclass(frozen=True, slots=True)
+class ReadExcerpts:
+    """Read what stands in a file at the locations of these problems; the reply is Excerpts. It needs no gold."""
+
+    predictions: SourceFile
+    problems: Sequence[JsonObject]
+
+
+GoldRequest = CheckGold | ValidatePredictions | ScorePredictions | WriteTemplate | WriteReport
+Request = ReadExcerpts | GoldRequest
 
 # ---- replies
 
@@ -93,7 +104,7 @@ class GoldFileNeeded:
 
 @dataclass(frozen=True, slots=True)
 class GoldSummary:
-    """Valid gold, summarized in the columns of its row."""
+    """Valid gold, summarized in the columns of its row, and the counts of its classes."""
 
     instances: int
     classes: list[str]
@@ -104,6 +115,8 @@ class GoldSummary:
     longest_id: int
     """Bytes of the longest id in UTF-8, rounded up to whole words."""
     notes: list[str]
+    class_counts: dict[str, list[int]] = field(default_factory=dict)
+    """Per split, or under 'all' without splits, how many instances have each class; not stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +169,14 @@ class ProcessFailure:
     detail: str = ""
 
 
-Reply = Ready | GoldFileNeeded | GoldSummary | FileResult | FileWritten | Refusal | ProcessFailure
+@dataclass(frozen=True, slots=True)
+class Excerpts:
+    """The text at each location, where it was found."""
+
+    texts: list[str | None]
+
+
+Reply = Ready | Excerpts | GoldFileNeeded | GoldSummary | FileResult | FileWritten | Refusal | ProcessFailure
 
 
 @dataclass(frozen=True, slots=True)

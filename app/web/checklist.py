@@ -8,7 +8,7 @@ from app.store.session import ReadSession
 
 # Where each kind of point is mended, below the organizers' page; {phase} is the slug of the phase.
 _PAGES: dict[PointKind, str] = {
-    "draft": "/settings",
+    "draft": "#publish",
     "description": "/settings",
     "contact": "/settings",
     "accounts": "/settings",

@@ -2,16 +2,47 @@
 
 from fastapi import FastAPI
 
-from app.web import assets, catalogue, challenge, home, leaderboard, log_in
-from app.web.error_pages import install_error_pages
-
-PAGE_MODULES = (
+from app.web import (
+    account,
     assets,
     catalogue,
     challenge,
     home,
+    invitation,
     leaderboard,
     log_in,
+    password_reset,
+    register,
+    sign_up,
+    submission,
+    submissions,
+    submit,
+    team,
+    team_merges,
+    tokens,
+)
+from app.web.error_pages import install_error_pages
+from app.web.organize.site_map import ORGANIZE_MODULES
+
+PAGE_MODULES = (
+    account,
+    assets,
+    catalogue,
+    challenge,
+    home,
+    invitation,
+    leaderboard,
+    log_in,
+    password_reset,
+    register,
+    sign_up,
+    submission,
+    submissions,
+    submit,
+    team,
+    team_merges,
+    tokens,
+    *ORGANIZE_MODULES,
 )
 
 

@@ -37,6 +37,7 @@ _ORGANIZE = {
     **{f"/{name}": name for name in ("audit", "failures", "copy")},
     "/phases/{test}": "phase",
     "/phases/{test}/gold": "gold",
+    "/phases/{test}/gold/1/counts": "gold-classes",
 }
 ALL_VIEWS = (
     PageView("home", "visitor", "/"),
@@ -47,6 +48,10 @@ ALL_VIEWS = (
     PageView("invitation", "stranger", "/invitation"),
     PageView("password-reset", "visitor", "/password-reset"),
     PageView("account", "captain", "/account"),
+    PageView("account-settings", "captain", "/account/settings"),
+    PageView("account-tokens", "captain", "/account/tokens"),
+    PageView("account-new", "stranger", "/account"),
+    PageView("account-delete", "captain", "/account/delete"),
     PageView("catalogue", "visitor", "/catalogue"),
     PageView("catalogue-search", "visitor", "/catalogue?q=macro"),
     PageView("metric", "visitor", "/catalogue/{key}"),
@@ -66,6 +71,7 @@ ALL_VIEWS = (
     PageView("board-empty", "visitor", "/challenges/{whales}/leaderboard"),
     PageView("board-embedded", "visitor", "/challenges/{digits}/leaderboard/embed"),
     PageView("register", "stranger", "/challenges/{sounds}/register"),
+    PageView("register-visitor", "visitor", "/challenges/{sounds}/register"),
     PageView("team", "captain", "/challenges/{sounds}/team"),
     PageView("submit", "captain", "/challenges/{sounds}/submit"),
     PageView("submissions", "captain", "/challenges/{sounds}/submissions"),
@@ -90,10 +96,15 @@ ALL_VIEWS = (
     PageView("error-forbidden", "stranger", "/challenges/{sounds}/organize", status=403),
 )
 NO_PAGES = {
+    "/account/data": "a file with the data of a person",
     "/challenges/{slug}/files/{file_name}": "a file of a challenge",
     "/challenges/{slug}/phases/{phase}/template": "a file to fill in",
     "/challenges/{slug}/leaderboard/changes": "the stream of the leaderboard's page",
     "/challenges/{slug}/leaderboard/data": "the board in a form of the API",
+    "/challenges/{slug}/organize/phases/{phase}/gold/{version}/data": "the gold file",
+    "/submissions/{submission_id}/changes": "the stream of the submission's page",
+    "/submissions/{submission_id}/file": "the submitted file",
+    "/submissions/{submission_id}/report": "the report in a form of the API",
 }
 """GET routes of the pages that show no page by themselves, and what they answer instead."""
 

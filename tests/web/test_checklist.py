@@ -32,7 +32,7 @@ def test_a_new_draft_lists_everything_that_is_missing_with_the_page_that_mends_i
     assert set(found) == {"draft", "gold", "description", "contact", "no_close", "quota", "inference", "accounts"}
     assert {kind for kind, item in found.items() if item.is_blocking} == {"draft", "gold"}
     assert found["gold"].path == "/challenges/draft/organize/phases/main/gold"
-    assert found["draft"].path == "/challenges/draft/organize/settings"
+    assert found["draft"].path == "/challenges/draft/organize#publish"
     assert "log_loss" in found["inference"].detail
 
 

@@ -166,9 +166,10 @@ def test_an_empty_service_invites_those_who_may_create_a_challenge(tmp_path: Any
         assert "There is no challenge here yet" in page.text
         assert 'href="/new-challenge"' not in page.text
         for name, approved in (("olga", True), ("sam", False)):
-            body = {"email": f"{name}@example.org", "name": name, "password": PASSWORD, "approved": approved}
+            email = f"{name}@example.org"
+            body = {"email": email, "name": name, "password": PASSWORD, "approved": approved}
             app.admin().post("/users", json=body).raise_for_status()
-            other = Reader(app.url).log_in(f"{name}@example.org")
+            other = Reader(app.url).log_in(email)
             assert ('href="/new-challenge"' in other.get("/").text) is approved
             other.close()
         reader.close()

@@ -185,6 +185,11 @@ def _slugify(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:64]
 
 
+def propose_slug(title: str) -> str:
+    """A slug for a challenge with this title; empty if the title has none of a-z, 0-9."""
+    return _slugify(title)[:63].strip("-")
+
+
 def rule_warnings(session: ReadSession, phases: Sequence[Phase], *, signup: str) -> list[str]:
     """Warnings about the rules of these phases of one challenge, for the organizer to read before the first submission.
 
