@@ -153,8 +153,6 @@ PAGES: dict[str, list[str]] = {  # every page, with the queries that are asked b
     "/challenges/{slug}/leaderboard/embed": ["phase=main", "metric=accuracy"],
     "/challenges/{slug}/leaderboard/data": ["phase=main", "phase=main&format=csv", "phase=main&format=latex"],
     "/challenges/{slug}/leaderboard/changes": ["phase=main"],
-    "/catalogue": ["q=macro", "task=binary"],
-    "/catalogue/{key}": [],
     "/log-in": ["next=/catalogue"],
     "/new-challenge": [],
     "/password-reset": [],
