@@ -239,6 +239,25 @@ def test_the_lines_of_the_page_submit_as_they_stand(site: ServedApp, browser: Re
     assert [row["method"] for row in rows] == ["My system"] * 3
 
 
+def test_a_challenge_that_is_over_does_not_say_how_to_submit(site: ServedApp, browser: Reader) -> None:
+    over = {"name": "main", "opens_at": "2020-01-01T00:00:00Z", "closes_at": "2020-02-01T00:00:00Z"}
+    open_challenge(site.admin(), "over", GOLD, phases=[over])
+    page = browser.get("/challenges/over").text
+    assert "How to submit" not in page
+    assert "closed" in page
+    late = over | {"late": "unofficial"}
+    open_challenge(site.admin(), "late", GOLD, phases=[late])
+    assert "How to submit" in browser.get("/challenges/late").text
+
+
+def test_before_the_phase_opens_no_template_is_offered(site: ServedApp, browser: Reader) -> None:
+    open_challenge(site.admin(), "soon", GOLD, phases=[{"name": "main", "opens_at": "2090-01-01T00:00:00Z"}])
+    assert "/template?" not in browser.get("/challenges/soon").text
+    answer = browser.get("/challenges/soon/phases/main/template?format=csv")
+    assert answer.status_code == 409
+    assert "opens_at" not in answer.text
+
+
 def test_organizers_read_what_is_not_ready_each_with_the_page_that_mends_it(site: ServedApp, browser: Reader) -> None:
     assert 'id="todo"' not in browser.get("/challenges/pets").text
     olga = person(site, "olga")
