@@ -83,7 +83,8 @@ class ReadExcerpts:
     problems: Sequence[JsonObject]
 
 
-Request = ReadExcerpts | CheckGold | ValidatePredictions | ScorePredictions | WriteTemplate | WriteReport
+GoldRequest = CheckGold | ValidatePredictions | ScorePredictions | WriteTemplate | WriteReport
+Request = ReadExcerpts | GoldRequest
 
 # ---- replies
 

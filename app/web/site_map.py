@@ -2,18 +2,43 @@
 
 from fastapi import FastAPI
 
-from app.web import assets, catalogue, home, leaderboard, log_in, submission, submissions, submit
-from app.web.error_pages import install_error_pages
-
-PAGE_MODULES = (
+from app.web import (
+    account,
     assets,
     catalogue,
     home,
+    invitation,
     leaderboard,
     log_in,
+    password_reset,
+    register,
+    sign_up,
     submission,
     submissions,
     submit,
+    team,
+    team_merges,
+    tokens,
+)
+from app.web.error_pages import install_error_pages
+
+PAGE_MODULES = (
+    account,
+    assets,
+    catalogue,
+    home,
+    invitation,
+    leaderboard,
+    log_in,
+    password_reset,
+    register,
+    sign_up,
+    submission,
+    submissions,
+    submit,
+    team,
+    team_merges,
+    tokens,
 )
 
 

@@ -48,6 +48,7 @@ ALL_VIEWS = (
     PageView("account", "captain", "/account"),
     PageView("account-settings", "captain", "/account/settings"),
     PageView("account-tokens", "captain", "/account/tokens"),
+    PageView("account-new", "stranger", "/account"),
     PageView("account-delete", "captain", "/account/delete"),
     PageView("catalogue", "visitor", "/catalogue"),
     PageView("catalogue-search", "visitor", "/catalogue?q=macro"),
@@ -66,6 +67,7 @@ ALL_VIEWS = (
     PageView("board-empty", "visitor", "/challenges/{whales}/leaderboard"),
     PageView("board-embedded", "visitor", "/challenges/{digits}/leaderboard/embed"),
     PageView("register", "stranger", "/challenges/{sounds}/register"),
+    PageView("register-visitor", "visitor", "/challenges/{sounds}/register"),
     PageView("team", "captain", "/challenges/{sounds}/team"),
     PageView("submit", "captain", "/challenges/{sounds}/submit"),
     PageView("submissions", "captain", "/challenges/{sounds}/submissions"),
@@ -90,7 +92,7 @@ ALL_VIEWS = (
     PageView("error-forbidden", "stranger", "/challenges/{sounds}/organize", status=403),
 )
 NO_PAGES = {
-    "/account/data": "everything about a person, as a file",
+    "/account/data": "a file with the data of a person",
     "/challenges/{slug}/leaderboard/changes": "the stream of the leaderboard's page",
     "/challenges/{slug}/leaderboard/data": "the board in a form of the API",
     "/submissions/{submission_id}/changes": "the stream of the submission's page",

@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+from collections.abc import Mapping
 
 import pytest
 from hypothesis import given
@@ -15,7 +16,7 @@ TABLE = b"id,label\r\nt1,cat\r\nt2,dgo\r\n"
 RECORDS = b'{"predictions": [ {"id": "t1", "label": "cat"},\n {"id":"t2",  "label": "d\\u006fg"} ]}'
 
 
-def excerpts(data: bytes, form: str, *places: dict[str, object], encoding: str = "") -> list[str | None]:
+def excerpts(data: bytes, form: str, *places: Mapping[str, object], encoding: str = "") -> list[str | None]:
     return read_excerpts(io.BytesIO(data), FileKind(form, encoding), places)
 
 
