@@ -15,5 +15,5 @@ def page_addresses(app: ServedApp, method: str) -> list[str]:
     return [
         re.sub(r"{(\w+)[^}]*}", lambda found: FILLS.get(found[1], "1"), route.path)
         for route in app.app.routes
-        if isinstance(route, APIRoute) and method in route.methods and not route.path.startswith(NO_PAGES)
+        if isinstance(route, APIRoute) and method in (route.methods or ()) and not route.path.startswith(NO_PAGES)
     ]

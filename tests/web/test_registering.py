@@ -36,7 +36,7 @@ def ada(app: ServedApp, new_reader: Callable[[], Reader]) -> Reader:
 
 def test_terms_and_answers_are_asked_for_and_kept(app: ServedApp, ada: Reader) -> None:
     fields = [{"name": "affiliation", "label": "University or company", "required": True}]
-    fields += [{"name": "orcid", "label": "ORCID"}]  # type: ignore[dict-item]
+    fields += [{"name": "orcid", "label": "ORCID"}]
     slug = challenge(app, terms="## Rules\n\n**No cheating.**", registration_fields=fields)
     page = ada.get(f"/challenges/{slug}/register")
     assert "<strong>No cheating.</strong>" in page.text
