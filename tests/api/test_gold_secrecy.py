@@ -55,7 +55,9 @@ REPORTS = ["scores", "per_class", "confusion"]
 PHASE = {"name": "main", "opens_at": "2020-01-01T00:00:00Z", "quota": QUOTA, "reports": REPORTS}
 RECIPE = {"primary": "accuracy", "metrics": ["accuracy", "f1_macro", "log_loss"], "selection": "selected"}
 CLOCK_AND_NONCES = {"date", "x-request-id", "set-cookie"}
-NONCES = re.compile(rb'(?<=name="csrf" value=")[^"]+|(?<=seen=)[0-9a-f]{16}')
+NONCES = re.compile(
+    rb'(?<=name="csrf" value=")[^"]+|(?<=data-token=")[^"]+|(?<=seen=)[0-9a-f]{16}|(?<=;key=)[\w-]{20,}'
+)
 PHASES = "/api/v1/challenges/{slug}/phases/{phase}"
 SUBMISSIONS = "/api/v1/submissions/{submission_id}"
 
@@ -103,10 +105,20 @@ READ: dict[str, list[str]] = {  # every route that reads, with the queries that 
     SUBMISSIONS: [],
     SUBMISSIONS + "/events": [],
     SUBMISSIONS + "/predictions": [],
-    SUBMISSIONS + "/report": ["part=per_class", "part=confusion", "format=csv&part=confusion", "split=private"],
+    SUBMISSIONS + "/problems": [],
+    SUBMISSIONS + "/report": [
+        "part=per_class",
+        "part=confusion",
+        "format=csv&part=confusion",
+        "split=private",
+        "points=9",
+    ],
 }
 PAGES: dict[str, list[str]] = {  # every page, with the queries that are asked besides none
     "/": [],
+    "/challenges/{slug}/submissions": ["phase=main"],
+    "/challenges/{slug}/submit": ["phase=main"],
+    "/challenges/{slug}/submit/template": ["phase=main&format=csv", "phase=main&format=jsonl"],
     "/account": [],
     "/account/data": [],
     "/account/delete": [],
@@ -129,10 +141,17 @@ PAGES: dict[str, list[str]] = {  # every page, with the queries that are asked b
     "/challenges/{slug}/leaderboard/embed": ["phase=main", "metric=accuracy"],
     "/challenges/{slug}/leaderboard/data": ["phase=main", "phase=main&format=csv", "phase=main&format=latex"],
     "/challenges/{slug}/leaderboard/changes": ["phase=main"],
+    "/catalogue": ["q=macro", "task=binary"],
+    "/catalogue/{key}": [],
     "/log-in": ["next=/catalogue"],
     "/password-reset": [],
     "/sign-up": ["next=/catalogue"],
     "/static/{name}": [],
+    "/submissions/{submission_id}": ["split=private", "order=errors", "order=frequency"],
+    "/submissions/{submission_id}/changes": [],
+    "/submissions/{submission_id}/confusion": ["split=private", "order=errors"],
+    "/submissions/{submission_id}/file": [],
+    "/submissions/{submission_id}/report": ["part=per_class", "format=csv&part=confusion"],
 }
 ACTS = ("select", "unselect", "rerun", "cancel", "disqualify", "reinstate")
 

@@ -13,7 +13,7 @@ from app.store.tables import UserSession
 from tests.api.in_process_app import ServedApp, app_settings, serve_app
 from tests.live_service import PASSWORD, Live
 from tests.web.page_routes import page_addresses
-from tests.web.people import new_person
+from tests.web.people import new_account
 from tests.web.reader import HTML, Reader, csrf_of
 
 COOKIE = "assay_session"
@@ -30,10 +30,10 @@ def is_logged_in(reader: Reader) -> bool:
 def test_a_planted_session_is_not_the_one_after_a_log_in(
     app: ServedApp, reader: Reader, new_reader: Callable[[], Reader]
 ) -> None:
-    attacker = new_reader().log_in(new_person(app, "planter"))
+    attacker = new_reader().log_in(new_account(app, "planter"))
     planted = session_of(attacker)
     for text in (planted, "0" * 32 + ".planted", "planted"):
-        victim, email = new_reader(), new_person(app, f"victim-{len(text)}")
+        victim, email = new_reader(), new_account(app, f"victim-{len(text)}")
         page = victim.get("/log-in")
         victim.client.cookies.set(COOKIE, text, domain="127.0.0.1", path="/")
         if text == planted:
@@ -50,7 +50,7 @@ def test_a_planted_session_is_not_the_one_after_a_log_in(
 
 
 def test_each_log_in_gives_another_session(app: ServedApp, new_reader: Callable[[], Reader]) -> None:
-    email = new_person(app, "twice")
+    email = new_account(app, "twice")
     first, second = new_reader().log_in(email), new_reader().log_in(email)
     assert session_of(first) != session_of(second)
     first.send("/", "/log-out")
@@ -58,7 +58,7 @@ def test_each_log_in_gives_another_session(app: ServedApp, new_reader: Callable[
 
 
 def test_a_session_that_was_logged_out_stays_ended_if_its_cookie_comes_back(app: ServedApp, reader: Reader) -> None:
-    reader.log_in(new_person(app, "back"))
+    reader.log_in(new_account(app, "back"))
     text = session_of(reader)
     reader.send("/", "/log-out")
     assert COOKIE not in reader.client.cookies
@@ -67,7 +67,7 @@ def test_a_session_that_was_logged_out_stays_ended_if_its_cookie_comes_back(app:
 
 
 def test_a_disabled_account_is_a_visitor_at_once(app: ServedApp, reader: Reader) -> None:
-    email = new_person(app, "soon-disabled")
+    email = new_account(app, "soon-disabled")
     reader.log_in(email)
     (user,) = app.admin().get("/users", params={"q": email}).json()["items"]
     app.admin().patch(f"/users/{user['id']}", json={"disabled": True, "reason": "tried"}).raise_for_status()
@@ -78,7 +78,7 @@ def test_a_disabled_account_is_a_visitor_at_once(app: ServedApp, reader: Reader)
 
 
 def test_a_session_expires(app: ServedApp, reader: Reader) -> None:
-    reader.log_in(new_person(app, "slow"))
+    reader.log_in(new_account(app, "slow"))
     assert is_logged_in(reader)
     with app.app.state.service.db.write() as session:
         row = session.get_one(UserSession, session_of(reader).partition(".")[0])
@@ -96,7 +96,7 @@ def test_a_cookie_that_no_session_has_makes_a_visitor(reader: Reader, text: str)
 
 
 def test_the_api_ignores_cookies_and_pages_ignore_tokens(app: ServedApp, reader: Reader) -> None:
-    email = new_person(app, "both")
+    email = new_account(app, "both")
     reader.log_in(email)
     assert reader.get("/api/v1/me").status_code == 401
     answer = reader.client.post("/api/v1/challenges", json={}, headers={"Origin": app.url})
@@ -109,7 +109,7 @@ def test_the_api_ignores_cookies_and_pages_ignore_tokens(app: ServedApp, reader:
 
 
 def test_no_page_is_framed_or_cached_or_sniffed(app: ServedApp, reader: Reader) -> None:
-    reader.log_in(new_person(app, "framed"))
+    reader.log_in(new_account(app, "framed"))
     pages = [path for path in page_addresses(app, "GET") if not path.endswith(("/embed", "/data", "/changes"))]
     assert {"/", "/account", "/challenges/digits/register"} <= set(pages)
     for path in [*pages, "/no-such-page"]:
@@ -127,7 +127,7 @@ def test_no_page_is_framed_or_cached_or_sniffed(app: ServedApp, reader: Reader) 
 
 
 def test_a_page_of_somebody_is_in_no_answer_of_a_cache(app: ServedApp, reader: Reader) -> None:
-    reader.log_in(new_person(app, "etag"))
+    reader.log_in(new_account(app, "etag"))
     answer = reader.get("/account/data")
     assert answer.headers["cache-control"] == "no-store"
     assert answer.json()["account"]["name"] == "etag"
@@ -156,7 +156,7 @@ def log_in_at(app: ServedApp, host: str, origin: str, email: str) -> httpx.Respo
 
 def test_cookies_of_a_site_with_https(tmp_path: Path) -> None:
     with served(tmp_path, public_url="https://assay.example.org") as app:
-        email = new_person(app, "secure")
+        email = new_account(app, "secure")
         answer = log_in_at(app, "internal:8000", "https://assay.example.org", email)
         assert answer.status_code == 303
         (session,) = (each for each in answer.headers.get_list("set-cookie") if "_session=" in each)
@@ -170,7 +170,7 @@ def test_cookies_of_a_site_with_https(tmp_path: Path) -> None:
 
 def test_cookies_on_this_machine_have_no_prefix(tmp_path: Path) -> None:
     with served(tmp_path) as app:
-        email, port = new_person(app, "local"), app.url.rpartition(":")[2]
+        email, port = new_account(app, "local"), app.url.rpartition(":")[2]
         for host in (f"localhost:{port}", f"127.0.0.1:{port}", f"[::1]:{port}", f"a.localhost:{port}"):
             answer = log_in_at(app, host, f"http://{host}", email)
             assert answer.status_code == 303, host
@@ -197,7 +197,7 @@ def test_no_password_is_taken_by_plain_http_elsewhere(app: ServedApp, host: str)
         return  # the server takes no such header
     assert "no encryption" in answer.text
     assert 'type="password"' not in answer.text
-    email = new_person(app, f"plain-{abs(hash(host))}")
+    email = new_account(app, f"plain-{abs(hash(host))}")
     for path in ("/log-in", "/sign-up", "/password-reset"):
         assert (
             'type="password"' not in httpx.get(f"{app.url}{path}", headers=HTML | {"Host": host}, trust_env=False).text
@@ -218,7 +218,7 @@ def log_in_at_elsewhere(app: ServedApp, host: str, email: str) -> httpx.Response
 
 def test_an_operator_may_accept_the_risk(tmp_path: Path) -> None:
     with served(tmp_path, insecure_login=True) as app:
-        answer = log_in_at(app, "10.0.0.5:8000", "http://10.0.0.5:8000", new_person(app, "risk"))
+        answer = log_in_at(app, "10.0.0.5:8000", "http://10.0.0.5:8000", new_account(app, "risk"))
         assert answer.status_code == 303
         assert any(each.startswith("assay_session=") for each in answer.headers.get_list("set-cookie"))
 
@@ -232,7 +232,7 @@ def test_no_address_of_a_page_comes_from_the_host_header(app: ServedApp) -> None
 
 def test_wrong_passwords_are_limited_as_in_the_api(tmp_path: Path) -> None:
     with served(tmp_path, rate_limits="6000/minute", login_limit="3/minute") as app:
-        email, reader = new_person(app, "guessed"), Reader(app.url)
+        email, reader = new_account(app, "guessed"), Reader(app.url)
         for _ in range(3):
             assert reader.send("/log-in", "/log-in", email=email, password="wrong").status_code == 401
         answer = reader.send("/log-in", "/log-in", email=email, password=PASSWORD)
@@ -268,7 +268,7 @@ def test_next_leads_to_no_other_site(
     logged_in: bool,
 ) -> None:
     if logged_in:
-        reader.log_in(new_person(app, f"next-{abs(hash(target))}"))
+        reader.log_in(new_account(app, f"next-{abs(hash(target))}"))
     for path in page_addresses(app, "GET"):
         answer = reader.get(path, params={"next": target})
         location = answer.headers.get("location", "/")
