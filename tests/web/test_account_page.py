@@ -9,7 +9,7 @@ import pytest
 from tests.api.in_process_app import ServedApp
 from tests.live_service import PASSWORD, open_challenge
 from tests.web.conftest import GOLD
-from tests.web.people import new_person
+from tests.web.people import new_account
 from tests.web.reader import Reader
 
 NEW = "another heap of random words"
@@ -21,7 +21,7 @@ class Person(Reader):
 
     def __init__(self, app: ServedApp, name: str = "Ada") -> None:
         super().__init__(app.url)
-        self.email = new_person(app, name)
+        self.email = new_account(app, name)
         self.log_in(self.email)
 
 

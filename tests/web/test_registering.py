@@ -10,7 +10,7 @@ import pytest
 from tests.api.in_process_app import ServedApp
 from tests.live_service import open_challenge
 from tests.web.conftest import GOLD
-from tests.web.people import new_person
+from tests.web.people import new_account
 from tests.web.reader import Reader, csrf_of
 
 
@@ -31,7 +31,7 @@ def register(reader: Reader, slug: str, **fields: str) -> Any:
 @pytest.fixture
 def ada(app: ServedApp, new_reader: Callable[[], Reader]) -> Reader:
     """Somebody who is logged in."""
-    return new_reader().log_in(new_person(app, "Ada"))
+    return new_reader().log_in(new_account(app, "Ada"))
 
 
 def test_terms_and_answers_are_asked_for_and_kept(app: ServedApp, ada: Reader) -> None:
@@ -122,7 +122,7 @@ def test_a_private_challenge_shows_itself_to_the_holder_of_a_code_alone(
     app: ServedApp, ada: Reader, new_reader: Callable[[], Reader]
 ) -> None:
     slug, path = challenge(app, visibility="private", title="Hidden treasure"), "/challenges/{}/register"
-    stranger = new_reader().log_in(new_person(app, "stranger"))
+    stranger = new_reader().log_in(new_account(app, "stranger"))
     code = app.admin().post(f"/challenges/{slug}/invitations", json={}).json()["code"]
     other = app.admin().post("/challenges/digits/invitations", json={}).json()["code"]
     assert ada.get(path.format(slug)).status_code == 404
@@ -144,7 +144,7 @@ def test_the_code_of_a_team_does_not_show_a_private_challenge(
     register(ada, slug, team="Blue")
     made = ada.send(f"/challenges/{slug}/team", f"/challenges/{slug}/team/invitations")
     app.admin().patch(f"/challenges/{slug}", json={"visibility": "private", "title": "Secret"}).raise_for_status()
-    guest = new_reader().log_in(new_person(app, "guest"))
+    guest = new_reader().log_in(new_account(app, "guest"))
     code = made.text.partition("/invitation#")[2].partition("<")[0]
     assert guest.send("/invitation", "/invitation", code=code).headers["location"] == "/invitation"
     page = guest.get("/invitation")
@@ -176,6 +176,6 @@ def test_a_visitor_comes_back_after_logging_in(app: ServedApp, reader: Reader) -
 def test_a_taken_name_of_a_team_is_said(app: ServedApp, ada: Reader, new_reader: Callable[[], Reader]) -> None:
     slug = challenge(app)
     register(ada, slug, team="Blue")
-    answer = register(new_reader().log_in(new_person(app, "Bob")), slug, team="Blue")
+    answer = register(new_reader().log_in(new_account(app, "Bob")), slug, team="Blue")
     assert answer.status_code == 409
     assert "Choose another name." in answer.text

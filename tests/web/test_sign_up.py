@@ -8,7 +8,7 @@ import pytest
 from tests.api.in_process_app import ServedApp, app_settings, serve_app
 from tests.live_service import PASSWORD, open_challenge
 from tests.web.conftest import GOLD
-from tests.web.people import new_person
+from tests.web.people import new_account
 from tests.web.reader import Reader, heading
 
 PERSON = {"name": "Ada Lovelace", "password": PASSWORD}
@@ -26,7 +26,7 @@ def test_whoever_signs_up_is_logged_in_and_goes_on(app: ServedApp, reader: Reade
 
 def test_somebody_who_is_logged_in_needs_no_other_account(app: ServedApp, reader: Reader) -> None:
     page = reader.get("/sign-up")
-    reader.log_in(new_person(app, "has-one"))
+    reader.log_in(new_account(app, "has-one"))
     assert reader.get("/sign-up?next=/catalogue").headers["location"] == "/catalogue"
     assert reader.send(page, "/sign-up", email="second@example.org", **PERSON).status_code == 403  # an old form
 
@@ -53,7 +53,7 @@ def test_a_fault_is_said_and_nothing_but_the_password_has_to_be_typed_again(
 
 
 def test_a_taken_address_leads_to_the_log_in_page(app: ServedApp, reader: Reader) -> None:
-    answer = reader.send("/sign-up", "/sign-up", email=new_person(app, "taken"), **PERSON)
+    answer = reader.send("/sign-up", "/sign-up", email=new_account(app, "taken"), **PERSON)
     assert answer.status_code == 409
     assert "Log in with this account" in answer.text
     assert "/api/" not in answer.text
@@ -91,7 +91,7 @@ def test_a_closed_site_says_whom_to_ask(tmp_path: Path) -> None:
 def test_a_code_waits_in_the_browser_until_its_holder_has_an_account(
     app: ServedApp, new_reader: Callable[[], Reader]
 ) -> None:
-    captain, guest = new_reader().log_in(new_person(app, "Cap")), new_reader()
+    captain, guest = new_reader().log_in(new_account(app, "Cap")), new_reader()
     captain.send("/challenges/digits/register", "/challenges/digits/register", team="Waiting")
     made = captain.send("/challenges/digits/team", "/challenges/digits/team/invitations", note="for Bob")
     code = made.text.partition("/invitation#")[2].partition("<")[0]
@@ -116,7 +116,7 @@ def test_a_code_waits_in_the_browser_until_its_holder_has_an_account(
 
 def test_a_code_can_be_taken_from_the_browser(app: ServedApp, reader: Reader) -> None:
     code = app.admin().post("/challenges/digits/invitations", json={}).json()["code"]
-    reader.log_in(new_person(app, "undecided"))
+    reader.log_in(new_account(app, "undecided"))
     answer = reader.send("/invitation", "/invitation", code=code)
     assert answer.headers["location"] == "/challenges/digits/register"
     assert reader.client.cookies["assay_invitation"] == code
@@ -126,7 +126,7 @@ def test_a_code_can_be_taken_from_the_browser(app: ServedApp, reader: Reader) ->
 
 def test_a_new_password_by_a_link(tmp_path: Path) -> None:
     with serve_app(app_settings(tmp_path / "data", public_url="http://localhost:8000")) as app:
-        email, reader = new_person(app, "forgot"), Reader(app.url)
+        email, reader = new_account(app, "forgot"), Reader(app.url)
         (user,) = app.admin().get("/users", params={"q": email}).json()["items"]
         link = app.admin().post(f"/users/{user['id']}/reset").json()["link"]
         assert link.startswith("http://localhost:8000/password-reset#")

@@ -9,7 +9,7 @@ import pytest
 from tests.api.in_process_app import ServedApp
 from tests.live_service import open_challenge
 from tests.web.conftest import GOLD
-from tests.web.people import new_person
+from tests.web.people import new_account
 from tests.web.reader import Reader, csrf_of, heading
 
 
@@ -24,7 +24,7 @@ class Players:
         self.blue, self.green = self.found("Blue"), self.found("Green")
 
     def found(self, team: str) -> Reader:
-        reader = self.new_reader().log_in(new_person(self.app, f"Captain {team}".replace(" ", "-")))
+        reader = self.new_reader().log_in(new_account(self.app, f"Captain {team}".replace(" ", "-")))
         reader.send(f"/challenges/{self.slug}/register", f"/challenges/{self.slug}/register", team=team)
         return reader
 
@@ -35,7 +35,7 @@ class Players:
 
     def member(self, name: str = "Bob") -> Reader:
         """Somebody who enters the blue team by its code."""
-        reader = self.new_reader().log_in(new_person(self.app, name))
+        reader = self.new_reader().log_in(new_account(self.app, name))
         reader.send("/invitation", "/invitation", code=self.invite())
         register = f"/challenges/{self.slug}/register"
         assert reader.send(register, register).status_code == 303
