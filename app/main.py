@@ -55,6 +55,7 @@ from app.api import (
     submit,
     team_disqualifications,
     teams,
+    usage,
     users,
 )
 from app.api.caching.board_cache import BoardCache
@@ -126,6 +127,7 @@ ROUTER_MODULES = (
     quotas,
     leaderboards,
     audit,
+    usage,
     health,
     prometheus,
     docs_page,
@@ -153,6 +155,7 @@ API_TAGS = [
     {"name": "submissions", "description": "Submit predictions, read scores."},
     {"name": "leaderboards", "description": "The ranking of teams."},
     {"name": "audit", "description": "Who did what, when and why."},
+    {"name": "usage", "description": "Why files were rejected, what challenges use, the queue and the workers."},
     {"name": "health", "description": "Health checks and metrics of the service."},
 ]
 
