@@ -4,11 +4,13 @@ from fastapi import FastAPI
 
 from app.web import assets, home, log_in
 from app.web.error_pages import install_error_pages
+from app.web.organize.site_map import ORGANIZE_MODULES
 
 PAGE_MODULES = (
     assets,
     home,
     log_in,
+    *ORGANIZE_MODULES,
 )
 
 

@@ -108,6 +108,7 @@ READ: dict[str, list[str]] = {  # every route that reads, with the queries that 
 }
 PAGES: dict[str, list[str]] = {  # every page, with the queries that are asked besides none
     "/": [],
+    "/challenges/{slug}/organize": [],
     "/log-in": ["next=/catalogue"],
     "/static/{name}": [],
 }
