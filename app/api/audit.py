@@ -69,7 +69,7 @@ def _name_query(description: str) -> Any:
     return Query(min_length=1, max_length=MAX_NAME_LENGTH, description=description)
 
 
-def _filter(
+def audit_filter(
     action: Annotated[
         str | None,
         Query(
@@ -91,7 +91,7 @@ def _filter(
     return AuditFilter(action, actor, user, object, team, phase, since, until)
 
 
-Filter = Annotated[AuditFilter, Depends(_filter)]
+Filter = Annotated[AuditFilter, Depends(audit_filter)]
 Order = Annotated[Literal["newest", "oldest"], Query(description="Which entries come first.")]
 
 

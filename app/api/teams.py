@@ -130,7 +130,8 @@ class MergeShape(Shape):
 _TEAM_COLUMNS = ("id", "name", "baseline", "created_at", "disqualified_at", "disqualified_reason")
 
 
-def _details(view: TeamView, reader: str | None, *, organizer: bool) -> TeamDetails:
+def team_details(view: TeamView, reader: str | None, *, organizer: bool) -> TeamDetails:
+    """A team as its member `reader`, or an organizer, sees it."""
     team = view.team
     members = [
         {
@@ -170,7 +171,7 @@ def get_teams(
     """
     with state.db.read() as session:
         views, organizer, following = list_teams(session, caller, slug, limit=limit, cursor=cursor)
-        items = [_details(view, caller.user_id, organizer=organizer) for view in views]
+        items = [team_details(view, caller.user_id, organizer=organizer) for view in views]
         return Page(items=items, next=following)
 
 
@@ -193,7 +194,7 @@ def patch_team(slug: str, team_id: str, body: TeamEdit, caller: AuditedAccountDe
     """
     with state.db.write() as session:
         team = edit_team(session, caller, slug, team_id, name=body.name, captain=body.captain)
-        return _details(view_teams(session, [team])[0], caller.user_id, organizer=False)
+        return team_details(view_teams(session, [team])[0], caller.user_id, organizer=False)
 
 
 @router.post(

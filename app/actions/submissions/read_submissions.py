@@ -44,7 +44,8 @@ from app.store.queries import (
 )
 from app.store.queries.phase_for_user import PhaseContext
 from app.store.queries.submission_details import SubmissionDetails
-from app.store.queries.submissions import EVERY_SUBMISSION, SubmissionFilter
+from app.store.queries.submissions import EVERY_SUBMISSION as EVERY_SUBMISSION
+from app.store.queries.submissions import SubmissionFilter as SubmissionFilter
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import Phase, Submission
 from app.store.types import format_timestamp

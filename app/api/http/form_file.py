@@ -1,7 +1,7 @@
 """The file of a multipart form (RFC 7578), streamed as if it were the whole body, as curl -F file=@FILE sends it."""
 
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 
 from multipart import MultipartError, MultipartSegment, PushMultipartParser, parse_options_header
 
@@ -26,15 +26,21 @@ def is_form(media_type: str | None) -> bool:
 class FormFile:
     """The only file of a form; its name and type are known once it is open, its bytes are then read once.
 
-    Everything but a well-formed form with exactly one file, and nothing else, raises BadRequest.
+    Everything but a well-formed form with exactly one file, and before it nothing but the fields that its reader names,
+    raises BadRequest.
     """
 
     filename: str
     media_type: str
     encoding: str
 
-    def __init__(self, content_type: str, encoding: str, body: AsyncIterator[bytes]) -> None:
-        """Read the form from the chunks of a request's body, given the headers of the request."""
+    def __init__(
+        self, content_type: str, encoding: str, body: AsyncIterator[bytes], names: Collection[str] = ()
+    ) -> None:
+        """Read the form from the chunks of a request's body, given the headers of the request.
+
+        `names` are those of the fields that may stand before the file, as the pages of the service send them.
+        """
         if encoding.strip().lower() not in {"", "identity"}:
             raise UnsupportedMedia("A form cannot be compressed as a whole.", remedy="Compress the file in it instead.")
         boundary = parse_options_header(content_type)[1].get("boundary", "")
@@ -45,6 +51,17 @@ class FormFile:
         self._received = self._size = 0
         self._first: list[bytes] = []
         self._is_open = False
+        self._names = frozenset(names)
+        self._field: str | None = None
+        self._fields: dict[str, bytes] = {}
+
+    @property
+    def fields(self) -> dict[str, str]:
+        """The fields before the file; raises BadRequest if one is not UTF-8."""
+        try:
+            return {name: value.decode().replace("\r\n", "\n") for name, value in self._fields.items()}
+        except UnicodeDecodeError:
+            raise BadRequest("A field of the form is not UTF-8.", remedy=_REMEDY) from None
 
     async def open(self) -> None:
         """Read up to the headers of the file."""
@@ -71,6 +88,8 @@ class FormFile:
             for event in self._parser.parse(chunk) if chunk else ():
                 if isinstance(event, MultipartSegment):
                     self._begin(event)
+                elif event is not None and self._field is not None:
+                    self._fields[self._field] += event  # bounded by MAX_FRAME_BYTES
                 elif event is not None:
                     parts.append(event)
         except MultipartError as error:
@@ -82,7 +101,11 @@ class FormFile:
         return parts
 
     def _begin(self, part: MultipartSegment) -> None:
-        """Take the headers of a part, which must be those of the only file."""
+        """Take the headers of a part, which must be those of the only file, or of a named field before it."""
+        self._field = None
+        if part.filename is None and part.name in self._names and not self._is_open:
+            self._field, self._fields[part.name] = part.name, b""
+            return
         if part.filename is None and part.name != _FILE_FIELD:
             name = (part.name or "")[:50]
             remedy = "Give parameters in the query of the URL, such as ?method=NAME; the form has the file alone."

@@ -4,7 +4,7 @@ import asyncio
 import json
 import os
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from functools import partial
 from pathlib import Path
@@ -54,14 +54,17 @@ def _content_encoding(request: Request) -> str:
     return ", ".join(request.headers.getlist("content-encoding"))
 
 
-async def open_form_file(request: Request) -> FormFile | None:
-    """The file of the form that a request sends, open; None for any other body. Raises what FormFile raises, TooSlow."""
+async def open_form_file(request: Request, names: Collection[str] = ()) -> FormFile | None:
+    """The file of the form that a request sends, open; None for any other body. Raises what FormFile raises, TooSlow.
+
+    `names` are those of fields that may stand before the file.
+    """
     if not hasattr(request.state, "form_file"):
         if not is_form(request.headers.get("content-type")):
             return None
         settings = app_state(request).settings
         body = stream_with_timeout(request, settings.upload_idle, settings.upload_rate)
-        form = FormFile(request.headers["content-type"], _content_encoding(request), body)
+        form = FormFile(request.headers["content-type"], _content_encoding(request), body, names)
         try:
             await form.open()
         except ClientDisconnect as error:
