@@ -69,6 +69,8 @@ from app.api.http.middleware import ReplyMiddleware
 from app.api.limits.password_hashing import HashingPool
 from app.api.limits.reader_queue import ReaderPool, ReaderQueue
 from app.api.limits.request_limits import RequestLimits
+from app.api.live.board_changes import ReportedBoards
+from app.api.live.change_hub import ChangeHub
 from app.api.notifier import Notifier
 from app.api.openapi import docs_page, document
 from app.files import FileStore
@@ -222,21 +224,21 @@ def build_app(
     """
     work, db = work or settings.data_dir, Database(settings, now)
     monitoring_db = db.for_monitoring(settings)
-    files, notifier = open_file_store(settings, work), Notifier()
-    boards = BoardCache(needs_notifications=not db.sqlite)
-    db.on_invalidation(boards.invalidate)
+    reported = ReportedBoards(BoardCache(needs_notifications=not db.sqlite), ChangeHub())
+    db.on_invalidation(reported.invalidate)
+    files, notifier = open_file_store(settings, work), Notifier(reported.hub)
     telemetry = create_telemetry(settings, monitoring_db)
     worker = (
         Worker(settings, db, files, work, on_settled=notifier.notify_settled, figures=telemetry) if scoring else None
     )
-    listener = None if db.sqlite else NotificationListener(settings, notifier.notify_settled, notifier.wake_all, boards)
+    listeners = [] if db.sqlite else [_notification_listener(settings, notifier, reported)]
     readers = create_process_pool(settings, READER_PROCESSES, work, seconds=reader_timeout(settings))
     gold_readers = create_process_pool(settings, GOLD_PROCESSES, work)
     queue = ReaderQueue(READER_PROCESSES, ORGANIZER_READERS)
     generated_files, hashing_pool, token_uses = GeneratedFiles(work / "made", queue), HashingPool(), TokenUses(db)
     administrator, admin_token = _built_in_administrator(db, migrated=scoring), read_or_create_admin_token(settings)[0]
     core = _CoreComponents(db, monitoring_db, files, generated_files, readers, gold_readers, hashing_pool)
-    app = bare_app(telemetry, lifespan=_lifespan([core, token_uses, *(part for part in (listener, worker) if part)]))
+    app = bare_app(telemetry, lifespan=_lifespan([core, token_uses, *listeners, *([worker] if worker else [])]))
     app.state.service = AppState(
         settings=settings,
         db=db,
@@ -248,7 +250,8 @@ def build_app(
         gold_readers=ReaderPool(gold_readers, ReaderQueue(GOLD_PROCESSES)),
         generated_files=generated_files,
         notifier=notifier,
-        board_cache=boards,
+        changes=reported.hub,
+        board_cache=reported.boards,
         database_presence=DatabasePresence(partial(database_answers, settings)),
         figures=telemetry,
         request_limits=RequestLimits(settings),
@@ -259,6 +262,10 @@ def build_app(
         admin_token=admin_token,
     )
     return app
+
+
+def _notification_listener(settings: Settings, notifier: Notifier, boards: ReportedBoards) -> NotificationListener:
+    return NotificationListener(settings, notifier.notify_settled, notifier.wake_all, boards)
 
 
 def _built_in_administrator(db: Database, *, migrated: bool) -> Caller:

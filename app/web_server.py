@@ -138,7 +138,7 @@ def uvicorn_config(app: Any, settings: Settings) -> uvicorn.Config:
 
 
 class GracefulServer(uvicorn.Server):
-    """A server that, on shutdown, answers requests that wait for scores after half of the shutdown timeout."""
+    """A server that, on shutdown, ends live streams at once and answers requests that wait after half of the timeout."""
 
     def __init__(self, config: uvicorn.Config, notifier: Notifier) -> None:
         super().__init__(config)
@@ -146,6 +146,7 @@ class GracefulServer(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Finish open requests, then stop."""
+        self._notifier.end_live_streams()  # Their readers connect again, to another process if there is one.
         seconds = self.config.timeout_graceful_shutdown or 0
         asyncio.get_running_loop().call_later(seconds / 2, self._notifier.close)
         await super().shutdown(sockets)

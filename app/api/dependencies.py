@@ -30,6 +30,7 @@ from app.api.limits.event_streams import EventStreams
 from app.api.limits.password_hashing import HashingPool
 from app.api.limits.reader_queue import CallerFairLock, LargeUploadLimiter, ReaderPool
 from app.api.limits.request_limits import RequestLimits
+from app.api.live.change_hub import ChangeHub
 from app.api.notifier import Notifier
 from app.errors import BadCursor, BadRequest, DatabaseUnavailable, RequestInFlight, Unauthorized
 from app.files import FileStore
@@ -57,6 +58,7 @@ class AppState:
     gold_readers: ReaderPool  # for the uploads of organizers; nothing else may keep them busy
     generated_files: GeneratedFiles
     notifier: Notifier
+    changes: ChangeHub
     board_cache: BoardCache
     database_presence: DatabasePresence
     figures: Telemetry

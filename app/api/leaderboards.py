@@ -1,13 +1,10 @@
-"""Leaderboards as JSON and CSV, built from the rows or read from the cache."""
+"""Leaderboards as JSON, CSV and LaTeX, built from the rows or read from the cache."""
 
-import csv
-import io
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import replace
-from functools import partial
-from itertools import chain, islice
+from itertools import islice
 from typing import Annotated, Any, Literal
 
 from fastapi import Query, Request, Response
@@ -28,24 +25,28 @@ from app.actions.submissions.read_leaderboard import (
     recently_finished,
     wait_for_admitted_submissions,
 )
-from app.api.caching.board_cache import ALL_TEAMS, BoardFormat, BoardKey
+from app.api.board_tables import csv_pieces, latex_pieces
+from app.api.caching.board_cache import ALL_TEAMS, BoardFormat, BoardKey, Render
 from app.api.caching.cached_reply import CachedReply
 from app.api.dependencies import AppState, AppStateDep, CallerDep, Cursor
 from app.api.field_types import Moment, Shape, reply_example
 from app.api.http.json_body import api_router
 from app.api.http.problem_documents import TOKEN_OPTIONAL, error_responses, success_response
+from app.api.live.board_changes import link_scores
 from app.api.marks import MARK_DESCRIPTION, Mark
 from app.api.openapi import examples
 from app.api.openapi.examples import named_examples
 from app.api.selection_rule import SelectionRule
 from app.store.session import Database, ReadSession
-from app.store.types import format_timestamp
-from app.text.spreadsheet_cells import escape_formula
 
 router = api_router("leaderboards")
 
-MAX_CACHED_CSV_ROWS = 20_000  # about 2 MB; larger ones are sent while their rows are read
-MEDIA_TYPES: dict[BoardFormat, str] = {"json": "application/json", "csv": "text/csv; charset=utf-8"}
+MAX_CACHED_TABLE_ROWS = 20_000  # about 2 MB; larger ones are sent while their rows are read
+MEDIA_TYPES: dict[BoardFormat, str] = {
+    "json": "application/json",
+    "csv": "text/csv; charset=utf-8",
+    "latex": "application/x-latex; charset=utf-8",
+}
 
 
 class RowTeam(Shape):
@@ -116,34 +117,25 @@ def _json_pieces(board: dict[str, Any]) -> Iterator[bytes]:
     yield b"]}"
 
 
-def _csv_pieces(board: dict[str, Any]) -> Iterator[bytes]:
-    """The board as CSV: one line per row, one column per metric. An empty field is null."""
-    names = [metric["key"] for metric in board["metrics"]]
-    head = ["rank", "team", "method", "submission", "submitted_at", "entries", "baseline"]
-    head += ["mark", "on_behalf", "public_rank", *names]
-    lines = chain([head], (_csv_fields(row, names) for row in board["rows"]))
-    while some := list(islice(lines, ROWS_AT_ONCE)):
-        out = io.StringIO()
-        csv.writer(out, lineterminator="\n").writerows(some)
-        yield out.getvalue().encode()
-
-
-def _csv_fields(row: dict[str, Any], names: list[str]) -> list[Any]:
-    values = [row["scores"].get(name, {}).get("value") for name in names]
-    fixed = [row["rank"], escape_formula(row["team"]["name"]), escape_formula(row["method"]), row["submission"]]
-    rest = [format_timestamp(row["submitted_at"]), row["entries"], str(row["baseline"]).lower()]
-    rest += [row["mark"], str(row["on_behalf"]).lower(), row["public_rank"]]
-    return ["" if field is None else field for field in [*fixed, *rest, *values]]
-
-
 def encode_board(board: dict[str, Any], form: BoardFormat) -> bytes:
     """The board in the requested format; takes its rows a few at a time."""
-    return b"".join(_csv_pieces(board) if form == "csv" else _json_pieces(board))
+    return b"".join(_PIECES[form](board))
+
+
+_PIECES: dict[BoardFormat, Callable[[dict[str, Any]], Iterator[bytes]]] = {
+    "json": _json_pieces,
+    "csv": csv_pieces,
+    "latex": latex_pieces,
+}
 
 
 _EXAMPLE_BOARD = Board.model_validate(examples.BOARD).model_dump()
 _BOARD_RESPONSE = success_response(
-    "The board, best first.", {"text/csv": named_examples(board=encode_board(_EXAMPLE_BOARD, "csv").decode())}
+    "The board, best first.",
+    {
+        "text/csv": named_examples(board=encode_board(_EXAMPLE_BOARD, "csv").decode()),
+        "application/x-latex": named_examples(board=encode_board(_EXAMPLE_BOARD, "latex").decode()),
+    },
 )
 _BOARD_RESPONSE[200]["headers"] = {
     "Assay-Stale-Since": {
@@ -151,6 +143,17 @@ _BOARD_RESPONSE[200]["headers"] = {
         "schema": {"type": "string", "format": "date-time"},
     }
 }
+
+
+def board_render(state: AppState, key: BoardKey) -> Render:
+    """The function that builds a board for the cache; it is measured, and tells the hub which scores the board shows."""
+
+    def build() -> CachedReply:
+        reply = build_board(state.db, key)
+        link_scores(state.changes, reply.marks)
+        return reply
+
+    return state.board_times.measured(key, build)
 
 
 def _read_board(session: ReadSession, key: BoardKey) -> tuple[CacheableBoard, bytes]:
@@ -165,7 +168,7 @@ def _read_board(session: ReadSession, key: BoardKey) -> tuple[CacheableBoard, by
 
 
 def _is_streamed(key: BoardKey, rows: BoardRows) -> bool:
-    return key.form == "csv" and len(rows.shown) > MAX_CACHED_CSV_ROWS
+    return key.form != "json" and len(rows.shown) > MAX_CACHED_TABLE_ROWS
 
 
 def build_board(db: Database, key: BoardKey) -> CachedReply:
@@ -179,7 +182,7 @@ def build_board(db: Database, key: BoardKey) -> CachedReply:
         with db.read() as session:
             result, body = _read_board(session, key)
     if result.board is not None and result.rows is not None and _is_streamed(key, result.rows):
-        return _streamed_reply(db, result.board, result.rows)
+        return _streamed_reply(db, key.form, result.board, result.rows)
     return CachedReply.build(
         body,
         MEDIA_TYPES[key.form],
@@ -189,13 +192,13 @@ def build_board(db: Database, key: BoardKey) -> CachedReply:
     )
 
 
-def _streamed_reply(db: Database, board: dict[str, Any], rows: BoardRows) -> CachedReply:
-    """A large board as CSV, not cached. A client that reads slowly occupies no session between the pieces."""
+def _streamed_reply(db: Database, form: BoardFormat, board: dict[str, Any], rows: BoardRows) -> CachedReply:
+    """A large board as CSV or LaTeX, not cached. A client that reads slowly occupies no session between the pieces."""
 
     def pieces() -> Iterator[bytes]:
-        return _csv_pieces(board | {"rows": rows.load(db.read)})
+        return _PIECES[form](board | {"rows": rows.load(db.read)})
 
-    reply = CachedReply.build(b"", MEDIA_TYPES["csv"], marks=frozenset(), expires_at=0.0)
+    reply = CachedReply.build(b"", MEDIA_TYPES[form], marks=frozenset(), expires_at=0.0)
     return replace(reply, stream=pieces)
 
 
@@ -256,7 +259,11 @@ async def get_leaderboard(
         Literal["all", "public", "private"] | None, Query(description="The split to show. Requires an organizer.")
     ] = None,
     board_format: Annotated[
-        BoardFormat, Query(alias="format", description="`csv` has one line per row and one column per metric.")
+        BoardFormat,
+        Query(
+            alias="format",
+            description="`csv` has one line per row and one column per metric; `latex` is a table for a paper.",
+        ),
     ] = "json",
     limit: Annotated[
         int | None, Query(ge=1, le=MAX_PAGE_ROWS, description="Rows per page; without it, the reply has all rows.")
@@ -267,12 +274,12 @@ async def get_leaderboard(
 
     New scores show at once to their team and to organizers, to others within a second. With `limit` the reply is a
     page. Its ranks, ties and `total` are those of the whole board. A cursor names a position: if the board changes
-    between two requests, a row that has moved can appear on both pages or on neither. As CSV, which has no `next`, the
-    cursor is the number of rows read so far. The reply is compressed with gzip if the client accepts that. CSV of more
-    than 20,000 rows is sent while the rows are read, so it has no ETag.
+    between two requests, a row that has moved can appear on both pages or on neither. As CSV or LaTeX, which have no
+    `next`, the cursor is the number of rows read so far. The reply is compressed with gzip if the client accepts that.
+    CSV or LaTeX of more than 20,000 rows is sent while the rows are read, so it has no ETag.
     """
     view, reader = await run_in_threadpool(_identify_reader, state, caller, slug, phase)
     key = BoardKey(slug, phase, view, split, metric, board_format, limit, cursor)
-    render = state.board_times.measured(key, partial(build_board, state.db, key))
+    render = board_render(state, key)
     entry = await state.board_cache.get_or_build(key, render, reader)
     return entry.response(",".join(request.headers.getlist("accept-encoding")))

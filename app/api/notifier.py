@@ -6,6 +6,8 @@ import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
+from app.api.live.change_hub import ChangeHub, submission_topic
+
 
 class Waiter(asyncio.Event):
     """An event that is set when a submission has settled. It belongs to the event loop that created it."""
@@ -19,10 +21,12 @@ class Waiter(asyncio.Event):
 class Notifier:
     """Notifies waiting requests that a submission has its final status.
 
-    A waiting request holds no thread and no session.
+    A waiting request holds no thread and no session. What it is notified of is also published to the live readers of
+    pages, if there is a hub.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, changes: ChangeHub | None = None) -> None:
+        self._changes = changes
         self._lock = threading.Lock()
         self._waiting: dict[str, list[Waiter]] = {}
         self.count = 0
@@ -67,6 +71,8 @@ class Notifier:
         with self._lock:
             waiters = list(self._waiting.get(submission_id, ()))
         self._wake(waiters)
+        if self._changes is not None:
+            self._changes.publish([submission_topic(submission_id)])
 
     def wake_all(self) -> None:
         """Wake all waiting requests, so that they read the status: notices may have been lost. Safe from any thread."""
@@ -74,8 +80,14 @@ class Notifier:
             waiters = [waiter for waiting in self._waiting.values() for waiter in waiting]
         self._wake(waiters)
 
+    def end_live_streams(self) -> None:
+        """End the streams of live pages: the service is shutting down."""
+        if self._changes is not None:
+            self._changes.close()
+
     def close(self) -> None:
         """Answer all waiting requests with the current status: the service is shutting down."""
+        self.end_live_streams()
         self.is_closed = True
         self.wake_all()
 

@@ -248,18 +248,19 @@ def leaderboard(
         str | None, typer.Option("--cursor", metavar="CURSOR", help="The rows after a page: its 'next' (see --json).")
     ] = None,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print the leaderboard as CSV.")] = False,
+    as_latex: Annotated[bool, typer.Option("--latex", help="Print the leaderboard as a LaTeX table.")] = False,
     url: Url = None,
     token: Token = None,
     as_json: AsJson = False,
 ) -> None:
     """Show the leaderboard of a phase, best first."""
-    if as_csv and as_json:
-        raise typer.BadParameter("use --csv or --json, not both")
+    if as_csv + as_latex + as_json > 1:
+        raise typer.BadParameter("use only one of --csv, --latex and --json")
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
         name = client.phase(slug, phase)
-        if as_csv:
-            text = client.leaderboard_csv(slug, name, metric=metric, split=split, limit=limit, cursor=cursor)
-            sys.stdout.write(text)
+        if as_csv or as_latex:
+            read = client.leaderboard_csv if as_csv else client.leaderboard_latex
+            sys.stdout.write(read(slug, name, metric=metric, split=split, limit=limit, cursor=cursor))
             return
         board = client.leaderboard(slug, name, metric=metric, split=split, limit=limit, cursor=cursor)
         out.result(board, lambda console: object_tables.show_board(console, board))

@@ -13,8 +13,17 @@ class BoardCalls(Transport):
 
     def leaderboard_csv(self, slug: str, phase: str, **filters: str | int | None) -> str:
         """The leaderboard of a phase as CSV text; filters as for `leaderboard`."""
-        path, params = phase_path(slug, phase, "leaderboard"), filters | {"format": "csv"}
-        return self._call("GET", path, params=params, headers={"Accept": "text/csv"}).text
+        return self._leaderboard_text(slug, phase, filters, "csv", "text/csv")
+
+    def leaderboard_latex(self, slug: str, phase: str, **filters: str | int | None) -> str:
+        """The leaderboard of a phase as a LaTeX table; filters as for `leaderboard`."""
+        return self._leaderboard_text(slug, phase, filters, "latex", "application/x-latex")
+
+    def _leaderboard_text(
+        self, slug: str, phase: str, filters: dict[str, str | int | None], form: str, media: str
+    ) -> str:
+        path, params = phase_path(slug, phase, "leaderboard"), filters | {"format": form}
+        return self._call("GET", path, params=params, headers={"Accept": media}).text
 
     def metrics(self, key: str | None = None) -> Json:
         """The metric catalogue, or one metric."""

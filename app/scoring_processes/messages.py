@@ -71,6 +71,8 @@ class WriteReport:
     """The first members of the JSON report."""
     as_csv: bool
     target: Path
+    points: int | None = None
+    """The maximum number of points of each curve; None for all."""
 
 
 Request = CheckGold | ValidatePredictions | ScorePredictions | WriteTemplate | WriteReport

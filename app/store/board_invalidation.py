@@ -26,6 +26,8 @@ _MAX_TAGS = 100  # of one transaction; more are reported as `ALL_BOARDS`
 _MAX_PAYLOAD_BYTES = 7900  # PostgreSQL allows less than 8000
 _SETTLED = " settled "
 _WAITING = "waiting "
+_PHASE = "phase "
+_SCORES = "scores "
 
 InvalidationCallback = Callable[[frozenset[str]], None]
 
@@ -37,7 +39,7 @@ def challenge_tag(challenge_id: str) -> str:
 
 def phase_tag(phase_id: str) -> str:
     """The tag of the boards of a phase."""
-    return f"phase {phase_id}"
+    return f"{_PHASE}{phase_id}"
 
 
 def waiting_tag(phase_id: str) -> str:
@@ -47,7 +49,7 @@ def waiting_tag(phase_id: str) -> str:
 
 def scores_tag(gold_id: str, scorer_version: int) -> str:
     """The tag of scores; boards depend only on those of the active gold and the phase's scorer version."""
-    return f"scores {gold_id} {scorer_version}"
+    return f"{_SCORES}{gold_id} {scorer_version}"
 
 
 class SettledTag(NamedTuple):
@@ -68,6 +70,16 @@ def parse_settled_tag(tag: str) -> SettledTag | None:
     board_tag, separator, ids = tag.partition(_SETTLED)
     team_id, _, submission_id = ids.partition(" ")
     return SettledTag(board_tag, team_id, submission_id) if separator else None
+
+
+def is_phase_tag(tag: str) -> bool:
+    """Whether a tag of `phase_tag`."""
+    return tag.startswith(_PHASE)
+
+
+def is_scores_tag(tag: str) -> bool:
+    """Whether a tag of `scores_tag`."""
+    return tag.startswith(_SCORES)
 
 
 def is_waiting_tag(tag: str) -> bool:

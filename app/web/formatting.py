@@ -44,6 +44,11 @@ def number(value: float | None) -> str:
     return repr(value)
 
 
+def score(value: float | None) -> str:
+    """A measure from 0 to 1 in a table, with at most four decimals; a dash for an undefined one."""
+    return DASH if value is None else f"{value:.4f}"
+
+
 def file_size(count: int | None) -> str:
     """A number of bytes: '14 kB'."""
     if count is None:
@@ -63,6 +68,7 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "moment": moment,
     "countdown": countdown,
     "number": number,
+    "score": score,
     "file_size": file_size,
     "counted": counted,
 }

@@ -2,7 +2,7 @@
 
 from fastapi import FastAPI
 
-from app.web import assets, home, log_in
+from app.web import assets, home, log_in, submission
 from app.web.error_pages import install_error_pages
 from app.web.organize.site_map import ORGANIZE_MODULES
 
@@ -10,6 +10,7 @@ PAGE_MODULES = (
     assets,
     home,
     log_in,
+    submission,
     *ORGANIZE_MODULES,
 )
 

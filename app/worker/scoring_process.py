@@ -123,7 +123,8 @@ def handle_report(golds: GoldCache, request: messages.WriteReport, _cpu: StageCp
     """Write the detailed report of a submission."""
     gold, recipe = _load_gold_and_recipe(golds, request)
     case = _stored_case(golds, gold, recipe, request)
-    report = build_detailed_report(case, recipe.options, request.parts, request.digits, size=request.include_size)
+    settings: dict[str, Any] = {"size": request.include_size, "points": request.points}
+    report = build_detailed_report(case, recipe.options, request.parts, request.digits, **settings)
     if request.as_csv and "left_out" in report:
         (part,) = report["left_out"]
         detail = f"This table is not available: {part['reason']}."

@@ -104,7 +104,13 @@ READ: dict[str, list[str]] = {  # every route that reads, with the queries that 
     SUBMISSIONS: [],
     SUBMISSIONS + "/events": [],
     SUBMISSIONS + "/predictions": [],
-    SUBMISSIONS + "/report": ["part=per_class", "part=confusion", "format=csv&part=confusion", "split=private"],
+    SUBMISSIONS + "/report": [
+        "part=per_class",
+        "part=confusion",
+        "format=csv&part=confusion",
+        "split=private",
+        "points=9",
+    ],
 }
 PAGES: dict[str, list[str]] = {  # every page, with the queries that are asked besides none
     "/": [],

@@ -1,4 +1,4 @@
-"""CSV of a large board is sent while its rows are read: the same text, never in memory as a whole, and not cached."""
+"""CSV and LaTeX of a large board are sent while its rows are read: the same text, never in memory as a whole, and not cached."""
 
 import gzip
 import http.client
@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from app.actions.submissions import read_leaderboard
-from app.api import leaderboards
+from app.api import board_tables, leaderboards
 from app.store.queries import board_rows
 from tests.api.conftest import GOLD
 from tests.api.in_process_app import ServedApp
@@ -19,6 +19,7 @@ from tests.live_service import MAX_WAIT_SECONDS
 
 ROWS = 9
 CSV = BOARD + "?format=csv"
+LATEX = BOARD + "?format=latex"
 
 
 @pytest.fixture(scope="module")
@@ -35,8 +36,8 @@ def streams(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """Makes boards of more than four rows be streamed, two rows at a time."""
 
     def begin() -> None:
-        monkeypatch.setattr(leaderboards, "MAX_CACHED_CSV_ROWS", 4)
-        for module in (leaderboards, read_leaderboard):
+        monkeypatch.setattr(leaderboards, "MAX_CACHED_TABLE_ROWS", 4)
+        for module in (leaderboards, board_tables, read_leaderboard):
             monkeypatch.setattr(module, "ROWS_AT_ONCE", 2)
 
     return begin
@@ -62,6 +63,18 @@ def test_a_streamed_board_is_the_cached_one(rows: ServedApp, streams: Callable[[
     assert exchange(rows, "GET", BOARD)[0] == 200  # JSON and pages are cached as ever
     assert exchange(rows, "GET", f"{CSV}&limit=2")[0] == 200
     assert len(cached_boards(rows)) == 2
+
+
+def test_a_streamed_latex_table_is_the_cached_one(rows: ServedApp, streams: Callable[[], None]) -> None:
+    forget(rows)
+    status, fields, whole = exchange(rows, "GET", LATEX)
+    assert (status, dict(fields)["content-type"]) == (200, "application/x-latex; charset=utf-8")
+    assert whole.count(b" & Large ") >= ROWS
+    streams()
+    forget(rows)
+    status, fields, body = exchange(rows, "GET", LATEX)
+    assert (status, body, "etag" in dict(fields)) == (200, whole, False)
+    assert not cached_boards(rows)
 
 
 def test_the_first_rows_are_sent_before_the_last_are_read(

@@ -118,11 +118,13 @@ def test_the_board_shows_ranks_names_and_values_and_no_control_characters(servic
     assert run_assay("leaderboard", "irony", "--url", service.url, "--json").value() == BOARD
 
 
-def test_the_board_as_csv_is_what_the_service_sends(service: ScriptedServer) -> None:
-    service.on("GET /api/v1/challenges/irony/phases/main/leaderboard", ScriptedAnswer(200, "rank,team\n1,Alpha\n"))
-    ran = run_assay("leaderboard", "irony", "--phase", "main", "--csv", "--metric", "f1", "--url", service.url)
-    assert ran.out == "rank,team\n1,Alpha\n"
-    assert service.requests[0].query == {"format": ["csv"], "metric": ["f1"]}
+@pytest.mark.parametrize(("form", "table"), [("csv", "rank,team\n1,Alpha\n"), ("latex", "\\begin{tabular}{rl}\n")])
+def test_the_board_as_a_table_is_what_the_service_sends(service: ScriptedServer, form: str, table: str) -> None:
+    service.on("GET /api/v1/challenges/irony/phases/main/leaderboard", ScriptedAnswer(200, table))
+    words = ("leaderboard", "irony", "--phase", "main", f"--{form}", "--metric", "f1", "--url", service.url)
+    assert run_assay(*words).out == table
+    assert service.requests[0].query == {"format": [form], "metric": ["f1"]}
+    assert run_assay(*words, "--json").status == 2
 
 
 def test_a_page_of_the_board_says_how_to_get_the_next_one(service: ScriptedServer) -> None:

@@ -209,6 +209,11 @@ def test_a_part_that_is_too_large_is_left_out_with_a_reason(people: People) -> N
     alone = people.admin.get(path, params={"part": "roc_curve"}).json()
     assert [curve["points"] for curve in alone["roc_curve"]["curves"]] == [20_002] * 10
     assert "classes" not in alone
+    thinned = people.admin.get(path, params={"points": 100}).json()
+    assert "left_out" not in thinned
+    for curve in thinned["roc_curve"]["curves"]:
+        assert (curve["points"], curve["points_in_all"], curve["fpr"][-1]) == (len(curve["tpr"]), 20_002, 1.0)
+        assert curve["points"] <= 100
     assert len(people.admin.get(path, params={"part": "pr_curve", "format": "csv"}).text.splitlines()) == 200_021
 
 

@@ -48,6 +48,8 @@ class ReportRequest:
     organizer: bool
     """Whether it includes what only organizers may read: reasons of missing scores, notes, the size of the split."""
     head: Mapping[str, Any]
+    points: int | None = None
+    """The maximum number of points of each curve; None for all."""
 
     @property
     def name(self) -> str:
@@ -56,7 +58,8 @@ class ReportRequest:
         version = f"{self.gold.id}-{self.recipe.id}-{self.head['scorer_version']}-{SCORER_VERSION}"
         shown = "whole" if self.organizer else "scored" if "scores" in self.head else "unscored"
         ranks = "-".join(f"{self.head.get(name)}" for name in RANKS)
-        return f"report-{self.submission.id}-{version}-{self.split}-{allowed}-{shown}-{self.digits or 'full'}-{ranks}"
+        numbers = f"{self.digits or 'full'}-{self.points or 'all'}"
+        return f"report-{self.submission.id}-{version}-{self.split}-{allowed}-{shown}-{numbers}-{ranks}"
 
 
 def authorize_report(
@@ -128,6 +131,7 @@ def make_report(
             head=report.head,
             as_csv=as_csv,
             target=target,
+            points=report.points,
         )
         send_report_request(partial(send_scoring_request, db, files, processes, report.gold), request)
 

@@ -31,7 +31,7 @@ from app.store.board_invalidation import (
 )
 from app.store.types import utcnow
 
-BoardFormat = Literal["json", "csv"]
+BoardFormat = Literal["json", "csv", "latex"]
 
 MAX_CACHE_BYTES = 64 << 20
 MAX_BOARDS = 4096

@@ -5,7 +5,6 @@ import re
 import time
 import uuid
 from datetime import datetime
-from functools import partial
 from typing import NamedTuple, get_args
 from urllib.parse import parse_qsl
 
@@ -20,7 +19,7 @@ from app.api.dependencies import AppState
 from app.api.http.middleware import ANONYMOUS_CACHE_CONTROL, SECURITY_HEADERS, keep_encoded_slashes
 from app.api.http.negotiation import matches_etag
 from app.api.http.problem_documents import error_response
-from app.api.leaderboards import build_board, get_leaderboard
+from app.api.leaderboards import board_render, get_leaderboard
 from app.api.limits.client_addresses import scope_address_block
 from app.errors import AssayError, DatabaseUnavailable, TooManyRequests
 from app.store.types import format_timestamp
@@ -187,7 +186,7 @@ async def _read_board(state: AppState, key: BoardKey) -> tuple[CachedReply, date
     boards = state.board_cache
     if not boards.is_trusted and (away := await _board_while_away(state, key)) is not None:
         return away
-    render = state.board_times.measured(key, partial(build_board, state.db, key))
+    render = board_render(state, key)
     build = asyncio.ensure_future(boards.get_or_build(key, render))
     try:
         while True:

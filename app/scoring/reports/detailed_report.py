@@ -15,7 +15,8 @@ from app.scoring.numeric.exact import total
 from app.scoring.numeric.unscaled_counts import to_json_number
 from app.scoring.probability_rows import are_probabilities
 from app.scoring.reports.per_class_report import PART_METRICS, per_class_report
-from app.scoring.reports.report_size import reason_too_large
+from app.scoring.reports.report_size import CURVE_PARTS, reason_too_large
+from app.scoring.reports.thinned_curves import thin_curves
 from app.scoring.standings import round_significant
 from app.text.spreadsheet_cells import escape_formula
 
@@ -134,12 +135,14 @@ def build_detailed_report(
     digits: int | None = None,
     *,
     size: bool = True,
+    points: int | None = None,
 ) -> dict[str, Any]:
     """The report as a JSON object: facts of the data, then each of these parts (all, without `parts`) that applies.
 
     A part that would be too large, or that needs other scores, is listed in `left_out` with a reason. The report of a
     single part has no list of the classes. `options` are those of a recipe. `digits` are the significant digits of
     every number that is not a count; None for full precision. `size`: whether to include the number of instances.
+    `points`: the maximum of each curve, which keeps its shape (see thin_curves); None for all points.
     """
     report: dict[str, Any] = {"task": case.spec.task}
     if size:
@@ -148,11 +151,13 @@ def build_detailed_report(
     if len(names) != 1:
         report["classes"] = list(case.spec.classes)
     for name in names:
-        reason = _omission_reason(case, options or {}, name, alone=len(names) == 1)
+        reason = _omission_reason(case, options or {}, name, alone=len(names) == 1 or points is not None)
         if reason is not None:
             report.setdefault("left_out", []).append({"part": name, "reason": reason})
             continue
         content = _PART_BUILDERS[name][1](case, options or {})
+        if content is not None and points is not None and name in CURVE_PARTS:
+            content = thin_curves(content, points)
         if content is not None:
             report[name] = _round_numbers(content, digits)
     return report

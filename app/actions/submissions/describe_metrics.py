@@ -1,0 +1,17 @@
+"""The agreed metrics of a submission, described as on its board: equation, symbols and conventions."""
+
+from typing import Any
+
+from app.actions.access import Caller
+from app.actions.challenges.change_recipe import parse_stored_recipe
+from app.actions.submissions.submission_access import load_visible_submission
+from app.scoring.catalogue.description import describe_call
+from app.store.queries import challenges
+from app.store.session import ReadSession
+
+
+def describe_metrics(session: ReadSession, caller: Caller, submission_id: str) -> list[dict[str, Any]]:
+    """The metrics of the recipe in force, as it lists them; raises NotFound unless the caller may see it."""
+    _, phase, _ = load_visible_submission(session, caller, submission_id)
+    recipe = parse_stored_recipe(phase, challenges.active_recipe(session, phase))
+    return [describe_call(call) for call in recipe.metrics]

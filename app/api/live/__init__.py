@@ -1,0 +1,1 @@
+"""Live pages: their readers are told that something has changed, and fetch it again."""

@@ -1,0 +1,218 @@
+"""The page of a submission: its status, scores and problems, what they come from, and what its reader may do."""
+
+from collections.abc import Callable
+from typing import Annotated, Literal
+
+from fastapi import Header, Query, Response
+from starlette.concurrency import run_in_threadpool
+
+from app import errors
+from app.api.disqualifications import post_disqualify, post_reinstate, post_withdraw
+from app.api.limits.client_addresses import client_address_block
+from app.api.live.change_hub import submission_topic
+from app.api.live.change_stream import ChangeStream, Followed
+from app.api.reasons import OptionalReason, Reason
+from app.api.reports import ReportQuestion, get_report
+from app.api.reruns import post_submission_rerun
+from app.api.submissions import (
+    delete_submission,
+    get_predictions,
+    get_submission,
+    post_cancel,
+    post_select,
+    post_unselect,
+)
+from app.web import svg
+from app.web.forms import Form, attempt
+from app.web.notices import Notice, notice
+from app.web.page import FormDep, PageContext, PageDep, page_router, redirect
+from app.web.rendering import render
+from app.web.report_drawings import (
+    CLASS_ROWS,
+    CONFUSED_PAIRS,
+    ORDERS,
+    class_rows,
+    confusion_table,
+    draw_calibration,
+    draw_curves,
+)
+from app.web.submission_view import CURVE_POINTS, ReportState, SubmissionPage, read_page, read_report
+
+router = page_router()
+
+Order = Annotated[Literal["declared", "name", "frequency", "errors"], Query()]
+Split = Annotated[Literal["all", "public", "private"] | None, Query()]
+Start = Annotated[int, Query(alias="from", ge=0, le=1_000_000)]
+NO_REPORT = ReportState({})
+
+DONE: dict[str, Notice] = {
+    "cancel": notice("cancelled", "The submission is cancelled."),
+    "select": notice("selected", "The submission is selected."),
+    "unselect": notice("unselected", "The submission is no longer selected."),
+    "withdraw": notice("withdrawn", "The submission is withdrawn. Boards show it without a rank."),
+    "rerun": notice("rerun", "The submission will be scored again. Its scores are compared with the stored ones."),
+    "disqualify": notice("disqualified", "The submission is disqualified. Boards show it without a rank."),
+    "reinstate": notice("reinstated", "The submission is reinstated."),
+    "delete": notice("test-deleted", "The test entry is deleted, with its file and its scores."),
+}
+
+
+@router.get("/submissions/{submission_id}")
+async def show_submission(
+    submission_id: str, page: PageDep, split: Split = None, order: Order = "declared", start: Start = 0
+) -> Response:
+    """A submission; what its report needs is waited for a few seconds."""
+    shown = await run_in_threadpool(read_page, page, submission_id)
+    state = NO_REPORT
+    if shown.has_report:
+        state = await read_report(page, ReportQuestion(submission_id, split=split, points=CURVE_POINTS))
+    return await run_in_threadpool(_render, page, shown, state, split, order, start)
+
+
+def _render(
+    page: PageContext, shown: SubmissionPage, state: ReportState, split: str | None, order: str, start: int
+) -> Response:
+    report = state.report
+    rows = class_rows(report, order)
+    table = confusion_table(report["confusion"]) if "confusion" in report else None
+    return render(
+        page,
+        "submission.html",
+        shown=shown,
+        sub=shown.submission,
+        frame=shown.frame,
+        report=report,
+        report_state=state,
+        split=split or report.get("split"),
+        order=order,
+        orders=ORDERS,
+        class_rows=rows[start : start + CLASS_ROWS],
+        class_count=len(rows),
+        excerpts=[],
+        first_row=start,
+        rows_per_page=CLASS_ROWS,
+        confusion=table,
+        confusion_map=table.draw() if table is not None and table.is_readable else None,
+        shade_key=svg.shade_key(),
+        pairs=[] if table is None else table.most_confused(5),
+        curves={part: draw_curves(report, part) for part in ("roc_curve", "pr_curve")},
+        calibration=draw_calibration(report),
+    )
+
+
+@router.get("/submissions/{submission_id}/confusion")
+async def show_confusion(submission_id: str, page: PageDep, split: Split = None, order: Order = "declared") -> Response:
+    """The confusion matrix on a page of its own, with the most confused pairs."""
+    shown = await run_in_threadpool(read_page, page, submission_id)
+    state = await read_report(page, ReportQuestion(submission_id, "confusion", split), wait=60)
+
+    def draw() -> Response:
+        part = state.report.get("confusion")
+        table = None if part is None else confusion_table(part).ordered(order)
+        return render(
+            page,
+            "confusion.html",
+            shown=shown,
+            sub=shown.submission,
+            frame=shown.frame,
+            report=state.report,
+            report_state=state,
+            split=split,
+            order=order,
+            orders=ORDERS,
+            table=table,
+            drawing=None if table is None else table.draw(),
+            shade_key=svg.shade_key(),
+            pairs=[] if table is None else table.most_confused(CONFUSED_PAIRS),
+            max_drawn=svg.MAX_DRAWN_CELLS,
+        )
+
+    return await run_in_threadpool(draw)
+
+
+@router.get("/submissions/{submission_id}/changes")
+async def follow_submission(
+    submission_id: str,
+    page: PageDep,
+    seen: Annotated[str | None, Query(max_length=100)] = None,
+    last_event_id: Annotated[str | None, Header(alias="Last-Event-ID", max_length=100)] = None,
+) -> Response:
+    """The stream of the page: says that the submission may have changed. Rights are checked once, when it opens."""
+    await run_in_threadpool(get_submission, submission_id, page.account, page.state)
+    followed = Followed({submission_topic(submission_id)})
+    block = client_address_block(page.request)
+    return ChangeStream(page.state.changes, followed, block=block, seen=last_event_id or seen)
+
+
+@router.get("/submissions/{submission_id}/file")
+def download_file(submission_id: str, page: PageDep) -> Response:
+    """The submitted file."""
+    return get_predictions(submission_id, page.account, page.state)
+
+
+@router.get("/submissions/{submission_id}/report")
+async def download_report(
+    submission_id: str,
+    page: PageDep,
+    format_name: Annotated[Literal["json", "csv"], Query(alias="format")] = "json",
+    part: Annotated[str | None, Query(max_length=50)] = None,
+    split: Split = None,
+) -> Response:
+    """The report as the API gives it."""
+    return await get_report(submission_id, page.request, page.account, page.state, format_name, part, split)
+
+
+Act = Callable[[str, PageContext, Form], object]
+
+
+def _optional(form: Form) -> OptionalReason:
+    return form.body(OptionalReason, reason=form.text("reason"))
+
+
+ACTS: dict[str, Act] = {
+    "cancel": lambda key, page, form: post_cancel(key, page.account, page.state, _optional(form)),
+    "select": lambda key, page, form: post_select(key, page.account, page.state, _optional(form)),
+    "unselect": lambda key, page, form: post_unselect(key, page.account, page.state, _optional(form)),
+    "withdraw": lambda key, page, form: post_withdraw(key, page.account, page.state, _optional(form)),
+    "disqualify": lambda key, page, form: post_disqualify(
+        key, page.account, page.state, form.body(Reason, reason=form.text("reason"))
+    ),
+    "reinstate": lambda key, page, form: post_reinstate(key, page.account, page.state, _optional(form)),
+    "rerun": lambda key, page, form: post_submission_rerun(
+        key, page.account.with_reason(_optional(form).reason), page.state, Response()
+    ),
+    "delete": lambda key, page, form: delete_submission(
+        key, page.account.with_reason(_optional(form).reason), page.state
+    ),
+}
+
+
+@router.post("/submissions/{submission_id}/{act}")
+def post_act(submission_id: str, act: str, page: PageDep, form: FormDep) -> Response:
+    """Cancel, select, unselect, withdraw, rerun, disqualify, reinstate or delete a submission."""
+    if act not in ACTS:
+        raise errors.NotFound
+    challenge = get_submission(submission_id, page.account, page.state).challenge
+    path = f"/submissions/{submission_id}"
+    if form.value("back") == "list":
+        path = f"/challenges/{challenge}/submissions"
+    if act == "delete":
+        path = f"/challenges/{challenge}/organize/submissions"
+
+    def perform() -> Response:
+        ACTS[act](submission_id, page, form)
+        return redirect(page, path, done=DONE[act])
+
+    return attempt(form, perform, lambda refused, status: _show_refusal(page, submission_id, refused, status))
+
+
+def _show_refusal(page: PageContext, submission_id: str, form: Form, status: int) -> Response:
+    return render(
+        page,
+        "submission_refused.html",
+        status=status,
+        form=form,
+        shown=(shown := read_page(page, submission_id)),
+        sub=shown.submission,
+        frame=shown.frame,
+    )

@@ -1,0 +1,150 @@
+"""What the page of a submission shows: the submission as the API gives it to this reader, its report, and what they may do."""
+
+import asyncio
+import json
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from starlette.concurrency import run_in_threadpool
+
+from app import errors
+from app.actions.submissions.describe_metrics import describe_metrics
+from app.api.phases import PhaseShape
+from app.api.reports import ReportQuestion, generate_report
+from app.api.submissions import FINAL_STATUSES, SubmissionShape, get_submission
+from app.web.challenge_frame import ChallengeFrame, read_frame
+from app.web.page import PageContext
+
+CURVE_POINTS = 400
+REPORT_WAIT_SECONDS = 4.0
+"""How long a page waits for a report that is made now. Then it says that the report is being made."""
+
+
+class ScoreColumn(NamedTuple):
+    """The scores on one split."""
+
+    title: str
+    scores: dict[str, dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class SubmissionPage:
+    """A submission and its challenge, as its reader may see them."""
+
+    submission: SubmissionShape
+    frame: ChallengeFrame
+    metrics: list[dict[str, Any]]
+    seen: str
+    """The id of the last change that this page shows."""
+
+    @property
+    def phase(self) -> PhaseShape | None:
+        """The phase, if the reader may see it."""
+        return next((one for one in self.frame.challenge.phases if one.slug == self.submission.phase), None)
+
+    @property
+    def is_final(self) -> bool:
+        """Whether the status no longer changes by itself."""
+        return self.submission.status in FINAL_STATUSES
+
+    @property
+    def is_own(self) -> bool:
+        """Whether the reader is a present member of the team."""
+        return self.frame.is_member and self.frame.team_id == self.submission.team.id
+
+    @property
+    def score_columns(self) -> list[ScoreColumn]:
+        """The scores that the reader sees, by split."""
+        shown = self.submission
+        if shown.splits is not None:
+            return [
+                ScoreColumn(_SPLIT_TITLES[name], shown.splits[name]) for name in _SPLIT_TITLES if name in shown.splits
+            ]
+        columns = [ScoreColumn(_SPLIT_TITLES[shown.split or "all"], shown.scores)] if shown.scores else []
+        return columns + ([ScoreColumn(_SPLIT_TITLES["public"], shown.public_scores)] if shown.public_scores else [])
+
+    @property
+    def splits(self) -> list[str]:
+        """The splits of which there is a report for this reader."""
+        shown = self.submission
+        if shown.splits is not None:
+            return [name for name in _SPLIT_TITLES if name in shown.splits]
+        return ["private", "public"] if shown.public_scores else []
+
+    @property
+    def split_choices(self) -> list[tuple[str, str]]:
+        """The splits with their titles."""
+        return [(name, _SPLIT_TITLES[name]) for name in self.splits]
+
+    @property
+    def has_report(self) -> bool:
+        """Whether the phase shows the reader more than scores."""
+        parts = set() if self.phase is None else {"per_class", "confusion", "curves"} & set(self.phase.reports)
+        is_shown = self.frame.role is not None or bool(parts)
+        return is_shown and self.submission.status == "finished" and not self._is_file_hidden
+
+    @property
+    def _is_file_hidden(self) -> bool:
+        return self.submission.sha256 is None
+
+    @property
+    def acts(self) -> list[str]:
+        """What the reader may try; the rules decide when they do it."""
+        if self.frame.challenge.archived_at is not None:
+            return []
+        shown, organizes = self.submission, self.frame.may_edit
+        if not organizes and not self.is_own:
+            return []
+        is_finished, is_out = shown.status == "finished", bool(shown.withdrawn_at or shown.disqualified_at)
+        may_select = shown.selection.rule == "selected" and shown.status in {"queued", "running", "finished"}
+        possible = {
+            "cancel": shown.status == "queued" or (organizes and shown.status == "running"),
+            "unselect": shown.selected,
+            "select": may_select and not (shown.selected or is_out or shown.test or shown.baseline or shown.unofficial),
+            "withdraw": is_finished and not (is_out or shown.test),
+            "rerun": organizes and shown.status in {"finished", "failed"},
+            "disqualify": organizes and is_finished and not (shown.disqualified_at or shown.test or shown.baseline),
+            "reinstate": organizes and is_out,
+            "delete": organizes and shown.test,
+        }
+        return [name for name, is_possible in possible.items() if is_possible]
+
+
+_SPLIT_TITLES = {"all": "All instances", "private": "Private split", "public": "Public split"}
+
+
+def read_page(page: PageContext, submission_id: str) -> SubmissionPage:
+    """The submission for this reader; raises what get_submission raises."""
+    changes = page.state.changes
+    seen = changes.event_id(changes.number)  # before the rows are read, so that no change is missed
+    shape = get_submission(submission_id, page.account, page.state)
+    with page.state.db.read() as session:
+        frame = read_frame(page, session, shape.challenge)
+        metrics = describe_metrics(session, page.caller, submission_id)
+    return SubmissionPage(shape, frame, metrics, seen)
+
+
+class ReportState(NamedTuple):
+    """The report of a submission, or why there is none now."""
+
+    report: dict[str, Any]
+    refusal: str = ""
+    is_waiting: bool = False
+
+
+async def read_report(page: PageContext, asked: ReportQuestion, *, wait: float = REPORT_WAIT_SECONDS) -> ReportState:
+    """The report for the page, with thinned curves; a refusal becomes a sentence."""
+    try:
+        async with asyncio.timeout(wait):
+            name, path = await generate_report(page.request, page.account, page.state, asked)
+    except TimeoutError:
+        return ReportState({}, is_waiting=True)
+    except errors.AssayError as error:
+        return ReportState({}, refusal=f"{error.detail} {error.advice}")
+
+    def load() -> dict[str, Any]:
+        with page.state.generated_files.pin(name):
+            loaded: dict[str, Any] = json.loads(path.read_bytes())
+            return loaded
+
+    return ReportState(await run_in_threadpool(load))

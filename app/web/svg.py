@@ -1,0 +1,326 @@
+"""Charts as SVG: bars, lines, points and heat maps. The functions are pure; colours come from the stylesheet.
+
+Every text is escaped. Elements have presentation attributes and classes only, because the policy of the pages allows no
+inline style. Classes that a stylesheet may colour: `chart`, `grid`, `axis`, `bar`, `series series-1` … `series-6`,
+`point`, `shade`, `cell-text`, `cell-text on` (on a dark cell).
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
+from itertools import pairwise
+
+import numpy as np
+from markupsafe import Markup
+from numpy.typing import NDArray
+
+MAX_READABLE_CLASSES = 30
+"""Up to so many classes, the cells of a heat map have numbers."""
+MAX_DRAWN_CELLS = 120_000
+"""How many cells a heat map without numbers draws: those with the largest shares of their rows."""
+SHADE_LIMITS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5)
+"""The shares of a row at which a darker shade begins."""
+_OPACITIES = (0.08, 0.14, 0.2, 0.26, 0.32, 0.8, 0.9, 1.0)  # no middle: a number has to be readable on every shade
+_FIRST_DARK_SHADE = 5
+_DASHES = ("", "6 3", "2 2", "8 3 2 3", "1 3", "12 4")  # series differ by their dashes too, not by colour alone
+MAX_SERIES = len(_DASHES)
+_MAX_AXIS_LABELS = 40
+_MAX_LABEL_LENGTH = 18
+_LETTER_WIDTH = 6.4
+_PLOT = 300  # the side of the square of a chart with two axes
+_LEFT, _TOP, _BOTTOM = 48, 10, 44
+
+Attributes = dict[str, str | float | int]
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One bar: its label, its value (0 or more; None is drawn as no bar), and the text beside it."""
+
+    label: str
+    value: float | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """A named polyline; coordinates are shares from 0 to 1."""
+
+    name: str
+    points: Sequence[tuple[float, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A point with shares from 0 to 1 as coordinates, a text that explains it, and its weight from 0 to 1."""
+
+    x: float
+    y: float
+    text: str
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """The cells of a table that are not 0: positions of rows and columns, and counts; `totals` has one per row."""
+
+    rows: NDArray[np.int64]
+    columns: NDArray[np.int64]
+    counts: NDArray[np.float64]
+    totals: NDArray[np.float64]
+
+    def shades(self) -> NDArray[np.int64]:
+        """The shade of each cell (0 to 7), by its share of its row."""
+        shares = self.counts / np.maximum(self.totals[self.rows], 1e-300)
+        return np.searchsorted(np.asarray(SHADE_LIMITS), shares, side="right").astype(np.int64)
+
+
+def bars(items: Sequence[Bar], *, title: str, description: str, maximum: float | None = None) -> Markup:
+    """Horizontal bars from 0 to `maximum`, by default the largest value, with their texts."""
+    longest = max((len(_shown(item.label)) for item in items), default=0)
+    left, width, step = longest * _LETTER_WIDTH + 8, 240, 22
+    top = maximum or max((item.value or 0 for item in items), default=0) or 1
+    parts = []
+    for number, item in enumerate(items):
+        y = number * step
+        parts.append(_text(left - 6, y + 15, item.label, anchor="end"))
+        length = 0 if item.value is None else width * min(1.0, max(0.0, item.value / top))
+        bar = _tag("rect", {"class": "bar", "x": left, "y": y + 4, "width": length, "height": step - 8})
+        parts.append(_tag("g", {}, bar + _title(f"{item.label}: {item.text}")))
+        parts.append(_text(left + length + 6, y + 15, item.text))
+    room = max((len(item.text) for item in items), default=0) * _LETTER_WIDTH + 12
+    return _chart(left + width + room, max(1, len(items)) * step, title, description, parts)
+
+
+def lines(
+    series: Sequence[Series], *, title: str, description: str, x_label: str, y_label: str, has_diagonal: bool = False
+) -> Markup:
+    """Polylines in the unit square with a legend below; raises ValueError for more than MAX_SERIES of them."""
+    if len(series) > MAX_SERIES:
+        raise ValueError(f"a chart has at most {MAX_SERIES} series")
+    parts = [*_axes(x_label, y_label), *([_diagonal()] if has_diagonal else [])]
+    bottom = _TOP + _PLOT + _BOTTOM
+    for number, one in enumerate(series):
+        stroke: Attributes = {"class": f"series series-{number + 1}", "fill": "none", "stroke-width": 2}
+        if _DASHES[number]:
+            stroke["stroke-dasharray"] = _DASHES[number]
+        line = _tag("polyline", stroke | {"points": _polyline(one.points)})
+        parts.append(_tag("g", {}, line + _title(one.name)))
+        if len(series) > 1:
+            y = bottom + number * 18
+            key = {"x1": _LEFT, "x2": _LEFT + 28, "y1": y + 4, "y2": y + 4}
+            parts += [_tag("line", stroke | key), _text(_LEFT + 36, y + 8, one.name)]
+    legend = len(series) * 18 + 4 if len(series) > 1 else 0
+    return _chart(_LEFT + _PLOT + 12, bottom + legend, title, description, parts)
+
+
+def scatter(
+    points: Sequence[Point], *, title: str, description: str, x_label: str, y_label: str, has_diagonal: bool = False
+) -> Markup:
+    """Points in the unit square; the area of each grows with its weight."""
+    parts = [*_axes(x_label, y_label), *([_diagonal()] if has_diagonal else [])]
+    for point in points:
+        radius = 2.5 + 6 * math.sqrt(min(1.0, max(0.0, point.weight)))
+        circle: Attributes = {"class": "point", "cx": _across(point.x), "cy": _up(point.y), "r": radius}
+        parts.append(_tag("circle", circle, _title(point.text)))
+    return _chart(_LEFT + _PLOT + 12, _TOP + _PLOT + _BOTTOM, title, description, parts)
+
+
+def heat_map(
+    cells: Cells,
+    row_labels: Sequence[str],
+    column_labels: Sequence[str],
+    *,
+    title: str,
+    description: str,
+    row_axis: str,
+    column_axis: str,
+) -> Markup:
+    """A table of counts as shades of their share of the row; with numbers up to MAX_READABLE_CLASSES.
+
+    Above that, each shade is one path with a stroke per run of equal cells, and only some labels are written.
+    """
+    largest = max(len(row_labels), len(column_labels), 1)
+    readable = largest <= MAX_READABLE_CLASSES
+    side = (30.0 if largest <= 20 else 24.0) if readable else max(0.64, 640 / largest)
+    step = 1 if readable else math.ceil(largest / _MAX_AXIS_LABELS)
+    turned = not readable or max((len(label) for label in column_labels), default=0) > 3
+    left = 22 + _label_room(row_labels[::step])
+    top = 20 + (_label_room(column_labels[::step]) if turned else 14)
+    parts = [_text(left, 12, column_axis, css="axis"), _turned_text(12, top, row_axis, css="axis", anchor="end")]
+    parts += [
+        _text(left - 5, top + (at + 0.5) * side + 4, row_labels[at], anchor="end")
+        for at in range(0, len(row_labels), step)
+    ]
+    for at in range(0, len(column_labels), step):
+        x = left + (at + 0.5) * side
+        label = column_labels[at]
+        parts.append(_turned_text(x + 4, top - 5, label) if turned else _text(x, top - 5, label, anchor="middle"))
+    width, height = len(column_labels) * side, len(row_labels) * side
+    frame: Attributes = {"class": "grid", "x": left, "y": top, "width": width, "height": height, "fill": "none"}
+    parts.append(_tag("rect", frame))
+    if readable:
+        parts += _numbered_cells(cells, row_labels, column_labels, (left, top, side))
+    else:
+        group: Attributes = {"class": "shade", "stroke": "currentColor", "stroke-width": 1, "fill": "none"}
+        group["transform"] = f"translate({_number(left)} {_number(top + side / 2)}) scale({side:.5g})"
+        parts.append(_tag("g", group, "".join(_shade_paths(largest_shares(cells)))))
+    return _chart(left + width + 6, top + height + 6, title, description, parts, shrinks=not readable)
+
+
+def largest_shares(cells: Cells, most: int = MAX_DRAWN_CELLS) -> Cells:
+    """The `most` cells with the largest shares of their rows, in their order; all, if there are no more."""
+    if len(cells.counts) <= most:
+        return cells
+    shares = cells.counts / np.maximum(cells.totals[cells.rows], 1e-300)
+    kept = np.sort(np.argpartition(-shares, most)[:most])
+    return Cells(cells.rows[kept], cells.columns[kept], cells.counts[kept], cells.totals)
+
+
+def shade_key() -> Markup:
+    """The shades with the shares of a row that they stand for, to be shown beside a heat map."""
+    ends = [f"{limit * 100:g}" for limit in SHADE_LIMITS]
+    texts = [f"under {ends[0]} %", *(f"{low} to {high} %" for low, high in pairwise(ends)), f"{ends[-1]} % and more"]
+    parts = []
+    for shade, text in enumerate(texts):
+        x, y = 4 + 108 * (shade % 4), 4 + 22 * (shade // 4)
+        place: Attributes = {"x": x, "y": y, "width": 16, "height": 16, "fill-opacity": _OPACITIES[shade]}
+        parts.append(_tag("rect", place | {"class": "shade", "fill": "currentColor"}))
+        parts.append(_text(x + 22, y + 12, text))
+    return _chart(436, 48, "Shades", "The share of its row that each shade stands for.", parts)
+
+
+def _numbered_cells(
+    cells: Cells, rows: Sequence[str], columns: Sequence[str], place: tuple[float, float, float]
+) -> Iterator[str]:
+    left, top, side = place
+    values = zip(
+        cells.rows.tolist(), cells.columns.tolist(), cells.counts.tolist(), cells.shades().tolist(), strict=True
+    )
+    for row, column, count, shade in values:
+        x, y = left + column * side, top + row * side
+        fill: Attributes = {"class": "shade", "fill": "currentColor", "fill-opacity": _OPACITIES[shade]}
+        square = _tag("rect", fill | {"x": x, "y": y, "width": side - 1, "height": side - 1})
+        css = "cell-text on" if shade >= _FIRST_DARK_SHADE else "cell-text"
+        number = _text(x + side / 2, y + side / 2 + 4, f"{count:g}", css=css, anchor="middle")
+        yield _tag("g", {}, square + number + _title(f"{rows[row]} → {columns[column]}: {count:g}"))
+
+
+def _shade_paths(cells: Cells) -> Iterator[str]:
+    """One path for each shade. A stroke covers a run of neighbouring cells; moves within a row are relative."""
+    order = np.lexsort((cells.columns, cells.rows))
+    rows, columns, shades = cells.rows[order], cells.columns[order], cells.shades()[order]
+    for shade, opacity in enumerate(_OPACITIES):
+        chosen = shades == shade
+        if chosen.any():
+            path = _runs(rows[chosen], columns[chosen])
+            yield _tag("path", {"stroke-opacity": opacity, "d": path})
+
+
+def _runs(rows: NDArray[np.int64], columns: NDArray[np.int64]) -> str:
+    """The path over these cells, which are sorted by row and column."""
+    is_start = np.ones(len(rows), dtype=bool)
+    is_start[1:] = (rows[1:] != rows[:-1]) | (columns[1:] != columns[:-1] + 1)
+    starts = np.flatnonzero(is_start)
+    lengths = np.diff(np.append(starts, len(rows)))
+    at_row, at_column = rows[starts], columns[starts]
+    is_same_row = np.zeros(len(starts), dtype=bool)
+    is_same_row[1:] = at_row[1:] == at_row[:-1]
+    gaps = np.zeros(len(starts), dtype=np.int64)
+    gaps[1:] = at_column[1:] - (at_column[:-1] + lengths[:-1])
+    values = zip(
+        is_same_row.tolist(), gaps.tolist(), at_column.tolist(), at_row.tolist(), lengths.tolist(), strict=True
+    )
+    return "".join(
+        f"m{gap} 0h{length}" if same else f"M{column} {row}h{length}" for same, gap, column, row, length in values
+    )
+
+
+def _axes(x_label: str, y_label: str) -> Iterator[str]:
+    for tick in (0.0, 0.25, 0.5, 0.75, 1.0):
+        x, y = _across(tick), _up(tick)
+        yield _tag("line", {"class": "grid", "x1": x, "x2": x, "y1": _TOP, "y2": _TOP + _PLOT})
+        yield _tag("line", {"class": "grid", "x1": _LEFT, "x2": _LEFT + _PLOT, "y1": y, "y2": y})
+        yield _text(x, _TOP + _PLOT + 16, f"{tick:g}", anchor="middle")
+        yield _text(_LEFT - 6, y + 4, f"{tick:g}", anchor="end")
+    yield _text(_LEFT + _PLOT / 2, _TOP + _PLOT + 34, x_label, css="axis", anchor="middle")
+    yield _turned_text(12, _TOP + _PLOT / 2, y_label, css="axis", anchor="middle")
+
+
+def _diagonal() -> str:
+    ends = {"x1": _across(0), "y1": _up(0), "x2": _across(1), "y2": _up(1)}
+    return _tag("line", {"class": "grid", "stroke-dasharray": "3 3", **ends})
+
+
+def _across(share: float) -> float:
+    return _LEFT + _PLOT * min(1.0, max(0.0, share))
+
+
+def _up(share: float) -> float:
+    return _TOP + _PLOT * (1 - min(1.0, max(0.0, share)))
+
+
+def _polyline(points: Iterable[tuple[float, float]]) -> str:
+    return " ".join(f"{_number(_across(x))},{_number(_up(y))}" for x, y in points)
+
+
+def _label_room(labels: Sequence[str]) -> float:
+    return max((len(_shown(label)) for label in labels), default=0) * _LETTER_WIDTH + 8
+
+
+def _shown(text: str) -> str:
+    return text if len(text) <= _MAX_LABEL_LENGTH else f"{text[: _MAX_LABEL_LENGTH - 1]}…"
+
+
+def _chart(
+    width: float, height: float, title: str, description: str, parts: Iterable[str], *, shrinks: bool = True
+) -> Markup:
+    """The whole drawing; one that `shrinks` becomes narrower with the page, others keep their size."""
+    size: Attributes = {"width": math.ceil(width), "height": math.ceil(height)}
+    root: Attributes = {"class": "chart" if shrinks else "chart fixed", "role": "img", **size}
+    root |= {"viewBox": f"0 0 {size['width']} {size['height']}", "font-size": 12}
+    head = _title(title) + _tag("desc", {}, _escaped(description))
+    return Markup(_tag("svg", root, head + "".join(parts)))  # noqa: S704 (every text in it is escaped)
+
+
+def _text(x: float, y: float, text: str, *, css: str = "", anchor: str = "") -> str:
+    attributes: Attributes = {"class": css, "x": x, "y": y, "text-anchor": anchor}
+    return _label(attributes, text)
+
+
+def _turned_text(x: float, y: float, text: str, *, css: str = "", anchor: str = "") -> str:
+    """A text that reads upwards from this place."""
+    turn = f"translate({_number(x)} {_number(y)}) rotate(-90)"
+    return _label({"class": css, "transform": turn, "text-anchor": anchor}, text)
+
+
+def _label(attributes: Attributes, text: str) -> str:
+    shown = _shown(text)
+    whole = _title(text) if shown != text else ""
+    return _tag("text", {name: value for name, value in attributes.items() if value != ""}, _escaped(shown) + whole)
+
+
+def _title(text: str) -> str:
+    return _tag("title", {}, _escaped(text))
+
+
+def _escaped(text: str) -> str:
+    """A text without the characters that XML does not allow."""
+    return escape("".join(letter if letter.isprintable() or letter == " " else "�" for letter in text))
+
+
+def _number(value: float) -> str:
+    return f"{value:.1f}".removesuffix(".0")
+
+
+def _tag(name: str, attributes: Attributes, content: str = "") -> str:
+    pairs = "".join(
+        f' {key}="{escape(value) if isinstance(value, str) else _attribute_number(value)}"'
+        for key, value in attributes.items()
+    )
+    return f"<{name}{pairs}>{content}</{name}>" if content else f"<{name}{pairs}/>"
+
+
+def _attribute_number(value: float) -> str:
+    return f"{value:.4g}" if 0 < value < 1 else _number(value)

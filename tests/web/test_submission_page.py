@@ -1,0 +1,205 @@
+"""The page of a submission: status, scores, report, problems and acts, to each reader what the API gives them."""
+
+import gzip
+import re
+from itertools import count
+from typing import Any
+
+import pytest
+
+from tests.api.in_process_app import ServedApp
+from tests.live_service import open_challenge
+from tests.web.people import NewReader, Person, new_person
+from tests.web.reader import heading
+
+CLASSES = ["cat", "dog", "fox"]
+GOLD = [{"id": f"t{at}", "label": CLASSES[at % 3]} for at in range(30)]
+REPORTS = ["scores", "per_class", "confusion", "curves"]
+NUMBERS = count(1)
+
+
+def predicted(at: int) -> str:
+    return CLASSES[0 if at % 7 == 1 else at % 3]
+
+
+SCORED = [
+    {"id": f"t{at}", "scores": {name: 0.8 if name == predicted(at) else 0.1 for name in CLASSES}} for at in range(30)
+]
+
+
+def open_new(app: ServedApp, *reports: str, gold: Any = GOLD, recipe: Any = None, **phase: Any) -> str:
+    slug = f"page-{next(NUMBERS)}"
+    fields = {} if recipe is None else {"recipe": recipe}
+    phases = [{"name": "main", "reports": list(reports or ["scores"]), **phase}]
+    open_challenge(app.admin(), slug, gold, phases=phases, **fields)
+    return slug
+
+
+@pytest.fixture
+def ada(app: ServedApp, new_reader: NewReader) -> Person:
+    return new_person(app, new_reader, "ada")
+
+
+@pytest.fixture
+def organizer(app: ServedApp, new_reader: NewReader) -> Person:
+    return new_person(app, new_reader, "olga", admin=True)
+
+
+def sent(who: Person, slug: str, predictions: Any = SCORED, **query: Any) -> str:
+    answer = who.api.submit(slug, predictions, **query)
+    assert answer.status_code == 201, answer.text
+    return str(answer.json()["id"])
+
+
+def test_a_finished_submission_shows_scores_equations_classes_confusion_and_curves(app: ServedApp, ada: Person) -> None:
+    slug = open_new(app, *REPORTS)
+    ada.api.join(slug, "Blue <&>")
+    key = sent(ada, slug, method="Forest <b>")
+    answer = ada.browser.get(f"/submissions/{key}")
+    assert answer.status_code == 200, answer.text
+    page = answer.text
+    assert heading(answer) == "Forest &lt;b&gt;"
+    scores = ada.api.get(f"/submissions/{key}").json()["scores"]
+    assert f"\n{scores['f1_macro']['value']!r}\n" in page
+    assert "<math" in page
+    assert "Confusion matrix" in page
+    assert "<b>dog</b> taken for <b>cat</b>: 2" in page
+    assert page.count('class="series series-') == 2 * 6  # three classes in two drawings, each with its key
+    assert 'class="point"' in page
+    report = ada.api.get(f"/submissions/{key}/report").json()
+    assert f'<td class="num">{report["per_class"]["dog"]["recall"]:.4f}</td>' in page
+    assert len(gzip.compress(page.encode())) < 100_000
+    assert " style=" not in page
+    whole = ada.browser.get(f"/submissions/{key}/report")
+    assert whole.json()["per_class"] == report["per_class"]
+    file = ada.browser.get(f"/submissions/{key}/file")
+    assert file.content == ada.api.get(f"/submissions/{key}/predictions").content
+
+
+def test_the_page_shows_a_role_what_the_api_shows_it(
+    app: ServedApp, ada: Person, organizer: Person, new_reader: NewReader
+) -> None:
+    slug = open_new(app, "scores")
+    ada.api.join(slug, "Blue")
+    key = sent(ada, slug)
+    own, organizers = (who.browser.get(f"/submissions/{key}").text for who in (ada, organizer))
+    assert "Where it errs" not in own
+    assert "Where it errs" in organizers
+    assert "Disqualify" in organizers
+    assert "Disqualify" not in own
+    stranger = new_person(app, new_reader, "eve")
+    for address in ("", "/confusion", "/report", "/file", "/changes"):
+        answer = stranger.browser.get(f"/submissions/{key}{address}")
+        assert answer.status_code == 404, address
+        assert new_reader().get(f"/submissions/{key}{address}").headers["location"].startswith("/log-in?next=")
+    assert stranger.browser.get("/submissions/none").status_code == 404
+
+
+def test_scores_that_the_phase_hides_are_not_on_the_page(app: ServedApp, ada: Person) -> None:
+    slug = open_new(app, "per_class")
+    ada.api.join(slug, "Blue")
+    key = sent(ada, slug)
+    assert ada.api.get(f"/submissions/{key}").json()["scores"] == {}
+    page = ada.browser.get(f"/submissions/{key}").text
+    assert "This phase does not show scores" in page
+    assert "<math" not in page
+
+
+def test_a_private_split_is_for_organizers_until_the_release(app: ServedApp, ada: Person, organizer: Person) -> None:
+    gold = [row | {"split": "public" if at < 10 else "private"} for at, row in enumerate(GOLD)]
+    slug = open_new(app, "scores", "confusion", gold=gold)
+    ada.api.join(slug, "Blue")
+    key = sent(ada, slug)
+    assert "Private split" not in ada.browser.get(f"/submissions/{key}").text
+    page = organizer.browser.get(f"/submissions/{key}?split=private").text
+    assert {"Private split", "Public split", "All instances"} <= set(re.findall(r'class="num">([^<]+)</th>', page))
+    refused = ada.browser.get(f"/submissions/{key}?split=private")
+    assert "split" in refused.text
+    assert "taken for" not in refused.text
+
+
+def test_a_rejected_file_lists_its_problems(app: ServedApp, ada: Person) -> None:
+    slug = open_new(app)
+    ada.api.join(slug, "Blue")
+    body = "id,label\nt0,cat\nt1,dgo\nt1,cat\n"
+    answer = ada.api.post(
+        f"/challenges/{slug}/phases/main/submissions",
+        content=body,
+        headers={"Content-Type": "text/csv", "Prefer": "wait=60"},
+    )
+    problems = answer.json()["problems"]
+    page = ada.browser.get(f"/submissions/{answer.json()['id']}").text
+    assert "Rejected" in page
+    assert "line 3" in page
+    assert "unknown_label" in page
+    assert len(re.findall(r'<th scope="row">\s*(?:line|whole|not in)', page)) == len(problems)
+
+
+def test_a_team_selects_and_withdraws_and_an_organizer_disqualifies_and_reinstates(
+    app: ServedApp, ada: Person, organizer: Person
+) -> None:
+    recipe = {"primary": "accuracy", "metrics": ["accuracy"], "selection": "selected", "selection_max": 1}
+    slug = open_new(app, recipe=recipe)
+    ada.api.join(slug, "Blue")
+    key, other = sent(ada, slug), sent(ada, slug)
+    path = f"/submissions/{key}"
+
+    def state() -> dict[str, Any]:
+        found: dict[str, Any] = ada.api.get(path).json()
+        return found
+
+    answer = ada.browser.send(path, f"{path}/select")
+    assert (answer.status_code, answer.headers["location"]) == (303, f"{path}?done=selected")
+    assert state()["selected"]
+    refused = ada.browser.send(f"/submissions/{other}", f"/submissions/{other}/select")
+    assert refused.status_code == 409
+    assert "There is a problem" in refused.text
+    assert ada.browser.send(path, f"{path}/unselect").status_code == 303
+    assert not state()["selected"]
+    no_reason = organizer.browser.send(path, f"{path}/disqualify", reason="")
+    assert (no_reason.status_code, state()["disqualified_at"]) == (422, None)
+    assert organizer.browser.send(path, f"{path}/disqualify", reason="A <copy>.").status_code == 303
+    assert "A &lt;copy&gt;." in ada.browser.get(path).text
+    assert organizer.browser.send(path, f"{path}/reinstate").status_code == 303
+    assert ada.browser.send(path, f"{path}/withdraw", reason="A bug.").status_code == 303
+    assert state()["withdrawn_reason"] == "A bug."
+    assert "withdrawn" in ada.browser.get(path).text
+    assert organizer.browser.send(path, f"{path}/rerun").status_code == 303
+
+
+def test_no_act_without_the_token_of_the_session(app: ServedApp, ada: Person) -> None:
+    slug = open_new(app)
+    ada.api.join(slug, "Blue")
+    key = sent(ada, slug)
+    for token in ("", "wrong"):
+        answer = ada.browser.client.post(f"/submissions/{key}/withdraw", data={"csrf": token})
+        assert answer.status_code == 403
+    assert ada.browser.get(f"/submissions/{key}/withdraw").status_code == 405
+    assert ada.api.get(f"/submissions/{key}").json()["withdrawn_at"] is None
+
+
+def test_a_test_entry_is_deleted_by_its_organizer(app: ServedApp, organizer: Person) -> None:
+    slug = open_new(app)
+    key = sent(organizer, slug, test=True)
+    page = organizer.browser.get(f"/submissions/{key}")
+    assert "test entry" in page.text
+    assert organizer.browser.send(page, f"/submissions/{key}/delete").status_code == 303
+    assert organizer.api.get(f"/submissions/{key}").status_code == 404
+
+
+@pytest.mark.parametrize("size", [3, 40])
+def test_the_confusion_page_sorts_classes_and_lists_the_most_confused_pairs(
+    app: ServedApp, ada: Person, size: int
+) -> None:
+    names = [f"c{at:02}" for at in range(size)]
+    gold = [{"id": f"t{at}", "label": names[at % size]} for at in range(4 * size)]
+    slug = open_new(app, *REPORTS, gold=gold)
+    ada.api.join(slug, "Blue")
+    wrong = {row["id"]: names[1] if row["label"] == names[2] else row["label"] for row in gold}
+    key = sent(ada, slug, wrong)
+    for order in ("declared", "name", "frequency", "errors"):
+        page = ada.browser.get(f"/submissions/{key}/confusion?order={order}").text
+        assert '<tr><th scope="row">c02</th><td>c01</td><td class="num">4</td><td class="num">100.0 %</td></tr>' in page
+        assert ('class="cell-text' in page) == (size <= 30)
+    assert page.index("<title>Confusion matrix</title>") < page.index(">c01<") < page.index(">c00<")
+    assert ada.browser.get(f"/submissions/{key}/confusion?order=other").status_code == 400
