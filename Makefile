@@ -10,10 +10,11 @@ COMPILE := pip-compile --quiet --upgrade --generate-hashes --allow-unsafe --stri
 	--no-emit-index-url --no-emit-trusted-host --no-emit-find-links
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test quick lint tested compiled format bench fuzz explore storm docs pins clean
+.PHONY: help setup run test quick lint tested compiled browser screenshots format bench fuzz explore storm docs pins \
+	clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # Two stamps: tests and benchmarks need more packages than running the service.
 $(VENV)/run.stamp: requirements.txt requirements-build.txt pyproject.toml
@@ -52,7 +53,7 @@ quick: $(VENV)/dev.stamp ## Check what needs no service: lint, and the tests of 
 	$(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder $(PURE_TESTS)
 
 tested: $(VENV)/dev.stamp
-	$(BIN)/python -m pytest -n 4 --dist loadscope --no-loadscope-reorder $(if $(filter full,$(TEST_SCOPE)),,-m 'not slow')
+	$(BIN)/python -m pytest --ignore tests/browser -n 4 --dist loadscope --no-loadscope-reorder $(if $(filter full,$(TEST_SCOPE)),,-m 'not slow')
 
 # Tests start hundreds of processes; this way none of them compiles the program again.
 compiled: $(VENV)/rewritten.stamp
@@ -62,6 +63,12 @@ compiled: $(VENV)/rewritten.stamp
 $(VENV)/rewritten.stamp: $(VENV)/dev.stamp
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --collect-only -qq >/dev/null 2>&1 || true  # the test run reports errors
 	touch $@
+
+browser: $(VENV)/dev.stamp ## Test the pages in Debian's Chromium (apt-get install chromium fonts-dejavu-core)
+	$(BIN)/python -m pytest -n 2 --dist loadgroup tests/browser
+
+screenshots: $(VENV)/dev.stamp ## Take pictures of all pages, in light, dark and narrow, into screenshots/ (ONLY=board,…)
+	$(BIN)/python -m tests.browser.screenshots $(if $(ONLY),--only $(ONLY))
 
 bench: $(VENV)/dev.stamp ## Print the benchmark tables (KEEP=1 stores them for the page, ONLY=W1,W3 selects some)
 	$(BIN)/python -m benchmarks.run $(if $(ONLY),--only $(ONLY)) $(if $(KEEP),--json docs/performance.json)

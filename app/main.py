@@ -5,7 +5,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import datetime
 from functools import cache, partial
@@ -85,7 +85,9 @@ from app.store.database_probe import database_answers
 from app.store.migrate import require_head, upgrade
 from app.store.notifications import NotificationListener
 from app.store.session import Database
+from app.web.administration.checks import CheckRunner, Finding
 from app.web.error_pages import internal_error_page
+from app.web.kept_boards import parse_page_request
 from app.web.site_map import add_pages
 from app.web_server import GracefulServer, open_listening_socket, uvicorn_config
 from app.worker.process_pool import ScoringProcessPool
@@ -206,6 +208,7 @@ def bare_app(telemetry: Telemetry | None = None, **options: Any) -> FastAPI:
         **options,
     )
     add_routes(app)
+    app.parse_page_request = parse_page_request
     app.add_middleware(BoardBuildMiddleware)
     app.add_middleware(ReplyMiddleware, figures=telemetry or Telemetry(), internal_error=internal_error_page)
     return app
@@ -227,10 +230,9 @@ def build_app(
     reported = ReportedBoards(BoardCache(needs_notifications=not db.sqlite), ChangeHub())
     db.on_invalidation(reported.invalidate)
     files, notifier = open_file_store(settings, work), Notifier(reported.hub)
-    telemetry = create_telemetry(settings, monitoring_db)
-    worker = (
-        Worker(settings, db, files, work, on_settled=notifier.notify_settled, figures=telemetry) if scoring else None
-    )
+    telemetry, worker = create_telemetry(settings, monitoring_db), None
+    if scoring:
+        worker = Worker(settings, db, files, work, on_settled=notifier.notify_settled, figures=telemetry)
     listeners = [] if db.sqlite else [_notification_listener(settings, notifier, reported)]
     readers = create_process_pool(settings, READER_PROCESSES, work, seconds=reader_timeout(settings))
     gold_readers = create_process_pool(settings, GOLD_PROCESSES, work)
@@ -239,6 +241,7 @@ def build_app(
     administrator, admin_token = _built_in_administrator(db, migrated=scoring), read_or_create_admin_token(settings)[0]
     core = _CoreComponents(db, monitoring_db, files, generated_files, readers, gold_readers, hashing_pool)
     app = bare_app(telemetry, lifespan=_lifespan([core, token_uses, *listeners, *([worker] if worker else [])]))
+    app.state.doctor = CheckRunner(partial(_doctor_findings, settings))
     app.state.service = AppState(
         settings=settings,
         db=db,
@@ -266,6 +269,13 @@ def build_app(
 
 def _notification_listener(settings: Settings, notifier: Notifier, boards: ReportedBoards) -> NotificationListener:
     return NotificationListener(settings, notifier.notify_settled, notifier.wake_all, boards)
+
+
+def _doctor_findings(settings: Settings) -> Iterator[Finding]:
+    """What `assay doctor` says of this installation."""
+    from app.doctor import run_checks  # seldom needed, so no start waits for it
+
+    return run_checks(lambda: settings, os.environ)
 
 
 def _built_in_administrator(db: Database, *, migrated: bool) -> Caller:

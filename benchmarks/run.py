@@ -27,6 +27,7 @@ PIECES = {
     "W3-files": "uploads",
     "W6-boards": "boards",
     "W6-readers": "board_readers",
+    "W6-pages": "board_pages",
     "W6-queue": "queue_listing",
     "W6-rebuild": "board_rebuild",
     "W6-posts": "posts",

@@ -5,7 +5,7 @@ from typing import NoReturn
 
 import pytest
 
-OPTIONAL_TOOLS = ("postgres", "s3", "tmpfs", "chromium", "strace", "shared")
+OPTIONAL_TOOLS = ("postgres", "s3", "tmpfs", "chromium", "nginx", "strace", "shared")
 
 
 def skip_or_fail(what: str, why: str) -> NoReturn:

@@ -215,7 +215,7 @@ def _is_cacheable(key: BoardKey, board: dict[str, Any] | None) -> bool:
     return is_met and key.metric in {None, board["primary"]}
 
 
-def _identify_reader(state: AppState, caller: Caller, slug: str, phase: str) -> tuple[str, str | None]:
+def identify_reader(state: AppState, caller: Caller, slug: str, phase: str) -> tuple[str, str | None]:
     """The audience of the caller, and whose scores the board must contain (as in `BoardCache.get`).
 
     A team may know from another process, or by polling, that its submission is finished, before this process
@@ -278,7 +278,7 @@ async def get_leaderboard(
     `next`, the cursor is the number of rows read so far. The reply is compressed with gzip if the client accepts that.
     CSV or LaTeX of more than 20,000 rows is sent while the rows are read, so it has no ETag.
     """
-    view, reader = await run_in_threadpool(_identify_reader, state, caller, slug, phase)
+    view, reader = await run_in_threadpool(identify_reader, state, caller, slug, phase)
     key = BoardKey(slug, phase, view, split, metric, board_format, limit, cursor)
     render = board_render(state, key)
     entry = await state.board_cache.get_or_build(key, render, reader)

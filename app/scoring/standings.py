@@ -2,10 +2,11 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from decimal import ROUND_DOWN, ROUND_HALF_EVEN, Context
 from functools import cache
+from itertools import compress
 from math import isfinite
+from typing import NamedTuple
 
 ValueKey = tuple[bool, float]
 """The ranking key of one value, see `ranking_key`."""
@@ -14,8 +15,7 @@ _MAX_DIGITS = 15  # decimal numbers of so many digits survive a conversion to bi
 _FORMATS = tuple(f"%.{digits}g" for digits in range(_MAX_DIGITS + 1))  # by significant digits
 
 
-@dataclass(frozen=True, slots=True)
-class BoardEntry:
+class BoardEntry(NamedTuple):
     """An entry of a leaderboard: a submission by its id, which orders submissions by time, and what it is ranked by.
 
     `keys` are the ranking keys of the ranking metric and, after it, of the tie-breakers. `mark` says why it is shown
@@ -34,8 +34,7 @@ class BoardEntry:
         return not self.baseline and self.mark is None
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(NamedTuple):
     """A row of the leaderboard; baselines, marked entries and entries without a value have no rank.
 
     Tied rows share the rank and the tie group; they occupy the ranks from `rank_low` to `rank_high`.
@@ -98,27 +97,24 @@ def near_tie_width(digits: int) -> float:
 
 def standings(entries: Iterable[BoardEntry]) -> list[Standing]:
     """The leaderboard of these entries, best first; among equal values, those that compete come first."""
-    rows = sorted(entries, key=lambda entry: (entry.keys, not entry.competes, entry.submission))
+    rows = sorted(entries, key=lambda entry: (entry.keys, entry.baseline or entry.mark is not None, entry.submission))
     return _assign_ranks(rows)
 
 
 def _assign_ranks(rows: Sequence[BoardEntry]) -> list[Standing]:
     """Ranks 1, 1, 3 over the rows that can be ranked; the others keep their position without a rank."""
-    sizes = Counter(entry.keys for entry in rows if _is_rankable(entry))  # in the order of the rows
-    first: dict[tuple[ValueKey, ...], tuple[int, int]] = {}
+    ranked = [entry.competes and not entry.keys[0][0] for entry in rows]
+    sizes = Counter(entry.keys for entry in compress(rows, ranked))  # in the order of the rows
+    first: dict[tuple[ValueKey, ...], tuple[int, int, int]] = {}
     next_rank = 1
     for group, (keys, size) in enumerate(sizes.items(), start=1):
-        first[keys] = (next_rank, group)
+        first[keys] = (next_rank, next_rank + size - 1, group)
         next_rank += size
     board = []
-    for entry in rows:
-        if _is_rankable(entry):
-            rank, group = first[entry.keys]
-            board.append(Standing(entry, rank, rank, rank + sizes[entry.keys] - 1, group))
+    for entry, is_ranked in zip(rows, ranked, strict=True):
+        if is_ranked:
+            rank, last, group = first[entry.keys]
+            board.append(Standing(entry, rank, rank, last, group))
         else:
             board.append(Standing(entry, None, None, None, None))
     return board
-
-
-def _is_rankable(entry: BoardEntry) -> bool:
-    return entry.competes and not entry.keys[0][0]

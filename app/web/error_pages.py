@@ -66,10 +66,13 @@ async def _handle(request: Request, error: Exception) -> Response:
     return await run_in_threadpool(error_page, request, known)
 
 
-def error_page(request: Request, error: AssayError) -> Response:
-    """An error as a page. A visitor who should log in is sent to the log-in page, and comes back from there."""
+def error_page(request: Request, error: AssayError, page: PageContext | None = None) -> Response:
+    """An error as a page. A visitor who should log in is sent to the log-in page, and comes back from there.
+
+    Without `page`, the caller is the one of the request.
+    """
     request.scope[PROBLEM_CODE_KEY] = error.code
-    page = _context(request)
+    page = page or _context(request)
     if isinstance(error, errors.Renamed):
         return RedirectResponse(renamed_location(error, request.scope, first=2), status_code=error.status)
     if isinstance(error, errors.Unauthorized) and request.method == "GET" and not page.is_logged_in:

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, TypeVar
 from urllib.parse import parse_qsl
 
 from pydantic import BaseModel, ValidationError
+from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from app import errors
@@ -122,7 +123,8 @@ async def attempt_async(
         return await act()
     except (AssayError, ValidationError) as error:
         _raise_if_unfixable(error)
-        return again(form.with_fault(error), error.status if isinstance(error, AssayError) else 422)
+        status = error.status if isinstance(error, AssayError) else 422
+        return await run_in_threadpool(again, form.with_fault(error), status)  # a page reads the database
 
 
 def _raise_if_unfixable(error: Exception) -> None:

@@ -19,6 +19,7 @@ from app.web.forms import Form
 from app.web.markdown import markdown
 from app.web.notices import notice_sentence
 from app.web.page import PageContext
+from app.web.symbols import symbol
 
 TEMPLATES = Path(__file__).parent / "templates"
 CONTENT_SECURITY_POLICY = "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors "
@@ -36,7 +37,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    templates.filters |= formatting.FILTERS | {"markdown": markdown, "mathml": mathml}
+    templates.filters |= formatting.FILTERS | {"markdown": markdown, "mathml": mathml, "symbol": symbol}
     templates.globals |= {"asset": asset_url, "version": __version__}
     return templates
 

@@ -2,15 +2,19 @@
 
 from fastapi import FastAPI
 
-from app.web import assets, home, log_in, submission
+from app.web import assets, catalogue, home, leaderboard, log_in, submission
+from app.web.administration.site_map import ADMINISTRATION_MODULES
 from app.web.error_pages import install_error_pages
 from app.web.organize.site_map import ORGANIZE_MODULES
 
 PAGE_MODULES = (
     assets,
+    catalogue,
     home,
+    leaderboard,
     log_in,
     submission,
+    *ADMINISTRATION_MODULES,
     *ORGANIZE_MODULES,
 )
 

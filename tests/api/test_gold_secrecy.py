@@ -55,7 +55,7 @@ REPORTS = ["scores", "per_class", "confusion"]
 PHASE = {"name": "main", "opens_at": "2020-01-01T00:00:00Z", "quota": QUOTA, "reports": REPORTS}
 RECIPE = {"primary": "accuracy", "metrics": ["accuracy", "f1_macro", "log_loss"], "selection": "selected"}
 CLOCK_AND_NONCES = {"date", "x-request-id", "set-cookie"}
-CSRF_TOKEN = re.compile(rb'(?<=name="csrf" value=")[^"]+')
+NONCES = re.compile(rb'(?<=name="csrf" value=")[^"]+|(?<=seen=)[0-9a-f]{16}')
 PHASES = "/api/v1/challenges/{slug}/phases/{phase}"
 SUBMISSIONS = "/api/v1/submissions/{submission_id}"
 
@@ -69,6 +69,7 @@ READ: dict[str, list[str]] = {  # every route that reads, with the queries that 
     "/api/v1/me/data": [],
     "/api/v1/tokens": [],
     "/api/v1/users": [],
+    "/api/v1/users/{user_id}": [],
     "/api/v1/invitations": [],
     "/api/v1/audit": [],
     "/api/v1/usage": [],
@@ -115,6 +116,46 @@ READ: dict[str, list[str]] = {  # every route that reads, with the queries that 
 PAGES: dict[str, list[str]] = {  # every page, with the queries that are asked besides none
     "/": [],
     "/challenges/{slug}/organize": [],
+    "/challenges/{slug}/organize/announcements": [],
+    "/challenges/{slug}/organize/audit": ["action=phase&since=2026-01-01"],
+    "/challenges/{slug}/organize/copy": [],
+    "/challenges/{slug}/organize/copy/export": [],
+    "/challenges/{slug}/organize/failures": ["phase=main"],
+    "/challenges/{slug}/organize/files": [],
+    "/challenges/{slug}/organize/files/{file_name}": [],
+    "/challenges/{slug}/organize/invitations": [],
+    "/challenges/{slug}/organize/organizers": [],
+    "/challenges/{slug}/organize/quota": ["team=Blue&phase=main"],
+    "/challenges/{slug}/organize/registrations": ["status=approved"],
+    "/challenges/{slug}/organize/registrations/{registration_id}": [],
+    "/challenges/{slug}/organize/release": ["phase=main"],
+    "/challenges/{slug}/organize/submissions": ["status=finished&q=b"],
+    "/challenges/{slug}/organize/teams": [],
+    "/challenges/{slug}/organize/teams/{team_id}": [],
+    "/challenges/{slug}/organize/announcements/{announcement_id}": [],
+    "/administration": [],
+    "/administration/audit": [],
+    "/administration/challenges": [],
+    "/administration/invitations": [],
+    "/administration/users": [],
+    "/administration/users/{user_id}": [],
+    "/administration/workers": [],
+    "/challenges/{slug}/leaderboard": [
+        "phase=main",
+        "metric=accuracy",
+        "split=public",
+        "split=private",
+        "sort=f1_macro",
+        "sort=submitted&order=ascending",
+        "q=blue",
+        "cursor=200",
+        "cursor=-1",
+    ],
+    "/challenges/{slug}/leaderboard/embed": ["phase=main", "metric=accuracy"],
+    "/challenges/{slug}/leaderboard/data": ["phase=main", "phase=main&format=csv", "phase=main&format=latex"],
+    "/challenges/{slug}/leaderboard/changes": ["phase=main"],
+    "/catalogue": ["q=macro", "task=binary"],
+    "/catalogue/{key}": [],
     "/log-in": ["next=/catalogue"],
     "/static/{name}": [],
 }
@@ -167,7 +208,7 @@ class Recording:
         """Ask, and keep everything of the answer but its date and its nonce."""
         with recorded_statements(of="AnyIO") as statements:
             answer = caller.request(method, address, **request)
-        body = CSRF_TOKEN.sub(b"", answer.content)
+        body = NONCES.sub(b"", answer.content)
         ignored = CLOCK_AND_NONCES | (set() if body == answer.content else {"etag"})
         headers = [(name, value) for name, value in answer.headers.multi_items() if name not in ignored]
         asked = f"{method} {answer.request.url.raw_path.decode()} {request.get('content', request.get('json', ''))}"
@@ -196,7 +237,7 @@ def play(app: ServedApp, which: int, record: Recording) -> None:
     open_challenge(app.admin(), "pets", gold, recipe=RECIPE, phases=[PHASE])
     offered = {"name": "train.csv", "licence": "CC0-1.0", "audience": "teams"}
     app.admin().post("/challenges/pets/files", params=offered, content=b"id,label\n").raise_for_status()
-    app.admin().post("/challenges/pets/announcements", json={"title": "Begin"}).raise_for_status()
+    announced = app.admin().post("/challenges/pets/announcements", json={"title": "Begin"}).raise_for_status()
     visitor, blue, green, stranger = app.caller(), *(person(app, name) for name in ("Blue", "Green", "Stranger"))
     visitor.headers["X-Forwarded-For"] = "192.0.2.7"
     registrations = [
@@ -220,6 +261,9 @@ def play(app: ServedApp, which: int, record: Recording) -> None:
         "file_name": "train.csv",
         "name": "page.css",
         "registration_id": registrations[0],
+        "team_id": app.admin().get("/challenges/pets/teams").json()["items"][0]["id"],
+        "announcement_id": announced.json()["id"],
+        "user_id": app.admin().get("/users").json()["items"][0]["id"],
     }
     shown = sent[:3] + sent[-3:]  # finished and rejected ones, of both teams
     for reader in (visitor, blue, green, stranger):
@@ -240,11 +284,13 @@ def read_pages(app: ServedApp, record: Recording, fills: dict[str, str], shown: 
             browser.client.headers["Accept-Encoding"] = "identity"
             if name:
                 browser.log_in(f"{name}@example.org")
+            browser.client.headers["Host"] = "localhost"  # Pages name the address of the site, but its port is drawn.
             for path, queries in PAGES.items():
                 for submission in shown if "{submission_id}" in path else shown[:1]:
                     for query in ("", *queries):
                         target = path.format(**fills, submission_id=submission)
-                        record.ask(browser.client, "GET", f"{target}{'?' if query else ''}{query}")
+                        method = "HEAD" if path.endswith("/changes") else "GET"  # a stream has no end
+                        record.ask(browser.client, method, f"{target}{'?' if query else ''}{query}")
 
 
 def send_everything(record: Recording, blue: Caller, green: Caller) -> list[str]:

@@ -79,7 +79,7 @@ def test_a_rejected_file_is_counted_once_under_each_of_its_codes(app: ServedApp)
         ("GET /api/v1/me", "/api/v1/me", 401, "unauthorized"),
         ("DELETE /api/v1/metrics", "/api/v1/metrics", 405, "method_not_allowed"),
         ("GET /secret/nothing", "other", 404, "no_such_route"),
-        ("GET /static/secret.js", "/static/{path}", 404, "no_such_route"),
+        ("GET /static/secret.js", "/static/{name}", 404, "no_such_route"),
         ("GET /api/v1/challenges?limit=many", "/api/v1/challenges", 400, "bad_request"),
         ("HEAD /api/v1/challenges/secret-slug", "/api/v1/challenges/{slug}", 404, "not_found"),
     ],

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from http.client import HTTPConnection
@@ -45,6 +46,8 @@ class Stage:
     fills: dict[tuple[str, bool], dict[str, str]] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
     connections: dict[str, HTTPConnection] = field(default_factory=dict)
+    before_state: Callable[["Stage", str, dict[str, str]], None] | None = None
+    """What a test adds to each challenge before it enters its state."""
 
     def fill(self, state: str, *, walked: bool = False) -> dict[str, str]:
         """The names and ids of a challenge in this state, made when a test first needs it; `walked` is one to use up."""
@@ -177,8 +180,7 @@ def _build(stage: Stage, state: str) -> dict[str, str]:
         assert callers["for"].delete(f"{team_path}/members/{user_id}").is_success
     offered = {"name": FILE_NAME, "licence": "CC0-1.0", "audience": "teams"}
     admin.post(f"/challenges/{slug}/files", params=offered, content=b"id\n").raise_for_status()
-    _enter_state(admin, slug, state)
-    return joined | {
+    fill = joined | {
         "slug": slug,
         "phase": "main",
         "version": "1",
@@ -191,6 +193,10 @@ def _build(stage: Stage, state: str) -> dict[str, str]:
         "key": "f1_macro",
         "spare": stage.people["Spare"].email,
     }
+    if stage.before_state is not None:
+        stage.before_state(stage, state, fill)
+    _enter_state(admin, slug, state)
+    return fill
 
 
 def _enter_state(admin: Caller, slug: str, state: str) -> None:

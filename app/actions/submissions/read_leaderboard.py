@@ -275,7 +275,8 @@ def _build_board(
     hidden = _pseudonyms(board_standings, phase, own_team=audience.own_team, organizer=organizer)
     view = score_view_for(recipe, organizer=organizer)
     shown, following = _page_of(board_standings, page)
-    counts = board_entries.count_entries(session, scores)
+    of_teams = None if page is None else {standing.entry.team for standing in shown}
+    counts = board_entries.count_entries(session, scores, of_teams)
     is_released = shown_split == "private" and phase.released_at is not None
     earlier = public_ranks(session, phase, version, stored, ranked_by=ranked_by) if is_released else {}
     primary = next(call for call in recipe.metrics if call.text == ranked_by)

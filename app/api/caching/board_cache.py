@@ -58,6 +58,18 @@ class BoardKey(NamedTuple):
     cursor: str | None = None
 
 
+class BoardPageKey(NamedTuple):
+    """A requested board as a page, in a form that the pages define; a phase without a name is the default one.
+
+    `origin` is the address of the site, which the page names.
+    """
+
+    board: BoardKey
+    form: str
+    origin: str
+
+
+CacheKey = BoardKey | BoardPageKey
 Render = Callable[[], CachedReply]
 
 
@@ -138,9 +150,9 @@ class BoardCache:
     def __init__(self, *, needs_notifications: bool) -> None:
         """`needs_notifications`: other processes change rows too; boards are trusted while their notices arrive."""
         self._lock = threading.Lock()
-        self._entries: OrderedDict[BoardKey, _StoredBoard] = OrderedDict()
+        self._entries: OrderedDict[CacheKey, _StoredBoard] = OrderedDict()
         self._size = 0
-        self._builds: dict[BoardKey, _BoardBuild] = {}
+        self._builds: dict[CacheKey, _BoardBuild] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._trusted_until = 0.0 if needs_notifications else math.inf
         self._confirmed_at: float | None = None
@@ -148,7 +160,7 @@ class BoardCache:
 
     # ---- cached boards
 
-    def get(self, key: BoardKey, reader: str | None = None, *, since: float = math.inf) -> CachedReply | None:
+    def get(self, key: CacheKey, reader: str | None = None, *, since: float = math.inf) -> CachedReply | None:
         """The cached board, if there is one that this reader may be shown: a team, `ALL_TEAMS` or None for others.
 
         A board whose build began at the monotonic time `since` or later is new enough for every reader.
@@ -172,7 +184,7 @@ class BoardCache:
         """Whether all changes have been reported until a moment ago."""
         return time.monotonic() < self._trusted_until
 
-    def board_while_away(self, key: BoardKey) -> BoardWhileAway | None:
+    def board_while_away(self, key: CacheKey) -> BoardWhileAway | None:
         """The board to show to visitors if the database is away; None for boards that may appear or vanish by time.
 
         It is one that could have been shown when the database last confirmed that all changes had been reported, at
@@ -239,10 +251,10 @@ class BoardCache:
         while len(self._known_submissions) > MAX_KNOWN_SUBMISSIONS:
             self._known_submissions.popitem(last=False)
 
-    def _remove(self, key: BoardKey) -> None:
+    def _remove(self, key: CacheKey) -> None:
         self._size -= self._entries.pop(key).reply.size
 
-    def _store(self, key: BoardKey, reply: CachedReply, build: _BoardBuild) -> None:
+    def _store(self, key: CacheKey, reply: CachedReply, build: _BoardBuild) -> None:
         """Store a board, unless its rows changed during the build, it is not trusted or it is too large."""
         now = time.monotonic()
         expires_at = min(reply.expires_at, now + MAX_AGE_SECONDS)
@@ -259,7 +271,7 @@ class BoardCache:
 
     # ---- building boards
 
-    async def get_or_build(self, key: BoardKey, render: Render, reader: str | None = None) -> CachedReply:
+    async def get_or_build(self, key: CacheKey, render: Render, reader: str | None = None) -> CachedReply:
         """The cached or newly built board; waiting for another build holds no thread. Raises what `render` raises.
 
         A reader who has to see a new score waits until the board may be built again.
@@ -279,7 +291,7 @@ class BoardCache:
                 return reply
         return await run_in_threadpool(render)
 
-    def _seconds_until_due(self, key: BoardKey) -> float:
+    def _seconds_until_due(self, key: CacheKey) -> float:
         """Seconds until a board that some readers may still be shown may be built again; 0 if it may be now."""
         entry, now = self._entries.get(key), time.monotonic()
         if entry is None or not entry.lacking.teams or now >= self._trusted_until or entry.is_due(now):
@@ -287,7 +299,7 @@ class BoardCache:
         return max(0.0, entry.began + MIN_BUILD_INTERVAL_SECONDS - now)
 
     def _join_or_start_build(
-        self, key: BoardKey, render: Render, reader: str | None, requested_at: float
+        self, key: CacheKey, render: Render, reader: str | None, requested_at: float
     ) -> tuple[_BoardBuild, bool]:
         """The running build of a board, or a new one, and whether it may have read outdated rows."""
         with self._lock:
@@ -302,7 +314,7 @@ class BoardCache:
         task.add_done_callback(self._tasks.discard)
         return build, False
 
-    async def _run_build(self, key: BoardKey, build: _BoardBuild, render: Render) -> None:
+    async def _run_build(self, key: CacheKey, build: _BoardBuild, render: Render) -> None:
         try:
             reply = await run_in_threadpool(self._render, build, render)
         except BaseException as error:
@@ -319,7 +331,7 @@ class BoardCache:
             build.restart()
         return render()
 
-    def _finish_build(self, key: BoardKey, reply: CachedReply | None, build: _BoardBuild) -> None:
+    def _finish_build(self, key: CacheKey, reply: CachedReply | None, build: _BoardBuild) -> None:
         with self._lock:
             del self._builds[key]
             if reply is not None:

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from functools import wraps
 
-from app.api.caching.board_cache import MAX_AGE_SECONDS, MAX_BOARDS, BoardKey
+from app.api.caching.board_cache import MAX_AGE_SECONDS, MAX_BOARDS, CacheKey
 from app.api.caching.cached_reply import CachedReply
 from app.runtime.telemetry import Telemetry
 
@@ -18,9 +18,9 @@ class BoardTimes:
         self._figures = figures
         self._clock = clock
         self._lock = threading.Lock()
-        self._began: OrderedDict[BoardKey, float] = OrderedDict()
+        self._began: OrderedDict[CacheKey, float] = OrderedDict()
 
-    def measured(self, key: BoardKey, render: Callable[[], CachedReply]) -> Callable[[], CachedReply]:
+    def measured(self, key: CacheKey, render: Callable[[], CachedReply]) -> Callable[[], CachedReply]:
         """The same function, which also measures each build of the board."""
 
         @wraps(render)

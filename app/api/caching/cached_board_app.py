@@ -4,17 +4,19 @@ import asyncio
 import re
 import time
 import uuid
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import NamedTuple, get_args
 from urllib.parse import parse_qsl
 
 import structlog
 from fastapi import FastAPI
+from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.actions.submissions.read_leaderboard import VISITOR_AUDIENCE
-from app.api.caching.board_cache import BoardFormat, BoardKey, BoardWhileAway
-from app.api.caching.cached_reply import CachedReply
+from app.api.caching.board_cache import BoardFormat, BoardKey, BoardWhileAway, CacheKey, Render
+from app.api.caching.cached_reply import CachedReply, HeaderPair
 from app.api.dependencies import AppState
 from app.api.http.middleware import ANONYMOUS_CACHE_CONTROL, SECURITY_HEADERS, keep_encoded_slashes
 from app.api.http.negotiation import matches_etag
@@ -22,6 +24,7 @@ from app.api.http.problem_documents import error_response
 from app.api.leaderboards import board_render, get_leaderboard
 from app.api.limits.client_addresses import scope_address_block
 from app.errors import AssayError, DatabaseUnavailable, TooManyRequests
+from app.settings import Settings
 from app.store.types import format_timestamp
 
 log = structlog.get_logger()
@@ -40,11 +43,19 @@ FIXED_HEADERS = [(name.lower().encode(), value.encode()) for name, value in _FIX
 
 
 class BoardRequest(NamedTuple):
-    """A visitor's request for a board, with the headers that decide the form of the reply."""
+    """A visitor's request for a board or for its page, with the headers that decide the form of the reply.
 
-    key: BoardKey
+    `headers` and `route` are those of the reply and of the metrics.
+    """
+
+    key: CacheKey
     accept_encoding: str
     if_none_match: str | None
+    headers: Sequence[HeaderPair] = FIXED_HEADERS
+    route: str = BOARD_ROUTE
+
+
+ParsePageRequest = Callable[[Scope, Settings], BoardRequest | None]
 
 
 def parse_board_request(scope: Scope) -> BoardRequest | None:
@@ -62,14 +73,14 @@ def parse_board_request(scope: Scope) -> BoardRequest | None:
         if name == b"authorization":
             return None
         if name == b"accept-encoding":
-            encodings = _join_header(encodings, value)
+            encodings = join_header(encodings, value)
         elif name == b"if-none-match":
-            tags = _join_header(tags, value)
+            tags = join_header(tags, value)
     key = _apply_query(BoardKey(segments[4], segments[6], VISITOR_AUDIENCE), scope["query_string"])
     return None if key is None else BoardRequest(key, encodings or "", tags)
 
 
-def _join_header(before: str | None, value: bytes) -> str:
+def join_header(before: str | None, value: bytes) -> str:
     """Append a value to a header that may occur several times; RFC 9110 reads all of them as one list."""
     text = value.decode("latin-1")
     return text if before is None else f"{before},{text}"
@@ -97,13 +108,18 @@ def _apply_query(key: BoardKey, query: bytes) -> BoardKey | None:
 
 
 class CachedBoardApp(FastAPI):
-    """The app. It sends cached boards to visitors without a session, a thread, a middleware or a route."""
+    """The app. It sends cached boards and their pages to visitors without a session, a thread, a middleware or a route.
+
+    `parse_page_request` finds the requests for pages that may be cached.
+    """
+
+    parse_page_request: ParsePageRequest | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
         began = time.perf_counter()
         scope = keep_encoded_slashes(scope) if scope["type"] == "http" else scope
-        board_request = parse_board_request(scope) if scope["type"] == "http" else None
+        board_request = self._parse(scope) if scope["type"] == "http" else None
         entry = None if board_request is None else self._cached_entry(board_request.key, scope)
         if board_request is None or entry is None:
             await super().__call__(scope, receive, send)
@@ -112,9 +128,15 @@ class CachedBoardApp(FastAPI):
         try:
             status = await _send_cached(entry, board_request, scope, send, request_id)
         finally:
-            self._record_request(scope, request_id, status, time.perf_counter() - began)
+            self._record_request(scope, board_request.route, request_id, status, time.perf_counter() - began)
 
-    def _cached_entry(self, key: BoardKey, scope: Scope) -> CachedReply | None:
+    def _parse(self, scope: Scope) -> BoardRequest | None:
+        board_request = parse_board_request(scope)
+        if board_request is None and self.parse_page_request is not None:
+            return self.parse_page_request(scope, self.state.service.settings)
+        return board_request
+
+    def _cached_entry(self, key: CacheKey, scope: Scope) -> CachedReply | None:
         state: AppState = self.state.service
         entry = state.board_cache.get(key)
         if entry is None or entry.refusal is not None:
@@ -125,10 +147,10 @@ class CachedBoardApp(FastAPI):
             return None  # BoardBuildMiddleware counts it again and refuses it with a problem document.
         return entry
 
-    def _record_request(self, scope: Scope, request_id: str, status: int, seconds: float) -> None:
+    def _record_request(self, scope: Scope, route: str, request_id: str, status: int, seconds: float) -> None:
         """Count and log the request, as ReplyMiddleware does for all others."""
         method, state = scope["method"], self.state.service
-        state.figures.count_request(method, BOARD_ROUTE, status, seconds)
+        state.figures.count_request(method, route, status, seconds)
         line = {"path": scope["path"], "status": status, "ms": round(seconds * 1000, 1)}
         log.info("request", request=request_id, method=method, **line)
 
@@ -144,7 +166,7 @@ async def _send_cached(
     headers = [
         *(body_encoding.not_modified_headers if same else body_encoding.headers),
         request_id_header,
-        *FIXED_HEADERS,
+        *board_request.headers,
     ]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     body = b"" if same or scope["method"] == "HEAD" else body_encoding.body
@@ -168,17 +190,24 @@ class BoardBuildMiddleware:
         state: AppState = scope["app"].state.service
         try:
             state.request_limits.count_request("address", scope_address_block(scope))
-            entry, stale_since = await _read_board(state, board_request.key)
+            key = board_request.key
+            assert isinstance(key, BoardKey)
+            entry, stale_since = await read_kept_board(state, key, board_render(state, key))
         except AssayError as error:
             await error_response(error, scope)(scope, receive, send)
             return
         response = entry.response(board_request.accept_encoding)
         if stale_since is not None:
-            response.headers["Assay-Stale-Since"] = format_timestamp(stale_since.replace(microsecond=0))
+            mark_stale(response, stale_since)
         await response(scope, receive, send)
 
 
-async def _read_board(state: AppState, key: BoardKey) -> tuple[CachedReply, datetime | None]:
+def mark_stale(response: Response, since: datetime) -> None:
+    """Say in a reply since when changes of its board may be missing."""
+    response.headers["Assay-Stale-Since"] = format_timestamp(since.replace(microsecond=0))
+
+
+async def read_kept_board(state: AppState, key: CacheKey, render: Render) -> tuple[CachedReply, datetime | None]:
     """The cached or newly built board; while the database is away, the last one and since when it may be outdated.
 
     A database that fell silent would keep the request waiting, so it is checked again each second.
@@ -186,7 +215,6 @@ async def _read_board(state: AppState, key: BoardKey) -> tuple[CachedReply, date
     boards = state.board_cache
     if not boards.is_trusted and (away := await _board_while_away(state, key)) is not None:
         return away
-    render = board_render(state, key)
     build = asyncio.ensure_future(boards.get_or_build(key, render))
     try:
         while True:
@@ -203,7 +231,7 @@ async def _read_board(state: AppState, key: BoardKey) -> tuple[CachedReply, date
         build.cancel()
 
 
-async def _board_while_away(state: AppState, key: BoardKey) -> BoardWhileAway | None:
+async def _board_while_away(state: AppState, key: CacheKey) -> BoardWhileAway | None:
     """The board to show if the database is away. If it answers, boards that are not trusted are dropped instead."""
     boards = state.board_cache
     if boards.board_while_away(key) is None:

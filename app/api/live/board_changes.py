@@ -3,12 +3,12 @@
 from collections.abc import Iterable
 
 from app.actions.access import Caller
-from app.actions.submissions.follow_board import follow_board
+from app.actions.submissions.follow_board import FollowedBoard, follow_board
 from app.api.caching.board_cache import BoardCache
 from app.api.live.change_hub import ChangeHub
 from app.api.live.change_stream import LIFETIME_SECONDS, Followed
 from app.store.board_invalidation import is_phase_tag, is_scores_tag
-from app.store.session import Database
+from app.store.session import ReadSession
 
 
 class ReportedBoards:
@@ -49,10 +49,12 @@ def link_scores(hub: ChangeHub, tags: Iterable[str]) -> None:
             hub.link(scores, phase)
 
 
-def follow(db: Database, hub: ChangeHub, caller: Caller, slug: str, phase: str) -> Followed:
-    """What a stream of this caller follows, by one look at the rows; raises NotFound, InsufficientScope."""
-    with db.read() as session:
-        board = follow_board(session, caller, slug, phase)
+def follow(
+    session: ReadSession, hub: ChangeHub, caller: Caller, slug: str, phase: str
+) -> tuple[FollowedBoard, Followed]:
+    """What this caller follows of a board, as the action and as its stream know it; raises NotFound, InsufficientScope."""
+    board = follow_board(session, caller, slug, phase)
     link_scores(hub, board.tags)
-    seconds = min(board.seconds, LIFETIME_SECONDS)
-    return Followed(board.tags, board.state, seconds, ends_after_change=not board.is_shown)
+    # With the clock of a test, which may jump, a stream would end at once.
+    seconds = min(board.seconds or LIFETIME_SECONDS, LIFETIME_SECONDS)
+    return board, Followed(board.tags, board.state, seconds, ends_after_change=not board.is_shown)

@@ -6,6 +6,7 @@ a number, so a reader that was away for a moment learns by the number of its las
 """
 
 import asyncio
+import hmac
 import secrets
 import threading
 import time
@@ -14,6 +15,7 @@ from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
+from app.api.caching.board_cache import MIN_BUILD_INTERVAL_SECONDS
 from app.errors import TooManyRequests, Unavailable
 from app.store.board_invalidation import parse_settled_tag
 
@@ -31,7 +33,7 @@ def submission_topic(submission_id: str) -> str:
 class TooManyLiveReaders(TooManyRequests):
     """Too many live pages are open at your address."""
 
-    code = "too_many_streams"
+    code = "too_many_live_readers"
     remedy = "Close some of them, or reload the page to see changes."
 
 
@@ -79,7 +81,7 @@ class ChangeHub:
         self._limit = limit
         self._limit_per_block = limit_per_block
         self._lock = threading.Lock()
-        self._process = secrets.token_hex(4)
+        self._secret = secrets.token_bytes(16)
         self._number = 0
         self._forgotten = NOTHING  # the last change of every topic that is not in `_changes`
         self._changes: OrderedDict[str, Change] = OrderedDict()
@@ -143,15 +145,20 @@ class ChangeHub:
         return self._number
 
     def event_id(self, number: int, state: str = "") -> str:
-        """The id of an event: this process, a publication, and a state that the reader must share."""
-        return f"{self._process}-{number}-{state}"
+        """The id of a change, which is equal exactly for the same number and the same state of what is followed.
 
-    def parse_event_id(self, text: str | None, state: str = "") -> int | None:
-        """The number in an id of this process; None if it is of another process or of another state."""
-        process, _, rest = (text or "").partition("-")
-        number, _, its_state = rest.partition("-")
-        is_own = process == self._process and its_state == state
-        return int(number) if is_own and number.isascii() and number.isdigit() and len(number) < 19 else None
+        It tells nothing about the number, which would show how much happens in challenges that the reader cannot see.
+        """
+        return hmac.digest(self._secret, f"{number} {state}".encode(), "sha256").hex()[:16]
+
+    def seen_id(self, topics: Collection[str], state: str, *, read_since: int | None) -> str:
+        """The id for a page that shows what was read after the publication `read_since` (see `number`).
+
+        None: what is kept, which may lack changes of the last moment.
+        """
+        change = self.latest(topics)
+        number = change.number - 1 if change.is_recent(MIN_BUILD_INTERVAL_SECONDS) else change.number
+        return self.event_id(number if read_since is None else min(change.number, read_since), state)
 
     # ---- streams
 

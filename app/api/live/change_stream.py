@@ -1,4 +1,4 @@
-"""The reply that tells one live reader of changes: server-sent events that say "changed" with an id, and nothing else."""
+"""The reply that tells one reader of a live page of changes: server-sent events that say "changed" with an id, and nothing else."""
 
 import asyncio
 import random
@@ -38,7 +38,7 @@ class Followed:
 class ChangeStream(Response):
     """A reply that sends `changed` whenever what its reader follows may have changed.
 
-    `seen` is the id of the reader's page or of its last event (`ChangeHub.event_id`); without one, the reader has seen
+    `seen` is the id in the reader's page (`ChangeHub.seen_id`) or of its last event; without one, the reader has seen
     everything until now.
     """
 
@@ -78,8 +78,7 @@ class ChangeStream(Response):
         """The number that the reader has been told of when the stream begins, and the first bytes of the stream."""
         change = self._hub.latest(self._followed.topics)
         retry = f"retry: {round(random.uniform(*RECONNECT_SECONDS) * 1000)}\n"  # noqa: S311 - no secret
-        seen = self._hub.parse_event_id(self._seen, self._followed.state)
-        missed = self._seen is not None and (seen is None or seen < change.number)
+        missed = self._seen is not None and self._seen != self._event_id(change.number)
         # A change of this moment is told once more when it has settled.
         told = change.number - 1 if change.is_recent(SETTLING_SECONDS) else change.number
         if missed:

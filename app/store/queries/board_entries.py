@@ -1,7 +1,7 @@
 """Queries of a leaderboard: the entry of each team from the index of ranked values, and what it is ranked by."""
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, NamedTuple, TypeVar
@@ -119,13 +119,15 @@ def entries(session: ReadSession, board: BoardScores) -> tuple[list[BoardEntry],
     return ranked, names
 
 
-def count_entries(session: ReadSession, board: BoardScores) -> dict[str, int]:
-    """How many scored submissions each team has, apart from baselines and test entries.
+def count_entries(session: ReadSession, board: BoardScores, teams: Collection[str] | None = None) -> dict[str, int]:
+    """How many scored submissions each of these teams has, or each team, apart from baselines and test entries.
 
     An attempt remains one when it is withdrawn, disqualified or unofficial.
     """
     keys = (board.key, replace(board, unofficial=True).key)
     query = select(EntryCount.team_id, func.sum(EntryCount.entries)).where(EntryCount.provenance.in_(keys))
+    if teams is not None:
+        query = query.where(EntryCount.team_id.in_(teams))
     return {team: int(count) for team, count in session.execute(query.group_by(EntryCount.team_id))}
 
 

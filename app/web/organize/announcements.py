@@ -47,9 +47,7 @@ def show_list(
     frame = organizer_frame(page, slug)
     rows = get_announcements(slug, page.caller, page.state, limit=ROWS, cursor=cursor)
     values = {"announcements": rows.items, "following": rows.next}  # type: ignore[attr-defined]
-    return render(
-        page, "organize/announcements.html", status=status, form=form, frame=frame, preview=preview, **values
-    )
+    return render(page, "organize/announcements.html", status=status, form=form, frame=frame, preview=preview, **values)
 
 
 @router.post("/challenges/{slug}/organize/announcements")
@@ -88,9 +86,7 @@ def show_one(
     row = next((each for each in rows if each.id == announcement_id), None)
     if row is None:
         raise NotFound("There is no such announcement.")
-    return render(
-        page, "organize/announcement.html", status=status, form=form, frame=frame, row=row, preview=preview
-    )
+    return render(page, "organize/announcement.html", status=status, form=form, frame=frame, row=row, preview=preview)
 
 
 @router.post("/challenges/{slug}/organize/announcements/{announcement_id}/edit")

@@ -83,9 +83,7 @@ def show_file(page: PageContext, slug: str, file_name: str, form: Form = NO_FORM
     file = next((row for row in rows if row.name == file_name), None)
     if file is None:
         raise NotFound(f"The challenge has no file '{file_name}'.")
-    return render(
-        page, "organize/file.html", status=status, form=form, frame=frame, file=file, audiences=AUDIENCES
-    )
+    return render(page, "organize/file.html", status=status, form=form, frame=frame, file=file, audiences=AUDIENCES)
 
 
 @router.post("/challenges/{slug}/organize/files/{file_name}/edit")

@@ -21,24 +21,18 @@ RELEASED = notice("released", "The private scores are released. Boards, reports 
 
 
 @router.get("/challenges/{slug}/organize/release")
-def get_preview(
-    slug: str, page: PageDep, phase: Annotated[str | None, Query(max_length=64)] = None
-) -> Response:
+def get_preview(slug: str, page: PageDep, phase: Annotated[str | None, Query(max_length=64)] = None) -> Response:
     """What a release would show."""
     return show_preview(page, slug, phase)
 
 
-def show_preview(
-    page: PageContext, slug: str, phase: str | None, form: Form = NO_FORM, status: int = 200
-) -> Response:
+def show_preview(page: PageContext, slug: str, phase: str | None, form: Form = NO_FORM, status: int = 200) -> Response:
     """The page, with a form that was refused."""
     frame = organizer_frame(page, slug)
     phases = frame.challenge.phases
     phase = phase or (phases[-1].slug if phases else None)
     release = None if phase is None else get_release(slug, phase, page.account, page.state)
-    return render(
-        page, "organize/release.html", status=status, form=form, frame=frame, phase=phase, release=release
-    )
+    return render(page, "organize/release.html", status=status, form=form, frame=frame, phase=phase, release=release)
 
 
 @router.post("/challenges/{slug}/organize/release")

@@ -1,0 +1,224 @@
+"""The rows of a leaderboard as a page shows them, made from the board that the API sends to the same reader."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from pydantic_core import from_json
+
+from app.actions.submissions.read_leaderboard import BoardPage
+from app.api.caching.cached_reply import CachedReply
+from app.errors import BadRequest
+from app.web.board_query import PAGE_ROWS, BoardQuery, Order
+from app.web.formatting import DASH
+
+Board = dict[str, Any]
+SHOWN_DIGITS = 6  # significant ones; the other forms of the board have all
+MAX_SORTED_ROWS = 20_000  # of a board that is searched, or sorted by something else than the rank
+MARKS = {
+    "withdrawn": "withdrawn",
+    "disqualified": "disqualified",
+    "barred": "team barred",
+    "unofficial": "unofficial: sent after the close",
+}
+
+
+class TooManyRowsToSort(BadRequest):
+    """This leaderboard is too long to be searched or sorted."""
+
+    code = "too_many_rows_to_sort"
+    remedy = "Read it by rank, or sort its CSV form."
+
+
+class Column(NamedTuple):
+    """A column with its header: `sorts` is the address that sorts by it, `direction` how the table is sorted by it."""
+
+    key: str
+    label: str
+    sorts: str
+    direction: Order | None
+    is_number: bool = False
+
+
+class Cell(NamedTuple):
+    """A value of a metric; a null one may have a reason."""
+
+    text: str
+    reason: str | None = None
+
+
+class Row(NamedTuple):
+    """A row of the table."""
+
+    rank: str
+    shared: int  # how many teams share the rank
+    public_rank: str
+    team: str
+    method: str
+    tags: tuple[str, ...]
+    is_own: bool
+    competes: bool
+    submission: str | None  # where the reader may read it
+    row_id: str
+    entries: int
+    submitted_at: datetime
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BoardTable:
+    """A page of a board as a table."""
+
+    board: Board
+    columns: list[Column]
+    rows: list[Row]
+    found: int
+    """How many rows the search found; all without one."""
+    first: int
+    """The place of the first row, from 0."""
+    previous: str | None
+    following: str | None
+    has_public_ranks: bool
+    has_ties: bool
+
+
+def make_table(
+    board: Board, slug: str, asked: BoardQuery, *, may_read: Callable[[dict[str, Any]], bool], own_team: str | None
+) -> BoardTable:
+    """The table of a board: of all its rows, if they are searched or sorted, otherwise of a page of them."""
+    start = int(asked.cursor or 0)
+    rows, found = board["rows"], board["total"]
+    if not asked.is_plain:
+        selected = _sorted(board, _found(rows, asked.search), asked)
+        rows, found = selected[start : start + PAGE_ROWS], len(selected)
+    texts = [value_texts([row["scores"].get(metric["key"], {}) for row in rows]) for metric in board["metrics"]]
+    shown = [
+        _row(row, tuple(column[place] for column in texts), may_read=may_read, own_team=own_team)
+        for place, row in enumerate(rows)
+    ]
+    before = max(0, start - PAGE_ROWS)
+    end = start + PAGE_ROWS
+    return BoardTable(
+        board,
+        _columns(board, slug, asked),
+        shown,
+        found,
+        start,
+        asked._replace(cursor=str(before) if before else None).address(slug) if start else None,
+        asked._replace(cursor=str(end)).address(slug) if end < found else None,
+        any(row.public_rank for row in shown),
+        any(row.shared > 1 for row in shown),
+    )
+
+
+def require_sortable(first: CachedReply, asked: BoardQuery) -> None:
+    """Refuse to search or to sort a board that is too long, or by a column that it lacks; raises BadRequest.
+
+    `first` is the first page of the board, or the reason why there is none.
+    """
+    if first.refusal is not None:
+        return
+    board: Board = from_json(first.plain.body)
+    if board["total"] > MAX_SORTED_ROWS:
+        raise TooManyRowsToSort(f"This leaderboard has more than {MAX_SORTED_ROWS} rows, so it is shown by rank alone.")
+    known = [*_FIXED_KEYS, *(metric["key"] for metric in board["metrics"])]
+    if asked.sort is not None and asked.sort not in known:
+        raise BadRequest(f"The leaderboard cannot be sorted by '{asked.sort}'. It has: {', '.join(known)}.")
+    BoardPage.parse(PAGE_ROWS, asked.cursor)
+
+
+_FIXED_KEYS = ("rank", "team", "entries", "submitted")
+
+
+def _found(rows: Sequence[dict[str, Any]], search: str | None) -> list[dict[str, Any]]:
+    if search is None:
+        return [*rows]
+    words = search.casefold().split()
+    texts = (f"{row['team']['name']} {row['method']}".casefold() for row in rows)
+    return [row for row, text in zip(rows, texts, strict=True) if all(word in text for word in words)]
+
+
+def _sorted(board: Board, rows: list[dict[str, Any]], asked: BoardQuery) -> list[dict[str, Any]]:
+    """The rows in the order that was asked for; equal ones stay in the order of the board, and nulls come last."""
+    if asked.sort in {None, "rank"}:
+        return rows[::-1] if asked.order == "descending" else rows
+    key = _sort_key(asked.sort or "")
+    known = [row for row in rows if key(row) is not None]
+    unknown = [row for row in rows if key(row) is None]
+    order = asked.order or _best_first(board, asked.sort or "")
+    return sorted(known, key=key, reverse=order == "descending") + unknown
+
+
+def _sort_key(sort: str) -> Callable[[dict[str, Any]], Any]:
+    if sort == "team":
+        return lambda row: row["team"]["name"].casefold()
+    if sort == "entries":
+        return lambda row: row["entries"]
+    if sort == "submitted":
+        return lambda row: row["submitted_at"]
+    return lambda row: row["scores"].get(sort, {}).get("value")
+
+
+def _best_first(board: Board, sort: str) -> Order:
+    """The order in which a column is sorted first: best values first, names from A."""
+    directions = {metric["key"]: metric["direction"] for metric in board["metrics"]}
+    if directions.get(sort) == "higher" or sort in {"entries", "submitted"}:
+        return "descending"
+    return "ascending"
+
+
+def _columns(board: Board, slug: str, asked: BoardQuery) -> list[Column]:
+    uses = Counter(metric["name"] for metric in board["metrics"])
+    metrics = [
+        (metric["key"], metric["name"] if uses[metric["name"]] == 1 else metric["key"]) for metric in board["metrics"]
+    ]
+    fixed = [("rank", "Rank"), ("team", "Team and method")]
+    sorted_by = asked.sort or "rank"
+    columns = []
+    for key, label in [*fixed, *metrics, ("entries", "Attempts"), ("submitted", "Sent")]:
+        first = _best_first(board, key)
+        direction = (asked.order or first) if key == sorted_by else None
+        other: Order = "ascending" if first == "descending" else "descending"
+        order = other if direction == first else None
+        sort = None if key == "rank" and order is None else key
+        address = asked.changed(sort=sort, order=order).address(slug)
+        columns.append(Column(key, label, address, direction, is_number=key not in {"rank", "team", "submitted"}))
+    return columns
+
+
+def _row(
+    row: dict[str, Any], cells: tuple[Cell, ...], *, may_read: Callable[[dict[str, Any]], bool], own_team: str | None
+) -> Row:
+    is_own = own_team is not None and row["team"]["id"] == own_team
+    marks = ["baseline"] if row["baseline"] else []
+    marks += [MARKS[row["mark"]]] if row["mark"] else []
+    marks += ["sent by an organizer"] if row["on_behalf"] else []
+    marks += ["your team"] if is_own else []
+    rank = row["rank"]
+    return Row(
+        rank=DASH if rank is None else str(rank),
+        shared=0 if rank is None else row["rank_high"] - row["rank_low"] + 1,
+        public_rank="" if row["public_rank"] is None else str(row["public_rank"]),
+        team=row["team"]["name"],
+        method=row["method"],
+        tags=tuple(marks),
+        is_own=is_own,
+        competes=rank is not None,
+        submission=row["submission"] if may_read(row) else None,
+        row_id=row["submission"] or "",
+        entries=row["entries"],
+        submitted_at=datetime.fromisoformat(row["submitted_at"]),
+        cells=cells,
+    )
+
+
+def value_texts(scores: Sequence[dict[str, Any]]) -> list[Cell]:
+    """The values of a column. Where all are between 0.0001 and 1, they get equally many decimals, so that they align."""
+    values = [score.get("value") for score in scores]
+    texts = ["" if value is None else f"{value:.{SHOWN_DIGITS}g}" for value in values]
+    if all(value is None or value in {0, 1} or 1e-4 <= abs(value) < 1 for value in values):
+        decimals = min(SHOWN_DIGITS, max((len(text.partition(".")[2]) for text in texts), default=0))
+        texts = ["" if value is None else f"{value:.{decimals}f}" for value in values]
+    return [Cell(text or DASH, score.get("reason")) for text, score in zip(texts, scores, strict=True)]

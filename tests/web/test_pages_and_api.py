@@ -1,0 +1,196 @@
+"""No page shows a role what the API does not: neither a page that it would refuse, nor a text that no reply has."""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+
+import httpx
+import pytest
+
+from tests.browser.page_table import page_routes
+from tests.journeys.access_matrix import ACCESS_RULES, VISIBLE, AccessRule, read_table
+from tests.journeys.access_stage import ABSENT, Stage
+from tests.journeys.support import People
+from tests.live_service import Live
+from tests.web.marked_stage import PAGE_ROLES, marked_stage, marks
+from tests.web.page_needs import PAGE_NEEDS
+from tests.web.reader import Reader
+
+STATES = (
+    "open",
+    "released",
+    "draft",
+    *(
+        pytest.param(state, marks=pytest.mark.slow)
+        for state in ("private", "before", "closed", "late", "paused", "archived", "anonymous")
+    ),
+)
+QUERIES = {
+    "/challenges/{slug}/leaderboard": ("", "split=private", "split=all", "phase=main&metric=accuracy"),
+    "/challenges/{slug}/leaderboard/data": ("phase=main", "phase=main&split=private", "phase=main&split=all"),
+    "/challenges/{slug}/leaderboard/changes": ("phase=main",),
+}
+"""Queries of a page, which may ask for more than it shows otherwise."""
+FORM_TOKEN = re.compile(r'(name="csrf" value=")[^"]*')
+BOARDS = [{}, {"split": "private"}, {"split": "all"}]
+
+
+class Crowd:
+    """Everybody at a browser, and everybody at the API, before the same challenges."""
+
+    def __init__(self, stage: Stage) -> None:
+        self.stage = stage
+        self._readers: dict[str, Reader] = {}
+        self._shown: dict[tuple[str, str], set[str]] = {}
+
+    def reader(self, role: str) -> Reader:
+        """The browser of a role."""
+        if role not in self._readers:
+            reader = Reader(self.stage.people.live.url)
+            self._readers[role] = reader if role == "vis" else reader.log_in(self.stage.callers[role].email)
+        return self._readers[role]
+
+    def look(self, role: str, path: str, **headers: str) -> httpx.Response:
+        """What a role gets at a path; of a stream of events, which does not end, only how it begins."""
+        with self.reader(role).client.stream("GET", path, headers=headers) as answer:
+            if not answer.headers.get("content-type", "").startswith("text/event-stream"):
+                answer.read()
+                return answer
+            return httpx.Response(answer.status_code, headers=answer.headers, content=b"")
+
+    def close(self) -> None:
+        """Close all connections."""
+        for reader in self._readers.values():
+            reader.close()
+        for connection in self.stage.connections.values():
+            connection.close()
+
+    def marks_of_api(self, role: str, state: str) -> set[str]:
+        """All marks in the replies that the API gives a role about this challenge."""
+        if (role, state) not in self._shown:
+            fill = self.stage.fill(state)
+            found: set[str] = set()
+            for rule in ACCESS_RULES:
+                if rule.method == "GET":
+                    for given in _fills(rule.address, fill):
+                        answer = self.stage.send(role, rule, given)
+                        if answer.status_code == 200:
+                            found |= marks(answer.text)
+            self._shown[role, state] = found
+        return self._shown[role, state]
+
+
+def _fills(address: str, fill: dict[str, str]) -> Iterator[dict[str, str]]:
+    """The fill for each submission, registration and version of gold that an address may be about."""
+    several = {
+        "submission_id": fill["submissions"],
+        "registration_id": fill.get("registrations", ABSENT),
+        "version": "1 2",
+    }
+    for name, values in several.items():
+        if "{" + name + "}" in address:
+            yield from (fill | {name: value} for value in values.split())
+            return
+    yield fill
+
+
+@cache
+def needed_rules(page: str) -> tuple[AccessRule, ...]:
+    """The requests of the API that PAGE_NEEDS names for a page."""
+    header = "(sent) vis str pen bar for riv mem c-r cap vie edi o-r own adm\n"
+    lines = "\n".join(f"GET {need} {'. ' * 14}" for need in PAGE_NEEDS[page])
+    return tuple(read_table(header + lines))
+
+
+@pytest.fixture(scope="module")
+def crowd(live: Live) -> Iterator[Crowd]:
+    crowd = Crowd(marked_stage(People(live)))
+    yield crowd
+    crowd.close()
+
+
+def test_the_api_shows_the_marks_to_some_and_not_to_others(crowd: Crowd) -> None:
+    open_to_all = {"zqtitle", "zqdescription", "zqnewsbody", "zqlicence", "zqmethodbaseline", "zqfieldlabel"}
+    of_team = {"zqaboutcap", "zqrejected", "zqwronglabel"}
+    of_organizers = {"zqgoldreason", "zqanswer", "zqinvitation", "zqauditreason", "zqmethodtest", "zqgrant"}
+    shown = {role: crowd.marks_of_api(role, "open") for role in ("vis", "cap", "own")}
+    assert shown["vis"] & (open_to_all | of_team | of_organizers) == open_to_all
+    assert shown["cap"] & (open_to_all | of_team | of_organizers) == open_to_all | of_team
+    assert shown["own"] >= open_to_all | of_team | of_organizers
+    assert "zqgroup" not in shown["own"]  # metadata of gold is not given back
+
+
+def pages_of(fill: dict[str, str]) -> Iterator[tuple[str, str, dict[str, str]]]:
+    """Every page about a challenge: its path as declared, the path to ask for, and what this is about."""
+    for declared in page_routes():
+        for given in _fills(declared, fill):
+            for query in QUERIES.get(declared, ("",)):
+                yield declared, declared.format(**given) + (f"?{query}" if query else ""), given
+
+
+def test_every_page_says_what_the_api_must_show_first() -> None:
+    assert set(page_routes()) - set(PAGE_NEEDS) == set()
+    addresses = {rule.address for rule in ACCESS_RULES if rule.method == "GET"}
+    assert {rule.address for page in PAGE_NEEDS for rule in needed_rules(page)} <= addresses
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_a_role_sees_a_page_only_if_the_api_answers_it(crowd: Crowd, state: str) -> None:
+    wrong, shown = [], 0
+    for declared, path, given in pages_of(crowd.stage.fill(state)):
+        for role in PAGE_ROLES:
+            if crowd.look(role, path).status_code != 200:
+                continue
+            shown += 1
+            for rule in needed_rules(declared):
+                answer = crowd.stage.send(role, rule, given)
+                if answer.status_code != 200:
+                    wrong.append(f"{role} sees {path}, but {rule.line} answers {answer.status_code}")
+    assert shown > 0
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_a_page_shows_a_role_no_text_that_the_api_does_not_show(crowd: Crowd, state: str) -> None:
+    wrong, seen = [], set[str]()
+    for _, path, given in pages_of(crowd.stage.fill(state)):
+        for role in PAGE_ROLES:
+            answer = crowd.look(role, path)
+            if answer.status_code == 200:
+                found = marks(FORM_TOKEN.sub("", answer.text)) - {given["slug"]}
+                seen |= found
+                if more := found - crowd.marks_of_api(role, state):
+                    wrong.append(f"{path} shows {role}: {', '.join(sorted(more))}")
+    assert "zqtitle" in seen
+    assert not wrong, "\n".join(wrong)
+
+
+def likeness(answer: httpx.Response, fill: dict[str, str]) -> tuple[int, str]:
+    """All of a reply that could tell something; without the token of its forms, and what the request itself said."""
+    headers = {key: value for key, value in answer.headers.items() if key not in {"date", "x-request-id"}}
+    text = repr((FORM_TOKEN.sub(r"\1", answer.text), sorted(headers.items())))
+    for name in ("submission_id", "registration_id", "team_id", "slug"):
+        text = text.replace(fill[name], name)
+    return answer.status_code, text
+
+
+@pytest.mark.parametrize("state", ["private", "draft"])
+def test_a_hidden_and_an_absent_challenge_look_the_same(crowd: Crowd, state: str) -> None:
+    hidden = crowd.stage.fill(state)
+    absent = hidden | {
+        "slug": "x" * len(hidden["slug"]),
+        "submission_id": ABSENT,
+        "team_id": "f" * 32,
+        "registration_id": "e" * 32,
+    }
+    for declared in page_routes():
+        if "{slug}" not in declared and "{submission_id}" not in declared:
+            continue
+        for role in set(PAGE_ROLES) - VISIBLE[state]:
+            for query in QUERIES.get(declared, ("",)):
+                there, not_there = (
+                    crowd.look(role, declared.format(**fill) + f"?{query}", **{"Accept-Encoding": "identity"})
+                    for fill in (hidden, absent)
+                )
+                assert there.status_code in {303, 404}, (declared, role, query)
+                assert likeness(there, hidden) == likeness(not_there, absent), (declared, role, query)
