@@ -273,7 +273,7 @@ def _notification_listener(settings: Settings, notifier: Notifier, boards: Repor
 
 def _doctor_findings(settings: Settings) -> Iterator[Finding]:
     """What `assay doctor` says of this installation."""
-    from app.doctor import run_checks  # seldom needed, so no start waits for it
+    from app.doctor import run_checks  # noqa: PLC0415 - seldom needed, so no start waits for it
 
     return run_checks(lambda: settings, os.environ)
 

@@ -88,6 +88,7 @@ def audit_filter(
     since: Annotated[Moment | None, Query(description="Acts at this time or later.")] = None,
     until: Annotated[Moment | None, Query(description="Acts before this time.")] = None,
 ) -> AuditFilter:
+    """The filter that the query asks for."""
     return AuditFilter(action, actor, user, object, team, phase, since, until)
 
 

@@ -106,7 +106,8 @@ def trail_row(entry: AuditEntryShape) -> TrailRow:
 
 def _about(entry: AuditEntryShape) -> str:
     """What the act concerns: the phase, and the name of its object, or of the user or team."""
-    thing, parts = entry.object, []
+    thing = entry.object
+    parts: list[str] = []
     if thing is None or thing.type == "challenge":
         return ""
     if entry.phase is not None and thing.type != "phase":

@@ -1,8 +1,8 @@
 """The form of an invitation, to a challenge or to the site."""
 
 from app.api.users import NewInvitation
-from app.web.forms import Form
 from app.web.form_values import whole_number
+from app.web.forms import Form
 
 
 def new_invitation(form: Form) -> NewInvitation:

@@ -44,12 +44,29 @@ from app.store.queries import (
 )
 from app.store.queries.phase_for_user import PhaseContext
 from app.store.queries.submission_details import SubmissionDetails
-from app.store.queries.submissions import EVERY_SUBMISSION as EVERY_SUBMISSION
-from app.store.queries.submissions import SubmissionFilter as SubmissionFilter
+from app.store.queries.submissions import EVERY_SUBMISSION, SubmissionFilter
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import Phase, Submission
 from app.store.types import format_timestamp
 from app.task_priorities import RESCORING_PRIORITY
+
+__all__ = [
+    "EVERY_SUBMISSION",
+    "SubmissionFilter",
+    "SubmissionView",
+    "current_submission_view",
+    "list_submissions",
+    "load_downloadable_submission",
+    "own_team_id",
+    "queue_places",
+    "read_finished",
+    "read_submission",
+    "read_submission_status",
+    "record_download",
+    "submission_view",
+    "submission_views",
+    "views_for_sender",
+]
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,8 @@
 from fastapi import APIRouter
 from starlette.responses import Response
 
-from app.api.usage import get_queue
 from app.actions.operations.check_readiness import OK
+from app.api.usage import get_queue
 from app.web.administration.frame import require_admin, show
 from app.web.page import PageDep, page_router
 

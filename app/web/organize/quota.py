@@ -9,9 +9,9 @@ from starlette.responses import Response
 from app.api.dependencies import current_organizer
 from app.api.quotas import NewGrant, get_quota, post_grant
 from app.errors import AssayError, NotFound
+from app.web.form_values import whole_number
 from app.web.forms import Form, attempt
 from app.web.notices import notice
-from app.web.form_values import whole_number
 from app.web.organize.frame import organizer_frame
 from app.web.page import FormDep, PageContext, PageDep, page_router, redirect
 from app.web.rendering import NO_FORM, render

@@ -88,10 +88,10 @@ def show_list(
     frame = organizer_frame(page, slug)
     phases = frame.challenge.phases
     phase = asked.get("phase") or (phases[0].slug if phases else None)
-    asked = {name: value for name, value in (asked | {"phase": phase}).items() if value}
+    given = {name: value for name, value in (asked | {"phase": phase}).items() if value}
     values: dict[str, Any] = {"rows": [], "following": None, "rerun": None}
     if phase is not None:
-        wanted = _filter(asked)
+        wanted = _filter(given)
         listed = get_submissions(slug, phase, page.account, page.state, wanted=wanted, limit=ROWS, cursor=cursor)
         rerun = get_rerun(slug, phase, page.account, page.state)
         values = {"rows": listed.items, "following": listed.next, "rerun": rerun}
@@ -101,10 +101,10 @@ def show_list(
         status=code,
         form=form,
         frame=frame,
-        asked=asked,
+        asked=given,
         phase=phase,
-        address=f"{frame.desk}/submissions?{urlencode(asked)}",
-        query=urlencode(asked),
+        address=f"{frame.desk}/submissions?{urlencode(given)}",
+        query=urlencode(given),
         statuses=STATUSES,
         marks=MARKS,
         acts=ACTS,

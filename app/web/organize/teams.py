@@ -20,9 +20,9 @@ from app.api.teams import (
     post_team_invitation,
     team_details,
 )
+from app.web.form_values import whole_number
 from app.web.forms import Form, attempt
 from app.web.notices import notice
-from app.web.form_values import whole_number
 from app.web.organize.frame import organizer_frame
 from app.web.page import FormDep, PageContext, PageDep, page_router, redirect
 from app.web.rendering import NO_FORM, render
