@@ -128,7 +128,8 @@ def _before(pair: dict[str, Any], names: dict[str, str]) -> str | None:
 
 def _value(value: Any, names: dict[str, str]) -> str:
     if isinstance(value, list) and all(isinstance(each, str) for each in value):
-        text = ", ".join(names.get(each, each) for each in value) or "none"
+        texts: list[str] = value
+        text = ", ".join(names.get(each, each) for each in texts) or "none"
     elif isinstance(value, bool):
         text = "yes" if value else "no"
     elif isinstance(value, str):
