@@ -226,17 +226,16 @@ def build_app(
     `work` is the folder for temporary files of this process. `now` replaces the clock in tests. Raises FolderNotShared.
     """
     work, db = work or settings.data_dir, Database(settings, now)
-    monitoring_db = db.for_monitoring(settings)
     reported = ReportedBoards(BoardCache(needs_notifications=not db.sqlite), ChangeHub())
     db.on_invalidation(reported.invalidate)
-    files, notifier = open_file_store(settings, work), Notifier(reported.hub)
+    monitoring_db, notifier = db.for_monitoring(settings), Notifier(reported.hub)
+    queue, files = ReaderQueue(READER_PROCESSES, ORGANIZER_READERS), open_file_store(settings, work)
     telemetry, worker = create_telemetry(settings, monitoring_db), None
     if scoring:
         worker = Worker(settings, db, files, work, on_settled=notifier.notify_settled, figures=telemetry)
     listeners = [] if db.sqlite else [_notification_listener(settings, notifier, reported)]
     readers = create_process_pool(settings, READER_PROCESSES, work, seconds=reader_timeout(settings))
     gold_readers = create_process_pool(settings, GOLD_PROCESSES, work)
-    queue = ReaderQueue(READER_PROCESSES, ORGANIZER_READERS)
     generated_files, hashing_pool, token_uses = GeneratedFiles(work / "made", queue), HashingPool(), TokenUses(db)
     administrator, admin_token = _built_in_administrator(db, migrated=scoring), read_or_create_admin_token(settings)[0]
     core = _CoreComponents(db, monitoring_db, files, generated_files, readers, gold_readers, hashing_pool)
