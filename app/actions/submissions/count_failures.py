@@ -39,11 +39,11 @@ def count_failures(
     since = _first_day(clock.now(session), days)
     by_day: dict[str, DayOfSubmissions] = {}
     for row in failure_causes.by_status(session, phase_ids, since):
-        by_day.setdefault(row.day, DayOfSubmissions(row.day)).statuses[row.status] = row.count
+        by_day.setdefault(row.day, DayOfSubmissions(row.day)).statuses[row.status] = row.submissions
     for cause in failure_causes.by_cause(session, phase_ids, since):
         day = by_day.setdefault(cause.day, DayOfSubmissions(cause.day))
         causes = day.rejected if cause.status == "rejected" else day.failed
-        causes[cause.code] = cause.count
+        causes[cause.code] = cause.submissions
     return [by_day[day] for day in sorted(by_day, reverse=True)]
 
 

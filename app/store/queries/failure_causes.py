@@ -2,9 +2,12 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, String, case, cast, func, select
+from sqlalchemy import ColumnElement, String, case, func, select
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.compiler import SQLCompiler
+from sqlalchemy.sql.functions import FunctionElement
 
 from app.store.queries.submissions import TOTALS_AT_LEAST
 from app.store.session import ReadSession
@@ -17,7 +20,7 @@ class StatusCount(NamedTuple):
 
     day: str
     status: str
-    count: int
+    submissions: int
 
 
 class CauseCount(NamedTuple):
@@ -26,12 +29,28 @@ class CauseCount(NamedTuple):
     day: str
     status: str
     code: str
-    count: int
+    submissions: int
+
+
+class _UTCDay(FunctionElement[str]):
+    """The day in UTC of a time, as 2027-03-01."""
+
+    type = String()
+    inherit_cache = True
+
+
+@compiles(_UTCDay, "sqlite")
+def _sqlite_day(element: _UTCDay, compiler: SQLCompiler, **options: Any) -> str:
+    return f"date({compiler.process(element.clauses, **options)})"  # stored in UTC, without a zone
+
+
+@compiles(_UTCDay, "postgresql")
+def _postgresql_day(element: _UTCDay, compiler: SQLCompiler, **options: Any) -> str:
+    return f"to_char({compiler.process(element.clauses, **options)} AT TIME ZONE 'UTC', 'YYYY-MM-DD')"
 
 
 def _day() -> ColumnElement[str]:
-    """The day of a submission, as 2027-03-01. Both databases store times in UTC and write them so."""
-    return func.substr(cast(func.date(Submission.submitted_at), String), 1, 10)
+    return _UTCDay(Submission.submitted_at)
 
 
 def _since(phase_ids: Sequence[str], since: datetime) -> ColumnElement[bool]:
