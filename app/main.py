@@ -43,7 +43,9 @@ from app.api import (
     leaderboards,
     my_account,
     organizers,
+    own_registrations,
     phases,
+    problems,
     prometheus,
     quotas,
     registrations,
@@ -118,6 +120,7 @@ ROUTER_MODULES = (
     phases,
     releases,
     registrations,
+    own_registrations,
     teams,
     team_disqualifications,
     gold,
@@ -127,6 +130,7 @@ ROUTER_MODULES = (
     disqualifications,
     exports,
     reruns,
+    problems,
     reports,
     quotas,
     leaderboards,
@@ -140,8 +144,8 @@ API_DESCRIPTION = """\
 A centralized challenge-scoring service. Organizers upload gold labels, participants submit predictions with instance
 ids, the service computes the agreed metrics by documented equations, and a leaderboard shows the scores.
 
-`POST /users` makes an account, and `POST /tokens` gives a token, which requests carry as
-`Authorization: Bearer <token>`.
+This interface is for programs; people read and work on the pages of the service. `POST /users` makes an account, and
+`POST /tokens` gives a token, which requests carry as `Authorization: Bearer <token>`. Nothing else identifies a caller.
 
 Errors are problem documents (RFC 9457) with a stable `code` and a `remedy`. Lists come in pages: `next` of a reply is
 the `cursor` of the next request. Times are RFC 3339, in UTC; fields whose name ends in `_local` show them in the time

@@ -35,6 +35,8 @@ from app.api.limits.client_addresses import client_address_block
 from app.api.limits.password_hashing import LoginTicket, SignUpTicket
 from app.api.openapi import examples
 from app.runtime.telemetry import REFUSED_LOGIN_CODES
+from app.store.session import WriteSession
+from app.store.tables import User
 from app.text.email_addresses import login_limit_key
 
 router = api_router("accounts")
@@ -177,12 +179,27 @@ async def post_user(body: NewUser, request: Request, caller: CallerDep, state: A
 
     Sign-ups are rate limited per address, except those by administrators.
     """
+    return await create_account(body, request, caller, state, lambda _, user: UserShape.model_validate(user))
+
+
+async def create_account(
+    body: NewUser, request: Request, caller: Caller, state: AppState, use: Callable[[WriteSession, User], Result]
+) -> Result:
+    """Create an account under the limits of sign-ups, and call `use` with it in the same unit of work, in a thread.
+
+    Raises what check_sign_up raises, InvalidRequest for a weak password, and TooManyRequests.
+    """
     if not caller.has_admin_rights:
         state.request_limits.count_sign_up(client_address_block(request))
     await run_in_threadpool(_check_sign_up, body, caller, state)
     ticket = SignUpTicket(client_address_block(request))
     stored = await state.hashing_pool.run(ticket, partial(_hash_strong_password, body))
-    return await run_in_threadpool(_sign_up, body, caller, state, stored)
+
+    def store() -> Result:
+        with state.db.write() as session:
+            return use(session, _sign_up(session, body, caller, state, stored))
+
+    return await run_in_threadpool(store)
 
 
 def _check_sign_up(body: NewUser, caller: Caller, state: AppState) -> None:
@@ -199,10 +216,9 @@ def _hash_strong_password(body: NewUser) -> str:
     return passwords.hash_password(body.password)
 
 
-def _sign_up(body: NewUser, caller: Caller, state: AppState, stored: str) -> UserShape:
-    with state.db.write() as session:
-        user = sign_up(session, caller, email=body.email, name=body.name, password_hash=stored, **_rights(body, state))
-        return UserShape.model_validate(user)
+def _sign_up(session: WriteSession, body: NewUser, caller: Caller, state: AppState, stored: str) -> User:
+    rights = _rights(body, state)
+    return sign_up(session, caller, email=body.email, name=body.name, password_hash=stored, **rights)
 
 
 def _rights(body: NewUser, state: AppState) -> Rights:

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from fastapi import Header, Request, Response
 from pydantic import Field
@@ -32,9 +32,13 @@ from app.api.http.streamed_reply import StreamedReply
 from app.api.limits.client_addresses import client_address_block
 from app.api.limits.password_hashing import LoginTicket, SignUpTicket
 from app.api.openapi import account_examples
+from app.store.session import WriteSession
+from app.store.tables import User
 from app.text.email_addresses import login_limit_key
 
 router = api_router("accounts")
+
+Result = TypeVar("Result")
 
 
 class AccountEdit(Body):
@@ -125,10 +129,25 @@ def _data_pieces(beginning: dict[str, Any], caller: Caller, state: AppState) -> 
 )
 async def post_password(body: PasswordChange, request: Request, caller: AccountDep, state: AppStateDep) -> Response:
     """Changes the password. All sessions end, and all tokens but the one in use stop working."""
+    await replace_password(body, request, caller, state, lambda _, __: None)
+    return Response(status_code=204)
+
+
+async def replace_password(
+    body: PasswordChange, request: Request, caller: Caller, state: AppState, use: Callable[[WriteSession, User], Result]
+) -> Result:
+    """Change the caller's password, and call `use` with the account in the same unit of work, in a thread.
+
+    Raises WrongPassword, NoPassword, the limits of log-ins, and InvalidRequest for a weak password.
+    """
     account = await _verify_password(body.current, request, caller, state)
     new_hash = await _hash_new_password(body.new, account, request, state)
-    await _store(state, partial(change_password, caller=caller, verified_hash=account.password_hash, new_hash=new_hash))
-    return Response(status_code=204)
+
+    def change(session: WriteSession) -> Result:
+        user = change_password(session, caller, verified_hash=account.password_hash, new_hash=new_hash)
+        return use(session, user)
+
+    return await _store(state, change)
 
 
 @router.delete(
@@ -195,9 +214,9 @@ async def _hash_new_password(password: str, account: PasswordOwner, request: Req
     return hashed
 
 
-async def _store(state: AppState, change: Callable[..., None]) -> None:
-    def write() -> None:
+async def _store(state: AppState, change: Callable[..., Result]) -> Result:
+    def write() -> Result:
         with state.db.write() as session:
-            change(session)
+            return change(session)
 
-    await run_in_threadpool(write)
+    return await run_in_threadpool(write)

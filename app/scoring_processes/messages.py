@@ -75,7 +75,16 @@ class WriteReport:
     """The maximum number of points of each curve; None for all."""
 
 
-Request = CheckGold | ValidatePredictions | ScorePredictions | WriteTemplate | WriteReport
+@dataclass(frozen=True, slots=True)
+class ReadExcerpts:
+    """Read what stands in a file at the locations of these problems; the reply is Excerpts. It needs no gold."""
+
+    predictions: SourceFile
+    problems: Sequence[JsonObject]
+
+
+GoldRequest = CheckGold | ValidatePredictions | ScorePredictions | WriteTemplate | WriteReport
+Request = ReadExcerpts | GoldRequest
 
 # ---- replies
 
@@ -158,7 +167,14 @@ class ProcessFailure:
     detail: str = ""
 
 
-Reply = Ready | GoldFileNeeded | GoldSummary | FileResult | FileWritten | Refusal | ProcessFailure
+@dataclass(frozen=True, slots=True)
+class Excerpts:
+    """The text at each location, where it was found."""
+
+    texts: list[str | None]
+
+
+Reply = Ready | Excerpts | GoldFileNeeded | GoldSummary | FileResult | FileWritten | Refusal | ProcessFailure
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,7 +114,7 @@ def _links(page: PageContext, place: BoardPlace, asked: BoardQuery, board: Board
     slug, phase = place.frame.challenge.slug, place.phase.slug
     stream = BoardQuery(phase).address(slug, "/changes")
     public = f"{page.site.origin}{BoardQuery(phase).address(slug)}"
-    is_public = place.followed.is_public and board is not None
+    is_shared = place.followed.is_public and board is not None and page.site.is_certain
     return BoardLinks(
         own=asked.address(slug),
         without_search=asked.changed(search=None).address(slug),
@@ -129,8 +129,8 @@ def _links(page: PageContext, place: BoardPlace, asked: BoardQuery, board: Board
             Choice(name, _data_address(page, place, asked, name.lower()), False) for name in ("JSON", "CSV", "LaTeX")
         ],
         stream=f"{stream}&{urlencode({'seen': place.seen})}",
-        canonical=public if is_public else None,
-        embed=f"{page.site.origin}{BoardQuery(phase).address(slug, '/embed')}" if is_public else None,
+        canonical=public if is_shared else None,
+        embed=f"{page.site.origin}{BoardQuery(phase).address(slug, '/embed')}" if is_shared else None,
     )
 
 

@@ -27,6 +27,8 @@ class ChallengeFrame:
     registration: str | None
     """The status of the caller's registration: pending, approved, barred or ended."""
     team_id: str | None
+    by_code: bool = False
+    """Whether the caller sees only what the holder of an invitation sees, to register."""
 
     @property
     def path(self) -> str:
@@ -47,6 +49,8 @@ class ChallengeFrame:
     def tabs(self) -> list[Tab]:
         """The pages that the caller can use."""
         path = self.path
+        if self.by_code:
+            return [Tab("register", "Take part", f"{path}/register")]
         tabs = [Tab("overview", "Overview", path), Tab("leaderboard", "Leaderboard", f"{path}/leaderboard")]
         if self.is_member or self.role is not None:
             tabs.append(Tab("submit", "Submit", f"{path}/submit"))

@@ -20,6 +20,7 @@ from app.api.http.problem_documents import (
 )
 from app.errors import AssayError
 from app.web.page import PageContext, page_context
+from app.web.remedies import remedy_of
 from app.web.rendering import render
 from app.web.site import site_of
 
@@ -36,12 +37,6 @@ HEADINGS = {
     429: "Too many requests",
     500: "Something went wrong",
     503: "The service is busy",
-}
-REMEDIES = {
-    "not_found": "Check the address. If somebody gave it to you, log in with the account that was invited.",
-    "no_such_route": "Check the address, or begin at the list of challenges.",
-    "unauthorized": "Log in, or sign up for an account.",
-    "forbidden": "Ask an organizer of the challenge, or log in with an account that may do this.",
 }
 
 
@@ -83,7 +78,7 @@ def error_page(request: Request, error: AssayError, page: PageContext | None = N
         status=error.status,
         error=error,
         heading=HEADINGS.get(error.status, "Something is wrong with this request"),
-        remedy=REMEDIES.get(error.code, error.advice),
+        remedy=remedy_of(error),
     )
     for name in ("retry-after", "allow"):
         if value := {key.lower(): text for key, text in error.headers.items()}.get(name):

@@ -20,7 +20,8 @@ async def open_upload_form(page: PageContext, request: Request, names: Collectio
         raise BadRequest("This is not a form that the pages of this service send.")
     given = upload.fields
     page.require_own_form(given.pop(CSRF_FIELD, None) or request.headers.get(CSRF_HEADER))
-    return Form({name: [value] for name, value in given.items()}), upload.filename.replace("\\", "/").rpartition("/")[2]
+    fields = {name: [value.replace("\r\n", "\n")] for name, value in given.items()}
+    return Form(fields), upload.filename.replace("\\", "/").rpartition("/")[2]
 
 
 def require_file(name: str) -> str:

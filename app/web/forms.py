@@ -12,6 +12,7 @@ from starlette.responses import Response
 from app import errors
 from app.api.http.problem_documents import fault_detail
 from app.errors import AssayError, BadRequest
+from app.web.remedies import remedy_of
 
 MAX_FIELDS = 5000
 PART = "part"
@@ -27,6 +28,8 @@ class FieldFault(NamedTuple):
     name: str
     detail: str
     remedy: str = ""
+    label: str = ""
+    """The label of the field, if its name does not tell."""
 
 
 @dataclass
@@ -76,6 +79,11 @@ class Form:
         return Form(self.fields, _faults(error))
 
 
+def whole_number(text: str | None) -> int | str | None:
+    """The number that a text field holds; other text as it is, which the request body then refuses."""
+    return int(text) if text is not None and text.isascii() and text.isdigit() and len(text) < 20 else text
+
+
 def parse_form(body: bytes) -> Form:
     """The fields of an application/x-www-form-urlencoded body; raises BadRequest."""
     try:
@@ -93,10 +101,26 @@ def parse_form(body: bytes) -> Form:
 
 def _faults(error: AssayError | ValidationError) -> list[FieldFault]:
     if isinstance(error, ValidationError):
-        return [FieldFault(_field_name(fault["loc"]), fault_detail(dict(fault))) for fault in error.errors()[:100]]
+        return [FieldFault(_field_name(fault["loc"]), _words(dict(fault))) for fault in error.errors()[:100]]
     listed = error.extra.get("errors") or []
     faults = [FieldFault(fault["pointer"].strip("/").replace("/", "."), fault["detail"]) for fault in listed]
-    return faults or [FieldFault("", error.detail, error.advice)]
+    return faults or [FieldFault("", error.detail, remedy_of(error) or "")]
+
+
+def _words(fault: dict[str, Any]) -> str:
+    """What is wrong with the value of a field, in words for whoever filled it in."""
+    kind, limits = fault["type"], fault.get("ctx", {})
+    if kind == "missing" or (kind in {"string_too_short", "too_short"} and limits.get("min_length") == 1):
+        return "is missing"
+    if kind == "string_too_short":
+        return f"needs at least {limits['min_length']} characters"
+    if kind == "string_too_long":
+        return f"has too many characters; at most {limits['max_length']} are allowed"
+    if kind in {"int_type", "int_parsing"}:
+        return "must be a whole number, in digits"
+    if kind in {"greater_than_equal", "less_than_equal"}:
+        return f"must be at least {limits['ge']}" if "ge" in limits else f"must be at most {limits['le']}"
+    return fault_detail(fault)
 
 
 def _field_name(location: Sequence[Any]) -> str:
@@ -111,8 +135,7 @@ def attempt(form: Form, act: Callable[[], Response], again: Callable[[Form, int]
     try:
         return act()
     except (AssayError, ValidationError) as error:
-        _raise_if_unfixable(error)
-        return again(form.with_fault(error), error.status if isinstance(error, AssayError) else 422)
+        return _refusal(form, error, again)
 
 
 async def attempt_async(
@@ -122,11 +145,16 @@ async def attempt_async(
     try:
         return await act()
     except (AssayError, ValidationError) as error:
-        _raise_if_unfixable(error)
-        status = error.status if isinstance(error, AssayError) else 422
-        return await run_in_threadpool(again, form.with_fault(error), status)  # a page reads the database
+        return await run_in_threadpool(_refusal, form, error, again)
 
 
-def _raise_if_unfixable(error: Exception) -> None:
+def _refusal(form: Form, error: AssayError | ValidationError, again: Callable[[Form, int], Response]) -> Response:
+    """The page again, with the faults; raises the error if no change of the form can mend it."""
     if isinstance(error, UNFIXABLE) and not isinstance(error, errors.WrongPassword):
         raise error
+    reply = again(form.with_fault(error), error.status if isinstance(error, AssayError) else 422)
+    if isinstance(error, AssayError):
+        for name, value in error.headers.items():
+            if name.lower() == "retry-after":
+                reply.headers[name] = value
+    return reply

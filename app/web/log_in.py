@@ -1,5 +1,7 @@
 """Log in to the pages, and log out."""
 
+from contextlib import suppress
+
 from fastapi import Query
 from starlette.responses import Response
 
@@ -8,21 +10,15 @@ from app.actions.accounts.log_in import VerifiedPassword
 from app.actions.accounts.sessions import end_session, open_session
 from app.api.accounts import verify_log_in
 from app.api.limits.client_addresses import client_address_block
+from app.store.session import WriteSession
 from app.web.forms import Form, attempt_async
 from app.web.notices import notice
-from app.web.page import SESSION, VISITOR_COOKIE, FormDep, PageContext, PageDep, local_path, page_router, redirect
+from app.web.page import FormDep, PageContext, PageDep, local_path, page_router, redirect
 from app.web.rendering import NO_FORM, render
 
 router = page_router()
 
 LOGGED_OUT = notice("logged-out", "You are logged out.")
-
-
-class InsecureAddress(errors.Forbidden):
-    """This address has no encryption, so passwords are refused."""
-
-    code = "insecure_address"
-    remedy = "Open the service by https, or set ASSAY_INSECURE_LOGIN if you operate it and accept the risk."
 
 
 @router.get("/log-in")
@@ -44,17 +40,15 @@ async def post_log_in(page: PageDep, form: FormDep) -> Response:
 
     def open_new_session(verified: VerifiedPassword) -> str:
         with page.state.db.write() as session:
-            if page.session_text is not None:
-                end_session(session, page.session_text)
+            end_own_session(session, page)
             return open_session(session, verified)[1]
 
     async def act() -> Response:
-        if not page.site.allows_login:
-            raise InsecureAddress
+        page.site.require_login()
         block = client_address_block(page.request)
         email, password = form.value("email").strip()[:320], form.value("password")[:1000]
         text = await verify_log_in(email, password, block, page.state, open_new_session)
-        page.new_cookies |= {SESSION: text, VISITOR_COOKIE: None}
+        page.begin_session(text)
         return redirect(page, next_path)
 
     return await attempt_async(form, act, lambda refused, status: _log_in_page(page, refused, status, next_path))
@@ -63,8 +57,14 @@ async def post_log_in(page: PageDep, form: FormDep) -> Response:
 @router.post("/log-out")
 def post_log_out(page: PageDep, form: FormDep) -> Response:  # noqa: ARG001 - the form proves that this browser asks
     """End the session."""
-    if page.session_text is not None:
-        with page.state.db.write() as session:
-            end_session(session, page.session_text)
-    page.new_cookies[SESSION] = None
+    with page.state.db.write() as session:
+        end_own_session(session, page)
+    page.forget_session()
     return redirect(page, "/", done=LOGGED_OUT)
+
+
+def end_own_session(session: WriteSession, page: PageContext) -> None:
+    """End the session of this browser, if it has one that has not ended meanwhile."""
+    if page.session_text is not None:
+        with suppress(errors.Unauthorized):
+            end_session(session, page.session_text)

@@ -1,5 +1,6 @@
 """The request of a page: its caller by the session cookie, and the check of forms against forgery."""
 
+import re
 import secrets
 from dataclasses import dataclass, field
 from typing import Annotated
@@ -18,7 +19,9 @@ from app.web.csrf import csrf_token, is_csrf_token
 from app.web.forms import Form, parse_form
 from app.web.site import Site, site_of
 
-SESSION, VISITOR_COOKIE = "session", "visitor"
+SESSION, VISITOR_COOKIE, INVITATION_COOKIE = "session", "visitor", "invitation"
+SESSION_PATTERN = re.compile(r"[0-9a-f]{32}\.[\w-]{1,100}", re.ASCII)
+CODE_PATTERN = re.compile(r"[\w-]{1,200}", re.ASCII)
 CSRF_FIELD, CSRF_HEADER = "csrf", "x-csrf-token"
 
 
@@ -33,7 +36,10 @@ class ForeignForm(errors.Forbidden):
     """This form came from another site, so nothing was changed."""
 
     code = "foreign_form"
-    remedy = "Open the page at the address of this service and send the form from there."
+    remedy = (
+        "Open the page at the address of this service and send the form from there. If you operate it and this is its "
+        "address, set ASSAY_PUBLIC_URL to it."
+    )
 
 
 def page_router() -> APIRouter:
@@ -78,6 +84,20 @@ class PageContext:
         if self.caller.user_id is None:
             raise errors.Unauthorized("Log in to see this page.", remedy="Log in, or sign up for an account.")
         return self.caller
+
+    @property
+    def invitation(self) -> str | None:
+        """The code of an invitation that this browser entered and has not used yet."""
+        text = self.request.cookies.get(self.site.cookie_name(INVITATION_COOKIE))
+        return text if text is not None and CODE_PATTERN.fullmatch(text) else None
+
+    def begin_session(self, text: str) -> None:
+        """Give the browser the cookie of a new session; forms of its former pages no longer work."""
+        self.new_cookies |= {SESSION: text, VISITOR_COOKIE: None}
+
+    def forget_session(self) -> None:
+        """Take the cookies of a person from the browser."""
+        self.new_cookies |= {SESSION: None, INVITATION_COOKIE: None}
 
     @property
     def path(self) -> str:
@@ -125,7 +145,7 @@ def page_context(request: Request) -> PageContext:
     state = app_state(request)
     site = site_of(request, state.settings)
     text = request.cookies.get(site.cookie_name(SESSION))
-    caller = VISITOR if text is None else _session_caller(state, text)
+    caller = _session_caller(state, text) if text is not None and SESSION_PATTERN.fullmatch(text) else VISITOR
     if caller.user_id is None:
         state.request_limits.count_request("address", client_address_block(request))
     else:

@@ -6,7 +6,16 @@ from urllib.parse import urlsplit
 
 from starlette.requests import Request
 
+from app import errors
 from app.settings import Settings
+
+
+class InsecureAddress(errors.Forbidden):
+    """This address has no encryption, so passwords are refused."""
+
+    code = "insecure_address"
+    remedy = "Open the service by https, or set ASSAY_INSECURE_LOGIN if you operate it and accept the risk."
+
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
@@ -18,6 +27,8 @@ class Site:
     scheme: str
     host: str  # with the port, if it is not that of the scheme
     insecure_login: bool
+    is_declared: bool = True
+    """Whether ASSAY_PUBLIC_URL says it. Otherwise a request says it, by its Host header, which may be anything."""
 
     @property
     def origin(self) -> str:
@@ -30,9 +41,19 @@ class Site:
         return self.scheme == "https"
 
     @property
+    def is_certain(self) -> bool:
+        """Whether a page may show the address to others, who may get it from a cache: not if only a request says it."""
+        return self.is_declared or _is_loopback(_hostname(self.origin))
+
+    @property
     def allows_login(self) -> bool:
         """Whether a password may be sent: by https, to this machine itself, or if the operator accepts the risk."""
-        return self.is_secure or self.insecure_login or _is_loopback(urlsplit(self.origin).hostname or "")
+        return self.is_secure or self.insecure_login or _is_loopback(_hostname(self.origin))
+
+    def require_login(self) -> None:
+        """Refuse to take a password; raises InsecureAddress."""
+        if not self.allows_login:
+            raise InsecureAddress
 
     def cookie_name(self, name: str) -> str:
         """The name of a cookie. Browsers take a name with __Host- only by https, from this very host."""
@@ -46,7 +67,7 @@ def site_of(request: Request, settings: Settings) -> Site:
         scheme, host = address.scheme, _host_with_port(address.scheme, address.hostname or "", address.port)
     else:
         scheme, host = "http", request.headers.get("host", "").lower()
-    return Site(scheme, host, settings.insecure_login)
+    return Site(scheme, host, settings.insecure_login, bool(settings.public_url))
 
 
 def is_known_site(site: Site, settings: Settings) -> bool:
@@ -57,6 +78,14 @@ def is_known_site(site: Site, settings: Settings) -> bool:
 def _host_with_port(scheme: str, host: str, port: int | None) -> str:
     name = f"[{host}]" if ":" in host else host
     return name if port is None or port == _DEFAULT_PORTS[scheme] else f"{name}:{port}"
+
+
+def _hostname(origin: str) -> str:
+    """The host of an origin, without its port; empty if it is none, as a Host header may say anything."""
+    try:
+        return urlsplit(origin).hostname or ""
+    except ValueError:
+        return ""
 
 
 def _is_loopback(host: str) -> bool:

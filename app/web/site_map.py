@@ -2,18 +2,45 @@
 
 from fastapi import FastAPI
 
-from app.web import assets, catalogue, home, leaderboard, log_in, submission
+from app.web import (
+    account,
+    assets,
+    catalogue,
+    home,
+    invitation,
+    leaderboard,
+    log_in,
+    password_reset,
+    register,
+    sign_up,
+    submission,
+    submissions,
+    submit,
+    team,
+    team_merges,
+    tokens,
+)
 from app.web.administration.site_map import ADMINISTRATION_MODULES
 from app.web.error_pages import install_error_pages
 from app.web.organize.site_map import ORGANIZE_MODULES
 
 PAGE_MODULES = (
+    account,
     assets,
     catalogue,
     home,
+    invitation,
     leaderboard,
     log_in,
+    password_reset,
+    register,
+    sign_up,
     submission,
+    submissions,
+    submit,
+    team,
+    team_merges,
+    tokens,
     *ADMINISTRATION_MODULES,
     *ORGANIZE_MODULES,
 )

@@ -1,7 +1,7 @@
 """The page of a submission: its status, scores and problems, what they come from, and what its reader may do."""
 
 from collections.abc import Callable
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import Header, Query, Response
 from starlette.concurrency import run_in_threadpool
@@ -36,7 +36,7 @@ from app.web.report_drawings import (
     draw_calibration,
     draw_curves,
 )
-from app.web.submission_view import CURVE_POINTS, ReportState, SubmissionPage, read_page, read_report
+from app.web.submission_view import CURVE_POINTS, ReportState, SubmissionPage, read_page, read_problems, read_report
 
 router = page_router()
 
@@ -66,11 +66,18 @@ async def show_submission(
     state = NO_REPORT
     if shown.has_report:
         state = await read_report(page, ReportQuestion(submission_id, split=split, points=CURVE_POINTS))
-    return await run_in_threadpool(_render, page, shown, state, split, order, start)
+    problems = await read_problems(page, shown.submission)
+    return await run_in_threadpool(_render, page, shown, state, problems, split, order, start)
 
 
 def _render(
-    page: PageContext, shown: SubmissionPage, state: ReportState, split: str | None, order: str, start: int
+    page: PageContext,
+    shown: SubmissionPage,
+    state: ReportState,
+    problems: list[dict[str, Any]],
+    split: str | None,
+    order: str,
+    start: int,
 ) -> Response:
     report = state.report
     rows = class_rows(report, order)
@@ -88,7 +95,7 @@ def _render(
         orders=ORDERS,
         class_rows=rows[start : start + CLASS_ROWS],
         class_count=len(rows),
-        excerpts=[],
+        problems=problems,
         first_row=start,
         rows_per_page=CLASS_ROWS,
         confusion=table,

@@ -9,9 +9,12 @@ from starlette.concurrency import run_in_threadpool
 
 from app import errors
 from app.actions.submissions.describe_metrics import describe_metrics
+from app.actions.submissions.read_problems import ProblemList, list_problems
 from app.api.phases import PhaseShape
+from app.api.problems import read_kept_excerpts
 from app.api.reports import ReportQuestion, generate_report
 from app.api.submissions import FINAL_STATUSES, SubmissionShape, get_submission
+from app.scoring_processes import ScoringProcessError
 from app.web.challenge_frame import ChallengeFrame, read_frame
 from app.web.page import PageContext
 
@@ -148,3 +151,27 @@ async def read_report(page: PageContext, asked: ReportQuestion, *, wait: float =
             return loaded
 
     return ReportState(await run_in_threadpool(load))
+
+
+async def read_problems(page: PageContext, shown: SubmissionShape) -> list[dict[str, Any]]:
+    """The problems of the file, with what stands at their places.
+
+    An organizer sees them without: reading the lines of a team's file counts as a download, which a page does not do
+    by itself.
+    """
+    if not shown.problems:
+        return []
+
+    def find() -> ProblemList:
+        with page.state.db.read() as session:
+            return list_problems(session, page.account, shown.id)
+
+    found = await run_in_threadpool(find)
+    if not found.has_excerpts or found.is_recorded:
+        return shown.problems
+    try:
+        async with asyncio.timeout(REPORT_WAIT_SECONDS):
+            texts = await read_kept_excerpts(page.request, page.account, page.state, found)
+    except (TimeoutError, errors.AssayError, ScoringProcessError):
+        return shown.problems
+    return [problem | {"excerpt": text} for problem, text in zip(shown.problems, texts, strict=False)]

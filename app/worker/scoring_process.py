@@ -22,6 +22,7 @@ from typing import IO, Any
 
 from app.errors import BadRequest, InvalidContent
 from app.formats import Limits, Problems, ReadingRules
+from app.formats.excerpts import read_excerpts
 from app.formats.phase_size_limits import PhaseSize
 from app.formats.problems import Problem
 from app.formats.strict_reader import cpu_limit_problem, memory_limit_problem
@@ -137,6 +138,16 @@ def handle_report(golds: GoldCache, request: messages.WriteReport, _cpu: StageCp
     return messages.FileWritten()
 
 
+def handle_excerpts(_golds: GoldCache, request: messages.ReadExcerpts, _cpu: StageCpuTimer) -> messages.Reply:
+    """Read what stands at the locations of problems; nothing where that takes too much memory."""
+    file = request.predictions
+    try:
+        with file.path.open("rb") as stream:
+            return messages.Excerpts(read_excerpts(stream, file.kind, request.problems))
+    except MemoryError:
+        return messages.Excerpts([None] * len(request.problems))
+
+
 def _load_gold_and_recipe(
     golds: GoldCache, request: messages.ValidatePredictions | messages.ScorePredictions | messages.WriteReport
 ) -> tuple[Gold, ScoringRecipe]:
@@ -165,6 +176,7 @@ REQUEST_HANDLERS: dict[type[messages.Request], Callable[[GoldCache, Any, StageCp
     messages.ScorePredictions: handle_score,
     messages.WriteTemplate: handle_template,
     messages.WriteReport: handle_report,
+    messages.ReadExcerpts: handle_excerpts,
 }
 
 
@@ -228,7 +240,7 @@ def _handle_request(golds: GoldCache, request: messages.Request, cpu: StageCpuTi
     except FileNotFoundError as error:
         return messages.ReplyEnvelope(messages.ProcessFailure("file", str(error.filename)))
     except MemoryError as error:
-        if not golds.evict_others(request.gold.name):
+        if isinstance(request, messages.ReadExcerpts) or not golds.evict_others(request.gold.name):
             if not isinstance(error, FileMemoryError) and not isinstance(request, messages.CheckGold):
                 return messages.ReplyEnvelope(messages.ProcessFailure("memory"))
             return messages.ReplyEnvelope(_limit_result(memory_limit_problem(golds.memory)), memory_exhausted=True)

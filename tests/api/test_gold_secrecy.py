@@ -55,7 +55,9 @@ REPORTS = ["scores", "per_class", "confusion"]
 PHASE = {"name": "main", "opens_at": "2020-01-01T00:00:00Z", "quota": QUOTA, "reports": REPORTS}
 RECIPE = {"primary": "accuracy", "metrics": ["accuracy", "f1_macro", "log_loss"], "selection": "selected"}
 CLOCK_AND_NONCES = {"date", "x-request-id", "set-cookie"}
-NONCES = re.compile(rb'(?<=name="csrf" value=")[^"]+|(?<=seen=)[0-9a-f]{16}')
+NONCES = re.compile(
+    rb'(?<=name="csrf" value=")[^"]+|(?<=data-token=")[^"]+|(?<=seen=)[0-9a-f]{16}|(?<=;key=)[\w-]{20,}'
+)
 PHASES = "/api/v1/challenges/{slug}/phases/{phase}"
 SUBMISSIONS = "/api/v1/submissions/{submission_id}"
 
@@ -67,6 +69,8 @@ READ: dict[str, list[str]] = {  # every route that reads, with the queries that 
     "/api/v1/openapi.json": [],
     "/api/v1/me": [],
     "/api/v1/me/data": [],
+    "/api/v1/me/registrations": ["limit=1"],
+    "/api/v1/invitation": [],
     "/api/v1/tokens": [],
     "/api/v1/users": [],
     "/api/v1/users/{user_id}": [],
@@ -105,6 +109,7 @@ READ: dict[str, list[str]] = {  # every route that reads, with the queries that 
     SUBMISSIONS: [],
     SUBMISSIONS + "/events": [],
     SUBMISSIONS + "/predictions": [],
+    SUBMISSIONS + "/problems": [],
     SUBMISSIONS + "/report": [
         "part=per_class",
         "part=confusion",
@@ -140,6 +145,17 @@ PAGES: dict[str, list[str]] = {  # every page, with the queries that are asked b
     "/administration/users": [],
     "/administration/users/{user_id}": [],
     "/administration/workers": [],
+    "/challenges/{slug}/submissions": ["phase=main"],
+    "/challenges/{slug}/submit": ["phase=main"],
+    "/challenges/{slug}/submit/template": ["phase=main&format=csv", "phase=main&format=jsonl"],
+    "/account": [],
+    "/account/data": [],
+    "/account/delete": [],
+    "/account/settings": [],
+    "/account/tokens": [],
+    "/challenges/{slug}/register": [],
+    "/challenges/{slug}/team": [],
+    "/invitation": [],
     "/challenges/{slug}/leaderboard": [
         "phase=main",
         "metric=accuracy",
@@ -157,7 +173,14 @@ PAGES: dict[str, list[str]] = {  # every page, with the queries that are asked b
     "/catalogue": ["q=macro", "task=binary"],
     "/catalogue/{key}": [],
     "/log-in": ["next=/catalogue"],
+    "/password-reset": [],
+    "/sign-up": ["next=/catalogue"],
     "/static/{name}": [],
+    "/submissions/{submission_id}": ["split=private", "order=errors", "order=frequency"],
+    "/submissions/{submission_id}/changes": [],
+    "/submissions/{submission_id}/confusion": ["split=private", "order=errors"],
+    "/submissions/{submission_id}/file": [],
+    "/submissions/{submission_id}/report": ["part=per_class", "format=csv&part=confusion"],
 }
 ACTS = ("select", "unselect", "rerun", "cancel", "disqualify", "reinstate")
 

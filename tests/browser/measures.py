@@ -24,7 +24,9 @@ const root = document.documentElement;
 if (root.scrollWidth > window.innerWidth) {
   found.push(`the page is ${root.scrollWidth} px wide in a window of ${window.innerWidth} px`);
   for (const e of all('body *')) {
-    if (shown(e) && !quietly_hidden(e) && !e.closest('.scroll') && e.getBoundingClientRect().right > window.innerWidth + 1)
+    const holder = e.parentElement.closest('.scroll');
+    const held = holder && (getComputedStyle(e).position !== 'absolute' || holder.contains(e.offsetParent));
+    if (shown(e) && !held && e.getBoundingClientRect().right > window.innerWidth + 1)
       found.push('reaches beyond the window: ' + place(e));
   }
 }

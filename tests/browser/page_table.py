@@ -46,6 +46,10 @@ ALL_VIEWS = (
     PageView("invitation", "stranger", "/invitation"),
     PageView("password-reset", "visitor", "/password-reset"),
     PageView("account", "captain", "/account"),
+    PageView("account-settings", "captain", "/account/settings"),
+    PageView("account-tokens", "captain", "/account/tokens"),
+    PageView("account-new", "stranger", "/account"),
+    PageView("account-delete", "captain", "/account/delete"),
     PageView("catalogue", "visitor", "/catalogue"),
     PageView("catalogue-search", "visitor", "/catalogue?q=macro"),
     PageView("metric", "visitor", "/catalogue/{key}"),
@@ -63,6 +67,7 @@ ALL_VIEWS = (
     PageView("board-empty", "visitor", "/challenges/{whales}/leaderboard"),
     PageView("board-embedded", "visitor", "/challenges/{digits}/leaderboard/embed"),
     PageView("register", "stranger", "/challenges/{sounds}/register"),
+    PageView("register-visitor", "visitor", "/challenges/{sounds}/register"),
     PageView("team", "captain", "/challenges/{sounds}/team"),
     PageView("submit", "captain", "/challenges/{sounds}/submit"),
     PageView("submissions", "captain", "/challenges/{sounds}/submissions"),
@@ -87,8 +92,12 @@ ALL_VIEWS = (
     PageView("error-forbidden", "stranger", "/challenges/{sounds}/organize", status=403),
 )
 NO_PAGES = {
+    "/account/data": "a file with the data of a person",
     "/challenges/{slug}/leaderboard/changes": "the stream of the leaderboard's page",
     "/challenges/{slug}/leaderboard/data": "the board in a form of the API",
+    "/submissions/{submission_id}/changes": "the stream of the submission's page",
+    "/submissions/{submission_id}/file": "the submitted file",
+    "/submissions/{submission_id}/report": "the report in a form of the API",
 }
 """GET routes of the pages that show no page by themselves, and what they answer instead."""
 

@@ -33,6 +33,11 @@ class Person:
         self.page.goto(path)
         return self
 
+    def must_go(self, path: str, status: int = 200) -> Self:
+        """Type an address at which there must be a page with this status."""
+        chromium.show(self.page, path, status)
+        return self
+
     def follow(self, name: str) -> None:
         """Follow a link."""
         self._activate(self._only(self.page.get_by_role("link", name=name, exact=True)))

@@ -28,6 +28,7 @@ from app.runtime.data_folder import open_file_store
 from app.scoring_processes.messages import (
     CheckGold,
     GoldSummary,
+    ReadExcerpts,
     Reply,
     Request,
 )
@@ -94,6 +95,7 @@ class Together:
 
     def call(self, request: Request) -> Reply:
         reply = self._pool.call(request)
+        assert not isinstance(request, ReadExcerpts)
         if request.gold.file is not None:
             self._barrier.wait(MAX_WAIT_SECONDS)
         return reply
@@ -127,6 +129,7 @@ class Preparing:
 
     def call(self, request: Request) -> Reply:
         reply = self._pool.call(request)
+        assert not isinstance(request, ReadExcerpts)
         if request.gold.file is not None:
             self._during()
         return reply

@@ -90,3 +90,10 @@ def heading(answer: httpx.Response) -> str:
     found = re.findall(r"<h1[^>]*>(.*?)</h1>", answer.text, re.DOTALL)
     assert len(found) == 1
     return re.sub(r"<[^>]+>", "", found[0]).strip()
+
+
+def csrf_of(answer: httpx.Response) -> str:
+    """The token of the forms of a page."""
+    found = re.search(r'name="csrf" value="([^"]+)"', answer.text)
+    assert found is not None, answer.text
+    return found[1]

@@ -12,8 +12,8 @@ from tests.api.conftest import GOLD
 from tests.api.in_process_app import ServedApp
 from tests.journeys.support import create_challenge, make_recipe
 from tests.live_service import PASSWORD, Caller
+from tests.web.people import new_account
 from tests.web.reader import Reader, heading
-from tests.web.test_log_in import new_person
 
 IDS = [row["id"] for row in GOLD]
 PATH = "/challenges/{}/leaderboard"
@@ -162,7 +162,7 @@ def test_the_other_forms_are_linked(app: ServedApp, reader: Reader, slug: str) -
     for form, begin in (("json", '{"challenge"'), ("csv", "rank,team"), ("latex", "% Leaderboard")):
         link = next(each for each in links(reader.get(PATH.format(slug))) if f"format={form}" in each)
         assert reader.get(link).text.startswith(begin)
-    person = reader.log_in(new_person(app, "reads-data"))
+    person = reader.log_in(new_account(app, "reads-data"))
     link = next(each for each in links(person.get(PATH.format(slug))) if "format=csv" in each)
     answer = person.get(link)
     assert answer.text == app.caller().board(slug, format="csv").text
@@ -174,7 +174,7 @@ def test_an_own_team_is_marked_and_leads_to_its_submission(
 ) -> None:
     admin = app.admin()
     own = new_challenge(admin, "own")
-    email = new_person(app, "member")
+    email = new_account(app, "member")
     token = app.caller().post("/tokens", json={"email": email, "password": PASSWORD})
     member = app.caller(token.json()["token"])
     assert member.post(f"/challenges/{own}/registrations", json={"team": "Mine"}).status_code == 201
@@ -215,7 +215,7 @@ def test_a_hidden_board_says_why_and_shows_no_row(
 
 
 def test_organizers_see_a_hidden_board_and_every_submission(app: ServedApp, new_reader: Callable[[], Reader]) -> None:
-    email = new_person(app, "organizer")
+    email = new_account(app, "organizer")
     token = app.caller().post("/tokens", json={"email": email, "password": PASSWORD}).json()["token"]
     gold = [row | {"split": "public" if place % 2 else "private"} for place, row in enumerate(GOLD)]
     rules = {"phases": [{"name": "main", "leaderboard": "hidden"}], "recipe": make_recipe("accuracy", "f1_macro")}
@@ -276,7 +276,7 @@ def test_a_private_challenge_looks_as_an_absent_one(
 ) -> None:
     slug = new_challenge(app.admin(), "private", visibility="private")
     absent = "x" * len(slug)
-    for browser in (new_reader(), new_reader().log_in(new_person(app, f"stranger-{len(below)}"))):
+    for browser in (new_reader(), new_reader().log_in(new_account(app, f"stranger-{len(below)}"))):
         status, hidden = without_nonces(browser.get(PATH.format(slug) + below))
         assert status == 404
         assert (status, hidden.replace(slug, absent)) == without_nonces(browser.get(PATH.format(absent) + below))
@@ -285,7 +285,7 @@ def test_a_private_challenge_looks_as_an_absent_one(
 def test_the_embedded_board_ignores_cookies_and_may_be_framed(
     app: ServedApp, new_reader: Callable[[], Reader], slug: str
 ) -> None:
-    visitor, person = new_reader(), new_reader().log_in(new_person(app, "framed"))
+    visitor, person = new_reader(), new_reader().log_in(new_account(app, "framed"))
     framed = person.get(PATH.format(slug) + "/embed")
     assert framed.text == visitor.get(PATH.format(slug) + "/embed").text
     assert "framed" not in framed.text

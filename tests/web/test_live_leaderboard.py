@@ -13,9 +13,9 @@ from sqlalchemy.pool import Pool
 from app.api.live.change_hub import ChangeHub
 from tests.api.in_process_app import ServedApp
 from tests.live_service import MAX_WAIT_SECONDS, eventually
+from tests.web.people import new_account
 from tests.web.reader import Reader
 from tests.web.test_leaderboard_page import PATH, links, new_challenge, submit, teams
-from tests.web.test_log_in import new_person
 
 
 def stream_path(page: httpx.Response) -> str:
@@ -72,7 +72,7 @@ def test_the_page_that_is_fetched_after_an_event_has_the_new_row(
 ) -> None:
     slug = new_challenge(app.admin(), "live")
     submit(app.admin(), slug, "First", 2)
-    visitor, person = new_reader(), new_reader().log_in(new_person(app, "live-reader"))
+    visitor, person = new_reader(), new_reader().log_in(new_account(app, "live-reader"))
     pages = [each.get(PATH.format(slug)) for each in (visitor, person)]
     with following(visitor, stream_path(pages[0])) as first, following(person, stream_path(pages[1])) as second:
         assert first.answer.headers["x-accel-buffering"] == "no"

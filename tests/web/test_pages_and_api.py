@@ -65,9 +65,9 @@ class Crowd:
         for connection in self.stage.connections.values():
             connection.close()
 
-    def marks_of_api(self, role: str, state: str) -> set[str]:
-        """All marks in the replies that the API gives a role about this challenge."""
-        if (role, state) not in self._shown:
+    def marks_of_api(self, role: str, state: str, *, again: bool = False) -> set[str]:
+        """All marks in the replies that the API gives a role about this challenge; `again` after others were made."""
+        if again or (role, state) not in self._shown:
             fill = self.stage.fill(state)
             found: set[str] = set()
             for rule in ACCESS_RULES:
@@ -123,6 +123,8 @@ def test_the_api_shows_the_marks_to_some_and_not_to_others(crowd: Crowd) -> None
 def pages_of(fill: dict[str, str]) -> Iterator[tuple[str, str, dict[str, str]]]:
     """Every page about a challenge: its path as declared, the path to ask for, and what this is about."""
     for declared in page_routes():
+        if declared == "/account/data":
+            continue  # GET /me/data itself, about all challenges of the person
         for given in _fills(declared, fill):
             for query in QUERIES.get(declared, ("",)):
                 yield declared, declared.format(**given) + (f"?{query}" if query else ""), given
@@ -159,7 +161,8 @@ def test_a_page_shows_a_role_no_text_that_the_api_does_not_show(crowd: Crowd, st
             if answer.status_code == 200:
                 found = marks(FORM_TOKEN.sub("", answer.text)) - {given["slug"]}
                 seen |= found
-                if more := found - crowd.marks_of_api(role, state):
+                more = found - crowd.marks_of_api(role, state)
+                if more and (more := found - crowd.marks_of_api(role, state, again=True)):
                     wrong.append(f"{path} shows {role}: {', '.join(sorted(more))}")
     assert "zqtitle" in seen
     assert not wrong, "\n".join(wrong)

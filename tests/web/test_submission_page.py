@@ -118,7 +118,7 @@ def test_a_private_split_is_for_organizers_until_the_release(app: ServedApp, ada
     assert "taken for" not in refused.text
 
 
-def test_a_rejected_file_lists_its_problems(app: ServedApp, ada: Person) -> None:
+def test_a_rejected_file_lists_its_problems_with_its_lines(app: ServedApp, ada: Person, organizer: Person) -> None:
     slug = open_new(app)
     ada.api.join(slug, "Blue")
     body = "id,label\nt0,cat\nt1,dgo\nt1,cat\n"
@@ -132,6 +132,11 @@ def test_a_rejected_file_lists_its_problems(app: ServedApp, ada: Person) -> None
     assert "Rejected" in page
     assert "line 3" in page
     assert "unknown_label" in page
+    assert '<code class="line">t1,dgo</code>' in page
+    by_organizer = organizer.browser.get(f"/submissions/{answer.json()['id']}").text
+    assert "t1,dgo" not in by_organizer  # the lines of a team's file are a download, which would be recorded
+    trail = organizer.api.get(f"/challenges/{slug}/audit").json()["items"]
+    assert "submission.download" not in {entry["action"] for entry in trail}
     assert len(re.findall(r'<th scope="row">\s*(?:line|whole|not in)', page)) == len(problems)
 
 
@@ -203,3 +208,40 @@ def test_the_confusion_page_sorts_classes_and_lists_the_most_confused_pairs(
         assert ('class="cell-text' in page) == (size <= 30)
     assert page.index("<title>Confusion matrix</title>") < page.index(">c01<") < page.index(">c00<")
     assert ada.browser.get(f"/submissions/{key}/confusion?order=other").status_code == 400
+
+
+def test_a_team_chooses_its_finals_in_the_list_of_its_submissions(
+    app: ServedApp, ada: Person, new_reader: NewReader
+) -> None:
+    recipe = {"primary": "accuracy", "metrics": ["accuracy"], "selection": "selected", "selection_max": 2}
+    slug = open_new(app, recipe=recipe, quota={"total": 5})
+    path = f"/challenges/{slug}/submissions"
+    ada.api.join(slug, "Blue")
+    assert "Nothing was sent" in ada.browser.get(path).text
+    first, second = sent(ada, slug, method="Forest <b>"), sent(ada, slug)
+    rival = new_person(app, new_reader, "eve")
+    rival.api.join(slug, "Red")
+    foreign = sent(rival, slug)
+    page = ada.browser.get(path)
+    assert heading(page) == "My submissions"
+    assert {f"/submissions/{first}", f"/submissions/{second}"} <= set(
+        re.findall(r'href="(/submissions/[^"]+)"', page.text)
+    )
+    assert foreign not in page.text
+    assert "Forest &lt;b&gt;" in page.text
+    assert "0 submissions are selected of at most 2; 2 more can be selected." in " ".join(page.text.split())
+    answer = ada.browser.send(page, f"/submissions/{first}/select")
+    assert answer.headers["location"] == f"{path}?done=selected"
+    page = ada.browser.get(path)
+    assert "1 submission is selected of at most 2; 1 more can be selected." in " ".join(page.text.split())
+    quota = ada.api.get(f"/challenges/{slug}/phases/main/quota").json()
+    assert f'<td class="num">{quota["remaining"]["total"]}</td>' in page.text
+    assert page.text.count("<td>charged</td>") == sum(entry["kind"] == "charge" for entry in quota["ledger"]) > 0
+    assert ada.browser.get(f"{path}?phase=none").status_code == 404
+    assert new_reader().get(path).headers["location"].startswith("/log-in?next=")
+
+
+def test_an_organizer_without_a_team_goes_to_the_list_of_all(app: ServedApp, organizer: Person) -> None:
+    slug = open_new(app)
+    answer = organizer.browser.get(f"/challenges/{slug}/submissions")
+    assert answer.headers["location"] == f"/challenges/{slug}/organize/submissions"

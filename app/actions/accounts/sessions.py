@@ -9,6 +9,7 @@ from app.actions.accounts.issue_token import DEFAULT_SCOPES, caller_for_user, ha
 from app.actions.accounts.log_in import VerifiedPassword, complete_log_in
 from app.errors import Unauthorized
 from app.store import clock
+from app.store.queries import known_addresses
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import User, UserSession
 from app.store.types import new_id
@@ -21,7 +22,17 @@ def open_session(session: WriteSession, verified: VerifiedPassword) -> tuple[Use
 
     Raises what complete_log_in raises.
     """
-    user = complete_log_in(session, verified)
+    return start_session(session, complete_log_in(session, verified))
+
+
+def open_first_session(session: WriteSession, user: User, block: str) -> tuple[UserSession, str]:
+    """The session of somebody who has just signed up from this address block, which is remembered as by a log-in."""
+    known_addresses.remember(session, user.id, block, clock.steady(session))
+    return start_session(session, user)
+
+
+def start_session(session: WriteSession, user: User) -> tuple[UserSession, str]:
+    """A new session of a user who has just proved who they are, and its text, which is not stored."""
     secret, now = secrets.token_urlsafe(32), clock.steady(session)
     row = UserSession(
         id=new_id(),

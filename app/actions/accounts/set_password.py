@@ -34,8 +34,8 @@ def find_own_account(session: ReadSession, caller: Caller) -> PasswordOwner:
     return PasswordOwner(user.id, user.email, user.name, user.password_hash)
 
 
-def change_password(session: WriteSession, caller: Caller, *, verified_hash: str, new_hash: str) -> None:
-    """Store a new password; all sessions and all tokens but the one in use end.
+def change_password(session: WriteSession, caller: Caller, *, verified_hash: str, new_hash: str) -> User:
+    """Store a new password and return the account; all sessions and all tokens but the one in use end.
 
     `verified_hash` is the hash that the present password was verified against; raises Unauthorized if it was changed
     meanwhile.
@@ -46,6 +46,7 @@ def change_password(session: WriteSession, caller: Caller, *, verified_hash: str
     user.password_hash = new_hash
     session.flush()
     end_access(session, user.id, but_token=caller.token_id)
+    return user
 
 
 def find_reset_account(session: ReadSession, secret: str) -> PasswordOwner:

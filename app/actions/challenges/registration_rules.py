@@ -103,7 +103,7 @@ def _missing_answers(asked: Sequence[Mapping[str, Any]], answers: Mapping[str, s
     return [
         {"pointer": f"/fields/{each['name']}", "detail": f"required: {each['label']}"}
         for each in asked
-        if each["required"] and not answers.get(each["name"], "").strip()
+        if each.get("required") and not answers.get(each["name"], "").strip()
     ]
 
 

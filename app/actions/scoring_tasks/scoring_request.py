@@ -11,7 +11,7 @@ from app.files import FileStore
 from app.prepared.gold_source import GoldSource
 from app.scoring.gold_content_hash import gold_content_hash
 from app.scoring_processes import ScoringProcesses
-from app.scoring_processes.messages import GoldFileNeeded, Reply, Request
+from app.scoring_processes.messages import GoldFileNeeded, GoldRequest, Reply
 from app.store.session import Database
 from app.store.tables import GoldVersion
 
@@ -50,7 +50,7 @@ def gold_reference(version: GoldVersion) -> GoldReference:
 
 
 def send_scoring_request(
-    db: Database, files: FileStore, processes: ScoringProcesses, gold: GoldReference, request: Request
+    db: Database, files: FileStore, processes: ScoringProcesses, gold: GoldReference, request: GoldRequest
 ) -> Reply:
     """The reply of a process that has this gold in memory, maps its prepared file, or prepares it.
 
@@ -74,7 +74,7 @@ def send_scoring_request(
 
 
 def _send_with_gold_file(
-    db: Database, files: FileStore, processes: ScoringProcesses, gold_id: str, request: Request
+    db: Database, files: FileStore, processes: ScoringProcesses, gold_id: str, request: GoldRequest
 ) -> Reply:
     """The reply of a process that reads the gold file; what it prepares is stored for all others."""
     with db.read() as session:
@@ -95,7 +95,7 @@ def publish_prepared_gold(db: Database, files: FileStore, processes: ScoringProc
         store.publish()
 
 
-def _send_with_prepared_gold(store: PreparedGoldStore, processes: ScoringProcesses, request: Request) -> Reply:
+def _send_with_prepared_gold(store: PreparedGoldStore, processes: ScoringProcesses, request: GoldRequest) -> Reply:
     """The reply of a process that maps the prepared gold; GoldFileNeeded if there is none that it can use."""
     for _ in range(MAX_PREPARED_FILES):
         found = store.find()

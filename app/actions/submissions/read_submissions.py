@@ -153,7 +153,12 @@ def load_downloadable_submission(session: ReadSession, caller: Caller, submissio
             f"The file of this {submission.status} submission was deleted at {moment}; such files are kept for some days.",
             deleted_at=moment,
         )
-    return submission, organizer and not (submission.baseline or submission.test or submission.on_behalf)
+    return submission, is_download_recorded(submission, organizer=organizer)
+
+
+def is_download_recorded(submission: Submission, *, organizer: bool) -> bool:
+    """Whether it is recorded that this reader gets the file: an organizer who gets the work of a team."""
+    return organizer and not (submission.baseline or submission.test or submission.on_behalf)
 
 
 def record_download(session: WriteSession, caller: Caller, submission: Submission) -> None:

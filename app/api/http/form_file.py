@@ -9,7 +9,7 @@ from app.errors import BadRequest, UnsupportedMedia
 
 FORM_MEDIA_TYPE = "multipart/form-data"
 MAX_FRAME_BYTES = 1 << 16
-"""Bytes of a form besides its file: boundaries, headers, and what may stand before and behind them."""
+"""Bytes of a form besides its file: boundaries, headers, text fields, and what may stand before and behind them."""
 _FILE_FIELD = "file"
 _BOUNDARY = re.compile(r"[0-9A-Za-z'()+_,./:=? -]{0,69}[0-9A-Za-z'()+_,./:=?-]")
 """RFC 2046, section 5.1.1."""
@@ -26,8 +26,8 @@ def is_form(media_type: str | None) -> bool:
 class FormFile:
     """The only file of a form; its name and type are known once it is open, its bytes are then read once.
 
-    Everything but a well-formed form with exactly one file, and before it nothing but the fields that its reader names,
-    raises BadRequest.
+    Everything but a well-formed form with exactly one file, and nothing else, raises BadRequest. A page may name text
+    fields that stand before its file, each once; `fields` has those that were sent.
     """
 
     filename: str
@@ -35,12 +35,9 @@ class FormFile:
     encoding: str
 
     def __init__(
-        self, content_type: str, encoding: str, body: AsyncIterator[bytes], names: Collection[str] = ()
+        self, content_type: str, encoding: str, body: AsyncIterator[bytes], leading_fields: Collection[str] = ()
     ) -> None:
-        """Read the form from the chunks of a request's body, given the headers of the request.
-
-        `names` are those of the fields that may stand before the file, as the pages of the service send them.
-        """
+        """Read the form from the chunks of a request's body, given the headers of the request."""
         if encoding.strip().lower() not in {"", "identity"}:
             raise UnsupportedMedia("A form cannot be compressed as a whole.", remedy="Compress the file in it instead.")
         boundary = parse_options_header(content_type)[1].get("boundary", "")
@@ -51,17 +48,17 @@ class FormFile:
         self._received = self._size = 0
         self._first: list[bytes] = []
         self._is_open = False
-        self._names = frozenset(names)
-        self._field: str | None = None
-        self._fields: dict[str, bytes] = {}
+        self._leading_fields = leading_fields
+        self._texts: dict[str, bytes] = {}
+        self._text_name: str | None = None
 
     @property
     def fields(self) -> dict[str, str]:
-        """The fields before the file; raises BadRequest if one is not UTF-8."""
+        """The text fields that stood before the file, by name."""
         try:
-            return {name: value.decode().replace("\r\n", "\n") for name, value in self._fields.items()}
+            return {name: text.decode() for name, text in self._texts.items()}
         except UnicodeDecodeError:
-            raise BadRequest("A field of the form is not UTF-8.", remedy=_REMEDY) from None
+            raise BadRequest("A text field of the form is not UTF-8.", remedy=_REMEDY) from None
 
     async def open(self) -> None:
         """Read up to the headers of the file."""
@@ -88,8 +85,8 @@ class FormFile:
             for event in self._parser.parse(chunk) if chunk else ():
                 if isinstance(event, MultipartSegment):
                     self._begin(event)
-                elif event is not None and self._field is not None:
-                    self._fields[self._field] += event  # bounded by MAX_FRAME_BYTES
+                elif event is not None and self._text_name is not None:
+                    self._texts[self._text_name] += event
                 elif event is not None:
                     parts.append(event)
         except MultipartError as error:
@@ -101,10 +98,10 @@ class FormFile:
         return parts
 
     def _begin(self, part: MultipartSegment) -> None:
-        """Take the headers of a part, which must be those of the only file, or of a named field before it."""
-        self._field = None
-        if part.filename is None and part.name in self._names and not self._is_open:
-            self._field, self._fields[part.name] = part.name, b""
+        """Take the headers of a part, which must be those of the only file."""
+        self._text_name = None
+        if part.filename is None and part.name in self._leading_fields and not self._is_open:
+            self._begin_text(part.name)
             return
         if part.filename is None and part.name != _FILE_FIELD:
             name = (part.name or "")[:50]
@@ -125,6 +122,11 @@ class FormFile:
         self.media_type = part.header("Content-Type", "")
         self.encoding = part.header("Content-Encoding", "")
         self._is_open = True
+
+    def _begin_text(self, name: str) -> None:
+        if name in self._texts:
+            raise BadRequest(f"The field '{name}' of the form is given twice.", remedy=_REMEDY)
+        self._text_name, self._texts[name] = name, b""
 
     def _close(self) -> None:
         """Check that the form ended with its last boundary and had a file."""

@@ -131,7 +131,7 @@ class ReplySender:
             headers.setdefault(name, value)
         if not self._is_read:
             headers["Cache-Control"] = "no-store"  # It may hold a secret that is shown once, such as a token.
-        elif "authorization" in self._request_headers:
+        elif "authorization" in self._request_headers and headers.get("cache-control") != "no-store":
             headers["Cache-Control"] = "private, no-cache"
         else:
             headers.setdefault("Cache-Control", ANONYMOUS_CACHE_CONTROL)

@@ -54,17 +54,17 @@ def _content_encoding(request: Request) -> str:
     return ", ".join(request.headers.getlist("content-encoding"))
 
 
-async def open_form_file(request: Request, names: Collection[str] = ()) -> FormFile | None:
+async def open_form_file(request: Request, leading_fields: Collection[str] = ()) -> FormFile | None:
     """The file of the form that a request sends, open; None for any other body. Raises what FormFile raises, TooSlow.
 
-    `names` are those of fields that may stand before the file.
+    The first call for a request may name text fields that stand before the file, which no route of the API takes.
     """
     if not hasattr(request.state, "form_file"):
         if not is_form(request.headers.get("content-type")):
             return None
         settings = app_state(request).settings
         body = stream_with_timeout(request, settings.upload_idle, settings.upload_rate)
-        form = FormFile(request.headers["content-type"], _content_encoding(request), body, names)
+        form = FormFile(request.headers["content-type"], _content_encoding(request), body, leading_fields)
         try:
             await form.open()
         except ClientDisconnect as error:

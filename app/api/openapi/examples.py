@@ -237,6 +237,12 @@ DRY_RUN: JSON = {
     ],
     "notes": [],
 }
+PROBLEMS: JSON = {
+    "submission": SUBMISSION["id"],
+    "total": DRY_RUN["total"],
+    "total_at_least": False,
+    "problems": [problem | {"excerpt": '{"id": "t1", "label": "cow"}'} for problem in DRY_RUN["problems"]],
+}
 BOARD: JSON = {
     "challenge": "pets",
     "phase": "main",

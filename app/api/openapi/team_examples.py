@@ -39,4 +39,24 @@ REGISTRATION_DECISION: JSON = {
     "changes": {"status": {"from": "pending", "to": "approved"}},
     "reason": None,
 }
+OWN_REGISTRATION: JSON = {
+    "id": REGISTRATION["id"],
+    "challenge": "pets",
+    "title": "Cats and dogs",
+    "status": "approved",
+    "reason": None,
+    "team": TEAM,
+    "created_at": TIMESTAMP,
+    "phases": [
+        {
+            "slug": "main",
+            "name": "main",
+            "opens_at": TIMESTAMP,
+            "closes_at": None,
+            "open": True,
+            "remaining": {"per_day": 10, "total": None, "concurrent": None, "invalid_per_day": None},
+        }
+    ],
+}
+INVITATION_TARGET: JSON = {"kind": "team", "challenge": "pets", "title": "Cats and dogs", "team": "Blue"}
 REGISTRATION_DETAILS: JSON = REGISTRATION | {"history": [REGISTRATION_DECISION]}

@@ -1,5 +1,6 @@
 """Queries for challenges, their organizers, recipes and phases."""
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from sqlalchemy import Select, exists, func, or_, select
@@ -30,6 +31,11 @@ def by_former_slug(session: ReadSession, slug: str) -> Challenge | None:
     """The challenge that had this slug before."""
     former = select(FormerChallengeSlug.challenge_id).where(FormerChallengeSlug.slug == slug)
     return session.scalar(select(Challenge).where(Challenge.id.in_(former)))
+
+
+def by_ids(session: ReadSession, ids: Sequence[str]) -> dict[str, Challenge]:
+    """The challenges with these ids, by id."""
+    return {row.id: row for row in session.scalars(select(Challenge).where(Challenge.id.in_(list(ids))))}
 
 
 def slug_owner(session: ReadSession, slug: str) -> str | None:

@@ -107,10 +107,14 @@ def registrations_of(challenge_id: str, user_id: str | None = None, status: str 
     return query if status is None else query.where(Registration.status == status)
 
 
+def registrations_by(user_id: str) -> Select[Registration]:
+    """The registrations of a user in all challenges."""
+    return select(Registration).where(Registration.user_id == user_id)
+
+
 def registrations_of_user(session: ReadSession, user_id: str) -> list[Registration]:
     """The registrations of a user in all challenges, oldest first."""
-    query = select(Registration).where(Registration.user_id == user_id)
-    return list(session.scalars(query.order_by(Registration.id)))
+    return list(session.scalars(registrations_by(user_id).order_by(Registration.id)))
 
 
 def stays_of_user(session: ReadSession, user_id: str) -> list[tuple[TeamMembership, Team]]:

@@ -1,0 +1,88 @@
+"""The submissions of the reader's own team in a challenge, the quota with its ledger, and the choice of finals."""
+
+from typing import Annotated
+
+from fastapi import Query
+from starlette.responses import Response
+
+from app import errors
+from app.api.phases import PhaseShape
+from app.api.quotas import QuotaShape, get_quota
+from app.api.submissions import SubmissionShape, get_submissions
+from app.web.challenge_frame import ChallengeFrame, challenge_frame
+from app.web.page import PageContext, PageDep, page_router, redirect
+from app.web.rendering import render
+
+router = page_router()
+
+ROWS = 100
+MAX_PAGES = 20
+"""How many pages of submissions are read to count the selected ones."""
+
+
+@router.get("/challenges/{slug}/submissions")
+def show_submissions(
+    slug: str,
+    page: PageDep,
+    phase: Annotated[str | None, Query(max_length=200)] = None,
+    cursor: Annotated[str | None, Query(max_length=1000)] = None,
+) -> Response:
+    """One phase's submissions of the team, newest first. Organizers without a team have a page of their own."""
+    _ = page.account
+    frame = challenge_frame(page, slug)
+    if frame.role is not None and frame.team_id is None:
+        return redirect(page, f"/challenges/{slug}/organize/submissions")
+    chosen = _phase(frame, phase)
+    if chosen is None:
+        return render(page, "submissions.html", frame=frame, phase=None)
+    listed = get_submissions(slug, chosen.slug, page.account, page.state, limit=ROWS, cursor=cursor)
+    # An organizer who competes gets the submissions of all teams, but this page is about the own team.
+    rows = [row for row in listed.items if frame.role is None or row.team.id == frame.team_id]
+    selected = _selected(page, frame, chosen) if frame.challenge.recipe.selection == "selected" else []
+    return render(
+        page,
+        "submissions.html",
+        frame=frame,
+        phase=chosen,
+        phases=frame.challenge.phases,
+        rows=rows,
+        following=listed.next,
+        quota=_quota(page, frame, chosen),
+        metric=_shown_metric(rows, frame),
+        rule=rows[0].selection if rows else None,
+        selected=selected,
+    )
+
+
+def _phase(frame: ChallengeFrame, slug: str | None) -> PhaseShape | None:
+    phases = frame.challenge.phases
+    found = next((one for one in phases if one.slug == slug), None)
+    if slug is not None and found is None:
+        raise errors.NotFound
+    return found or next((one for one in phases if one.open), phases[-1] if phases else None)
+
+
+def _shown_metric(rows: list[SubmissionShape], frame: ChallengeFrame) -> str:
+    """The primary metric as scores name it."""
+    primary = frame.challenge.recipe.primary
+    return primary if isinstance(primary, str) else next((key for row in rows for key in row.scores), "")
+
+
+def _selected(page: PageContext, frame: ChallengeFrame, phase: PhaseShape) -> list[SubmissionShape]:
+    """The selected submissions of the team, also those of other pages of the list."""
+    found: list[SubmissionShape] = []
+    cursor: str | None = None
+    for _ in range(MAX_PAGES):
+        listed = get_submissions(frame.challenge.slug, phase.slug, page.account, page.state, limit=200, cursor=cursor)
+        found += [row for row in listed.items if row.selected and row.team.id == frame.team_id]
+        cursor = listed.next
+        if cursor is None:
+            break
+    return found
+
+
+def _quota(page: PageContext, frame: ChallengeFrame, phase: PhaseShape) -> QuotaShape | None:
+    try:
+        return get_quota(frame.challenge.slug, phase.slug, page.account, page.state)
+    except (errors.NoTeam, errors.NotRegistered):  # a former member, who still reads what was sent then
+        return None
