@@ -21,7 +21,7 @@ from app.web.rendering import NO_FORM
 router = page_router()
 
 ROWS = 50
-REVOKED = notice("site-invitation-revoked", "The invitation was revoked. Its code is no longer valid.")
+REVOKED = notice("admin-site-invitation-revoked", "The invitation was revoked. Its code is no longer valid.")
 
 
 @router.get("/administration/invitations")

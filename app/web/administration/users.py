@@ -27,9 +27,9 @@ from app.web.rendering import NO_FORM
 router = page_router()
 
 ROWS = 50
-CREATED = notice("account-created", "The account was created. Tell the person its address and password.")
-CHANGED = notice("account-changed", "The account was changed.")
-DELETED = notice("account-deleted", "The account was deleted. What it sent stays under a pseudonym.")
+CREATED = notice("admin-account-created", "The account was created. Tell the person its address and password.")
+CHANGED = notice("admin-account-changed", "The account was changed.")
+DELETED = notice("admin-account-deleted", "The account was deleted. What it sent stays under a pseudonym.")
 STATES = {
     "": "All",
     "enabled": "Enabled",

@@ -23,9 +23,9 @@ router = page_router()
 
 ROWS = 50
 MAX_SEARCHED = 200
-POSTED = notice("announcement-posted", "The announcement is on the page of the challenge and in its feed.")
-EDITED = notice("announcement-edited", "The announcement was changed. Readers see when.")
-DELETED = notice("announcement-deleted", "The announcement was deleted.")
+POSTED = notice("desk-announcement-posted", "The announcement is on the page of the challenge and in its feed.")
+EDITED = notice("desk-announcement-edited", "The announcement was changed. Readers see when.")
+DELETED = notice("desk-announcement-deleted", "The announcement was deleted.")
 
 
 @router.get("/challenges/{slug}/organize/announcements")

@@ -16,9 +16,9 @@ from app.web.rendering import NO_FORM, render
 router = page_router()
 
 ROWS = 200
-UPLOADED = notice("file-uploaded", "The file is offered for download.")
-CHANGED = notice("file-changed", "The description of the file was changed.")
-DELETED = notice("file-deleted", "The file was deleted.")
+UPLOADED = notice("desk-file-uploaded", "The file is offered for download.")
+CHANGED = notice("desk-file-changed", "The description of the file was changed.")
+DELETED = notice("desk-file-deleted", "The file was deleted.")
 AUDIENCES = [
     ("public", "Everybody who sees the challenge"),
     ("teams", "Members of approved teams, and organizers"),

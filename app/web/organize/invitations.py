@@ -20,7 +20,7 @@ from app.web.rendering import NO_FORM, render
 router = page_router()
 
 ROWS = 50
-REVOKED = notice("invitation-revoked", "The invitation was revoked. Its code admits nobody any more.")
+REVOKED = notice("desk-invitation-revoked", "The invitation was revoked. Its code admits nobody any more.")
 
 
 @router.get("/challenges/{slug}/organize/invitations")

@@ -13,9 +13,9 @@ from app.web.rendering import NO_FORM, render
 router = page_router()
 
 ROWS = 50
-SET = notice("organizer-set", "The role is in force.")
-REMOVED = notice("organizer-removed", "The role was removed.")
-LEFT = notice("organizer-left", "You are no longer an organizer of this challenge.")
+SET = notice("desk-organizer-set", "The role is in force.")
+REMOVED = notice("desk-organizer-removed", "The role was removed.")
+LEFT = notice("desk-organizer-left", "You are no longer an organizer of this challenge.")
 ROLES = [
     ("editor", "Editor: sees everything and changes everything but organizers and the existence of the challenge"),
     ("viewer", "Viewer: sees everything, gold included, and changes nothing"),

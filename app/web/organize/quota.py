@@ -18,7 +18,7 @@ from app.web.rendering import NO_FORM, render
 
 router = page_router()
 
-GRANTED = notice("quota-granted", "The limits of the team changed. The team sees the reason.")
+GRANTED = notice("desk-quota-granted", "The limits of the team changed. The team sees the reason.")
 
 
 @router.get("/challenges/{slug}/organize/quota")

@@ -23,7 +23,7 @@ from app.web.rendering import NO_FORM, render
 router = page_router()
 
 ROWS = 50
-DECIDED = notice("registrations-decided", "The decision is in force. The people concerned see it on their page.")
+DECIDED = notice("desk-registrations-decided", "The decision is in force. The people concerned see it on their page.")
 STATUSES = {
     "": "All",
     "pending": "Waiting for a decision",

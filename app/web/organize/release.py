@@ -17,7 +17,7 @@ from app.web.rendering import NO_FORM, render
 
 router = page_router()
 
-RELEASED = notice("released", "The private scores are released. Boards, reports and submissions show them.")
+RELEASED = notice("desk-released", "The private scores are released. Boards, reports and submissions show them.")
 
 
 @router.get("/challenges/{slug}/organize/release")

@@ -29,9 +29,9 @@ from app.web.rendering import NO_FORM, render
 router = page_router()
 
 ROWS = 50
-DONE = notice("submissions-acted", "Done for all ticked submissions.")
-RESCORING = notice("rerun-ordered", "The submissions of the phase are being scored again. The progress is shown below.")
-STOPPED = notice("rerun-cancelled", "What had not started is not scored again.")
+DONE = notice("desk-submissions-acted", "Done for all ticked submissions.")
+RESCORING = notice("desk-rerun-ordered", "The submissions of the phase are being scored again. The progress is shown below.")
+STOPPED = notice("desk-rerun-cancelled", "What had not started is not scored again.")
 STATUSES = {
     "": "Any status",
     "queued": "Queued",

@@ -31,11 +31,11 @@ router = page_router()
 
 ROWS = 50
 MAX_QUOTAS = 20
-CHANGED = notice("team-changed", "The team was changed.")
-REMOVED = notice("member-removed", "The member was removed from the team.")
-REVOKED = notice("team-invitation-revoked", "The invitation was revoked.")
-DISQUALIFIED = notice("team-disqualified", "The team is disqualified. Boards show its entry without a rank.")
-REINSTATED = notice("team-reinstated", "The team is back in the ranking.")
+CHANGED = notice("desk-team-changed", "The team was changed.")
+REMOVED = notice("desk-member-removed", "The member was removed from the team.")
+REVOKED = notice("desk-team-invitation-revoked", "The invitation was revoked.")
+DISQUALIFIED = notice("desk-team-disqualified", "The team is disqualified. Boards show its entry without a rank.")
+REINSTATED = notice("desk-team-reinstated", "The team is back in the ranking.")
 TEAM = "/challenges/{slug}/organize/teams/{team_id}"
 
 
