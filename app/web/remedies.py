@@ -20,4 +20,6 @@ REMEDIES = {
 
 def remedy_of(error: AssayError) -> str | None:
     """The remedy of an error in words for a reader of pages."""
+    if error.code == "forbidden" and error.advice != type(error).remedy:
+        return error.advice  # which says whom to ask
     return REMEDIES.get(error.code, error.advice)

@@ -37,6 +37,7 @@ _ORGANIZE = {
     **{f"/{name}": name for name in ("audit", "failures", "copy")},
     "/phases/{test}": "phase",
     "/phases/{test}/gold": "gold",
+    "/phases/{test}/gold/1/counts": "gold-classes",
 }
 ALL_VIEWS = (
     PageView("home", "visitor", "/"),
@@ -95,6 +96,7 @@ NO_PAGES = {
     "/account/data": "a file with the data of a person",
     "/challenges/{slug}/leaderboard/changes": "the stream of the leaderboard's page",
     "/challenges/{slug}/leaderboard/data": "the board in a form of the API",
+    "/challenges/{slug}/organize/phases/{phase}/gold/{version}/data": "the gold file",
     "/submissions/{submission_id}/changes": "the stream of the submission's page",
     "/submissions/{submission_id}/file": "the submitted file",
     "/submissions/{submission_id}/report": "the report in a form of the API",

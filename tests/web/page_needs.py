@@ -42,6 +42,8 @@ PAGE_NEEDS: dict[str, tuple[str, ...]] = {
     f"{_ORGANIZE}/phases": (_ORGANIZER,),
     f"{_ORGANIZE}/phases/{{phase}}": (_ORGANIZER, "P"),
     f"{_ORGANIZE}/phases/{{phase}}/gold": (_ORGANIZER, "P/gold"),
+    f"{_ORGANIZE}/phases/{{phase}}/gold/{{version}}/counts": (_ORGANIZER, "P/gold/{version}/data"),
+    f"{_ORGANIZE}/phases/{{phase}}/gold/{{version}}/data": (_ORGANIZER, "P/gold/{version}/data"),
     f"{_ORGANIZE}/registrations": (_ORGANIZER, "C/registrations"),
     f"{_ORGANIZE}/teams": (_ORGANIZER, "C/teams"),
     f"{_ORGANIZE}/submissions": (_ORGANIZER, "P/submissions"),

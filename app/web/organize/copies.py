@@ -18,8 +18,12 @@ from app.web.rendering import NO_FORM, render
 
 router = page_router()
 
-COPIED = notice("desk-challenge-copied", "This is the copy, a draft that only you see. Check its dates, then publish it.")
-ARCHIVED = notice("desk-challenge-archived", "The challenge is archived: everybody can read it, and nobody can change it.")
+COPIED = notice(
+    "desk-challenge-copied", "This is the copy, a draft that only you see. Check its dates, then publish it."
+)
+ARCHIVED = notice(
+    "desk-challenge-archived", "The challenge is archived: everybody can read it, and nobody can change it."
+)
 UNARCHIVED = notice("desk-challenge-unarchived", "The challenge goes on.")
 DELETED = notice("desk-challenge-deleted", "The challenge was deleted with everything in it.")
 COPY = "/challenges/{slug}/organize/copy"

@@ -42,6 +42,26 @@ class OrganizerFrame(ChallengeFrame):
         """The pages of the desk."""
         return [Tab(name, label, f"{self.desk}/{name}" if name else self.desk) for name, label in PAGES.items()]
 
+    @property
+    def steps(self) -> list[Tab]:
+        """The way of a draft from its recipe to a published board, one page after the other; else empty."""
+        if self.challenge.status != "draft" or not self.challenge.phases:
+            return []
+        phase = f"{self.desk}/phases/{self.challenge.phases[0].slug}"
+        return [
+            Tab("recipe", "Metrics", f"{self.desk}/recipe"),
+            Tab("phase", "Phase", phase),
+            Tab("gold", "Gold", f"{phase}/gold"),
+            Tab("settings", "Description and rules", f"{self.desk}/settings"),
+            Tab("publish", "Publish", self.desk),
+        ]
+
+    def step_after(self, path: str) -> Tab | None:
+        """The step that follows the page with this path; None if it is no step or the last one."""
+        steps = self.steps
+        paths = [step.path for step in steps]
+        return steps[paths.index(path) + 1] if path in paths[:-1] else None
+
 
 def read_organizer_frame(page: PageContext, session: ReadSession, slug: str) -> OrganizerFrame:
     """The frame for any organizer, also one who may only read; raises Unauthorized, Forbidden, NotFound and Renamed."""

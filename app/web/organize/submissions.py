@@ -30,7 +30,9 @@ router = page_router()
 
 ROWS = 50
 DONE = notice("desk-submissions-acted", "Done for all ticked submissions.")
-RESCORING = notice("desk-rerun-ordered", "The submissions of the phase are being scored again. The progress is shown below.")
+RESCORING = notice(
+    "desk-rerun-ordered", "The submissions of the phase are being scored again. The progress is shown below."
+)
 STOPPED = notice("desk-rerun-cancelled", "What had not started is not scored again.")
 STATUSES = {
     "": "Any status",
