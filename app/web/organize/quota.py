@@ -10,7 +10,7 @@ from app.api.dependencies import current_organizer
 from app.api.quotas import NewGrant, get_quota, post_grant
 from app.errors import AssayError, NotFound
 from app.web.form_values import whole_number
-from app.web.forms import Form, attempt
+from app.web.forms import FieldFault, Form, attempt
 from app.web.notices import notice
 from app.web.organize.frame import organizer_frame
 from app.web.page import FormDep, PageContext, PageDep, page_router, redirect
@@ -58,8 +58,8 @@ def show_quota(
 
 
 def _with_fault(form: Form, error: AssayError) -> Form:
-    refused = form.with_fault(error)
-    return Form(refused.fields, [*form.faults, *refused.faults])
+    """The form with the fault of the team, and the names that are near."""
+    return Form(form.fields, [*form.faults, FieldFault("", error.detail, error.advice)])
 
 
 @router.post("/challenges/{slug}/organize/quota")
