@@ -16,7 +16,7 @@ from app.files import FileStore
 from app.pipeline import SourceFile
 from app.prepared.gold_source import GoldFile, GoldSource
 from app.runtime.data_folder import open_file_store
-from app.scoring_processes.messages import FileResult, Request, ScorePredictions
+from app.scoring_processes.messages import FileResult, GoldRequest, ScorePredictions
 from app.settings import Settings
 from app.store.session import Database
 from app.store.tables import GoldVersion
@@ -81,7 +81,7 @@ class Installation:
         finally:
             pool.close()
 
-    def _score(self, pool: ScoringProcessPool, files: FileStore, request: Request) -> float:
+    def _score(self, pool: ScoringProcessPool, files: FileStore, request: GoldRequest) -> float:
         began = _processor_milliseconds(pool)
         reply = send_scoring_request(self.db, files, pool, self.gold, request)
         assert isinstance(reply, FileResult)

@@ -154,7 +154,6 @@ PAGES: dict[str, list[str]] = {  # every page, with the queries that are asked b
     "/challenges/{slug}/organize/settings": [],
     "/challenges/{slug}/submissions": ["phase=main"],
     "/challenges/{slug}/submit": ["phase=main"],
-    "/challenges/{slug}/submit/template": ["phase=main&format=csv", "phase=main&format=jsonl"],
     "/account": [],
     "/account/data": [],
     "/account/delete": [],

@@ -45,6 +45,7 @@ _ORGANIZE = {
 }
 ALL_VIEWS = (
     PageView("home", "visitor", "/"),
+    PageView("home-archived", "visitor", "/?show=archived"),
     PageView("home-captain", "captain", "/"),
     PageView("log-in", "visitor", "/log-in"),
     PageView("sign-up", "visitor", "/sign-up"),
@@ -58,6 +59,8 @@ ALL_VIEWS = (
     PageView("catalogue", "visitor", "/catalogue"),
     PageView("catalogue-search", "visitor", "/catalogue?q=macro"),
     PageView("metric", "visitor", "/catalogue/{key}"),
+    PageView("metric-string", "visitor", "/catalogue/{key}:zero_division=1"),
+    PageView("metric-curve", "visitor", "/catalogue/roc_curve"),
     PageView("challenge", "visitor", "/challenges/{sounds}"),
     PageView("challenge-captain", "captain", "/challenges/{sounds}"),
     PageView("challenge-digits", "visitor", "/challenges/{digits}"),
@@ -101,6 +104,8 @@ ALL_VIEWS = (
 )
 NO_PAGES = {
     "/account/data": "a file with the data of a person",
+    "/challenges/{slug}/files/{file_name}": "a file of a challenge",
+    "/challenges/{slug}/phases/{phase}/template": "a file to fill in",
     "/challenges/{slug}/leaderboard/changes": "the stream of the leaderboard's page",
     "/challenges/{slug}/leaderboard/data": "the board in a form of the API",
     "/challenges/{slug}/organize/copy/export": "the archive with all files of predictions",

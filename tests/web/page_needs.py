@@ -23,6 +23,8 @@ PAGE_NEEDS: dict[str, tuple[str, ...]] = {
     "/catalogue/{key}": ("/metrics/{key}",),
     "/new-challenge": ("/me",),
     _CHALLENGE: ("C", "C/recipe", "C/announcements", "C/files"),
+    f"{_CHALLENGE}/files/{{file_name}}": ("C/files/{file_name}",),
+    f"{_CHALLENGE}/phases/{{phase}}/template": ("P/template",),
     f"{_CHALLENGE}/leaderboard": ("P/leaderboard",),
     f"{_CHALLENGE}/leaderboard/embed": ("P/leaderboard",),
     f"{_CHALLENGE}/leaderboard/changes": ("P/leaderboard",),

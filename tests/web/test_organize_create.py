@@ -85,6 +85,11 @@ def test_settings_change_what_the_api_says(app: ServedApp, reader: Reader) -> No
     ]
     assert made["merge_deadline"] == "2027-03-01T11:00:00Z"
     assert "The first draft was empty." in app.admin().get("/challenges/birdsong/audit").text
+    desk = "/challenges/birdsong/organize"
+    refused = reader.send(f"{desk}/settings", f"{desk}/settings/labels", task="binary")
+    assert (refused.status_code, 'id="fault-positive_label"' in refused.text) == (422, True)
+    reader.send(refused, f"{desk}/settings")  # the other form of the page keeps what it showed
+    assert app.admin().get("/challenges/birdsong").json()["registration_fields"] == made["registration_fields"]
     again = reader.send("/challenges/birdsong/organize/settings", "/challenges/birdsong/organize/settings", contact="")
     assert again.status_code == 303
     made = app.admin().get("/challenges/birdsong").json()
@@ -111,7 +116,12 @@ def test_phases_are_added_changed_ordered_paused_and_deleted(app: ServedApp, rea
     assert (refused.status_code, 'id="fault-closes_at"' in refused.text) == (422, True)
     reader.send(phases, f"{phases}/order", phase="final")
     assert [row["slug"] for row in app.admin().get("/challenges/bees").json()["phases"]] == ["final", "main"]
-    assert reader.send(f"{phases}/main", f"{phases}/main/pause", pause_reason="").status_code == 422
+    reader.send(f"{phases}/main", f"{phases}/main", anonymous="yes")
+    refused = reader.send(f"{phases}/main", f"{phases}/main/pause", pause_reason="")
+    assert refused.status_code == 422
+    reader.send(refused, f"{phases}/main")  # another form of the page keeps what it showed
+    kept = app.admin().get("/challenges/bees/phases/main").json()
+    assert (kept["anonymous"], kept["reports"]) == (True, ["scores"])
     reader.send(f"{phases}/main", f"{phases}/main/pause", pause_reason="The gold is wrong.")
     assert app.admin().get("/challenges/bees/phases/main").json()["pause_reason"] == "The gold is wrong."
     reader.send(f"{phases}/main", f"{phases}/main/resume")

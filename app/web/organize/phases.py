@@ -20,7 +20,15 @@ from app.api.reasons import OptionalReason, Reason
 from app.errors import NotFound
 from app.web.forms import Form, attempt
 from app.web.notices import notice
-from app.web.organize.form_values import changed_time, editor, local_text, text_lines, whole_number, with_field_names
+from app.web.organize.form_values import (
+    changed_time,
+    editor,
+    form_with,
+    local_text,
+    text_lines,
+    whole_number,
+    with_field_names,
+)
 from app.web.organize.frame import OrganizerFrame, organizer_frame
 from app.web.page import FormDep, PageContext, PageDep, page_router, redirect
 from app.web.rendering import NO_FORM, render
@@ -171,7 +179,9 @@ def show_phases(page: PageContext, slug: str, form: Form = NO_FORM, status: int 
         versions = get_versions(slug, phase.slug, page.account, page.state, 200).items
         active = (version for version in versions if version.status == "active")
         gold[phase.slug] = next(active, versions[0] if versions else None)
-    return render(page, "organize/phases.html", form=form, status=status, frame=frame, gold=gold)
+    return render(
+        page, "organize/phases.html", form=form, status=status, frame=frame, gold=gold, own=form_with(form, "name")
+    )
 
 
 def show_phase(page: PageContext, slug: str, phase: str, form: Form = NO_FORM, status: int = 200) -> Response:
@@ -179,4 +189,5 @@ def show_phase(page: PageContext, slug: str, phase: str, form: Form = NO_FORM, s
     frame = organizer_frame(page, slug)
     current = find_phase(frame, phase)
     texts = {name: local_text(getattr(current, name), current.timezone) for name in ("opens_at", "closes_at")}
-    return render(page, "organize/phase.html", form=form, status=status, frame=frame, phase=current, texts=texts)
+    values = {"phase": current, "texts": texts, "own": form_with(form, "name")}
+    return render(page, "organize/phase.html", form=form, status=status, frame=frame, **values)
