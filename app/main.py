@@ -5,7 +5,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import datetime
 from functools import cache, partial
@@ -57,6 +57,7 @@ from app.api import (
     submit,
     team_disqualifications,
     teams,
+    usage,
     users,
 )
 from app.api.caching.board_cache import BoardCache
@@ -86,6 +87,7 @@ from app.store.database_probe import database_answers
 from app.store.migrate import require_head, upgrade
 from app.store.notifications import NotificationListener
 from app.store.session import Database
+from app.web.administration.checks import CheckRunner, Finding
 from app.web.error_pages import internal_error_page
 from app.web.kept_boards import parse_page_request
 from app.web.site_map import add_pages
@@ -133,6 +135,7 @@ ROUTER_MODULES = (
     quotas,
     leaderboards,
     audit,
+    usage,
     health,
     prometheus,
     docs_page,
@@ -160,6 +163,7 @@ API_TAGS = [
     {"name": "submissions", "description": "Submit predictions, read scores."},
     {"name": "leaderboards", "description": "The ranking of teams."},
     {"name": "audit", "description": "Who did what, when and why."},
+    {"name": "usage", "description": "Why files were rejected, what challenges use, the queue and the workers."},
     {"name": "health", "description": "Health checks and metrics of the service."},
 ]
 
@@ -226,21 +230,21 @@ def build_app(
     `work` is the folder for temporary files of this process. `now` replaces the clock in tests. Raises FolderNotShared.
     """
     work, db = work or settings.data_dir, Database(settings, now)
-    monitoring_db = db.for_monitoring(settings)
     reported = ReportedBoards(BoardCache(needs_notifications=not db.sqlite), ChangeHub())
     db.on_invalidation(reported.invalidate)
-    files, notifier = open_file_store(settings, work), Notifier(reported.hub)
+    monitoring_db, notifier = db.for_monitoring(settings), Notifier(reported.hub)
+    queue, files = ReaderQueue(READER_PROCESSES, ORGANIZER_READERS), open_file_store(settings, work)
     telemetry, worker = create_telemetry(settings, monitoring_db), None
     if scoring:
         worker = Worker(settings, db, files, work, on_settled=notifier.notify_settled, figures=telemetry)
     listeners = [] if db.sqlite else [_notification_listener(settings, notifier, reported)]
     readers = create_process_pool(settings, READER_PROCESSES, work, seconds=reader_timeout(settings))
     gold_readers = create_process_pool(settings, GOLD_PROCESSES, work)
-    queue = ReaderQueue(READER_PROCESSES, ORGANIZER_READERS)
     generated_files, hashing_pool, token_uses = GeneratedFiles(work / "made", queue), HashingPool(), TokenUses(db)
     administrator, admin_token = _built_in_administrator(db, migrated=scoring), read_or_create_admin_token(settings)[0]
     core = _CoreComponents(db, monitoring_db, files, generated_files, readers, gold_readers, hashing_pool)
     app = bare_app(telemetry, lifespan=_lifespan([core, token_uses, *listeners, *([worker] if worker else [])]))
+    app.state.doctor = CheckRunner(partial(_doctor_findings, settings))
     app.state.service = AppState(
         settings=settings,
         db=db,
@@ -268,6 +272,13 @@ def build_app(
 
 def _notification_listener(settings: Settings, notifier: Notifier, boards: ReportedBoards) -> NotificationListener:
     return NotificationListener(settings, notifier.notify_settled, notifier.wake_all, boards)
+
+
+def _doctor_findings(settings: Settings) -> Iterator[Finding]:
+    """What `assay doctor` says of this installation."""
+    from app.doctor import run_checks  # noqa: PLC0415 - seldom needed, so no start waits for it
+
+    return run_checks(lambda: settings, os.environ)
 
 
 def _built_in_administrator(db: Database, *, migrated: bool) -> Caller:

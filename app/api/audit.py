@@ -69,7 +69,7 @@ def _name_query(description: str) -> Any:
     return Query(min_length=1, max_length=MAX_NAME_LENGTH, description=description)
 
 
-def _filter(
+def audit_filter(
     action: Annotated[
         str | None,
         Query(
@@ -88,10 +88,11 @@ def _filter(
     since: Annotated[Moment | None, Query(description="Acts at this time or later.")] = None,
     until: Annotated[Moment | None, Query(description="Acts before this time.")] = None,
 ) -> AuditFilter:
+    """The filter that the query asks for."""
     return AuditFilter(action, actor, user, object, team, phase, since, until)
 
 
-Filter = Annotated[AuditFilter, Depends(_filter)]
+Filter = Annotated[AuditFilter, Depends(audit_filter)]
 Order = Annotated[Literal["newest", "oldest"], Query(description="Which entries come first.")]
 
 

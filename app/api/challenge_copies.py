@@ -41,7 +41,7 @@ class NewCopy(Body):
     )
 
 
-def _current_copier(slug: str, caller: AccountDep, state: AppStateDep) -> Caller:
+def current_copier(slug: str, caller: AccountDep, state: AppStateDep) -> Caller:
     """The caller, if they may copy the challenge, so that a lack of rights is reported before a faulty body."""
     with state.db.read() as session:
         gold_files_to_copy(session, caller, slug, creation=state.settings.challenge_creation, with_gold=False)
@@ -95,7 +95,7 @@ def post_unarchive(
 def post_copy(
     slug: str,
     body: NewCopy,
-    caller: Annotated[Caller, Depends(_current_copier)],
+    caller: Annotated[Caller, Depends(current_copier)],
     state: AppStateDep,
     reason: ReasonQuery = None,
 ) -> ChallengeShape:

@@ -82,6 +82,17 @@ class FileShape(Shape):
     created_at: Moment
 
 
+class NewFile(Body):
+    """What organizers state about a file that they upload with a form."""
+
+    model_config = request_example(name="train.csv", licence="CC-BY-4.0", description="", audience="public")
+
+    name: FileName
+    licence: Name
+    description: Text = Field("", max_length=2000)
+    audience: Audience = Field("public", description=AUDIENCE_DESCRIPTION)
+
+
 class FileEdit(Body):
     """What organizers state about a file; only the fields that are sent change."""
 

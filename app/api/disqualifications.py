@@ -23,14 +23,14 @@ from app.api.submissions import MEMBER_ERRORS, SubmissionShape, submission_shape
 router = api_router("submissions")
 
 
-def _current_submission_organizer(submission_id: str, caller: AccountDep, state: AppStateDep) -> Caller:
+def current_submission_organizer(submission_id: str, caller: AccountDep, state: AppStateDep) -> Caller:
     """The caller, if they may decide on the submission, so that a lack of rights is reported before a faulty body."""
     with state.db.read() as session:
         require_submission_organizer(session, caller, submission_id)
     return caller
 
 
-SubmissionOrganizerDep = Annotated[Caller, Depends(_current_submission_organizer)]
+SubmissionOrganizerDep = Annotated[Caller, Depends(current_submission_organizer)]
 
 
 @router.post(

@@ -26,7 +26,7 @@ from app.store.tables import Organizer
 router = api_router("organizers")
 
 
-def _current_owner(slug: str, caller: AccountDep, state: AppStateDep) -> Caller:
+def current_owner(slug: str, caller: AccountDep, state: AppStateDep) -> Caller:
     """The caller, if they own the challenge, so that a lack of rights is reported before a faulty body."""
     with state.db.read() as session:
         require_owner(session, caller, load_visible_challenge(session, caller, slug))
@@ -81,7 +81,7 @@ def get_organizers(
     ),
 )
 def post_organizer(
-    slug: str, body: NewOrganizer, caller: Annotated[Caller, Depends(_current_owner)], state: AppStateDep
+    slug: str, body: NewOrganizer, caller: Annotated[Caller, Depends(current_owner)], state: AppStateDep
 ) -> OrganizerShape:
     """Assigns a user a role in the challenge, or changes it. Requires the role `owner`."""
     with state.db.write() as session:

@@ -3,7 +3,7 @@
 from contextlib import nullcontext
 from typing import Annotated, Any, Literal, Self
 
-from fastapi import Depends, Request, Response
+from fastapi import Depends, Query, Request, Response
 from pydantic import Field, model_validator
 
 from app import errors
@@ -41,6 +41,7 @@ router = api_router("teams")
 
 
 EXAMPLE_DECISION = {"status": "barred", "reason": "The same people take part as another team."}
+RegistrationStatus = Literal["approved", "pending", "barred", "ended"]
 Answer = Annotated[Text, Field(max_length=MAX_ANSWER_LENGTH)]
 
 
@@ -126,7 +127,7 @@ class RegistrationShape(Shape):
     model_config = reply_example(examples.REGISTRATION)
 
     id: str
-    status: Literal["approved", "pending", "barred", "ended"]
+    status: RegistrationStatus
     reason: str | None
     team: TeamShape | None = Field(description="Null for a user who left the team.")
     bound_team_id: str | None = Field(
@@ -212,11 +213,16 @@ def post_registration(
     responses=error_responses(errors.NotFound),
 )
 def get_registrations(
-    slug: str, caller: AccountDep, state: AppStateDep, limit: Limit = 50, cursor: Cursor = None
+    slug: str,
+    caller: AccountDep,
+    state: AppStateDep,
+    status: Annotated[RegistrationStatus | None, Query(description="Only registrations with this status.")] = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
 ) -> object:
-    """Returns your own registrations. Organizers see all."""
+    """Returns your own registrations, newest first. Organizers see all."""
     with state.db.read() as session:
-        rows, following = list_registrations(session, caller, slug, limit=limit, cursor=cursor)
+        rows, following = list_registrations(session, caller, slug, status=status, limit=limit, cursor=cursor)
         return {"items": rows, "next": following}
 
 

@@ -1,15 +1,17 @@
 """Submissions: read their status and scores, download, cancel and select them."""
 
 from datetime import datetime, timedelta
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from fastapi import Response
+from fastapi import Depends, Query, Response
 from pydantic import Field
 
 from app import errors
 from app.actions.submissions.cancel_submission import CANCELLED_FAILURE, NotCancellable, cancel_submission
 from app.actions.submissions.delete_test_entry import delete_test_entry
 from app.actions.submissions.read_submissions import (
+    EVERY_SUBMISSION,
+    SubmissionFilter,
     SubmissionView,
     list_submissions,
     load_downloadable_submission,
@@ -19,7 +21,7 @@ from app.actions.submissions.read_submissions import (
 from app.actions.submissions.score_visibility import round_for_participants, round_up
 from app.actions.submissions.select_submission import select_submission
 from app.api.dependencies import AccountDep, AppStateDep, AuditedAccountDep, Cursor, Limit
-from app.api.field_types import Moment, Page, Shape, TeamReferenceShape, reply_example
+from app.api.field_types import Moment, Page, Shape, SingleLineText, TeamName, TeamReferenceShape, reply_example
 from app.api.http.json_body import api_router
 from app.api.http.problem_documents import error_responses, json_examples, success_response
 from app.api.http.uploads import delete_unreferenced, stored_file_response
@@ -39,6 +41,7 @@ EXAMPLE_CANCELLED: dict[str, Any] = {"status": "cancelled", "scores": {}, "failu
 FINAL_STATUSES = frozenset({"finished", "rejected", "failed", "cancelled"})
 ORGANIZER_FILE_NOTE = "an organizer sent this file on behalf of the team: its content is visible to organizers only"
 Status = Literal["queued", "running", "finished", "rejected", "failed", "cancelled"]
+SubmissionMark = Literal["withdrawn", "disqualified", "unofficial", "baseline", "test"]
 
 
 MEMBER_ERRORS = (errors.NotRegistered, errors.RegistrationPending, errors.RegistrationBarred, errors.NoTeam)
@@ -210,20 +213,45 @@ def submission_shape(view: SubmissionView) -> SubmissionShape:
     )
 
 
+def _filter(
+    status: Annotated[Status | None, Query(description="Only submissions with this status.")] = None,
+    mark: Annotated[SubmissionMark | None, Query(description="Only submissions that are marked so.")] = None,
+    team: Annotated[TeamName | None, Query(description="Only those of the team with this id or name.")] = None,
+    q: Annotated[
+        SingleLineText | None,
+        Query(
+            min_length=1,
+            max_length=200,
+            description="Part of the name of the method or of the team, or the beginning of the id.",
+        ),
+    ] = None,
+) -> SubmissionFilter:
+    return SubmissionFilter(status, mark, team, q)
+
+
+Filter = Annotated[SubmissionFilter, Depends(_filter)]
+
+
 @router.get(
     "/challenges/{slug}/phases/{phase}/submissions",
     summary="List submissions",
     responses=error_responses(*MEMBER_ERRORS, errors.NotFound),
 )
 def get_submissions(
-    slug: str, phase: str, caller: AccountDep, state: AppStateDep, limit: Limit = 50, cursor: Cursor = None
+    slug: str,
+    phase: str,
+    caller: AccountDep,
+    state: AppStateDep,
+    wanted: Filter = EVERY_SUBMISSION,
+    limit: Limit = 50,
+    cursor: Cursor = None,
 ) -> Page[SubmissionShape]:
     """Returns the submissions of your team, and of former teams while you were in them, newest first.
 
     Organizers see all. Who is registered and never was in a team gets 403 `no_team`.
     """
     with state.db.read() as session:
-        rows, following = list_submissions(session, caller, slug, phase, limit=limit, cursor=cursor)
+        rows, following = list_submissions(session, caller, slug, phase, wanted=wanted, limit=limit, cursor=cursor)
         return Page(items=[submission_shape(row) for row in rows], next=following)
 
 

@@ -6,7 +6,7 @@ from fastapi import Query, Response
 from pydantic import Field
 
 from app import errors
-from app.actions.accounts.manage_users import create_reset, edit_user, list_users, remove_user
+from app.actions.accounts.manage_users import create_reset, edit_user, list_users, read_user, remove_user
 from app.actions.invitations.site_invitations import invite_to_site, list_site_invitations, revoke_site_invitation
 from app.api.accounts import UserShape
 from app.api.dependencies import AccountDep, AppStateDep, AuditedAccountDep, Cursor, Limit
@@ -89,6 +89,18 @@ def get_users(
     with state.db.read() as session:
         rows, following = list_users(session, caller, search=q, state=status, limit=limit, cursor=cursor)
         return {"items": rows, "next": following}
+
+
+@router.get(
+    "/users/{user_id}",
+    summary="Read an account",
+    response_model=UserShape,
+    responses=error_responses(errors.Forbidden, errors.NotFound),
+)
+def get_user(user_id: str, caller: AccountDep, state: AppStateDep) -> object:
+    """Returns an account. Requires an administrator."""
+    with state.db.read() as session:
+        return UserShape.model_validate(read_user(session, caller, user_id))
 
 
 @router.patch(

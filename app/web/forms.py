@@ -15,6 +15,7 @@ from app.errors import AssayError, BadRequest
 from app.web.remedies import remedy_of
 
 MAX_FIELDS = 5000
+PART = "part"
 # These have a page of their own: the log-in page, the error page.
 UNFIXABLE = (errors.Unauthorized, errors.NotFound, errors.Renamed)
 
@@ -37,6 +38,14 @@ class Form:
 
     fields: dict[str, list[str]] = field(default_factory=dict)
     faults: list[FieldFault] = field(default_factory=list)
+    suffix: str = ""
+    """What the ids of the fields end with, on a page with several forms."""
+
+    def part(self, name: str) -> "Form":
+        """This form for one of several on a page, which its hidden field `part` names; empty if another one was sent."""
+        if self.value(PART) != name:
+            return Form(suffix=f"-{name}")
+        return Form(self.fields, self.faults, f"-{name}")
 
     def value(self, name: str, default: str = "") -> str:
         """The last value of a field."""

@@ -21,6 +21,7 @@ from app.web import (
     team_merges,
     tokens,
 )
+from app.web.administration.site_map import ADMINISTRATION_MODULES
 from app.web.error_pages import install_error_pages
 from app.web.organize.site_map import ORGANIZE_MODULES
 
@@ -42,6 +43,7 @@ PAGE_MODULES = (
     team,
     team_merges,
     tokens,
+    *ADMINISTRATION_MODULES,
     *ORGANIZE_MODULES,
 )
 

@@ -53,6 +53,9 @@ def fill(people: dict[str, Caller], names: dict[str, str]) -> None:
     _develop(people, names)
     _test(people, names)
     names |= {"sounds": SLUG, "development": DEVELOPMENT, "test": TEST, "key": "f1_macro"}
+    for name, key in {"registrations": "id", "announcements": "id", "files": "name"}.items():
+        names[name] = organizer.get(f"/challenges/{SLUG}/{name}").json()["items"][0][key]
+    names["user"] = people["captain"].get("/me").json()["id"]
 
 
 def _ago(days: float) -> str:

@@ -28,6 +28,15 @@ def list_users(
     return paging.page(session, users.matching(search, state), User, limit=limit, cursor=cursor)
 
 
+def read_user(session: ReadSession, caller: Caller, user_id: str) -> User:
+    """An account; raises Forbidden and NotFound."""
+    require_administrator(caller, ADMINISTRATORS_ONLY)
+    user = session.get(User, user_id)
+    if user is None or user.deleted_at is not None:
+        raise NotFound("There is no account with this id.")
+    return user
+
+
 def edit_user(
     session: WriteSession,
     caller: Caller,

@@ -123,13 +123,13 @@ def _enter(
 
 
 def list_registrations(
-    session: ReadSession, caller: Caller, slug: str, *, limit: int, cursor: str | None
+    session: ReadSession, caller: Caller, slug: str, *, status: str | None = None, limit: int, cursor: str | None
 ) -> tuple[list[Registration], str | None]:
-    """All registrations for organizers, the caller's own for everybody else."""
+    """All registrations for organizers, the caller's own for everybody else; optionally those with one status."""
     challenge = load_visible_challenge(session, caller, slug)
     user_id = require_scope(caller, "read")
     only = None if is_organizer(session, caller, challenge) else user_id
-    query = teams.registrations_of(challenge.id, only)
+    query = teams.registrations_of(challenge.id, only, status)
     return paging.page(session, query, Registration, limit=limit, cursor=cursor)
 
 

@@ -44,10 +44,29 @@ from app.store.queries import (
 )
 from app.store.queries.phase_for_user import PhaseContext
 from app.store.queries.submission_details import SubmissionDetails
+from app.store.queries.submissions import EVERY_SUBMISSION, SubmissionFilter
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import Phase, Submission
 from app.store.types import format_timestamp
 from app.task_priorities import RESCORING_PRIORITY
+
+__all__ = [
+    "EVERY_SUBMISSION",
+    "SubmissionFilter",
+    "SubmissionView",
+    "current_submission_view",
+    "list_submissions",
+    "load_downloadable_submission",
+    "own_team_id",
+    "queue_places",
+    "read_finished",
+    "read_submission",
+    "read_submission_status",
+    "record_download",
+    "submission_view",
+    "submission_views",
+    "views_for_sender",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,16 +319,24 @@ def _last_rescoring(details: SubmissionDetails) -> LastRescoring | None:
 
 
 def list_submissions(
-    session: ReadSession, caller: Caller, slug: str, phase_slug: str, *, limit: int, cursor: str | None
+    session: ReadSession,
+    caller: Caller,
+    slug: str,
+    phase_slug: str,
+    *,
+    wanted: SubmissionFilter = EVERY_SUBMISSION,
+    limit: int,
+    cursor: str | None,
 ) -> tuple[list[SubmissionView], str | None]:
     """The submissions of the caller's team, and those of former teams while the caller was in them, newest first.
 
-    Organizers see all.
+    Organizers see all. The filter narrows what the caller may see.
     """
     phase = load_visible_phase(session, caller, slug, phase_slug)
     user_id = require_scope(caller, "read")
     organizer = is_organizer(session, caller, phase.challenge)
     query = submissions.phase_submissions(phase.id) if organizer else _readable_submissions(session, phase, user_id)
+    query = submissions.narrowed(query, phase.challenge_id, wanted)
     rows, next_cursor = paging.page(session, query, Submission, limit=limit, cursor=cursor)
     details = submission_details.load_submission_details(session, [row.id for row in rows], caller.user_id)
     views = submission_views(session, caller, [details[row.id] for row in rows], organizer=organizer)

@@ -1,10 +1,11 @@
 """Queries for submissions and their scores."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import Select, bindparam, exists, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Select, bindparam, exists, func, insert, or_, select, update
 
 from app.store.board_invalidation import NO_BOARD_CHANGE
 from app.store.queries import ranked_values
@@ -13,6 +14,7 @@ from app.store.queries.score_provenance import ScoreProvenance
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import Phase, QuotaEntry, Score, ScoreTask, Submission, Team
 from app.store.types import new_id
+from app.text.confusable_names import name_key
 
 TOTALS_AT_LEAST = "at_least"
 """The extra key in the problem totals of a file, true if reading stopped before its end."""
@@ -145,6 +147,47 @@ def phase_submissions(phase_id: str, team_id: str | None = None, stays: Sequence
         former = sent_during(stays) & Submission.on_behalf.is_(False)
         return query.where(former if team_id is None else or_(Submission.team_id == team_id, former))
     return query if team_id is None else query.where(Submission.team_id == team_id)
+
+
+@dataclass(frozen=True, slots=True)
+class SubmissionFilter:
+    """Which submissions to list; None does not restrict them."""
+
+    status: str | None = None
+    mark: str | None = None
+    """One of MARKS."""
+    team: str | None = None
+    """The id or the name of a team or of a baseline."""
+    text: str | None = None
+    """Part of the name of the method or of the team, or the beginning of the id."""
+
+
+EVERY_SUBMISSION = SubmissionFilter()
+MARKS: dict[str, ColumnElement[bool]] = {
+    "withdrawn": Submission.withdrawn_at.is_not(None),
+    "disqualified": Submission.disqualified_at.is_not(None),
+    "unofficial": Submission.unofficial.is_(True),
+    "baseline": Submission.baseline.is_(True),
+    "test": Submission.test.is_(True),
+}
+
+
+def narrowed(query: Select[Submission], challenge_id: str, wanted: SubmissionFilter) -> Select[Submission]:
+    """Those of these submissions to phases of one challenge that match the filter."""
+    if wanted.status is not None:
+        query = query.where(Submission.status == wanted.status)
+    if wanted.mark is not None:
+        query = query.where(MARKS[wanted.mark])
+    if wanted.team is not None:
+        named = or_(Team.id == wanted.team, Team.name_key == name_key(wanted.team))
+        query = query.where(Submission.team_id.in_(select(Team.id).where(Team.challenge_id == challenge_id, named)))
+    if wanted.text is not None:
+        called = Team.name.icontains(wanted.text, autoescape=True)
+        teams = select(Team.id).where(Team.challenge_id == challenge_id, called)
+        method = Submission.method.icontains(wanted.text, autoescape=True)
+        same_id = Submission.id.startswith(wanted.text.lower(), autoescape=True)
+        query = query.where(or_(method, Submission.team_id.in_(teams), same_id))
+    return query
 
 
 def lock_task(session: WriteSession, submission_id: str, provenance: ScoreProvenance) -> ScoreTask | None:

@@ -100,10 +100,11 @@ def registration_of(session: ReadSession, challenge_id: str, user_id: str) -> Re
     return session.scalar(query.execution_options(populate_existing=True))
 
 
-def registrations_of(challenge_id: str, user_id: str | None = None) -> Select[Registration]:
-    """Registrations of a challenge, optionally of one user only."""
+def registrations_of(challenge_id: str, user_id: str | None = None, status: str | None = None) -> Select[Registration]:
+    """Registrations of a challenge, optionally of one user or with one status only."""
     query = select(Registration).where(Registration.challenge_id == challenge_id)
-    return query if user_id is None else query.where(Registration.user_id == user_id)
+    query = query if user_id is None else query.where(Registration.user_id == user_id)
+    return query if status is None else query.where(Registration.status == status)
 
 
 def registrations_by(user_id: str) -> Select[Registration]:

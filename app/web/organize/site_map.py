@@ -1,5 +1,43 @@
 """The pages of the organizer's desk, for the site map."""
 
-from app.web.organize import gold, new_challenge, overview, phases, recipe, settings
+from app.web.organize import (
+    announcements,
+    audit,
+    copies,
+    failures,
+    files,
+    gold,
+    invitations,
+    new_challenge,
+    organizers,
+    overview,
+    phases,
+    quota,
+    recipe,
+    registrations,
+    release,
+    settings,
+    submissions,
+    teams,
+)
 
-ORGANIZE_MODULES = (gold, new_challenge, overview, phases, recipe, settings)
+ORGANIZE_MODULES = (
+    announcements,
+    audit,
+    copies,
+    failures,
+    files,
+    gold,
+    invitations,
+    new_challenge,
+    organizers,
+    overview,
+    phases,
+    quota,
+    recipe,
+    registrations,
+    release,
+    settings,
+    submissions,
+    teams,
+)

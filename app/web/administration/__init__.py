@@ -1,0 +1,1 @@
+"""The administrator's desk: accounts, challenges, workers, invitations to the site, and what the doctor says."""
