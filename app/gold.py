@@ -72,6 +72,19 @@ class Gold:
         divisions = self.weights, self.folds, self.groups, self.weight_unit
         return EvaluationInput(self.spec, self.labels, labels, scores, *divisions)
 
+    def class_counts(self) -> dict[str, list[int]]:
+        """Per split, or under 'all' without splits, how many instances have each class; a repeated label counts once."""
+        labels, classes = self.labels.as_sets(), len(self.spec.classes)
+        rows = np.repeat(np.arange(labels.n), labels.sizes)
+        known = (labels.codes >= 0) & (labels.codes < classes)
+        rows, codes = np.divmod(np.unique(rows[known] * classes + labels.codes[known]), classes)
+        if self.splits is None:
+            return {"all": np.bincount(codes, minlength=classes).tolist()}
+        return {
+            name: np.bincount(codes[self.splits[rows] == number], minlength=classes).tolist()
+            for number, name in enumerate(("public", "private"))
+        }
+
     def rows_by_split(self) -> dict[str, NDArray[np.int64] | None]:
         """The row numbers of each split that gets scores; None means all rows."""
         rows: dict[str, NDArray[np.int64] | None] = {"all": None}

@@ -80,6 +80,16 @@ class Settings(BaseSettings):
         description="Allows people to log in on pages by plain http at an address other than this machine's own; "
         "passwords then cross the network unencrypted.",
     )
+    privacy_url: str = Field(
+        "",
+        pattern=r"^(https?://[^\s]+|/[^\s]*)?$",
+        description="Address of the privacy notice, which every page links.",
+    )
+    imprint_url: str = Field(
+        "",
+        pattern=r"^(https?://[^\s]+|/[^\s]*)?$",
+        description="Address of the imprint, which every page links.",
+    )
     trusted_proxies: str = Field(
         "", description="Comma-separated addresses of reverse proxies whose X-Forwarded-For header is trusted."
     )

@@ -24,6 +24,7 @@ from app.actions.challenges.upload_gold import (
     parse_gold_metadata,
     put_gold_metadata,
     store_gold,
+    stored_gold_file,
 )
 from app.actions.scoring_tasks.scoring_request import GoldReference, gold_reference, publish_prepared_gold
 from app.api.dependencies import (
@@ -298,11 +299,7 @@ def _add_metadata_route(kind: GoldMetadataDeclaration, body_type: Any) -> None:
     async def put_metadata(
         slug: str, phase: str, version: VersionNumber, body: Any, caller: AuditedOrganizerDep, state: AppStateDep
     ) -> GoldShape:
-        with state.gold_readers.queue.enter(str(caller.user_id)) as position:
-            await position.wait_for_turn()
-            return await run_in_threadpool(
-                _set_metadata, state, caller, slug, phase, version, name=kind.name, value=body
-            )
+        return await set_gold_metadata(state, caller, slug, phase, version, name=kind.name, value=body)
 
     put_metadata.__annotations__["body"] = Annotated[body_type, Body(examples=[example])]
     router.put(
@@ -321,6 +318,36 @@ def _add_metadata_route(kind: GoldMetadataDeclaration, body_type: Any) -> None:
             TooManyWaiting,
         ),
     )(put_metadata)
+
+
+async def count_gold_classes(
+    state: AppState, caller: Caller, slug: str, phase: str, version: int
+) -> dict[str, list[int]]:
+    """Per split, or under 'all', how many instances have each class, in the order of the classes; for organizers.
+
+    The counts are not stored: a scoring process reads the gold for them.
+    """
+
+    def count() -> dict[str, list[int]]:
+        with state.db.read() as session:
+            key = load_gold_version(session, caller, slug, phase, version)[1].file_key
+        with state.files.local_path(key) as path:
+            with state.db.read() as session:
+                file = stored_gold_file(path, load_gold_version(session, caller, slug, phase, version)[1])
+            return inspect_gold(state.gold_readers.processes, file).class_counts
+
+    with state.gold_readers.queue.enter(str(caller.user_id)) as position:
+        await position.wait_for_turn()
+        return await run_in_threadpool(count)
+
+
+async def set_gold_metadata(
+    state: AppState, caller: Caller, slug: str, phase: str, version: int, *, name: str, value: Any
+) -> GoldShape:
+    """Set one kind of metadata of a draft, once it is the caller's turn; the caller may edit the challenge."""
+    with state.gold_readers.queue.enter(str(caller.user_id)) as position:
+        await position.wait_for_turn()
+        return await run_in_threadpool(_set_metadata, state, caller, slug, phase, version, name=name, value=value)
 
 
 def _set_metadata(

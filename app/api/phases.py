@@ -353,7 +353,7 @@ async def get_template(
             state.db, state.files, state.readers.processes, gold, format_name=format_name, scores=scores, target=target
         )
 
-    name = f"{gold.id}.{format_name}{'-scores' if scores else ''}"
+    name = template_name(gold, format_name, scores=scores)
     path = await state.generated_files.get_or_generate(name, caller_key(request, caller), write, organizer=organizer)
     return DownloadResponse(
         path,
@@ -362,3 +362,8 @@ async def get_template(
         tag=state.generated_files.tag(name),
         sending=state.generated_files.pin(name),
     )
+
+
+def template_name(gold: GoldReference, format_name: str, *, scores: bool) -> str:
+    """The name by which a template is kept."""
+    return f"{gold.id}.{format_name}{'-scores' if scores else ''}"

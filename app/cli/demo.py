@@ -43,9 +43,9 @@ def demo(
         _require_unserved_folder(settings)
         signal.signal(signal.SIGTERM, _raise_keyboard_interrupt)
         with _run_service(settings) as service:
-            _load_and_show_board(out, service)
+            board = _load_and_show_board(out, service)
             if not once:
-                _serve_until_interrupted(out, service)
+                _serve_until_interrupted(out, service, board)
 
 
 def _raise_keyboard_interrupt(_signal: int, _frame: FrameType | None) -> None:
@@ -133,8 +133,8 @@ def _run_service(settings: "Settings") -> Iterator[_DemoService]:
             process.wait()
 
 
-def _load_and_show_board(out: CommandOutput, service: _DemoService) -> None:
-    """Wait until the service is ready, load the example, and print the leaderboard."""
+def _load_and_show_board(out: CommandOutput, service: _DemoService) -> str:
+    """Wait until the service is ready, load the example, and print the leaderboard; returns the address of its page."""
     from app.actions.accounts.bootstrap import read_or_create_admin_token
     from app.cli.demo_data import DEMO_BOARD_METRICS, DemoLoader, demo_secret
     from app.package_data import package_data_folder
@@ -147,6 +147,12 @@ def _load_and_show_board(out: CommandOutput, service: _DemoService) -> None:
     with out.spinner("Loading the example"):
         board = DemoLoader(local_url(settings), token, package_data_folder("examples/digits"), secret, out.note).load()
     out.result(board, lambda console: object_tables.show_board(console, board, DEMO_BOARD_METRICS))
+    return board_address(local_url(settings), str(board["challenge"]))
+
+
+def board_address(url: str, slug: str) -> str:
+    """The address of the page of a challenge's leaderboard."""
+    return f"{url}/challenges/{slug}/leaderboard"
 
 
 def _wait_until_ready(service: _DemoService) -> None:
@@ -163,14 +169,15 @@ def _wait_until_ready(service: _DemoService) -> None:
             time.sleep(0.1)
 
 
-def _serve_until_interrupted(out: CommandOutput, service: _DemoService) -> None:
-    """Print the addresses, and serve until Ctrl-C or SIGTERM, which are successful ends."""
+def _serve_until_interrupted(out: CommandOutput, service: _DemoService, board: str) -> None:
+    """Print the addresses, last that of the leaderboard's page, and serve until Ctrl-C or SIGTERM, which are successful ends."""
     settings = service.settings
     url = local_url(settings)
     out.note(f"Serving on {url}; API documentation at {url}/docs, log in {log_path(settings)}.")
     if settings.admin_token is None and settings.admin_token_file is None:
         out.note(f"The administrator's token is in {settings.data_dir / 'admin-token'}.")
-    out.note("Press Ctrl-C to stop.")
+    out.note("Press Ctrl-C to stop. The leaderboard:")
+    out.note(board)
     try:
         status = service.process.wait()
     except KeyboardInterrupt:

@@ -19,6 +19,17 @@ PHASE = "main"
 DEMO_BOARD_METRICS = ("f1_macro", "f1_of_averages_macro", "accuracy")
 ORGANIZER_EMAIL = "organizer@digits.example"
 SCORING_TIMEOUT_SECONDS = 120.0  # for one submission, which usually takes less than a second
+LICENCE = "CC-BY-4.0"
+FILES = {
+    "classes.json": "The ten classes in their order.",
+    "train_frequencies.json": "How often each label occurs among the 898 training images.",
+}
+ANNOUNCEMENTS = {
+    "The challenge is open": "Five systems with the default settings of scikit-learn are on the board to begin with. "
+    "Can yours read what they cannot?",
+    "Two numbers called macro F1": "The board shows the *mean of the F1 values* of the classes, which ranks, and the "
+    "*F1 of the mean precision and the mean recall*. Say in your paper which one you report.",
+}
 
 
 def demo_secret(data_dir: Path) -> bytes:
@@ -90,6 +101,7 @@ class DemoLoader:
             if error.code != "not_found":
                 raise
             organizer.create_challenge(description)
+            self._describe(organizer, slug)
             self.report_step(f"Created the challenge {slug}.")
         try:
             gold = organizer.upload_gold(slug, PHASE, self.folder / "gold.jsonl.gz", activate=True)
@@ -98,6 +110,14 @@ class DemoLoader:
                 raise
         else:
             self.report_step(f"Uploaded gold labels of {gold.get('instances', 'all')} instances.")
+        organizer.template(slug, PHASE, "csv")  # From now on, the page shows its first ids in an example.
+
+    def _describe(self, organizer: Client, slug: str) -> None:
+        """Offer the files of the challenge, and announce it."""
+        for name, about in FILES.items():
+            organizer.upload_file(slug, self.folder / name, licence=LICENCE, description=about)
+        for title, body in ANNOUNCEMENTS.items():
+            organizer.post_announcement(slug, title, body)
 
     def _submit_system(self, administrator: Client, slug: str, system: dict[str, Any]) -> None:
         """Sign up, register and submit as one team, and wait for the score."""

@@ -104,7 +104,7 @@ class GoldFileNeeded:
 
 @dataclass(frozen=True, slots=True)
 class GoldSummary:
-    """Valid gold, summarized in the columns of its row."""
+    """Valid gold, summarized in the columns of its row, and the counts of its classes."""
 
     instances: int
     classes: list[str]
@@ -115,6 +115,8 @@ class GoldSummary:
     longest_id: int
     """Bytes of the longest id in UTF-8, rounded up to whole words."""
     notes: list[str]
+    class_counts: dict[str, list[int]] = field(default_factory=dict)
+    """Per split, or under 'all' without splits, how many instances have each class; not stored."""
 
 
 @dataclass(frozen=True, slots=True)

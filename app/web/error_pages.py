@@ -20,24 +20,35 @@ from app.api.http.problem_documents import (
 )
 from app.errors import AssayError
 from app.web.page import PageContext, page_context
-from app.web.remedies import remedy_of
+from app.web.remedies import detail_of, remedy_of
 from app.web.rendering import render
 from app.web.site import site_of
 
 # What the API says to programs, in words for a reader of pages.
 HEADINGS = {
+    400: "This address is not right",
     401: "Log in first",
     403: "You may not do this",
     404: "There is nothing here",
     405: "This page cannot do that",
+    408: "The file stopped arriving",
     409: "This is not possible now",
     410: "This was deleted",
     413: "This is too large",
+    415: "This kind of file is not supported",
     422: "Something in the form is wrong",
     429: "Too many requests",
     500: "Something went wrong",
     503: "The service is busy",
 }
+OTHER_HEADING = "Something is wrong with this request"
+
+
+def heading_of(error: AssayError, method: str) -> str:
+    """The heading of the page of an error."""
+    if error.status == 422 and method in {"GET", "HEAD"}:
+        return HEADINGS[400]
+    return HEADINGS.get(error.status, OTHER_HEADING)
 
 
 def wants_page(scope: Scope) -> bool:
@@ -77,7 +88,8 @@ def error_page(request: Request, error: AssayError, page: PageContext | None = N
         "error.html",
         status=error.status,
         error=error,
-        heading=HEADINGS.get(error.status, "Something is wrong with this request"),
+        heading=heading_of(error, request.method),
+        detail=detail_of(error),
         remedy=remedy_of(error),
     )
     for name in ("retry-after", "allow"):

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from markupsafe import Markup, escape
 
@@ -16,6 +17,12 @@ def moment(value: datetime | None, seconds: bool = False) -> Markup:
     utc = value.astimezone(UTC)
     text = f"{utc.day} {utc:%b %Y, %H:%M}{f':{utc:%S}' if seconds else ''} UTC"
     return Markup('<time datetime="{}" data-local>{}</time>').format(utc.isoformat().replace("+00:00", "Z"), text)
+
+
+def moment_in(value: datetime, zone: str) -> str:
+    """A time in a time zone, as '12 Nov 2026, 13:00'."""
+    local = value.astimezone(ZoneInfo(zone))
+    return f"{local.day} {local:%b %Y, %H:%M}"
 
 
 def countdown(value: datetime, now: datetime) -> Markup:
@@ -66,6 +73,7 @@ def counted(count: int, one: str, many: str) -> Markup:
 
 FILTERS: dict[str, Callable[..., Any]] = {
     "moment": moment,
+    "moment_in": moment_in,
     "countdown": countdown,
     "number": number,
     "score": score,

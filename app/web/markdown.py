@@ -1,6 +1,8 @@
 """Markdown of organizers as HTML: rendered by markdown-it (CommonMark and tables), then sanitized by nh3."""
 
+import re
 from functools import lru_cache
+from itertools import pairwise
 
 import nh3
 from markdown_it import MarkdownIt
@@ -46,6 +48,9 @@ TAGS = frozenset(
     ]
 )
 ATTRIBUTES = {"a": {"href", "title"}, "abbr": {"title"}, "ol": {"start"}, "td": {"align"}, "th": {"align", "scope"}}
+TABLE_BEGIN = (
+    '<div class="scroll" tabindex="0" role="region" aria-label="Table; scrolls sideways if it is wide"><table>'
+)
 _parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
 
 
@@ -72,4 +77,33 @@ def markdown(text: str, top: int = 2) -> Markup:
         url_schemes={"http", "https", "mailto"},
         link_rel="nofollow noopener noreferrer",
     )
+    clean = clean.replace("<table>", TABLE_BEGIN).replace("</table>", "</table></div>")
     return Markup(clean)  # noqa: S704 - nh3 has just removed everything that is not in the lists above
+
+
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s")
+MAX_SENTENCE = 240  # characters
+
+
+@lru_cache(maxsize=256)
+def first_sentence(text: str) -> str:
+    """The first sentence of the first paragraph as plain text, shortened if it is long; empty if there is none."""
+    paragraph = _first_paragraph(text)
+    sentence = _SENTENCE_END.split(paragraph, maxsplit=1)[0]
+    if len(sentence) <= MAX_SENTENCE:
+        return sentence
+    return sentence[: MAX_SENTENCE - 1].rsplit(" ", 1)[0] + "\N{HORIZONTAL ELLIPSIS}"
+
+
+def _first_paragraph(text: str) -> str:
+    tokens = _parser.parse(text[:20_000])
+    for before, token in pairwise(tokens):
+        if before.type == "paragraph_open" and token.type == "inline":
+            words = "".join(
+                " " if child.type in {"softbreak", "hardbreak"} else child.content
+                for child in token.children or ()
+                if child.type in {"text", "code_inline", "softbreak", "hardbreak"}
+            )
+            if words.strip():
+                return " ".join(words.split())
+    return ""

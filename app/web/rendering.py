@@ -16,7 +16,7 @@ from app.api.http.negotiation import prefers_gzip
 from app.web import formatting
 from app.web.assets import asset_url
 from app.web.forms import Form
-from app.web.markdown import markdown
+from app.web.markdown import first_sentence, markdown
 from app.web.notices import notice_sentence
 from app.web.page import PageContext
 from app.web.symbols import symbol
@@ -37,7 +37,12 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    templates.filters |= formatting.FILTERS | {"markdown": markdown, "mathml": mathml, "symbol": symbol}
+    templates.filters |= formatting.FILTERS | {
+        "markdown": markdown,
+        "first_sentence": first_sentence,
+        "mathml": mathml,
+        "symbol": symbol,
+    }
     templates.globals |= {"asset": asset_url, "version": __version__}
     return templates
 
@@ -57,7 +62,9 @@ def render(page: PageContext, template: str, *, status: int = 200, form: Form = 
 def render_text(page: PageContext, template: str, *, form: Form = NO_FORM, **values: Any) -> str:
     """The text of a page, or of a part of one."""
     done = notice_sentence(page.request.query_params.get("done"))
-    shared = {"page": page, "form": form, "notice": done, "now": datetime.now(UTC), "settings": page.state.settings}
+    settings = page.state.settings
+    shared = {"page": page, "form": form, "notice": done, "now": datetime.now(UTC), "settings": settings}
+    shared["operator_links"] = [("Privacy", settings.privacy_url), ("Imprint", settings.imprint_url)]
     return environment().get_template(template).render(shared | values)
 
 

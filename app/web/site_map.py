@@ -6,6 +6,7 @@ from app.web import (
     account,
     assets,
     catalogue,
+    challenge,
     home,
     invitation,
     leaderboard,
@@ -21,11 +22,13 @@ from app.web import (
     tokens,
 )
 from app.web.error_pages import install_error_pages
+from app.web.organize.site_map import ORGANIZE_MODULES
 
 PAGE_MODULES = (
     account,
     assets,
     catalogue,
+    challenge,
     home,
     invitation,
     leaderboard,
@@ -39,6 +42,7 @@ PAGE_MODULES = (
     team,
     team_merges,
     tokens,
+    *ORGANIZE_MODULES,
 )
 
 

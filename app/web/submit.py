@@ -15,7 +15,7 @@ from app.actions.submissions.admission import Sender, SubmissionMetadata, load_a
 from app.api.field_types import Body, SingleLineText, TeamName
 from app.api.http.form_file import is_form
 from app.api.http.uploads import open_form_file
-from app.api.phases import PhaseShape, get_template
+from app.api.phases import PhaseShape
 from app.api.quotas import QuotaShape, get_quota
 from app.api.receive_submission import (
     DryRun,
@@ -136,17 +136,6 @@ def _needs_scores(page: PageContext, frame: ChallengeFrame, phase: PhaseShape) -
             return template_source(session, page.caller, frame.challenge.slug, phase.slug)[1]
     except errors.AssayError:
         return False
-
-
-@router.get("/challenges/{slug}/submit/template")
-async def download_template(
-    slug: str,
-    page: PageDep,
-    phase: Annotated[str, Query(max_length=200)],
-    format_name: Annotated[str, Query(alias="format", max_length=20)] = "csv",
-) -> Response:
-    """The file to fill in."""
-    return await get_template(slug, phase, page.request, page.caller, page.state, format_name)
 
 
 @router.post("/challenges/{slug}/submit")

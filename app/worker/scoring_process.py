@@ -78,6 +78,7 @@ def handle_gold(golds: GoldCache, request: messages.CheckGold, cpu: StageCpuTime
         void_instances=len(gold.void),
         longest_id=PhaseSize.of(gold.index.table or gold.ids, (), void=gold.void).longest_id_bytes,
         notes=gold.notes,
+        class_counts=gold.class_counts(),
     )
 
 

@@ -37,9 +37,11 @@ _ORGANIZE = {
     **{f"/{name}": name for name in ("audit", "failures", "copy")},
     "/phases/{test}": "phase",
     "/phases/{test}/gold": "gold",
+    "/phases/{test}/gold/1/counts": "gold-classes",
 }
 ALL_VIEWS = (
     PageView("home", "visitor", "/"),
+    PageView("home-archived", "visitor", "/?show=archived"),
     PageView("home-captain", "captain", "/"),
     PageView("log-in", "visitor", "/log-in"),
     PageView("sign-up", "visitor", "/sign-up"),
@@ -53,6 +55,8 @@ ALL_VIEWS = (
     PageView("catalogue", "visitor", "/catalogue"),
     PageView("catalogue-search", "visitor", "/catalogue?q=macro"),
     PageView("metric", "visitor", "/catalogue/{key}"),
+    PageView("metric-string", "visitor", "/catalogue/{key}:zero_division=1"),
+    PageView("metric-curve", "visitor", "/catalogue/roc_curve"),
     PageView("challenge", "visitor", "/challenges/{sounds}"),
     PageView("challenge-captain", "captain", "/challenges/{sounds}"),
     PageView("challenge-digits", "visitor", "/challenges/{digits}"),
@@ -93,8 +97,11 @@ ALL_VIEWS = (
 )
 NO_PAGES = {
     "/account/data": "a file with the data of a person",
+    "/challenges/{slug}/files/{file_name}": "a file of a challenge",
+    "/challenges/{slug}/phases/{phase}/template": "a file to fill in",
     "/challenges/{slug}/leaderboard/changes": "the stream of the leaderboard's page",
     "/challenges/{slug}/leaderboard/data": "the board in a form of the API",
+    "/challenges/{slug}/organize/phases/{phase}/gold/{version}/data": "the gold file",
     "/submissions/{submission_id}/changes": "the stream of the submission's page",
     "/submissions/{submission_id}/file": "the submitted file",
     "/submissions/{submission_id}/report": "the report in a form of the API",

@@ -93,6 +93,7 @@ def loader_for(service: ScriptedServer) -> DemoLoader:
     service.on("DELETE /api/v1/tokens/k", ScriptedAnswer(204, ""))
     service.on("GET /api/v1/challenges/digits", ScriptedAnswer(200, {"slug": "digits"}))
     service.on("POST /api/v1/challenges/digits/phases/main/gold", ScriptedAnswer(409, {"code": "gold_active"}))
+    service.on("GET /api/v1/challenges/digits/phases/main/template", ScriptedAnswer(200, "id,label\n"))
     service.on("POST /api/v1/challenges/digits/registrations", ScriptedAnswer(409, {"code": "already_registered"}))
     service.on(
         "GET /api/v1/challenges/digits/phases/main/submissions", ScriptedAnswer(200, {"items": finished, "next": None})

@@ -39,6 +39,8 @@ def test_a_setting_is_read_from_its_variable(name: str, monkeypatch: pytest.Monk
         "files_url": "s3://bucket/prefix",
         "s3_endpoint": "http://127.0.0.1:9000",
         "public_url": "https://assay.example.org",
+        "privacy_url": "https://example.org/privacy",
+        "imprint_url": "https://example.org/imprint",
         "files_shared": "True",
         "insecure_login": "True",
         "rate_limits": "5/second",

@@ -103,11 +103,9 @@ def test_what_is_expected_is_said_before_a_file_is_chosen(app: ServedApp, ada: P
     ada.api.join(slug, "Blue")
     page = ada.browser.get(f"/challenges/{slug}/submit")
     assert "<code>cat</code>" in page.text
-    template = ada.browser.get(f"/challenges/{slug}/submit/template?phase=main&format=csv")
+    template = ada.browser.get(f"/challenges/{slug}/phases/main/template?format=csv")
     assert template.text.splitlines()[:2] == ["id,label", "t0,"]
-    assert f"/challenges/{slug}/submit/template?phase=main&amp;format=csv" in page.text.replace(
-        "&format", "&amp;format"
-    )
+    assert f"/challenges/{slug}/phases/main/template?format=csv" in page.text.replace("&format", "&amp;format")
 
 
 def test_refusals_are_shown_on_the_page(app: ServedApp, ada: Person, new_reader: NewReader) -> None:

@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 from zoneinfo import available_timezones
 
 from app.actions.access import Caller, require_administrator, require_scope
@@ -33,6 +33,20 @@ MAX_PHASES = 100
 MAX_FAULTS = 100
 """Of the phases of a new challenge: with so many, the phases that follow are not checked."""
 EMPTY_SLUG_DETAIL = "the address is derived from the name, which needs at least one of a-z, 0-9"
+
+
+OPEN_ACCOUNTS = (
+    "Sign-up and registration are open, so quotas bind accounts, not people: one person can take part with several "
+    "accounts. With 'registration: approval', organizers decide who takes part."
+)
+
+
+class RuleWarning(NamedTuple):
+    """A warning about the rules of a challenge: what it is about, the slug of its phase, and the sentence."""
+
+    kind: Literal["quota", "inference", "curves", "accounts"]
+    phase: str | None
+    detail: str
 
 
 class ChallengePlan(NamedTuple):
@@ -171,28 +185,41 @@ def _slugify(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:64]
 
 
+def propose_slug(title: str) -> str:
+    """A slug for a challenge with this title; empty if the title has none of a-z, 0-9."""
+    return _slugify(title)[:63].strip("-")
+
+
 def rule_warnings(session: ReadSession, phases: Sequence[Phase], *, signup: str) -> list[str]:
     """Warnings about the rules of these phases of one challenge, for the organizer to read before the first submission.
 
     `signup` says who may create an account on this site.
     """
+    return [warning.detail for warning in group_rule_warnings(session, phases, signup=signup)]
+
+
+def group_rule_warnings(session: ReadSession, phases: Sequence[Phase], *, signup: str) -> list[RuleWarning]:
+    """The warnings of `rule_warnings`, each with what it is about and the slug of its phase."""
     warnings = [
-        f"Phase '{phase.slug}' has no quota: anybody can submit without limit, and so probe the gold labels."
+        RuleWarning(
+            "quota",
+            phase.slug,
+            f"Phase '{phase.slug}' has no quota: anybody can submit without limit, and so probe the gold labels.",
+        )
         for phase in phases
         if not phase.quota
     ]
     for item in compute_inference_bounds(session, phases, organizer=True):
         warning = inference_warning(item.bound)
-        warnings += [] if warning is None else [f"Phase '{item.phase}' {warning}"]
+        if warning is not None:
+            warnings.append(RuleWarning("inference", item.phase, f"Phase '{item.phase}' {warning}"))
     for phase in phases:
         if "curves" in phase.reports:
             reason = "from these and their own scores they can infer the gold labels"
-            warnings.append(f"Phase '{phase.name}' shows curves to its participants; {reason}.")
+            detail = f"Phase '{phase.name}' shows curves to its participants; {reason}."
+            warnings.append(RuleWarning("curves", phase.slug, detail))
     if signup == "open" and phases and _anybody_can_register(phases[0].challenge):
-        warnings.append(
-            "Sign-up and registration are open, so quotas bind accounts, not people: one person can take part with "
-            "several accounts. With 'registration: approval', organizers decide who takes part."
-        )
+        warnings.append(RuleWarning("accounts", None, OPEN_ACCOUNTS))
     return warnings
 
 

@@ -9,6 +9,7 @@ from app.actions.access import Caller, is_organizer, load_visible_phase
 from app.actions.challenges.change_recipe import parse_stored_recipe
 from app.actions.submissions.check_quota import quota_day
 from app.scoring.declaration.distinct_value_bounds import GoldSize
+from app.scoring.declaration.recipe import ScoringRecipe
 from app.scoring.disclosure import inference_bound
 from app.scoring.disclosure.inference_bound import BoardVisibility, DisclosureRules
 from app.store import clock
@@ -49,13 +50,20 @@ def read_inference_bound(session: ReadSession, caller: Caller, slug: str, phase_
 
 
 def compute_inference_bounds(
-    session: ReadSession, phases: Sequence[Phase], *, organizer: bool
+    session: ReadSession,
+    phases: Sequence[Phase],
+    *,
+    organizer: bool,
+    recipe: ScoringRecipe | None = None,
 ) -> list[PhaseInferenceBound]:
-    """The bounds of these phases of one challenge, for an organizer or for participants."""
+    """The bounds of these phases of one challenge, for an organizer or for participants.
+
+    With `recipe`, those that the phases would have with it instead of their active one.
+    """
     if not phases:
         return []
     rules = _challenge_rules(session, phases[0].challenge)
-    return [_phase_bound(session, phase, rules, organizer=organizer) for phase in phases]
+    return [_phase_bound(session, phase, rules, organizer=organizer, recipe=recipe) for phase in phases]
 
 
 def _challenge_rules(session: ReadSession, challenge: Challenge) -> DisclosureRules:
@@ -79,8 +87,10 @@ def _challenge_rules(session: ReadSession, challenge: Challenge) -> DisclosureRu
     )
 
 
-def _phase_bound(session: ReadSession, phase: Phase, rules: DisclosureRules, *, organizer: bool) -> PhaseInferenceBound:
-    recipe = parse_stored_recipe(phase, challenges.active_recipe(session, phase))
+def _phase_bound(
+    session: ReadSession, phase: Phase, rules: DisclosureRules, *, organizer: bool, recipe: ScoringRecipe | None = None
+) -> PhaseInferenceBound:
+    recipe = recipe or parse_stored_recipe(phase, challenges.active_recipe(session, phase))
     version = gold.active(session, phase.id)
     if not organizer and clock.now(session) < phase.opens_at:
         version = None

@@ -85,13 +85,17 @@ def store_gold(
         task=rules.task,
         positive_label=rules.positive_label,
         classes_declared=rules.classes is not None,
-        **asdict(summary),
+        **_columns(summary),
         created_by=caller.user_id,
     )
     session.add(version)
     session.flush()
     _record(session, caller, phase, "gold.upload", {"gold": (None, version.version), "sha256": (None, stored.sha256)})
     return version
+
+
+def _columns(summary: GoldSummary) -> dict[str, Any]:
+    return {name: value for name, value in asdict(summary).items() if name != "class_counts"}
 
 
 def delete_gold(session: WriteSession, caller: Caller, slug: str, phase_slug: str, number: int) -> str:

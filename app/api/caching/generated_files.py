@@ -85,6 +85,15 @@ class GeneratedFiles:
             task.add_done_callback(lambda done: _discard_task(self._generating, name, done))
         return await asyncio.shield(task)
 
+    def read_start(self, name: str, size: int) -> bytes | None:
+        """The first bytes of a file that was generated before; None if it has to be generated."""
+        path = self._folder / name
+        try:
+            with path.open("rb") as content:
+                return content.read(size)
+        except FileNotFoundError:  # not generated yet, or just evicted
+            return None
+
     def _existing_path(self, name: str) -> Path | None:
         path = self._folder / name
         if name not in self._stored or not path.exists():  # An administrator may have deleted it.

@@ -115,13 +115,6 @@ def active_recipe(session: ReadSession, phase: Phase) -> Recipe:
     return own_recipe(session, phase.id) or shared_recipe(session, phase.challenge_id)
 
 
-def active_recipes(session: ReadSession, of: Select[Challenge], *, limit: int) -> list[tuple[Challenge, Recipe]]:
-    """The active recipes of some challenges, those of phases included, by the newest challenge first."""
-    chosen = of.join(Recipe, Recipe.challenge_id == Challenge.id).add_columns(Recipe)
-    query = chosen.where(Recipe.status == "active").order_by(Challenge.id.desc(), Recipe.version.desc())
-    return [(challenge, recipe) for challenge, recipe in session.execute(query.limit(limit))]
-
-
 def recipes_of(session: ReadSession, challenge_id: str) -> list[Recipe]:
     """All versions of the recipes of a challenge and of its phases, newest first."""
     query = select(Recipe).where(Recipe.challenge_id == challenge_id)

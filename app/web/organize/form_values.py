@@ -1,0 +1,54 @@
+"""How forms of the organizer's desk write numbers, lists and times, and how the API's requests get them."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from app.actions.access import Caller
+from app.api.dependencies import current_organizer
+from app.web.forms import FieldFault, Form
+from app.web.page import PageContext
+from app.web.rendering import NO_FORM
+
+
+def editor(page: PageContext, slug: str, form: Form) -> Caller:
+    """The caller, who may edit the challenge, with the reason that the form gives; raises what current_organizer does."""
+    return current_organizer(slug, page.account, page.state).with_reason(form.text("reason"))
+
+
+def form_with(form: Form, name: str) -> Form:
+    """The form if it has this field, else an empty one: of several forms on a page, only one was sent."""
+    return form if form.has(name) else NO_FORM
+
+
+def whole_number(text: str | None) -> int | str | None:
+    """The number of a field; any other text stays, so that the request's validation names it."""
+    if text is None:
+        return None
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else text
+
+
+def text_lines(text: str) -> list[str] | None:
+    """The lines of a text area that are not blank, without space around them; None if there are none."""
+    return [line.strip() for line in text.splitlines() if line.strip()] or None
+
+
+def local_text(moment: datetime | None, zone: str) -> str:
+    """A time as a field shows it: the clocks of the zone, to the second where that is not a whole minute."""
+    if moment is None:
+        return ""
+    local = moment.astimezone(ZoneInfo(zone))
+    return local.strftime("%Y-%m-%d %H:%M:%S" if local.second else "%Y-%m-%d %H:%M")
+
+
+def changed_time(form: Form, name: str, current: datetime | None, zone: str) -> dict[str, Any]:
+    """The time of a field, if it differs from the one that the field showed: a field shows no fractions of seconds."""
+    text = form.text(name)
+    return {} if (text or "") == local_text(current, zone) else {name: text}
+
+
+def with_field_names(form: Form, names: Mapping[str, str]) -> Form:
+    """The form with faults at its own fields, given the field for each place in the request."""
+    faults = [FieldFault(names.get(fault.name, fault.name), fault.detail, fault.remedy) for fault in form.faults]
+    return Form(form.fields, faults)

@@ -1,0 +1,164 @@
+"""An organizer makes a challenge by forms alone: from a title to a published board with a score."""
+
+import re
+from collections.abc import Callable
+
+import httpx
+
+from tests.api.in_process_app import ServedApp
+from tests.live_service import PASSWORD
+from tests.web.reader import Reader, heading
+
+
+def person(name: str) -> dict[str, str]:
+    """The body of a request for an account."""
+    return {"email": f"{name}@example.org", "name": name, "password": PASSWORD}
+
+
+def upload(reader: Reader, path: str, action: str, content: bytes, name: str = "gold.csv") -> httpx.Response:
+    """Send the form of a page that has a file."""
+    token = reader.get(path).text.split('name="csrf" value="')[1].split('"')[0]
+    return reader.client.post(
+        action,
+        data={"csrf": token, "reason": "Checked"},
+        files={"file": (name, content)},
+        headers={"Origin": reader.url},
+    )
+
+
+def organizer(app: ServedApp, reader: Reader, name: str) -> Reader:
+    """A browser of a new account."""
+    app.admin().post("/users", json=person(name)).raise_for_status()
+    return reader.log_in(f"{name}@example.org")
+
+
+def test_a_title_is_enough_for_a_draft(app: ServedApp, reader: Reader) -> None:
+    organizer(app, reader, "zoe")
+    answer = reader.send("/new-challenge", "/new-challenge", title="Käse & Wein 2027")
+    assert (answer.status_code, answer.headers["location"]) == (
+        303,
+        "/challenges/kase-wein-2027/organize/recipe?done=challenge_created",
+    )
+    made = app.admin().get("/challenges/kase-wein-2027").json()
+    assert (made["status"], made["title"], made["recipe"]["primary"]) == ("draft", "Käse & Wein 2027", "f1_macro")
+    assert made["phases"][0]["quota"] == {"per_day": 5, "total": None, "concurrent": None, "invalid_per_day": 20}
+
+
+def test_faults_of_a_new_challenge_stand_beside_their_fields(app: ServedApp, reader: Reader) -> None:
+    organizer(app, reader, "yan")
+    fields = {"title": "Owls", "task": "binary", "closes_at": "tomorrow", "per_day": "many"}
+    answer = reader.send("/new-challenge", "/new-challenge", **fields)
+    assert answer.status_code == 422
+    assert heading(answer) == "New challenge"
+    for name in ("closes_at", "per_day"):
+        assert f'id="fault-{name}"' in answer.text
+    answer = reader.send("/new-challenge", "/new-challenge", **fields | {"closes_at": "2001-01-01", "per_day": "1"})
+    assert 'id="fault-closes_at"' in answer.text
+    answer = reader.send("/new-challenge", "/new-challenge", title="Owls", task="binary")
+    assert 'id="fault-positive_label"' in answer.text
+    assert app.admin().get("/challenges/owls").status_code == 404
+
+
+def test_settings_change_what_the_api_says(app: ServedApp, reader: Reader) -> None:
+    organizer(app, reader, "xia")
+    reader.send("/new-challenge", "/new-challenge", title="Birds", slug="birds")
+    desk = "/challenges/birds/organize"
+    fields = {
+        "description": "# Birds\n\nWhich bird *sings*?",
+        "contact": "xia@example.org",
+        "terms": "Be fair.",
+        "label_1": "University or company",
+        "required_1": "yes",
+        "merge_deadline": "2027-03-01 12:00",
+        "timezone": "Europe/Vienna",
+        "reason": "The first draft was empty.",
+    }
+    preview = reader.send(f"{desk}/settings", f"{desk}/settings", **fields, do="preview")
+    assert "<em>sings</em>" in preview.text
+    assert app.admin().get("/challenges/birds").json()["description"] == ""
+    answer = reader.send(preview, f"{desk}/settings", slug="birdsong")
+    assert answer.headers["location"] == "/challenges/birdsong/organize/settings?done=settings_saved"
+    made = app.admin().get("/challenges/birdsong").json()
+    assert made["description"] == fields["description"]
+    assert made["registration_fields"] == [
+        {"name": "university_or_company", "label": "University or company", "required": True}
+    ]
+    assert made["merge_deadline"] == "2027-03-01T11:00:00Z"
+    assert "The first draft was empty." in app.admin().get("/challenges/birdsong/audit").text
+    desk = "/challenges/birdsong/organize"
+    refused = reader.send(f"{desk}/settings", f"{desk}/settings/labels", task="binary")
+    assert (refused.status_code, 'id="fault-positive_label"' in refused.text) == (422, True)
+    reader.send(refused, f"{desk}/settings")  # the other form of the page keeps what it showed
+    assert app.admin().get("/challenges/birdsong").json()["registration_fields"] == made["registration_fields"]
+    again = reader.send("/challenges/birdsong/organize/settings", "/challenges/birdsong/organize/settings", contact="")
+    assert again.status_code == 303
+    made = app.admin().get("/challenges/birdsong").json()
+    assert (made["contact"], made["terms_version"], made["merge_deadline"]) == (None, 1, "2027-03-01T11:00:00Z")
+
+
+def test_phases_are_added_changed_ordered_paused_and_deleted(app: ServedApp, reader: Reader) -> None:
+    organizer(app, reader, "wim")
+    reader.send("/new-challenge", "/new-challenge", title="Bees", timezone="Europe/Vienna")
+    phases = "/challenges/bees/organize/phases"
+    fields = {"name": "Final", "opens_at": "2027-07-01 12:00", "closes_at": "2027-07-08 AoE", "total": "3"}
+    answer = reader.send(phases, phases, **fields, leaderboard="after_close", reports=["scores", "per_class"])
+    assert answer.headers["location"] == f"{phases}/final/gold?done=phase_added", answer.text
+    final = app.admin().get("/challenges/bees/phases/final").json()
+    assert (final["opens_at"], final["closes_at"]) == ("2027-07-01T10:00:00Z", "2027-07-09T12:00:00Z")
+    assert (final["quota"]["total"], final["reports"]) == (3, ["scores", "per_class"])
+    page = reader.get(f"{phases}/final")
+    assert 'value="2027-07-01 12:00"' in page.text
+    assert "2027-07-01T10:00:00Z" in page.text
+    reader.send(page, f"{phases}/final", anonymous="yes", late="unofficial")
+    changed = app.admin().get("/challenges/bees/phases/final").json()
+    assert changed == final | {"anonymous": True, "late": "unofficial"}
+    refused = reader.send(page, f"{phases}/final", closes_at="2027-06-01 12:00")
+    assert (refused.status_code, 'id="fault-closes_at"' in refused.text) == (422, True)
+    reader.send(phases, f"{phases}/order", phase="final")
+    assert [row["slug"] for row in app.admin().get("/challenges/bees").json()["phases"]] == ["final", "main"]
+    reader.send(f"{phases}/main", f"{phases}/main", anonymous="yes")
+    refused = reader.send(f"{phases}/main", f"{phases}/main/pause", pause_reason="")
+    assert refused.status_code == 422
+    reader.send(refused, f"{phases}/main")  # another form of the page keeps what it showed
+    kept = app.admin().get("/challenges/bees/phases/main").json()
+    assert (kept["anonymous"], kept["reports"]) == (True, ["scores"])
+    reader.send(f"{phases}/main", f"{phases}/main/pause", pause_reason="The gold is wrong.")
+    assert app.admin().get("/challenges/bees/phases/main").json()["pause_reason"] == "The gold is wrong."
+    reader.send(f"{phases}/main", f"{phases}/main/resume")
+    assert app.admin().get("/challenges/bees/phases/main").json()["paused_at"] is None
+    reader.send(
+        f"{phases}/main", f"{phases}/main", own_labels="yes", task="binary", positive_label="bee", classes="bee\nwasp"
+    )
+    reader.send(f"{phases}/main", f"{phases}/main/delete", reason="Not needed")
+    assert app.admin().get("/challenges/bees/phases/main").status_code == 404
+    assert reader.send(f"{phases}/final", f"{phases}/final/delete").status_code == 409
+
+
+def test_from_a_title_to_a_published_board_with_a_score(
+    app: ServedApp, reader: Reader, new_reader: Callable[[], Reader]
+) -> None:
+    organizer(app, reader, "vera")
+    reader.send("/new-challenge", "/new-challenge", title="Sounds", task="multiclass")
+    page, steps = reader.get("/challenges/sounds/organize/recipe"), []
+    while found := re.search(r'<a class="button second" href="([^"]+)">Next: ', page.text):
+        steps.append(page.url.path.removeprefix("/challenges/sounds/organize"))
+        if steps[-1].endswith("/gold"):
+            answer = upload(reader, page.url.path, page.url.path, b"id,label\na,vowel\nb,consonant\n")
+            assert answer.status_code == 303, answer.text
+            assert reader.send(page.url.path, f"{page.url.path}/1/activate").status_code == 200
+        page = reader.get(found[1])
+    assert steps == ["/recipe", "/phases/main", "/phases/main/gold", "/settings"]
+    assert "Nothing keeps participants from taking part." in page.text
+    assert new_reader().get("/challenges/sounds").status_code == 404
+    assert reader.send(page, "/challenges/sounds/organize/publish").status_code == 303
+    after = reader.get("/challenges/sounds/organize")
+    assert "0 teams" in after.text
+    assert "Publish the challenge" not in after.text
+    app.admin().post("/users", json=person("una")).raise_for_status()
+    player = app.caller(app.caller().post("/tokens", json=person("una") | {"name": "t"}).json()["token"])
+    player.post("/challenges/sounds/registrations", json={"team": "Una"}).raise_for_status()
+    file = {"content": b"id,label\na,vowel\nb,vowel\n", "headers": {"Content-Type": "text/csv", "Prefer": "wait=60"}}
+    player.post("/challenges/sounds/phases/main/submissions", **file).raise_for_status()
+    board = app.caller().get("/challenges/sounds/phases/main/leaderboard").json()
+    assert [row["team"]["name"] for row in board["rows"]] == ["Una"]
+    assert "1 of them today" in reader.get("/challenges/sounds/organize").text

@@ -1,0 +1,88 @@
+"""Organizers upload gold by forms: its problems with their places, metadata, activation and the versions."""
+
+import json
+import re
+from collections.abc import Callable
+
+import pytest
+
+from tests.api.in_process_app import ServedApp
+from tests.web.reader import Reader
+from tests.web.test_organize_create import organizer, upload
+
+GOLD = b"id,label,split\na,cat,public\nb,dog,public\nc,cat,private\nd,dog,private\ne,dog,private\n"
+DESK = "/challenges/{slug}/organize/phases/main/gold"
+
+
+@pytest.fixture
+def owner(app: ServedApp, new_reader: Callable[[], Reader], request: pytest.FixtureRequest) -> tuple[Reader, str]:
+    """The browser of an organizer, and the path of the gold of their new challenge."""
+    name = request.node.name.replace("_", "-")[:50].strip("-")
+    reader = organizer(app, new_reader(), name)
+    reader.send("/new-challenge", "/new-challenge", title=name, slug=name)
+    return reader, DESK.format(slug=name)
+
+
+def test_gold_is_uploaded_checked_and_activated(app: ServedApp, owner: tuple[Reader, str]) -> None:
+    reader, path = owner
+    answer = upload(reader, path, path, GOLD)
+    assert (answer.status_code, answer.headers["location"]) == (303, f"{path}?done=gold_uploaded#versions")
+    page = reader.get(path)
+    assert "draft: not used yet" in page.text
+    assert "5, of which 2 public" in page.text
+    counts = reader.get(f"{path}/1/counts").text
+    cells = [re.findall(r'<td class="num">(\d+)</td>', row) for row in counts.split('<th scope="row">')[1:]]
+    assert cells == [["1", "1"], ["1", "2"]]
+    activated = reader.send(page, f"{path}/1/activate")
+    assert "Version 1 is active" in activated.text
+    assert "What its scores give away" in activated.text
+    slug = path.split("/")[2]
+    assert app.admin().get(f"/challenges/{slug}/phases/main/gold/1").json()["status"] == "active"
+    assert reader.get(f"{path}/1/data").content == GOLD
+    trail = app.admin().get(f"/challenges/{slug}/audit").text
+    assert "Checked" in trail
+    assert "gold.download" in trail
+
+
+def test_problems_are_shown_with_their_places(app: ServedApp, owner: tuple[Reader, str]) -> None:
+    reader, path = owner
+    answer = upload(reader, path, path, b"id,label\na,cat\na,dog\nb,\n")
+    assert answer.status_code == 422
+    assert "&#34;a&#34; already occurs on line 2." in answer.text
+    assert "The label is empty." in answer.text
+    assert '<td class="num">4</td>' in answer.text
+    assert "There is no gold yet." in reader.get(path).text
+    empty = upload(reader, path, path, b"", name="")
+    assert empty.status_code == 400
+    assert "There is no gold yet." in reader.get(path).text
+
+
+def test_metadata_is_set_from_a_json_file(app: ServedApp, owner: tuple[Reader, str]) -> None:
+    reader, path = owner
+    upload(reader, path, path, GOLD)
+    weights = f"{path}/1/metadata/class-weights"
+    assert upload(reader, path, weights, b'{"cat": 1, "dog": 3}', "weights.json").status_code == 303
+    slug = path.split("/")[2]
+    gold = app.admin().get(f"/challenges/{slug}/phases/main/gold/1").json()
+    assert gold["class_weights"] == {"cat": 1.0, "dog": 3.0}
+    assert "class weights" in reader.get(path).text
+    unknown = upload(reader, path, weights, json.dumps({"owl": 1}).encode(), "weights.json")
+    assert unknown.status_code == 422
+    assert "owl is not among the classes" in unknown.text
+    broken = upload(reader, path, weights, b"{", "weights.json")
+    assert (broken.status_code, "The file is not JSON" in broken.text) == (400, True)
+    assert reader.send(path, f"{path}/1/delete").status_code == 303
+    assert "There is no gold yet." in reader.get(path).text
+
+
+def test_a_file_needs_the_token_and_the_right_to_edit(
+    app: ServedApp, owner: tuple[Reader, str], new_reader: Callable[[], Reader]
+) -> None:
+    reader, path = owner
+    foreign = {"data": {"csrf": "no"}, "files": {"file": ("gold.csv", GOLD)}, "headers": {"Origin": reader.url}}
+    assert reader.client.post(path, **foreign).status_code == 403
+    stranger = organizer(app, new_reader(), "stranger-of-gold")
+    token = stranger.get("/new-challenge").text.split('name="csrf" value="')[1].split('"')[0]
+    foreign["data"] = {"csrf": token}
+    assert stranger.client.post(path, **foreign).status_code == 404
+    assert "There is no gold yet." in reader.get(path).text
