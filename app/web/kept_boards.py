@@ -22,7 +22,7 @@ from app.web.board_page import board_key, read_place, render_board
 from app.web.board_query import BoardQuery
 from app.web.page import SESSION, PageContext
 from app.web.rendering import CONTENT_SECURITY_POLICY
-from app.web.site import Site, is_known_site, site_of
+from app.web.site import Site, site_of
 
 ROUTES = {"page": "/challenges/{slug}/leaderboard", "embed": "/challenges/{slug}/leaderboard/embed"}
 ANCESTORS = {"page": "'none'", "embed": "*"}
@@ -64,7 +64,7 @@ def parse_page_request(scope: Scope, settings: Settings) -> BoardRequest | None:
     asked = _parse_query(scope["query_string"])
     found = _parse_headers(scope, reads_cookies=form == "page")
     site = None if asked is None or found is None else site_of(Request(scope), settings)
-    if asked is None or found is None or site is None or not is_known_site(site, settings):
+    if asked is None or found is None or site is None or not site.is_certain:
         return None
     return BoardRequest(page_key(segments[2], asked, site, form), found[0], found[1], _HEADERS[form], ROUTES[form])
 
@@ -105,7 +105,7 @@ def page_render(
     It raises what no page explains, such as NotFound.
     """
     page = PageContext(request, state, site, VISITOR, None)
-    is_kept = is_known_site(site, state.settings)  # Anybody can make up the name of a host.
+    is_kept = site.is_certain  # Anybody can make up the name of a host.
 
     def build() -> CachedReply:
         read_since, began = state.changes.number, time.monotonic()

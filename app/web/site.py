@@ -70,11 +70,6 @@ def site_of(request: Request, settings: Settings) -> Site:
     return Site(scheme, host, settings.insecure_login, bool(settings.public_url))
 
 
-def is_known_site(site: Site, settings: Settings) -> bool:
-    """Whether the address is one that the operator set, or this machine itself, and none that a client made up."""
-    return bool(settings.public_url) or _is_loopback(urlsplit(site.origin).hostname or "")
-
-
 def _host_with_port(scheme: str, host: str, port: int | None) -> str:
     name = f"[{host}]" if ":" in host else host
     return name if port is None or port == _DEFAULT_PORTS[scheme] else f"{name}:{port}"
