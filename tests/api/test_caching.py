@@ -7,7 +7,8 @@ import httpx
 import pytest
 
 from tests.api.in_process_app import ServedApp, app_settings, serve_app
-from tests.api.test_gold_secrecy import PHASE, PHASES, PRIVATE_IDS, PUBLIC_IDS, READ, RECIPE, SUBMISSIONS, person
+from tests.api.routes_that_read import PHASES, READ, SUBMISSIONS
+from tests.api.test_gold_secrecy import PHASE, PRIVATE_IDS, PUBLIC_IDS, RECIPE, person
 from tests.live_service import PASSWORD, Caller, open_challenge
 
 GOLD = [
