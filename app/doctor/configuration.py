@@ -3,6 +3,7 @@
 import stat
 from ipaddress import ip_address
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from app.actions.accounts.bootstrap import MIN_ADMIN_TOKEN_LENGTH
 from app.doctor.check_declaration import SETTINGS_CHECK, CheckResult, check, ok, problem, warning
@@ -91,8 +92,31 @@ def check_listening_address(installation: Installation) -> CheckResult:
     )
 
 
+@check(
+    "access.public_url",
+    remedy="Set ASSAY_PUBLIC_URL to the address at which people reach the service: https, and a host name of its own, such "
+    "as https://assay.example.org.",
+)
+def check_public_address(installation: Installation) -> CheckResult:
+    """People reach the pages at a host name of their own, and send passwords to them encrypted."""
+    settings = installation.settings
+    if not settings.public_url:
+        return ok("There is no public address; people log in on pages at an address of this machine itself.")
+    address = urlsplit(settings.public_url)
+    if address.path.strip("/"):
+        return warning(
+            f"The public address has the path {address.path}; the pages work only at the root of a host name, because "
+            "their links, their cookies and the check of their forms belong to the whole host. The API works under a path."
+        )
+    if address.scheme == "https" or _is_loopback(address.hostname or ""):
+        return ok(f"People reach the pages at {settings.public_url}.")
+    if settings.insecure_login:
+        return warning("The public address is plain http, so passwords and sessions cross the network unencrypted.")
+    return warning("The public address is plain http, so nobody can log in on pages there.")
+
+
 def _is_loopback(host: str) -> bool:
     try:
         return ip_address(host).is_loopback
     except ValueError:
-        return host == "localhost"
+        return host == "localhost" or host.endswith(".localhost")

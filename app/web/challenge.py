@@ -84,7 +84,7 @@ def _entry(
         "needs_scores": scores,
         "commands": submission_commands(page.site.origin, slug, phase.slug),
         "formats": text_formats(),
-        "has_template": now >= phase.opens_at or frame.role is not None,
+        "takes_files": phase_state(phase, now, archived=frame.challenge.archived_at is not None) != "closed",
     }
 
 

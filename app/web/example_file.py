@@ -10,6 +10,7 @@ from itertools import islice
 from app import errors
 from app.actions.access import Caller
 from app.actions.challenges.make_template import template_source
+from app.actions.scoring_tasks.scoring_request import GoldReference
 from app.api.dependencies import AppState
 from app.api.phases import PhaseShape, template_name
 from app.formats import FORMATS
@@ -30,11 +31,14 @@ class ExampleFile:
     invented_ids: bool
     invented_classes: bool
     has_scores: bool
+    has_template: bool
+    """Whether the reader may read a file with all ids."""
 
 
 def example_file(state: AppState, caller: Caller, slug: str, phase: PhaseShape, *, scores: bool) -> ExampleFile:
     """The example of a phase. `scores`: a metric needs them."""
-    ids = _known_ids(state, caller, slug, phase.slug)
+    gold = _readable_gold(state, caller, slug, phase.slug)
+    ids = [] if gold is None else _known_ids(state, gold)
     classes = phase.classes or list(INVENTED_CLASSES)
     shows_scores = scores and len(classes) <= MAX_SCORE_COLUMNS
     answers = make_answers(ids or INVENTED_IDS, classes, phase, scores=shows_scores)
@@ -44,16 +48,21 @@ def example_file(state: AppState, caller: Caller, slug: str, phase: PhaseShape, 
         invented_ids=not ids,
         invented_classes=phase.classes is None,
         has_scores=shows_scores,
+        has_template=gold is not None,
     )
 
 
-def _known_ids(state: AppState, caller: Caller, slug: str, phase: str) -> list[str]:
-    """The first ids of the phase's template, if the caller may read it and somebody has requested it before."""
+def _readable_gold(state: AppState, caller: Caller, slug: str, phase: str) -> GoldReference | None:
+    """The gold whose ids the caller may read; None before there is gold, and before the phase opens."""
     try:
         with state.db.read() as session:
-            gold, _, _ = template_source(session, caller, slug, phase)
-    except errors.AssayError:  # no gold yet, or before the phase opens
-        return []
+            return template_source(session, caller, slug, phase)[0]
+    except errors.AssayError:
+        return None
+
+
+def _known_ids(state: AppState, gold: GoldReference) -> list[str]:
+    """The first ids of the template, if somebody has requested it before."""
     for scores in (False, True):
         start = state.generated_files.read_start(template_name(gold, "csv", scores=scores), _START_BYTES)
         lines = [] if start is None else start.decode("utf-8", "replace").splitlines()[:-1]

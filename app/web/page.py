@@ -79,6 +79,11 @@ class PageContext:
         return self.caller.user_id is not None
 
     @property
+    def is_personal(self) -> bool:
+        """Whether what this browser gets is for it alone, so that no cache may keep it."""
+        return self.is_logged_in or bool(self.new_cookies) or self.invitation is not None
+
+    @property
     def account(self) -> Caller:
         """The caller, who has an account; raises Unauthorized for a visitor, whom it sends to the log-in page."""
         if self.caller.user_id is None:

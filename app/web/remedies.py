@@ -6,9 +6,11 @@ from app.errors import AssayError
 
 OF_PROGRAMS = re.compile(
     r"\b(GET|POST|PUT|PATCH|DELETE|Authorization|Bearer|Location|Retry-After|Idempotency-Key|Content-Encoding|ASSAY_\w+|"
-    r"application/\w+)\b|/api/|token|'[a-z]+(_[a-z]+)*'|[?][a-z_]+=|\bassay |[{}]"
+    r"application/\w+)\b|/api/|token|[?][a-z_]+=|\bassay |[{}]"
 )
-"""What only a program or an operator understands: methods, headers, fields, settings, commands."""
+"""What only a program or an operator understands: methods, headers, settings, commands."""
+FIELD = re.compile(r"'[a-z]+(_[a-z]+)*'")
+"""A field of a reply of the API, in the remedy of a class of errors; in that of one error it may be somebody's word."""
 
 ASK_LATER = "Try again in a moment. If it happens again, tell the administrator of this site."
 REMEDIES = {
@@ -69,10 +71,10 @@ DETAILS = {
 
 def remedy_of(error: AssayError) -> str:
     """How a reader of pages mends an error: as the error itself says, unless that is for programs."""
-    if error.advice == type(error).remedy or OF_PROGRAMS.search(error.advice):
-        general = ASK_LATER if OF_PROGRAMS.search(error.advice) else error.advice
-        return REMEDIES.get(error.code, general)
-    return error.advice
+    is_general = error.advice == type(error).remedy
+    if OF_PROGRAMS.search(error.advice) or (is_general and FIELD.search(error.advice)):
+        return REMEDIES.get(error.code, ASK_LATER)
+    return REMEDIES.get(error.code, error.advice) if is_general else error.advice
 
 
 def detail_of(error: AssayError) -> str:

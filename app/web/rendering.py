@@ -76,6 +76,6 @@ def html_reply(page: PageContext, html: str, *, status: int = 200, frame_ancesto
         body, headers["Content-Encoding"] = gzip.compress(body, compresslevel=6, mtime=0), "gzip"
     headers["Content-Security-Policy"] = CONTENT_SECURITY_POLICY + frame_ancestors
     headers["Referrer-Policy"] = "same-origin"  # With no-referrer, browsers would send 'Origin: null' with forms.
-    headers["Cache-Control"] = "no-store" if page.is_logged_in or page.new_cookies else "no-cache"
+    headers["Cache-Control"] = "no-store" if page.is_personal else "no-cache"
     reply = Response(body, status_code=status, media_type="text/html; charset=utf-8", headers=headers)
     return page.set_cookies(reply)

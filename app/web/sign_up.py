@@ -7,8 +7,6 @@ from app.actions.access import VISITOR
 from app.actions.accounts.sessions import open_first_session
 from app.api.accounts import NewUser, create_account
 from app.api.limits.client_addresses import client_address_block
-from app.store.session import WriteSession
-from app.store.tables import User
 from app.web.forms import Form, attempt_async
 from app.web.invitation import held_invitation
 from app.web.notices import notice
@@ -42,14 +40,15 @@ async def post_sign_up(page: PageDep, form: FormDep) -> Response:
     if page.is_logged_in:
         return redirect(page, next_path)
 
-    def open_session(session: WriteSession, user: User) -> str:
-        return open_first_session(session, user, client_address_block(page.request))[1]
-
     async def act() -> Response:
         page.site.require_login()
         values = {name: form.text(name) for name in ("email", "name", "invitation")}
         body = form.body(NewUser, **values, password=form.value("password") or None)
-        page.begin_session(await create_account(body, page.request, VISITOR, page.state, open_session))
+        block = client_address_block(page.request)
+        text = await create_account(
+            body, page.request, VISITOR, page.state, lambda session, user: open_first_session(session, user, block)[1]
+        )
+        page.begin_session(text)
         if body.invitation is not None and body.invitation == page.invitation:
             page.new_cookies[INVITATION_COOKIE] = None
         elif next_path == "/" and page.invitation is not None:

@@ -129,7 +129,7 @@ async def show_confusion(submission_id: str, page: PageDep, split: Split = None,
             orders=ORDERS,
             table=table,
             drawing=None if table is None else table.draw(),
-            shade_key=svg.shade_key(),
+            shade_key=svg.shade_key(fine=table is not None and not table.is_readable),
             pairs=[] if table is None else table.most_confused(CONFUSED_PAIRS),
             max_drawn=svg.MAX_DRAWN_CELLS,
         )

@@ -23,11 +23,12 @@ SHADE_LIMITS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5)
 """The shares of a row at which a darker shade begins."""
 _OPACITIES = (0.08, 0.14, 0.2, 0.26, 0.32, 0.8, 0.9, 1.0)  # no middle: a number has to be readable on every shade
 _FIRST_DARK_SHADE = 5
+_FINE_OPACITIES = (0.3, 0.36, 0.42, 0.5, 0.6, 0.75, 0.9, 1.0)  # of cells of about a pixel, without numbers
 _DASHES = ("", "6 3", "2 2", "8 3 2 3", "1 3", "12 4")  # series differ by their dashes too, not by colour alone
 MAX_SERIES = len(_DASHES)
 _MAX_AXIS_LABELS = 40
 _MAX_LABEL_LENGTH = 18
-_LETTER_WIDTH = 6.4
+_LETTER_WIDTH = 7.2
 _PLOT = 300  # the side of the square of a chart with two axes
 _LEFT, _TOP, _BOTTOM = 48, 10, 44
 
@@ -143,7 +144,7 @@ def heat_map(
     """
     largest = max(len(row_labels), len(column_labels), 1)
     readable = largest <= MAX_READABLE_CLASSES
-    side = (30.0 if largest <= 20 else 24.0) if readable else max(0.64, 640 / largest)
+    side = (30.0 if largest <= 20 else 24.0) if readable else max(1.0, 640 / largest)
     step = 1 if readable else math.ceil(largest / _MAX_AXIS_LABELS)
     turned = not readable or max((len(label) for label in column_labels), default=0) > 3
     left = 22 + _label_room(row_labels[::step])
@@ -166,7 +167,7 @@ def heat_map(
         group: Attributes = {"class": "shade", "stroke": "currentColor", "stroke-width": 1, "fill": "none"}
         group["transform"] = f"translate({_number(left)} {_number(top + side / 2)}) scale({side:.5g})"
         parts.append(_tag("g", group, "".join(_shade_paths(largest_shares(cells)))))
-    return _chart(left + width + 6, top + height + 6, title, description, parts, shrinks=not readable)
+    return _chart(left + width + 6, top + height + 6, title, description, parts, shrinks=False)
 
 
 def largest_shares(cells: Cells, most: int = MAX_DRAWN_CELLS) -> Cells:
@@ -178,17 +179,17 @@ def largest_shares(cells: Cells, most: int = MAX_DRAWN_CELLS) -> Cells:
     return Cells(cells.rows[kept], cells.columns[kept], cells.counts[kept], cells.totals)
 
 
-def shade_key() -> Markup:
-    """The shades with the shares of a row that they stand for, to be shown beside a heat map."""
+def shade_key(*, fine: bool = False) -> Markup:
+    """The shades with the shares of a row that they stand for; `fine`: those of a heat map without numbers."""
     ends = [f"{limit * 100:g}" for limit in SHADE_LIMITS]
     texts = [f"under {ends[0]} %", *(f"{low} to {high} %" for low, high in pairwise(ends)), f"{ends[-1]} % and more"]
-    parts = []
+    parts, opacities = [], _FINE_OPACITIES if fine else _OPACITIES
     for shade, text in enumerate(texts):
-        x, y = 4 + 108 * (shade % 4), 4 + 22 * (shade // 4)
-        place: Attributes = {"x": x, "y": y, "width": 16, "height": 16, "fill-opacity": _OPACITIES[shade]}
+        x, y = 4 + 136 * (shade // 4), 4 + 22 * (shade % 4)
+        place: Attributes = {"x": x, "y": y, "width": 16, "height": 16, "fill-opacity": opacities[shade]}
         parts.append(_tag("rect", place | {"class": "shade", "fill": "currentColor"}))
         parts.append(_text(x + 22, y + 12, text))
-    return _chart(436, 48, "Shades", "The share of its row that each shade stands for.", parts)
+    return _chart(272, 92, "Shades", "The share of its row that each shade stands for.", parts)
 
 
 def _numbered_cells(
@@ -211,7 +212,7 @@ def _shade_paths(cells: Cells) -> Iterator[str]:
     """One path for each shade. A stroke covers a run of neighbouring cells; moves within a row are relative."""
     order = np.lexsort((cells.columns, cells.rows))
     rows, columns, shades = cells.rows[order], cells.columns[order], cells.shades()[order]
-    for shade, opacity in enumerate(_OPACITIES):
+    for shade, opacity in enumerate(_FINE_OPACITIES):
         chosen = shades == shade
         if chosen.any():
             path = _runs(rows[chosen], columns[chosen])
@@ -296,7 +297,7 @@ def _turned_text(x: float, y: float, text: str, *, css: str = "", anchor: str = 
 
 
 def _label(attributes: Attributes, text: str) -> str:
-    shown = _shown(text)
+    shown = text if attributes.get("class") == "axis" else _shown(text)
     whole = _title(text) if shown != text else ""
     return _tag("text", {name: value for name, value in attributes.items() if value != ""}, _escaped(shown) + whole)
 

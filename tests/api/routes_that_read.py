@@ -61,7 +61,12 @@ READ: dict[str, list[str]] = {  # every route that reads, with the queries that 
     ],
 }
 PAGES: dict[str, list[str]] = {  # every page, with the queries that are asked besides none
-    "/": [],
+    "/": ["show=past"],
+    "/catalogue": ["q=macro"],
+    "/catalogue/{key}": [],
+    "/challenges/{slug}": [],
+    "/challenges/{slug}/files/{file_name}": [],
+    "/challenges/{slug}/phases/{phase}/template": ["format=jsonl"],
     "/challenges/{slug}/organize": [],
     "/challenges/{slug}/organize/announcements": [],
     "/challenges/{slug}/organize/audit": ["action=phase&since=2026-01-01"],
@@ -118,8 +123,6 @@ PAGES: dict[str, list[str]] = {  # every page, with the queries that are asked b
     "/challenges/{slug}/leaderboard/embed": ["phase=main", "metric=accuracy"],
     "/challenges/{slug}/leaderboard/data": ["phase=main", "phase=main&format=csv", "phase=main&format=latex"],
     "/challenges/{slug}/leaderboard/changes": ["phase=main"],
-    "/catalogue": ["q=macro", "task=binary"],
-    "/catalogue/{key}": [],
     "/log-in": ["next=/catalogue"],
     "/new-challenge": [],
     "/password-reset": [],

@@ -47,7 +47,7 @@ class Stage:
         registration = member.post("/challenges/pets/registrations", json={"team": "Blue"}).json()["id"]
         sent = member.submit("pets", dict.fromkeys(PUBLIC_IDS + PRIVATE_IDS, "a")).json()["id"]
         self.fills = {"slug": "pets", "phase": "main", "version": "1", "key": "f1_macro", "file_name": "train.csv"}
-        self.fills |= {"name": "page.css"}
+        self.fills |= {"name": "page.css", "user_id": member.get("/me").json()["id"]}
         self.fills |= {"registration_id": registration, "submission_id": sent}
         self.url = app.url
 

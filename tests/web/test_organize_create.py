@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from typing import Any
 
 import httpx
 
@@ -157,7 +158,10 @@ def test_from_a_title_to_a_published_board_with_a_score(
     app.admin().post("/users", json=person("una")).raise_for_status()
     player = app.caller(app.caller().post("/tokens", json=person("una") | {"name": "t"}).json()["token"])
     player.post("/challenges/sounds/registrations", json={"team": "Una"}).raise_for_status()
-    file = {"content": b"id,label\na,vowel\nb,vowel\n", "headers": {"Content-Type": "text/csv", "Prefer": "wait=60"}}
+    file: dict[str, Any] = {
+        "content": b"id,label\na,vowel\nb,vowel\n",
+        "headers": {"Content-Type": "text/csv", "Prefer": "wait=60"},
+    }
     player.post("/challenges/sounds/phases/main/submissions", **file).raise_for_status()
     board = app.caller().get("/challenges/sounds/phases/main/leaderboard").json()
     assert [row["team"]["name"] for row in board["rows"]] == ["Una"]

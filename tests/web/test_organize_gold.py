@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -79,7 +80,11 @@ def test_a_file_needs_the_token_and_the_right_to_edit(
     app: ServedApp, owner: tuple[Reader, str], new_reader: Callable[[], Reader]
 ) -> None:
     reader, path = owner
-    foreign = {"data": {"csrf": "no"}, "files": {"file": ("gold.csv", GOLD)}, "headers": {"Origin": reader.url}}
+    foreign: dict[str, Any] = {
+        "data": {"csrf": "no"},
+        "files": {"file": ("gold.csv", GOLD)},
+        "headers": {"Origin": reader.url},
+    }
     assert reader.client.post(path, **foreign).status_code == 403
     stranger = organizer(app, new_reader(), "stranger-of-gold")
     token = stranger.get("/new-challenge").text.split('name="csrf" value="')[1].split('"')[0]

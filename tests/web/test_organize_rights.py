@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import closing
+from typing import Any
 
 import pytest
 
@@ -62,7 +63,11 @@ def test_a_viewer_and_a_member_change_nothing(app: ServedApp, new_reader: Callab
             answer = reader.client.post(DESK + act, data={"csrf": token}, headers={"Origin": reader.url})
             assert answer.status_code == 403, act
             assert reader.client.post(DESK + act, headers={"Origin": reader.url}).status_code == 403
-        sent = {"data": {"csrf": token}, "files": {"file": ("g.csv", b"id,label")}, "headers": {"Origin": reader.url}}
+        sent: dict[str, Any] = {
+            "data": {"csrf": token},
+            "files": {"file": ("g.csv", b"id,label")},
+            "headers": {"Origin": reader.url},
+        }
         for act in ("/phases/main/gold", "/phases/main/gold/1/metadata/classes"):
             assert reader.client.post(DESK + act, **sent).status_code == 403
     assert app.admin().get("/challenges/digits").json() == before

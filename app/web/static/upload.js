@@ -37,7 +37,7 @@ if (form) {
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     event.stopImmediatePropagation();
-    if (!form.dataset.sending) send(event.submitter?.formAction || form.action);
+    if (!form.dataset.sending) send(event.submitter?.hasAttribute("formaction") ? event.submitter.formAction : form.action);
   });
 }
 
