@@ -7,7 +7,8 @@ import httpx
 import pytest
 
 from tests.api.in_process_app import ServedApp, app_settings, serve_app
-from tests.api.test_gold_secrecy import PHASE, PHASES, PRIVATE_IDS, PUBLIC_IDS, READ, RECIPE, SUBMISSIONS, person
+from tests.api.routes_that_read import PHASES, READ, SUBMISSIONS
+from tests.api.test_gold_secrecy import PHASE, PRIVATE_IDS, PUBLIC_IDS, RECIPE, person
 from tests.live_service import PASSWORD, Caller, open_challenge
 
 GOLD = [
@@ -46,7 +47,7 @@ class Stage:
         registration = member.post("/challenges/pets/registrations", json={"team": "Blue"}).json()["id"]
         sent = member.submit("pets", dict.fromkeys(PUBLIC_IDS + PRIVATE_IDS, "a")).json()["id"]
         self.fills = {"slug": "pets", "phase": "main", "version": "1", "key": "f1_macro", "file_name": "train.csv"}
-        self.fills |= {"name": "page.css"}
+        self.fills |= {"name": "page.css", "user_id": member.get("/me").json()["id"]}
         self.fills |= {"registration_id": registration, "submission_id": sent}
         self.url = app.url
 

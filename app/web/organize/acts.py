@@ -5,6 +5,7 @@ from typing import NoReturn
 
 from app.errors import AssayError, InvalidRequest, NotFound
 from app.web.forms import Form
+from app.web.remedies import remedy_of
 
 MAX_ROWS = 200
 
@@ -26,7 +27,7 @@ def act_on_ticked(form: Form, act: Callable[[str], object], *, names: Mapping[st
         except NotFound:
             refused.append((each, "It no longer exists."))
         except AssayError as error:
-            refused.append((each, f"{error.detail} {error.advice}".strip()))
+            refused.append((each, f"{error.detail} {remedy_of(error) or ''}".strip()))
     if refused:
         _refuse([((names or {}).get(each, each), why) for each, why in refused])
 
