@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from app import errors
 from app.api.http.problem_documents import fault_detail
+from app.api.reasons import OptionalReason
 from app.errors import AssayError, BadRequest
 from app.web.remedies import remedy_of
 
@@ -62,6 +63,14 @@ class Form:
     def text(self, name: str) -> str | None:
         """The value of a field without surrounding space; None if it is empty."""
         return self.value(name).strip() or None
+
+    def reason(self) -> str | None:
+        """Why something is done, for the audit trail, under the limits of the API; raises InvalidRequest."""
+        try:
+            return OptionalReason(reason=self.text("reason")).reason
+        except ValidationError as error:
+            faults = [{"pointer": "/reason", "detail": _words(dict(fault))} for fault in error.errors()]
+            raise errors.InvalidRequest(f"The reason {faults[0]['detail']}.", errors=faults) from None
 
     def fault_of(self, name: str) -> FieldFault | None:
         """What is wrong with a field, or with a part of it."""

@@ -183,7 +183,7 @@ def post_remove(slug: str, page: PageDep, form: FormDep) -> Response:
         member = form.value("member")[:64]
         if member == page.account.user_id:
             raise errors.BadRequest("This is yourself.", remedy="Use the form to leave the team.")
-        delete_member(slug, team_id, member, page.account.with_reason(form.text("reason")), page.state)
+        delete_member(slug, team_id, member, page.account.with_reason(form.reason()), page.state)
 
     return act_on_team(page, slug, form, REMOVED, change)
 

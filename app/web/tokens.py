@@ -87,7 +87,7 @@ def post_revoke(page: PageDep, form: FormDep) -> Response:
     account = page.account
 
     def act() -> Response:
-        delete_token(form.value("token")[:64], account.with_reason(form.text("reason")), page.state)
+        delete_token(form.value("token")[:64], account.with_reason(form.reason()), page.state)
         return redirect(page, TOKENS, done=REVOKED)
 
     return attempt(form, act, lambda refused, status: _page(page, refused, status))

@@ -51,7 +51,7 @@ def post_invitation(page: PageDep, form: FormDep) -> Response:
 
     def act() -> Response:
         require_admin(page)
-        caller = page.account.with_reason(form.text("reason"))
+        caller = page.account.with_reason(form.reason())
         return show_list(page, fresh=post_site_invitation(new_invitation(form), caller, page.state))
 
     return attempt(form, act, lambda refused, status: show_list(page, refused, status))
@@ -62,7 +62,7 @@ def post_revocation(page: PageDep, form: FormDep) -> Response:
     """Revoke an invitation."""
 
     def act() -> Response:
-        caller = page.account.with_reason(form.text("reason"))
+        caller = page.account.with_reason(form.reason())
         delete_site_invitation(form.value("invitation"), caller, page.state)
         return redirect(page, "/administration/invitations", done=REVOKED)
 

@@ -136,7 +136,7 @@ def post_delete(page: PageDep, user_id: str, form: FormDep) -> Response:
         if form.text("confirm") != user.email:
             detail = f"Type {user.email} to confirm: a deletion cannot be undone."
             raise InvalidRequest(detail, errors=[{"pointer": "/confirm", "detail": detail}])
-        delete_user_account(user_id, page.account.with_reason(form.text("reason")), page.state)
+        delete_user_account(user_id, page.account.with_reason(form.reason()), page.state)
         return redirect(page, "/administration/users", done=DELETED)
 
     return attempt(form, act, lambda refused, status: show_user(page, user_id, refused, status))

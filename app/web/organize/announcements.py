@@ -55,7 +55,7 @@ def post_new(slug: str, page: PageDep, form: FormDep) -> Response:
     """Show a preview of an announcement, or post it."""
 
     def act() -> Response:
-        caller = current_organizer(slug, page.account, page.state).with_reason(form.text("reason"))
+        caller = current_organizer(slug, page.account, page.state).with_reason(form.reason())
         body = form.body(NewAnnouncement, title=form.text("title"), body=form.value("body"))
         if form.value("act") == "preview":
             return show_list(page, slug, form, preview=True)
@@ -94,7 +94,7 @@ def post_edit(slug: str, announcement_id: str, page: PageDep, form: FormDep) -> 
     """Show a preview of a changed announcement, or store it."""
 
     def act() -> Response:
-        caller = current_organizer(slug, page.account, page.state).with_reason(form.text("reason"))
+        caller = current_organizer(slug, page.account, page.state).with_reason(form.reason())
         body = form.body(AnnouncementEdit, title=form.text("title") or "", body=form.value("body"))
         if form.value("act") == "preview":
             return show_one(page, slug, announcement_id, form, preview=True)
@@ -109,7 +109,7 @@ def post_delete(slug: str, announcement_id: str, page: PageDep, form: FormDep) -
     """Delete an announcement."""
 
     def act() -> Response:
-        caller = current_organizer(slug, page.account, page.state).with_reason(form.text("reason"))
+        caller = current_organizer(slug, page.account, page.state).with_reason(form.reason())
         remove_announcement(slug, announcement_id, caller, page.state)
         return redirect(page, f"/challenges/{slug}/organize/announcements", done=DELETED)
 

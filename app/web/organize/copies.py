@@ -51,7 +51,7 @@ def post_new_copy(slug: str, page: PageDep, form: FormDep) -> Response:
         caller = current_copier(slug, page.account, page.state)
         given = {name: form.text(name) for name in ("slug", "title", "opens_at")}
         body = form.body(NewCopy, gold=form.has("gold"), **given)
-        made = post_copy(slug, body, caller, page.state, reason=form.text("reason"))
+        made = post_copy(slug, body, caller, page.state, reason=form.reason())
         return redirect(page, f"/challenges/{made.slug}/organize", done=COPIED)
 
     return attempt(form, act, lambda refused, status: show_copy(page, slug, refused, status))
@@ -94,7 +94,7 @@ def post_deletion(slug: str, page: PageDep, form: FormDep) -> Response:
             detail = f"Type {slug} to confirm: a deletion cannot be undone."
             raise InvalidRequest(detail, errors=[{"pointer": "/confirm", "detail": detail}])
         confirm = slug if page.caller.has_admin_rights else None
-        remove_challenge(slug, page.account.with_reason(form.text("reason")), page.state, confirm=confirm)
+        remove_challenge(slug, page.account.with_reason(form.reason()), page.state, confirm=confirm)
         return redirect(page, "/", done=DELETED)
 
     return attempt(form, act, lambda refused, status: show_copy(page, slug, refused, status))

@@ -60,7 +60,7 @@ async def post_upload(slug: str, request: Request, page: PageDep) -> Response:
         require_file(filename)
         given = {name: form.text(name) for name in ("licence", "description", "audience")}
         about = form.body(NewFile, name=form.text("name") or filename, **given)
-        caller = page.account.with_reason(form.text("reason"))
+        caller = page.account.with_reason(form.reason())
         await post_file(slug, request, caller, page.state, **about.model_dump())
         return redirect(page, f"/challenges/{slug}/organize/files", done=UPLOADED)
 
@@ -91,7 +91,7 @@ def post_edit(slug: str, file_name: str, page: PageDep, form: FormDep) -> Respon
     """Change licence, audience or description."""
 
     def act() -> Response:
-        caller = current_organizer(slug, page.account, page.state).with_reason(form.text("reason"))
+        caller = current_organizer(slug, page.account, page.state).with_reason(form.reason())
         given = {"licence": form.value("licence").strip(), "description": form.value("description")}
         patch_file(slug, file_name, form.body(FileEdit, audience=form.text("audience"), **given), caller, page.state)
         return redirect(page, f"/challenges/{slug}/organize/files", done=CHANGED)
@@ -104,7 +104,7 @@ def post_delete(slug: str, file_name: str, page: PageDep, form: FormDep) -> Resp
     """Delete a file."""
 
     def act() -> Response:
-        caller = current_organizer(slug, page.account, page.state).with_reason(form.text("reason"))
+        caller = current_organizer(slug, page.account, page.state).with_reason(form.reason())
         remove_file(slug, file_name, caller, page.state)
         return redirect(page, f"/challenges/{slug}/organize/files", done=DELETED)
 

@@ -14,7 +14,7 @@ from app.web.rendering import NO_FORM
 
 def editor(page: PageContext, slug: str, form: Form) -> Caller:
     """The caller, who may edit the challenge, with the reason that the form gives; raises what current_organizer does."""
-    return current_organizer(slug, page.account, page.state).with_reason(form.text("reason"))
+    return current_organizer(slug, page.account, page.state).with_reason(form.reason())
 
 
 def form_with(form: Form, name: str) -> Form:

@@ -60,7 +60,7 @@ async def post_gold_file(slug: str, phase: str, page: PageDep, request: Request)
     async def act() -> Response:
         await _require_file(request)
         try:
-            await post_gold(slug, phase, request, page.account.with_reason(form.text("reason")), page.state)
+            await post_gold(slug, phase, request, page.account.with_reason(form.reason()), page.state)
         except InvalidGold as error:
             refused = form.with_fault(error)
             return await run_in_threadpool(show_gold, page, slug, phase, refused, error.status, check=error.extra)
@@ -81,7 +81,7 @@ async def post_metadata_file(
     async def act() -> Response:
         await _require_file(request)
         value = await _json_of_file(request, kind)
-        caller = page.account.with_reason(form.text("reason"))
+        caller = page.account.with_reason(form.reason())
         await set_gold_metadata(page.state, caller, slug, phase, version, name=kind, value=value)
         return redirect(page, f"/challenges/{slug}/organize/phases/{phase}/gold#versions", done=METADATA_SET)
 

@@ -50,7 +50,7 @@ def post_invitation(slug: str, page: PageDep, form: FormDep) -> Response:
     """Make an invitation; its code stands in the reply alone."""
 
     def act() -> Response:
-        caller = current_organizer(slug, page.account, page.state).with_reason(form.text("reason"))
+        caller = current_organizer(slug, page.account, page.state).with_reason(form.reason())
         fresh = post_challenge_invitation(slug, new_invitation(form), caller, page.state)
         return show_list(page, slug, fresh=fresh)
 
@@ -62,7 +62,7 @@ def post_revocation(slug: str, page: PageDep, form: FormDep) -> Response:
     """Revoke an invitation."""
 
     def act() -> Response:
-        caller = page.account.with_reason(form.text("reason"))
+        caller = page.account.with_reason(form.reason())
         delete_challenge_invitation(slug, form.value("invitation"), caller, page.state)
         return redirect(page, f"/challenges/{slug}/organize/invitations", done=REVOKED)
 

@@ -35,7 +35,7 @@ def post_new_challenge(page: PageDep, form: FormDep) -> Response:
 
     def act() -> Response:
         body = NewChallenge.model_validate(challenge_values(form))
-        created = post_challenge(body, caller, page.state, form.text("reason"))
+        created = post_challenge(body, caller, page.state, form.reason())
         return redirect(page, f"/challenges/{created.slug}/organize/recipe", done=CREATED)
 
     def again(refused: Form, status: int) -> Response:

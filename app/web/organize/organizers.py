@@ -66,7 +66,7 @@ def post_removal(slug: str, page: PageDep, form: FormDep) -> Response:
     email = form.value("email")
 
     def act() -> Response:
-        delete_organizer(slug, email, page.account.with_reason(form.text("reason")), page.state)
+        delete_organizer(slug, email, page.account.with_reason(form.reason()), page.state)
         if email == page.account.email and not page.caller.has_admin_rights:
             return redirect(page, "/", done=LEFT)
         return redirect(page, f"/challenges/{slug}/organize/organizers", done=REMOVED)

@@ -148,7 +148,7 @@ def post_act(slug: str, page: PageDep, form: FormDep) -> Response:
 
 def _act_of(page: PageContext, form: Form) -> Callable[[str], object]:
     """What the pressed button does with one submission; raises InvalidRequest, ValidationError."""
-    state, reason = page.state, form.text("reason")
+    state, reason = page.state, form.reason()
     act, caller = form.value("act"), page.account.with_reason(reason)
     if act == "rerun":
         return lambda each: post_submission_rerun(each, caller, state, Response())
@@ -173,7 +173,7 @@ def post_phase_rerun(slug: str, page: PageDep, form: FormDep) -> Response:
     asked = _asked(form)
 
     def act() -> Response:
-        caller = current_organizer(slug, page.account, page.state).with_reason(form.text("reason"))
+        caller = current_organizer(slug, page.account, page.state).with_reason(form.reason())
         if form.value("act") == "stop":
             delete_rerun(slug, form.value("phase"), caller, page.state)
             return redirect(page, _address(slug, asked, "#rerun"), done=STOPPED)

@@ -88,7 +88,7 @@ def post_edit(slug: str, team_id: str, page: PageDep, form: FormDep) -> Response
 
     def act() -> Response:
         body = form.body(TeamEdit, name=form.text("name"), captain=form.text("captain"))
-        patch_team(slug, team_id, body, page.account.with_reason(form.text("reason")), page.state)
+        patch_team(slug, team_id, body, page.account.with_reason(form.reason()), page.state)
         return _back(page, slug, team_id, CHANGED)
 
     return attempt(form, act, lambda refused, status: show_team(page, slug, team_id, refused, status))
@@ -99,7 +99,7 @@ def post_remove(slug: str, team_id: str, page: PageDep, form: FormDep) -> Respon
     """Remove a member."""
 
     def act() -> Response:
-        caller = page.account.with_reason(form.text("reason"))
+        caller = page.account.with_reason(form.reason())
         delete_member(slug, team_id, form.value("member"), caller, page.state)
         return _back(page, slug, team_id, REMOVED)
 
