@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, unquote
 
 from starlette.requests import Request
 from starlette.types import Scope
@@ -97,6 +97,13 @@ def page_key(slug: str, asked: BoardQuery, site: Site, form: str) -> BoardPageKe
     return BoardPageKey(board_key(slug, VISITOR_AUDIENCE, asked), form, site.origin)
 
 
+def _plain_request(request: Request, slug: str, asked: BoardQuery, form: str) -> Request:
+    """The request for a kept page with what its key has, and nothing else that one reader sent and others would see."""
+    path, _, query = asked.address(slug, "/embed" if form == "embed" else "").partition("?")
+    plain = {"path": unquote(path), "raw_path": path.encode(), "query_string": query.encode(), "headers": []}
+    return Request({**request.scope, **plain})
+
+
 def page_render(
     request: Request, state: AppState, site: Site, slug: str, asked: BoardQuery, form: str
 ) -> Callable[[], CachedReply]:
@@ -104,7 +111,7 @@ def page_render(
 
     It raises what no page explains, such as NotFound.
     """
-    page = PageContext(request, state, site, VISITOR, None)
+    page = PageContext(_plain_request(request, slug, asked, form), state, site, VISITOR, None)
     is_kept = site.is_certain  # Anybody can make up the name of a host.
 
     def build() -> CachedReply:

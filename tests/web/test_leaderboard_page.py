@@ -231,6 +231,20 @@ def test_organizers_see_a_hidden_board_and_every_submission(app: ServedApp, new_
     assert table_rows(private)[0][2] != table_rows(page)[0][2]
 
 
+@pytest.mark.parametrize("form", ["", "/embed"])
+def test_what_one_visitor_adds_to_the_address_is_on_no_page_of_others(
+    app: ServedApp, new_reader: Callable[[], Reader], form: str
+) -> None:
+    slug = new_challenge(app.admin(), "kept")
+    path = PATH.format(slug) + form
+    first = new_reader().get(path, params={"phase": "main", "done": "account-deleted", "added": "by-somebody"})
+    assert first.status_code == 200
+    second = new_reader().get(path, params={"phase": "main"})
+    assert second.headers["etag"] == first.headers["etag"]
+    assert "by-somebody" not in second.text
+    assert "Your account is deleted" not in second.text
+
+
 def test_a_stale_cookie_makes_a_visitor(reader: Reader, slug: str) -> None:
     visitor = reader.get(PATH.format(slug))
     answer = reader.get(PATH.format(slug), headers={"Cookie": "assay_session=x"})
