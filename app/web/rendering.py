@@ -19,6 +19,7 @@ from app.web.forms import Form
 from app.web.markdown import first_sentence, markdown
 from app.web.notices import notice_sentence
 from app.web.page import PageContext
+from app.web.remedies import remedy_of
 from app.web.symbols import symbol
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -39,7 +40,8 @@ def environment() -> Environment:
     )
     templates.filters |= formatting.FILTERS | {
         "markdown": markdown,
-        "first_sentence": first_sentence,
+        "mathml": mathml,
+        "remedy": remedy_of,
         "mathml": mathml,
         "symbol": symbol,
     }
