@@ -40,9 +40,9 @@ def environment() -> Environment:
     )
     templates.filters |= formatting.FILTERS | {
         "markdown": markdown,
+        "first_sentence": first_sentence,
         "mathml": mathml,
         "remedy": remedy_of,
-        "mathml": mathml,
         "symbol": symbol,
     }
     templates.globals |= {"asset": asset_url, "version": __version__}
