@@ -19,6 +19,7 @@ from app.web.forms import Form
 from app.web.markdown import first_sentence, markdown
 from app.web.notices import notice_sentence
 from app.web.page import PageContext
+from app.web.remedies import remedy_of
 from app.web.symbols import symbol
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -41,6 +42,7 @@ def environment() -> Environment:
         "markdown": markdown,
         "first_sentence": first_sentence,
         "mathml": mathml,
+        "remedy": remedy_of,
         "symbol": symbol,
     }
     templates.globals |= {"asset": asset_url, "version": __version__}

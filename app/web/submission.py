@@ -109,9 +109,11 @@ def _render(
 
 @router.get("/submissions/{submission_id}/confusion")
 async def show_confusion(submission_id: str, page: PageDep, split: Split = None, order: Order = "declared") -> Response:
-    """The confusion matrix on a page of its own, with the most confused pairs."""
+    """The confusion matrix on a page of its own, with the most confused pairs; raises what the report raises."""
     shown = await run_in_threadpool(read_page, page, submission_id)
     state = await read_report(page, ReportQuestion(submission_id, "confusion", split), wait=60)
+    if state.refusal is not None:
+        raise state.refusal
 
     def draw() -> Response:
         part = state.report.get("confusion")

@@ -131,19 +131,19 @@ class ReportState(NamedTuple):
     """The report of a submission, or why there is none now."""
 
     report: dict[str, Any]
-    refusal: str = ""
+    refusal: errors.AssayError | None = None
     is_waiting: bool = False
 
 
 async def read_report(page: PageContext, asked: ReportQuestion, *, wait: float = REPORT_WAIT_SECONDS) -> ReportState:
-    """The report for the page, with thinned curves; a refusal becomes a sentence."""
+    """The report for the page, with thinned curves, or the refusal."""
     try:
         async with asyncio.timeout(wait):
             name, path = await generate_report(page.request, page.account, page.state, asked)
     except TimeoutError:
         return ReportState({}, is_waiting=True)
     except errors.AssayError as error:
-        return ReportState({}, refusal=f"{error.detail} {error.advice}")
+        return ReportState({}, refusal=error)
 
     def load() -> dict[str, Any]:
         with page.state.generated_files.pin(name):
