@@ -38,7 +38,8 @@ def show_submissions(
     listed = get_submissions(slug, chosen.slug, page.account, page.state, limit=ROWS, cursor=cursor)
     # An organizer who competes gets the submissions of all teams, but this page is about the own team.
     rows = [row for row in listed.items if frame.role is None or row.team.id == frame.team_id]
-    selected = _selected(page, frame, chosen) if frame.challenge.recipe.selection == "selected" else []
+    rule = rows[0].selection if rows else None  # that of the phase, which may have a recipe of its own
+    selected = _selected(page, frame, chosen) if rule is not None and rule.rule == "selected" else []
     return render(
         page,
         "submissions.html",
@@ -49,7 +50,7 @@ def show_submissions(
         following=listed.next,
         quota=_quota(page, frame, chosen),
         metric=_shown_metric(rows, frame),
-        rule=rows[0].selection if rows else None,
+        rule=rule,
         selected=selected,
     )
 

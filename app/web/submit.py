@@ -2,6 +2,7 @@
 
 import secrets
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Annotated, Literal
 
 from fastapi import Query
@@ -66,11 +67,15 @@ def _usable_phases(frame: ChallengeFrame) -> list[PhaseShape]:
     phases = frame.challenge.phases
     if frame.role is not None:
         return phases
-    return [phase for phase in phases if phase.open or (phase.late == "unofficial" and _has_closed(phase))]
+    now = datetime.now(UTC)
+    return [phase for phase in phases if phase.open or _may_take_files(phase, now)]
 
 
-def _has_closed(phase: PhaseShape) -> bool:
-    return phase.closes_at is not None and not phase.open and phase.paused_at is None
+def _may_take_files(phase: PhaseShape, now: datetime) -> bool:
+    """Whether a phase that is not open takes late files, or will take files again after its pause, which the page shows."""
+    if phase.closes_at is not None and phase.closes_at <= now:
+        return phase.late == "unofficial"
+    return phase.paused_at is not None and phase.opens_at <= now
 
 
 def _submit_page(

@@ -12,7 +12,7 @@ from typing import Any, Literal, Self
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser import chromium
-from tests.live_service import PASSWORD
+from tests.live_service import PASSWORD, eventually
 
 Way = Literal["mouse", "keyboard", "no scripts"]
 WAYS: tuple[Way, ...] = ("mouse", "keyboard", "no scripts")
@@ -38,9 +38,11 @@ class Person:
         chromium.show(self.page, path, status)
         return self
 
-    def follow(self, name: str) -> None:
-        """Follow a link."""
-        self._activate(self._only(self.page.get_by_role("link", name=name, exact=True)))
+    def follow(self, name: str, menu: str | None = None) -> Self:
+        """Follow a link, of this menu where two menus have links of one name."""
+        place = self.page if menu is None else self.page.get_by_role("navigation", name=menu, exact=True)
+        self._activate(self._only(place.get_by_role("link", name=name, exact=True)))
+        return self
 
     def press(self, name: str) -> None:
         """Press a button."""
@@ -55,9 +57,9 @@ class Person:
         """Choose an option of a list."""
         self._field(label).select_option(label=option)
 
-    def mark(self, label: str) -> None:
-        """Choose a radio button, or tick a box."""
-        self._field(label).check()
+    def mark(self, label: str, group: str | None = None) -> None:
+        """Choose a radio button, or tick a box, of this group where two groups have one of that label."""
+        self._mark(self._field(label, group))
 
     def attach(self, label: str, *files: Path) -> None:
         """Choose files of this machine."""
@@ -89,8 +91,16 @@ class Person:
         expect(self.page.get_by_role("button", name="Log out")).to_be_visible()
         return self
 
-    def _field(self, label: str) -> Locator:
-        return self._only(self.page.get_by_label(label, exact=True))
+    def waits_for(self, found: Locator, text: str) -> None:
+        """Wait until a part of the page, which follows what happens, has this text."""
+        expect(found).to_have_text(text)
+
+    def _field(self, label: str, group: str | None = None) -> Locator:
+        place = self.page if group is None else self.page.get_by_role("group", name=group)
+        return self._only(place.get_by_label(label, exact=True))
+
+    def _mark(self, field: Locator) -> None:
+        field.check()
 
     def _only(self, found: Locator) -> Locator:
         """What was found, which must be visible once: a page on which two things have one name misleads its readers."""
@@ -103,6 +113,10 @@ class Person:
 
 class KeyboardPerson(Person):
     """Somebody who has only a keyboard, and who must see where the focus is."""
+
+    def __init__(self, page: Page) -> None:
+        super().__init__(page)
+        page.on("filechooser", lambda _: None)  # so that no dialogue opens before Playwright is ready for it
 
     def write(self, label: str, text: str) -> None:
         """Write a text into a field, in place of what is there."""
@@ -118,9 +132,8 @@ class KeyboardPerson(Person):
         self.page.keyboard.type(option)
         expect(field.locator("option:checked")).to_have_text(option)
 
-    def mark(self, label: str) -> None:
+    def _mark(self, field: Locator) -> None:
         """Choose a radio button with the arrows, or tick a box with the space bar."""
-        field = self._field(label)
         if field.get_attribute("type") == "checkbox":
             self._reach(field)
             if not field.is_checked():
@@ -165,9 +178,27 @@ class KeyboardPerson(Person):
             self.page.keyboard.press("Space")
 
 
+class ScriptlessPerson(Person):
+    """Somebody with a mouse whose browser runs no scripts."""
+
+    def waits_for(self, found: Locator, text: str) -> None:
+        """Reload the page until a part of it has this text."""
+
+        def shows() -> bool:
+            if found.inner_text() == text:
+                return True
+            self.page.reload()
+            return False
+
+        eventually(shows, text, seconds=60)
+
+
+PEOPLE: dict[Way, type[Person]] = {"mouse": Person, "keyboard": KeyboardPerson, "no scripts": ScriptlessPerson}
+
+
 @contextmanager
 def person(browser: Browser, url: str, way: Way = "mouse", **options: Any) -> Iterator[Person]:
     """Somebody at a browser of their own; a fault in one of their pages fails the test."""
     with chromium.visit(browser, url, java_script_enabled=way != "no scripts", **options) as (context, faults):
-        yield (KeyboardPerson if way == "keyboard" else Person)(context.new_page())
+        yield PEOPLE[way](context.new_page())
         faults.require_none()

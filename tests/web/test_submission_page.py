@@ -210,11 +210,14 @@ def test_the_confusion_page_sorts_classes_and_lists_the_most_confused_pairs(
     assert ada.browser.get(f"/submissions/{key}/confusion?order=other").status_code == 400
 
 
+@pytest.mark.parametrize("is_of_phase", [False, True])
 def test_a_team_chooses_its_finals_in_the_list_of_its_submissions(
-    app: ServedApp, ada: Person, new_reader: NewReader
+    app: ServedApp, ada: Person, new_reader: NewReader, *, is_of_phase: bool
 ) -> None:
     recipe = {"primary": "accuracy", "metrics": ["accuracy"], "selection": "selected", "selection_max": 2}
-    slug = open_new(app, recipe=recipe, quota={"total": 5})
+    slug = open_new(app, recipe=None if is_of_phase else recipe, quota={"total": 5})
+    if is_of_phase:
+        app.admin().put(f"/challenges/{slug}/recipe", params={"phase": "main"}, json=recipe).raise_for_status()
     path = f"/challenges/{slug}/submissions"
     ada.api.join(slug, "Blue")
     assert "Nothing was sent" in ada.browser.get(path).text

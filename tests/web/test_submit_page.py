@@ -170,6 +170,14 @@ def test_a_phase_that_is_closed_says_so(app: ServedApp, ada: Person) -> None:
     assert "There is a problem" in refused.text
 
 
+def test_a_phase_that_is_paused_says_why(app: ServedApp, ada: Person) -> None:
+    slug = open_new(app)
+    ada.api.join(slug, "Blue")
+    app.admin().post(f"/challenges/{slug}/phases/main/pause", json={"reason": "We <mend> it."}).raise_for_status()
+    page = ada.browser.get(f"/challenges/{slug}/submit").text
+    assert "This phase is paused and takes no files now. Reason: We &lt;mend&gt; it." in page
+
+
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 64, 10_000])
 def test_text_fields_before_the_file_are_read_however_the_form_is_cut(size: int) -> None:
     body = (
