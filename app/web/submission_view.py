@@ -135,10 +135,10 @@ class ReportState(NamedTuple):
     is_waiting: bool = False
 
 
-async def read_report(page: PageContext, asked: ReportQuestion, *, wait: float = REPORT_WAIT_SECONDS) -> ReportState:
+async def read_report(page: PageContext, asked: ReportQuestion, *, wait: float | None = None) -> ReportState:
     """The report for the page, with thinned curves, or the refusal."""
     try:
-        async with asyncio.timeout(wait):
+        async with asyncio.timeout(REPORT_WAIT_SECONDS if wait is None else wait):
             name, path = await generate_report(page.request, page.account, page.state, asked)
     except TimeoutError:
         return ReportState({}, is_waiting=True)

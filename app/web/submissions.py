@@ -6,6 +6,7 @@ from fastapi import Query
 from starlette.responses import Response
 
 from app import errors
+from app.actions.submissions.describe_metrics import primary_metric
 from app.api.phases import PhaseShape
 from app.api.quotas import QuotaShape, get_quota
 from app.api.submissions import SubmissionShape, get_submissions
@@ -36,6 +37,8 @@ def show_submissions(
     if chosen is None:
         return render(page, "submissions.html", frame=frame, phase=None)
     listed = get_submissions(slug, chosen.slug, page.account, page.state, limit=ROWS, cursor=cursor)
+    with page.state.db.read() as session:
+        metric = primary_metric(session, page.account, slug, chosen.slug)
     # An organizer who competes gets the submissions of all teams, but this page is about the own team.
     rows = [row for row in listed.items if frame.role is None or row.team.id == frame.team_id]
     rule = rows[0].selection if rows else None  # that of the phase, which may have a recipe of its own
@@ -49,7 +52,7 @@ def show_submissions(
         rows=rows,
         following=listed.next,
         quota=_quota(page, frame, chosen),
-        metric=_shown_metric(rows, frame),
+        metric=metric,
         rule=rule,
         selected=selected,
     )
@@ -61,12 +64,6 @@ def _phase(frame: ChallengeFrame, slug: str | None) -> PhaseShape | None:
     if slug is not None and found is None:
         raise errors.NotFound
     return found or next((one for one in phases if one.open), phases[-1] if phases else None)
-
-
-def _shown_metric(rows: list[SubmissionShape], frame: ChallengeFrame) -> str:
-    """The primary metric as scores name it."""
-    primary = frame.challenge.recipe.primary
-    return primary if isinstance(primary, str) else next((key for row in rows for key in row.scores), "")
 
 
 def _selected(page: PageContext, frame: ChallengeFrame, phase: PhaseShape) -> list[SubmissionShape]:

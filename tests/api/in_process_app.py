@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 from unittest import mock
 
@@ -17,6 +18,7 @@ from app.actions.accounts import passwords
 from app.actions.operations import check_readiness, read_backlog
 from app.main import build_app
 from app.settings import Settings
+from app.web import submission_view
 from app.web_server import uvicorn_config
 from app.worker.process_pool import ScoringProcessPool
 from tests.live_service import MAX_WAIT_SECONDS, Caller
@@ -24,6 +26,12 @@ from tests.migrated_databases import migrate_by_copy
 from tests.preloaded_service import cheap_password_hashing
 
 ROOT = Path(__file__).resolve().parents[2]
+WAITS: list[tuple[ModuleType, str]] = [
+    (check_readiness, "READINESS_TIMEOUT_SECONDS"),
+    (read_backlog, "MAX_WAIT_SECONDS"),
+    (submission_view, "REPORT_WAIT_SECONDS"),
+]
+"""For how long the service waits before it answers without something."""
 ADMIN_TOKEN = "an administrator's token for tests only"
 
 
@@ -77,12 +85,12 @@ def serve_app(
 ) -> Iterator[ServedApp]:
     """Serve an app with these settings while the block lasts; `now` shifts its clock.
 
-    Scoring processes start with their first request. Password hashes are cheap unless `real_hashing` is set. Readiness
-    and metrics wait for the database as long as a test does: a busy machine is not a database that is away.
+    Scoring processes start with their first request. Password hashes are cheap unless `real_hashing` is set. Readiness,
+    metrics and pages wait for the database and for reports as long as a test does: a busy machine is not a database that is away.
     """
     migrate_by_copy(settings)
     with ExitStack() as patches:
-        for module, limit in ((check_readiness, "READINESS_TIMEOUT_SECONDS"), (read_backlog, "MAX_WAIT_SECONDS")):
+        for module, limit in WAITS:
             patches.enter_context(mock.patch.object(module, limit, MAX_WAIT_SECONDS))
         if not real_hashing:
             patches.enter_context(mock.patch.multiple(passwords, **cheap_password_hashing()))

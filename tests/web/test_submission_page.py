@@ -248,3 +248,19 @@ def test_an_organizer_without_a_team_goes_to_the_list_of_all(app: ServedApp, org
     slug = open_new(app)
     answer = organizer.browser.get(f"/challenges/{slug}/submissions")
     assert answer.headers["location"] == f"/challenges/{slug}/organize/submissions"
+
+
+def test_the_primary_metric_is_that_of_the_phase(app: ServedApp, ada: Person) -> None:
+    slug = open_new(app, recipe={"primary": "mcc", "metrics": ["accuracy", "mcc"]})
+    ada.api.join(slug, "Blue")
+    key = sent(ada, slug)
+    page = ada.browser.get(f"/submissions/{key}").text
+    assert page.count(">primary</span>") == 1
+    assert ">primary</span>" in page.partition('href="/catalogue/mcc"')[2]
+    own = open_new(app, recipe={"primary": "mcc", "metrics": ["mcc"]}, name="main")
+    app.admin().put(
+        f"/challenges/{own}/recipe?phase=main", json={"primary": "accuracy", "metrics": ["accuracy", "mcc"]}
+    ).raise_for_status()
+    ada.api.join(own, "Blue")
+    sent(ada, own)
+    assert ">accuracy</th>" in ada.browser.get(f"/challenges/{own}/submissions").text

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from app.actions.access import Caller
+from app.actions.access import Caller, load_visible_phase
 from app.actions.challenges.change_recipe import parse_stored_recipe
 from app.actions.submissions.submission_access import load_visible_submission
 from app.scoring.catalogue.description import describe_call
@@ -14,4 +14,10 @@ def describe_metrics(session: ReadSession, caller: Caller, submission_id: str) -
     """The metrics of the recipe in force, as it lists them; raises NotFound unless the caller may see it."""
     _, phase, _ = load_visible_submission(session, caller, submission_id)
     recipe = parse_stored_recipe(phase, challenges.active_recipe(session, phase))
-    return [describe_call(call) for call in recipe.metrics]
+    return [describe_call(call) | {"is_primary": call.text == recipe.primary} for call in recipe.metrics]
+
+
+def primary_metric(session: ReadSession, caller: Caller, slug: str, phase_slug: str) -> str:
+    """The key of the metric that ranks the board of a phase, as scores name it; raises NotFound."""
+    phase = load_visible_phase(session, caller, slug, phase_slug)
+    return parse_stored_recipe(phase, challenges.active_recipe(session, phase)).primary
