@@ -23,6 +23,7 @@ PIECES = {
     "W3-metrics": "metrics of a matrix of scores, from arrays, on one thread",
     "W3-files": "files of scores, from the bytes to a checked matrix in the order of the gold",
     "W6-boards": "reading a leaderboard over HTTP",
+    "W6-pages": "leaderboards as pages beside JSON, a long one, and readers who wait for changes",
     "W6-readers": "live readers of a leaderboard while scores arrive",
     "W6-queue": "listings and submissions among few and many that wait",
     "W6-rebuild": "building a leaderboard from the rows, against teams and against submissions of a team",

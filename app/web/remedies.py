@@ -9,6 +9,8 @@ OF_PROGRAMS = re.compile(
     r"application/\w+)\b|/api/|token|[?][a-z_]+=|\bassay |[{}]"
 )
 """What only a program or an operator understands: methods, headers, settings, commands."""
+COMMAND = re.compile(r" \(assay [^()]*\)")
+"""A command in parentheses, beside words that say the same to people."""
 FIELD = re.compile(r"'[a-z]+(_[a-z]+)*'")
 """A field of a reply of the API, in the remedy of a class of errors; in that of one error it may be somebody's word."""
 
@@ -71,10 +73,10 @@ DETAILS = {
 
 def remedy_of(error: AssayError) -> str:
     """How a reader of pages mends an error: as the error itself says, unless that is for programs."""
-    is_general = error.advice == type(error).remedy
-    if OF_PROGRAMS.search(error.advice) or (is_general and FIELD.search(error.advice)):
+    advice, is_general = COMMAND.sub("", error.advice), error.advice == type(error).remedy
+    if OF_PROGRAMS.search(advice) or (is_general and FIELD.search(advice)):
         return REMEDIES.get(error.code, ASK_LATER)
-    return REMEDIES.get(error.code, error.advice) if is_general else error.advice
+    return REMEDIES.get(error.code, advice) if is_general else advice
 
 
 def detail_of(error: AssayError) -> str:
