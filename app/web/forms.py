@@ -1,5 +1,6 @@
 """Forms: their fields, the request body that they make, and the faults to show beside the fields."""
 
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
@@ -16,6 +17,7 @@ from app.errors import AssayError, BadRequest
 from app.web.remedies import remedy_of
 
 MAX_FIELDS = 5000
+_WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,19}")
 PART = "part"
 # These have a page of their own: the log-in page, the error page.
 UNFIXABLE = (errors.Unauthorized, errors.NotFound, errors.Renamed)
@@ -89,8 +91,11 @@ class Form:
 
 
 def whole_number(text: str | None) -> int | str | None:
-    """The number that a text field holds; other text as it is, which the request body then refuses."""
-    return int(text) if text is not None and text.isascii() and text.isdigit() and len(text) < 20 else text
+    """The number of a field; any other text stays, so that the validation of the request names it."""
+    if text is None:
+        return None
+    text = text.replace("\N{MINUS SIGN}", "-")
+    return int(text) if _WHOLE_NUMBER.fullmatch(text) else text
 
 
 def parse_form(body: bytes) -> Form:

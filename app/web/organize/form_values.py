@@ -22,13 +22,6 @@ def form_with(form: Form, name: str) -> Form:
     return form if form.has(name) else NO_FORM
 
 
-def whole_number(text: str | None) -> int | str | None:
-    """The number of a field; any other text stays, so that the request's validation names it."""
-    if text is None:
-        return None
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else text
-
-
 def text_lines(text: str) -> list[str] | None:
     """The lines of a text area that are not blank, without space around them; None if there are none."""
     return [line.strip() for line in text.splitlines() if line.strip()] or None

@@ -8,9 +8,9 @@ from starlette.responses import Response
 from app.actions.challenges.create_challenge import propose_slug
 from app.api.challenges import NewChallenge, current_creator, post_challenge
 from app.scoring.catalogue.common_metrics import usual_recipe
-from app.web.forms import Form, attempt
+from app.web.forms import Form, attempt, whole_number
 from app.web.notices import notice
-from app.web.organize.form_values import text_lines, whole_number, with_field_names
+from app.web.organize.form_values import text_lines, with_field_names
 from app.web.page import FormDep, PageContext, PageDep, page_router, redirect
 from app.web.rendering import NO_FORM, render
 

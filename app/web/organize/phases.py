@@ -18,7 +18,7 @@ from app.api.phases import (
 )
 from app.api.reasons import OptionalReason, Reason
 from app.errors import NotFound
-from app.web.forms import Form, attempt
+from app.web.forms import Form, attempt, whole_number
 from app.web.notices import notice
 from app.web.organize.form_values import (
     changed_time,
@@ -26,7 +26,6 @@ from app.web.organize.form_values import (
     form_with,
     local_text,
     text_lines,
-    whole_number,
     with_field_names,
 )
 from app.web.organize.frame import OrganizerFrame, organizer_frame

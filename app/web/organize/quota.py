@@ -9,8 +9,7 @@ from starlette.responses import Response
 from app.api.dependencies import current_organizer
 from app.api.quotas import NewGrant, get_quota, post_grant
 from app.errors import AssayError, NotFound
-from app.web.form_values import whole_number
-from app.web.forms import FieldFault, Form, attempt
+from app.web.forms import FieldFault, Form, attempt, whole_number
 from app.web.notices import notice
 from app.web.organize.frame import organizer_frame
 from app.web.page import FormDep, PageContext, PageDep, page_router, redirect
@@ -69,7 +68,7 @@ def post_quota_grant(slug: str, page: PageDep, form: FormDep) -> Response:
 
     def act() -> Response:
         caller = current_organizer(slug, page.account, page.state)
-        numbers = {name: whole_number(form, name) for name in ("per_day", "total")}
+        numbers = {name: whole_number(form.text(name)) for name in ("per_day", "total")}
         body = form.body(NewGrant, team=form.text("team"), reason=form.text("reason"), **numbers)
         post_grant(slug, phase, body, caller, page.state)
         return redirect(page, _address(slug, phase, team), done=GRANTED)

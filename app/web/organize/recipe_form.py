@@ -10,8 +10,7 @@ from app.scoring.declaration.metric_parser import parse_metric
 from app.scoring.declaration.options import OPTIONS, Option
 from app.scoring.declaration.recipe import parse_recipe
 from app.scoring.declaration.task import TaskKind
-from app.web.forms import FieldFault, Form
-from app.web.organize.form_values import whole_number
+from app.web.forms import FieldFault, Form, whole_number
 
 MAX_ROWS = 60
 MAX_NUMBER = 1e15

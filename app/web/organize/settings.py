@@ -7,9 +7,9 @@ from starlette.responses import Response
 
 from app.api.challenges import ChallengeEdit, ChallengeShape, patch_challenge
 from app.scoring.catalogue.common_metrics import usual_recipe
-from app.web.forms import Form, attempt
+from app.web.forms import Form, attempt, whole_number
 from app.web.notices import notice
-from app.web.organize.form_values import changed_time, editor, form_with, local_text, text_lines, whole_number
+from app.web.organize.form_values import changed_time, editor, form_with, local_text, text_lines
 from app.web.organize.frame import organizer_frame
 from app.web.page import FormDep, PageContext, PageDep, page_router, redirect
 from app.web.rendering import NO_FORM, render

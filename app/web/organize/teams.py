@@ -20,8 +20,7 @@ from app.api.teams import (
     post_team_invitation,
     team_details,
 )
-from app.web.form_values import whole_number
-from app.web.forms import Form, attempt
+from app.web.forms import Form, attempt, whole_number
 from app.web.notices import notice
 from app.web.organize.frame import organizer_frame
 from app.web.page import FormDep, PageContext, PageDep, page_router, redirect
@@ -111,7 +110,7 @@ def post_invite(slug: str, team_id: str, page: PageDep, form: FormDep) -> Respon
     """Make an invitation; its code stands in the reply alone."""
 
     def act() -> Response:
-        body = form.body(NewTeamInvitation, note=form.text("note"), days=whole_number(form, "days"))
+        body = form.body(NewTeamInvitation, note=form.text("note"), days=whole_number(form.text("days")))
         fresh = post_team_invitation(slug, team_id, body, page.account, page.state)
         return show_team(page, slug, team_id, fresh=fresh)
 
