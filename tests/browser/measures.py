@@ -93,7 +93,7 @@ const texts = (selector) => all(selector).map((e) => e.textContent.trim().replac
 return [
   ...texts('h1, h2, h3, h4, caption, th').map((text) => 'heading: ' + text),
   ...all('main a[href]').map((e) => 'link: ' + e.getAttribute('href')),
-  ...all('form').map((e) => 'form: ' + e.getAttribute('method') + ' ' + e.getAttribute('action').replace(/([?&])key=[^&]*/, '$1key')),
+  ...all('form').map((e) => 'form: ' + e.getAttribute('method') + ' ' + (e.getAttribute('action') || '').replace(/([?&])key=[^&]*/, '$1key')),
   ...all('input[name], select[name], textarea[name]').map((e) => 'field: ' + e.name),
   ...all('table').map((e) => 'table: ' + e.querySelectorAll('tr').length + ' rows, ' + e.querySelectorAll('td').length + ' cells'),
   ...all('main svg, main math').map((e) => e.localName),
