@@ -6,6 +6,23 @@ from app.actions.access import Caller
 from app.actions.challenges.find_open_points import OpenPoint, PointKind, find_open_points
 from app.store.session import ReadSession
 
+# What to do about each kind of point, in the words of a link.
+_ACTS: dict[PointKind, str] = {
+    "draft": "Publish the challenge",
+    "description": "Write a description",
+    "contact": "Add a contact",
+    "accounts": "Decide who may register",
+    "gold": "Upload the gold",
+    "gold_inactive": "Activate the gold",
+    "paused": "Resume the phase",
+    "no_close": "Set a closing time",
+    "hidden_forever": "Set a closing time",
+    "quota": "Set a quota",
+    "curves": "Decide what teams see",
+    "inference": "Look at the recipe",
+    "all_closed": "Look at the phases",
+    "release": "Release the private scores",
+}
 # Where each kind of point is mended, below the organizers' page; {phase} is the slug of the phase.
 _PAGES: dict[PointKind, str] = {
     "draft": "#publish",
@@ -30,6 +47,11 @@ class ChecklistItem(NamedTuple):
 
     point: OpenPoint
     path: str
+
+    @property
+    def act(self) -> str:
+        """What to do, in the words of a link."""
+        return _ACTS[self.point.kind]
 
     @property
     def detail(self) -> str:

@@ -7,24 +7,30 @@ from app.store.session import ReadSession
 from app.web.challenge_frame import ChallengeFrame, Tab, read_frame
 from app.web.page import PageContext
 
-# The name of each page, which is the end of its path, and its label.
+# By part of the work: the name of each page, which is the end of its path, and its label.
 PAGES = {
-    "": "To do",
-    "settings": "Settings",
-    "phases": "Phases and gold",
-    "recipe": "Recipe",
-    "registrations": "Registrations",
-    "teams": "Teams",
-    "submissions": "Submissions",
-    "quota": "Quota",
-    "release": "Release",
-    "announcements": "Announcements",
-    "files": "Files",
-    "organizers": "Organizers",
-    "invitations": "Invitations",
-    "failures": "Failures",
-    "audit": "Audit trail",
-    "copy": "Copy, archive, delete",
+    "Set up": {
+        "": "To do",
+        "settings": "Settings",
+        "recipe": "Recipe",
+        "phases": "Phases and gold",
+        "files": "Files",
+        "organizers": "Organizers",
+    },
+    "Run": {
+        "registrations": "Registrations",
+        "invitations": "Invitations",
+        "teams": "Teams",
+        "quota": "Quota",
+        "submissions": "Submissions",
+        "failures": "Failures",
+        "announcements": "Announcements",
+    },
+    "Finish": {
+        "release": "Release",
+        "audit": "Audit trail",
+        "copy": "Copy, archive, delete",
+    },
 }
 
 
@@ -38,9 +44,12 @@ class OrganizerFrame(ChallengeFrame):
         return f"{self.path}/organize"
 
     @property
-    def desk_pages(self) -> list[Tab]:
-        """The pages of the desk."""
-        return [Tab(name, label, f"{self.desk}/{name}" if name else self.desk) for name, label in PAGES.items()]
+    def desk_pages(self) -> dict[str, list[Tab]]:
+        """The pages of the desk, by part of the work."""
+        return {
+            part: [Tab(name, label, f"{self.desk}/{name}" if name else self.desk) for name, label in pages.items()]
+            for part, pages in PAGES.items()
+        }
 
     @property
     def steps(self) -> list[Tab]:

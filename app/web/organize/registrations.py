@@ -1,6 +1,7 @@
 """Registrations: who wants to take part; approve, bar, or allow to join another team."""
 
-from typing import Any
+from typing import Any, Literal
+from urllib.parse import urlencode
 
 from fastapi import Query
 from starlette.responses import Response
@@ -46,9 +47,10 @@ def get_list(
     page: PageDep,
     status: RegistrationStatus | None = None,
     cursor: str | None = Query(None, max_length=200),
+    tick: Literal["all"] | None = None,
 ) -> Response:
-    """The registrations, newest first."""
-    return show_list(page, slug, status=status, cursor=cursor)
+    """The registrations, newest first; the boxes of all rows are ticked on request, also without scripts."""
+    return show_list(page, slug, status=status, cursor=cursor, all_ticked=tick == "all")
 
 
 def show_list(
@@ -59,9 +61,12 @@ def show_list(
     *,
     status: RegistrationStatus | None = None,
     cursor: str | None = None,
+    all_ticked: bool = False,
 ) -> Response:
     """The list, with a form that was refused."""
     frame = organizer_frame(page, slug)
+    list_path = f"{frame.desk}/registrations{f'?status={status}' if status else ''}"
+    here = f"{list_path}{'&' if status else '?'}{urlencode({'cursor': cursor})}" if cursor else list_path
     rows = get_registrations(slug, page.account, page.state, status=status, limit=ROWS, cursor=cursor)
     return render(
         page,
@@ -73,6 +78,9 @@ def show_list(
         following=rows["next"],  # type: ignore[index]
         wanted=status or "",
         statuses=STATUSES,
+        all_ticked=all_ticked,
+        list_path=list_path,
+        here=here,
     )
 
 

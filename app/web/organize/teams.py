@@ -77,6 +77,7 @@ def show_team(
         frame=frame,
         team=team,
         quotas=quotas,
+        phase_names={each.slug: each.name for each in frame.challenge.phases},
         fresh=fresh,
     )
 
