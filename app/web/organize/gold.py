@@ -2,9 +2,9 @@
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import Request
+from fastapi import Query, Request
 from pydantic import TypeAdapter
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
@@ -44,12 +44,17 @@ FIELDS = (CSRF_FIELD, "reason")
 """The text fields before a file."""
 
 MAX_ROWS = 1000
+MAX_COUNTED_CLASSES = 30
+"""How many classes of a file that was just uploaded are shown with their counts beside what else was read."""
 
 
 @router.get("/challenges/{slug}/organize/phases/{phase}/gold")
-def get_gold(slug: str, phase: str, page: PageDep) -> Response:
-    """Shows the versions of the gold, and asks for a file."""
-    return show_gold(page, slug, phase)
+async def get_gold(
+    slug: str, phase: str, page: PageDep, checked: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None
+) -> Response:
+    """Shows the versions of the gold, the one that was just `checked` with its classes, and asks for a file."""
+    counts = None if checked is None else await count_gold_classes(page.state, page.account, slug, phase, checked)
+    return await run_in_threadpool(show_gold, page, slug, phase, checked=checked, counts=counts)
 
 
 @router.post("/challenges/{slug}/organize/phases/{phase}/gold")
@@ -60,11 +65,12 @@ async def post_gold_file(slug: str, phase: str, page: PageDep, request: Request)
     async def act() -> Response:
         await _require_file(request)
         try:
-            await post_gold(slug, phase, request, page.account.with_reason(form.reason()), page.state)
+            shape = await post_gold(slug, phase, request, page.account.with_reason(form.reason()), page.state)
         except InvalidGold as error:
             refused = form.with_fault(error)
             return await run_in_threadpool(show_gold, page, slug, phase, refused, error.status, check=error.extra)
-        return redirect(page, f"/challenges/{slug}/organize/phases/{phase}/gold#versions", done=UPLOADED)
+        path = f"/challenges/{slug}/organize/phases/{phase}/gold?checked={shape.version}#versions"
+        return redirect(page, path, done=UPLOADED)
 
     return await attempt_async(form, act, lambda refused, status: show_gold(page, slug, phase, refused, status))
 
@@ -193,10 +199,13 @@ def show_gold(
     *,
     activated: GoldShape | None = None,
     check: Mapping[str, Any] | None = None,
+    checked: int | None = None,
+    counts: Mapping[str, list[int]] | None = None,
 ) -> Response:
     """The page, with a form that was refused, the problems of its file, or the version that was just activated."""
     frame = organizer_frame(page, slug)
     versions = get_versions(slug, phase, page.account, page.state, 200).items
-    values = {"phase": find_phase(frame, phase), "versions": versions, "activated": activated, "check": check or {}}
+    values: dict[str, Any] = {"phase": find_phase(frame, phase), "versions": versions, "activated": activated}
+    values |= {"check": check or {}, "checked": checked, "counts": counts or {}, "most_rows": MAX_COUNTED_CLASSES}
     metadata = METADATA_ROUTES.values()
     return render(page, "organize/gold.html", form=form, status=status, frame=frame, metadata=metadata, **values)

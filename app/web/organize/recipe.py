@@ -1,5 +1,6 @@
 """The recipe of a challenge or of one phase: its metrics with all options, and a preview of what they mean."""
 
+from collections.abc import Mapping
 from typing import Any, cast
 from urllib.parse import quote
 
@@ -28,6 +29,15 @@ from app.web.rendering import NO_FORM, render
 
 router = page_router()
 SAVED = notice("recipe_saved", "The recipe is active.")
+IN_WORDS = {
+    "a total quota, or a daily quota and a close after which nothing is taken (late: refuse)": (
+        "a total quota, or a daily quota and a closing time after which submissions are refused"
+    ),
+    "a private split, which reveals nothing before the final release": (
+        "a private part of the gold, which reveals nothing before the final release"
+    ),
+}
+"""Ways to disclose less, as the API says them and as the pages do."""
 DROPPED = notice("recipe_dropped", "The phase is scored by the recipe of the challenge again.")
 
 
@@ -74,7 +84,8 @@ def recipe_path(slug: str, phase: str | None) -> str:
 
 def preview(page: PageContext, slug: str, phase: str | None, form: Form, given: RecipeForm) -> Response:
     """The page with the recipe of a form that is not saved; for htmx the region of the preview alone."""
-    shown, refused = _meaning(page, slug, phase, given, form)
+    names = {each.slug: each.name for each in organizer_frame(page, slug).challenge.phases}
+    shown, refused = _meaning(page, slug, phase, given, form, names)
     if page.request.headers.get("hx-request"):
         return render(page, "organize/recipe_preview.html", form=refused, preview=shown)
     return show_recipe(page, slug, phase, given, refused, unsaved=True)
@@ -96,7 +107,7 @@ def show_recipe(
     stored = get_recipe(slug, page.caller, page.state, phase)
     rules = own or frame.challenge
     given = given or _form_of(stored, rules.task, rules.positive_label, rules.classes)
-    shown = _meaning(page, slug, phase, given, form)[0]
+    shown = _meaning(page, slug, phase, given, form, {each.slug: each.name for each in frame.challenge.phases})[0]
     values = {
         "phase": own,
         "stored": stored,
@@ -122,8 +133,13 @@ def _choices(task: str) -> dict[str, Any]:
     return {"task": task, "common": common, "metrics": metrics, "options": OPTIONS.values(), "decisions": decisions}
 
 
+def in_words(way: str) -> str:
+    """A way to disclose less in the words of the pages, where the API names its fields."""
+    return IN_WORDS.get(way, way.replace("per_class", "per-class"))
+
+
 def _meaning(
-    page: PageContext, slug: str, phase: str | None, given: RecipeForm, form: Form
+    page: PageContext, slug: str, phase: str | None, given: RecipeForm, form: Form, names: Mapping[str, str]
 ) -> tuple[dict[str, Any] | None, Form]:
     """The equations of a recipe and what its scores give away; or None, and the form with the faults."""
     body = RecipeBody.model_construct(**given.body())
@@ -138,5 +154,8 @@ def _meaning(
         "calls": [describe_call(call) for call in found.recipe.metrics],
         "primary": found.recipe.primary,
         "bounds": [inference_shape(bound) for bound in found.bounds],
+        "names": names,
+        "desk": f"/challenges/{slug}/organize",
+        "in_words": in_words,
         "selection": rule["meaning"],
     }, form

@@ -1,11 +1,14 @@
 """The final release of a phase: a preview of public and private ranks, and the release itself."""
 
+from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Annotated
 
 from fastapi import Query
 from starlette.responses import Response
 
 from app.api.dependencies import current_organizer
+from app.api.phases import PhaseShape
 from app.api.reasons import OptionalReason
 from app.api.releases import get_release, post_release
 from app.errors import InvalidRequest
@@ -17,6 +20,13 @@ from app.web.rendering import NO_FORM, render
 
 router = page_router()
 
+# Where each obstacle of a release is mended, below the organizers' page, and the words of the link.
+WAYS = {
+    "no_gold": ("phases/{phase}/gold", "Upload and activate the gold"),
+    "no_splits": ("phases/{phase}/gold", "Look at the gold"),
+    "not_closed": ("phases/{phase}", "Change its closing time"),
+    "unsettled": ("submissions?phase={phase}", "Look at the submissions"),
+}
 RELEASED = notice("desk-released", "The private scores are released. Boards, reports and submissions show them.")
 
 
@@ -30,9 +40,18 @@ def show_preview(page: PageContext, slug: str, phase: str | None, form: Form = N
     """The page, with a form that was refused."""
     frame = organizer_frame(page, slug)
     phases = frame.challenge.phases
-    phase = phase or (phases[-1].slug if phases else None)
+    phase = phase or _likely_phase(phases)
     release = None if phase is None else get_release(slug, phase, page.account, page.state)
-    return render(page, "organize/release.html", status=status, form=form, frame=frame, phase=phase, release=release)
+    ways = {code: (f"{frame.desk}/{path.format(phase=phase)}", label) for code, (path, label) in WAYS.items()}
+    values = {"phase": phase, "release": release, "ways": ways}
+    return render(page, "organize/release.html", status=status, form=form, frame=frame, **values)
+
+
+def _likely_phase(phases: Sequence[PhaseShape]) -> str | None:
+    """The phase that organizers most likely come for: the last one that has opened; None without phases."""
+    now = datetime.now(UTC)
+    opened = [each for each in phases if each.opens_at <= now]
+    return (opened or phases)[-1].slug if phases else None
 
 
 @router.post("/challenges/{slug}/organize/release")
