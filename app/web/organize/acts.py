@@ -27,7 +27,8 @@ def act_on_ticked(form: Form, act: Callable[[str], object], *, names: Mapping[st
         except NotFound:
             refused.append((each, "It no longer exists."))
         except AssayError as error:
-            refused.append((each, f"{error.detail} {remedy_of(error) or ''}".strip()))
+            advice = "" if isinstance(error, InvalidRequest) else remedy_of(error)
+            refused.append((each, f"{error.detail} {advice}".strip()))
     if refused:
         _refuse([((names or {}).get(each, each), why) for each, why in refused])
 

@@ -51,6 +51,7 @@ def show_quota(
         form=form,
         frame=frame,
         phase=phase,
+        phase_name=next((each.name for each in phases if each.slug == phase), phase),
         team=team or "",
         quota=quota,
     )

@@ -4,6 +4,7 @@ from typing import Any, Literal
 from urllib.parse import urlencode
 
 from fastapi import Query
+from pydantic import TypeAdapter
 from starlette.responses import Response
 
 from app.api.registrations import (
@@ -14,6 +15,7 @@ from app.api.registrations import (
     get_registrations,
     patch_registration,
 )
+from app.errors import InvalidRequest
 from app.web.forms import Form, attempt
 from app.web.notices import notice
 from app.web.organize.acts import act_on_ticked
@@ -32,6 +34,8 @@ STATUSES = {
     "barred": "Barred",
     "ended": "Ended",
 }
+STATUS: TypeAdapter[RegistrationStatus] = TypeAdapter(RegistrationStatus)
+NEEDS_REASON = "is needed to bar somebody; the person can read it"
 # The value of the button, and what it means for the API.
 ACTS: dict[str, dict[str, Any]] = {
     "approve": {"status": "approved"},
@@ -100,16 +104,20 @@ def show_one(page: PageContext, slug: str, registration_id: str, form: Form = NO
 @router.post("/challenges/{slug}/organize/registrations")
 def post_decision(slug: str, page: PageDep, form: FormDep) -> Response:
     """Decide on all registrations that were ticked."""
+    status = STATUS.validate_python(form.text("status")) if form.text("status") in STATUSES else None
 
     def act() -> Response:
+        if form.value("act") == "bar" and not form.text("reason"):
+            raise InvalidRequest("A bar needs a reason.", errors=[{"pointer": "/reason", "detail": NEEDS_REASON}])
         body = form.body(Decision, reason=form.text("reason"), **ACTS.get(form.value("act"), {}))
         act_on_ticked(form, lambda each: decide(page, slug, each, body), names=_names(form))
-        return redirect(page, f"/challenges/{slug}/organize/registrations", done=DECIDED)
+        path = f"/challenges/{slug}/organize/registrations"
+        return redirect(page, f"{path}?status={status}" if status else path, done=DECIDED)
 
     one = form.text("of")
     if one is not None:
         return attempt(form, act, lambda refused, status: show_one(page, slug, one, refused, status))
-    return attempt(form, act, lambda refused, status: show_list(page, slug, refused, status))
+    return attempt(form, act, lambda refused, code: show_list(page, slug, refused, code, status=status))
 
 
 def decide(page: PageContext, slug: str, registration_id: str, body: Decision) -> None:

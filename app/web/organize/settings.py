@@ -9,7 +9,7 @@ from app.api.challenges import ChallengeEdit, ChallengeShape, patch_challenge
 from app.scoring.catalogue.common_metrics import usual_recipe
 from app.web.forms import Form, attempt, whole_number
 from app.web.notices import notice
-from app.web.organize.form_values import changed_time, editor, form_with, local_text, text_lines
+from app.web.organize.form_values import changed_time, editor, form_with, local_text, text_lines, with_field_names
 from app.web.organize.frame import organizer_frame
 from app.web.page import FormDep, PageContext, PageDep, page_router, redirect
 from app.web.rendering import NO_FORM, render
@@ -42,7 +42,7 @@ def post_settings(slug: str, page: PageDep, form: FormDep) -> Response:
         changed = patch_challenge(slug, body, caller, page.state)
         return redirect(page, f"/challenges/{changed.slug}/organize/settings", done=SAVED)
 
-    return attempt(form, act, lambda refused, status: show_settings(page, slug, refused, status))
+    return attempt(form, act, lambda refused, status: show_settings(page, slug, with_field_names(refused, {}), status))
 
 
 @router.post("/challenges/{slug}/organize/settings/labels")
@@ -62,7 +62,7 @@ def post_labels(slug: str, page: PageDep, form: FormDep) -> Response:
         patch_challenge(slug, ChallengeEdit.model_validate(values), caller, page.state)
         return redirect(page, f"/challenges/{slug}/organize/settings", done=LABELS_SAVED)
 
-    return attempt(form, act, lambda refused, status: show_settings(page, slug, refused, status))
+    return attempt(form, act, lambda refused, status: show_settings(page, slug, with_field_names(refused, {}), status))
 
 
 def settings_values(form: Form, challenge: ChallengeShape) -> dict[str, Any]:
