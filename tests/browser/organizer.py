@@ -57,7 +57,7 @@ class Organizer:
 
     def describe_the_challenge(self) -> None:
         """Say what visitors read, and what people accept and answer at registration."""
-        who = self._desk("Settings")
+        who = self.desk("Settings")
         who.write("Description", "Which kind of **sound** does the recording hold?")
         who.press("Preview the description")
         who.sees("This is a preview.", "Which kind of sound does the recording hold?")
@@ -71,7 +71,7 @@ class Organizer:
 
     def choose_metrics(self) -> None:
         """Rank by accuracy, and look at the equations before the recipe is saved."""
-        who = self._desk("Recipe")
+        who = self.desk("Recipe")
         who.mark("Ranks the board (the primary metric)", group="Accuracy accuracy")
         who.press("Preview")
         who.sees("These changes are not saved yet.")
@@ -84,7 +84,7 @@ class Organizer:
         who.mark("Are scored, marked as unofficial and never ranked")
         who.press("Save the phase")
         who.sees("The phase is saved.")
-        self._desk("Phases and gold")
+        self.desk("Phases and gold")
         who.open("A further phase")
         who.write("Name", TEST_NAME)
         who.write("Opens", f"{CLOSE + timedelta(days=2)} AoE")
@@ -93,7 +93,7 @@ class Organizer:
         who.write("Submissions in total", "3")
         who.press("Add the phase")
         who.sees("The phase is added. Next, upload its gold.")
-        self._desk("Recipe").follow(TEST_NAME, menu="Recipes")
+        self.desk("Recipe").follow(TEST_NAME, menu="Recipes")
         who.mark("The ones that the team selects before the close")
         who.write("How many a team may select", "1")
         who.press("Save the recipe")
@@ -101,41 +101,41 @@ class Organizer:
 
     def upload_the_gold(self) -> None:
         """One file for each phase; the first for the development has a fault, and the second two wrong labels."""
-        who = self._gold(DEVELOPMENT_NAME)
+        who = self.gold(DEVELOPMENT_NAME)
         faulty = self.files / "faulty.csv"
         faulty.write_text("id,label\nd1,vowel\nd1,consonant\n", encoding="utf-8")
-        self._upload(faulty)
+        self.upload(faulty)
         who.sees("Problems of the file", "Nothing was stored.")
-        self._upload(table_file(self.files, "wrong-gold", WRONG_GOLD))
-        self._activate(1)
-        self._gold(TEST_NAME)
-        self._upload(table_file(self.files, "test-gold", TEST_GOLD, PUBLIC))
+        self.upload(table_file(self.files, "wrong-gold", WRONG_GOLD))
+        self.activate(1)
+        self.gold(TEST_NAME)
+        self.upload(table_file(self.files, "test-gold", TEST_GOLD, PUBLIC))
         who.sees("7, of which 3 public")
-        self._activate(1)
+        self.activate(1)
 
     def replace_a_wrong_gold(self) -> None:
         """Upload the right labels, look at them, and activate them."""
-        self._gold(DEVELOPMENT_NAME)
-        self._upload(table_file(self.files, "gold", GOLD))
+        self.gold(DEVELOPMENT_NAME)
+        self.upload(table_file(self.files, "gold", GOLD))
         self.browser.sees("The file is read and stored as a draft.")
-        self._activate(2)
+        self.activate(2)
 
     def try_the_challenge(self) -> None:
         """Send a test entry and a baseline."""
-        who = self._desk("Submissions").follow(TEST_NAME, menu="Phase")
+        who = self.desk("Submissions").follow(TEST_NAME, menu="Phase")
         who.follow("As a test")
         send(who, table_file(self.files, "test-entry", TEST_GOLD), "a test")
-        self._desk("Submissions").follow(DEVELOPMENT_NAME, menu="Phase").follow("As a baseline")
+        self.desk("Submissions").follow(DEVELOPMENT_NAME, menu="Phase").follow("As a baseline")
         who.write("Name of the baseline", "Majority")
         send(who, table_file(self.files, "baseline", dict.fromkeys(GOLD, "vowel")), "most frequent class")
 
     def publish(self) -> None:
         """Look at what is left to do, and show the challenge to everybody, with an announcement."""
-        who = self._desk("To do")
+        who = self.desk("To do")
         who.sees("Nothing keeps participants from taking part.")
         who.press("Publish the challenge")
         who.sees("The challenge is published.")
-        self._desk("Announcements")
+        self.desk("Announcements")
         who.write("Title", "The challenge is open")
         who.write("Text", "Development closes **soon**.")
         who.press("Preview")
@@ -145,7 +145,7 @@ class Organizer:
 
     def admit_participants(self) -> None:
         """Approve those who wait."""
-        who = self._desk("To do").follow("2 registrations wait for your approval")
+        who = self.desk("To do").follow("2 registrations wait for your approval")
         for name in ("Blue", "Green"):
             who.mark(f"Tick Captain of {name}")
         who.press("Approve")
@@ -153,7 +153,7 @@ class Organizer:
 
     def grant_quota(self, team: str) -> None:
         """Give a team one more submission a day."""
-        who = self._desk("Quota")
+        who = self.desk("Quota")
         who.choose("Phase", DEVELOPMENT_NAME)
         who.write("Team", team)
         who.press("Show")
@@ -178,16 +178,16 @@ class Organizer:
 
     def close_a_phase_early_and_open_one(self) -> None:
         """Development ends now, and the test begins."""
-        self._set_now(DEVELOPMENT_NAME, "Closes")
-        self._set_now(TEST_NAME, "Opens")
+        self.set_now(DEVELOPMENT_NAME, "Closes")
+        self.set_now(TEST_NAME, "Opens")
 
     def close_the_test_phase(self) -> None:
         """It ends now."""
-        self._set_now(TEST_NAME, "Closes")
+        self.set_now(TEST_NAME, "Closes")
 
     def preview_and_release(self) -> None:
         """Look at the private ranking, then show it to everybody."""
-        who = self._desk("Release").follow(TEST_NAME, menu="Phase")
+        who = self.desk("Release").follow(TEST_NAME, menu="Phase")
         who.sees("What the release would show", "up one rank", "down one rank")
         who.write(f"Type {TEST} to confirm", TEST)
         who.write("Reason (optional)", "As announced.")
@@ -196,7 +196,7 @@ class Organizer:
 
     def disqualify(self, method: str, team: str) -> None:
         """Take an entry out of the ranking."""
-        who = self._desk("Submissions").follow(TEST_NAME, menu="Phase")
+        who = self.desk("Submissions").follow(TEST_NAME, menu="Phase")
         who.mark(f"Tick {method} of {team}")
         who.write("Reason", "Labelled by hand.")
         who.press("Disqualify")
@@ -204,7 +204,7 @@ class Organizer:
 
     def read_the_audit_trail(self) -> None:
         """Find who released the scores, and why an entry was disqualified."""
-        who = self._desk("Audit trail")
+        who = self.desk("Audit trail")
         who.sees("As announced.", "Labelled by hand.", PAUSE, "Olga Organizer")
         who.open("Filter")
         who.write("What", "phase.pause")
@@ -214,32 +214,37 @@ class Organizer:
 
     def archive_and_copy(self) -> None:
         """Make it read-only, and begin the next edition."""
-        who = self._desk("Copy, archive, delete")
+        who = self.desk("Copy, archive, delete")
         who.press("Archive")
         who.sees("The challenge is archived: everybody can read it, and nobody can change it.")
         who.write("Short name in addresses", f"{SLUG}-next")
         who.press("Copy")
         who.sees("This is the copy, a draft that only you see.")
 
-    def _desk(self, page: str) -> Person:
+    def desk(self, page: str) -> Person:
+        """Open a page of the desk by its links."""
         self.browser.go(f"/challenges/{SLUG}").follow("Organize", menu="Challenge")
         return self.browser.follow(page, menu=DESK)
 
     def _phase(self, name: str) -> Person:
-        return self._desk("Phases and gold").follow(name)
+        return self.desk("Phases and gold").follow(name)
 
-    def _gold(self, phase: str) -> Person:
+    def gold(self, phase: str) -> Person:
+        """Open the gold of a phase."""
         return self._phase(phase).follow("Gold of this phase")
 
-    def _upload(self, file: Path) -> None:
+    def upload(self, file: Path) -> None:
+        """Upload a file to the page of the gold, which is open."""
         self.browser.attach("Gold file", file)
         self.browser.press("Upload and check")
 
-    def _activate(self, version: int) -> None:
+    def activate(self, version: int) -> None:
+        """Activate a version there."""
         self.browser.press(f"Activate version {version}")
         self.browser.sees(f"Version {version} is active")
 
-    def _set_now(self, phase: str, time: str) -> None:
+    def set_now(self, phase: str, time: str) -> None:
+        """Let a phase open or close now."""
         who = self._phase(phase)
         who.write(time, datetime.now(ZONE).strftime("%Y-%m-%d %H:%M:%S"))
         who.press("Save the phase")
