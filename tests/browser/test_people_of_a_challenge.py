@@ -79,7 +79,9 @@ def _help_organize(organizer: Organizer, helper: Person) -> None:
     helper.must_go(f"/challenges/{SLUG}/organize").sees("You are a viewer of this challenge")
     helper.follow("Announcements").sees("Nothing was announced yet.")
     expect(helper.page.get_by_role("button", name="Post")).to_have_count(0)
-    _set_role(organizer, "Editor: sees everything and changes everything but organizers and the existence of the challenge")
+    _set_role(
+        organizer, "Editor: sees everything and changes everything but organizers and the existence of the challenge"
+    )
     helper.page.reload()
     helper.write("Title", "We are nearly ready")
     helper.press("Post")
@@ -122,7 +124,7 @@ def _admit(organizer: Organizer, name: str) -> None:
 
 def _enter_a_team(captain: Person, member: Person, *, stranger: Person) -> None:
     """The captain makes an invitation, with which one person enters the team."""
-    captain.go(f"/challenges/{SLUG}").follow("My team", menu="Challenge")
+    captain.go(f"/challenges/{SLUG}").follow("Team", menu="Challenge")
     captain.write("Whom it is for", "Mia")
     captain.press("Make an invitation")
     captain.sees("Your invitation", "works once")
@@ -131,13 +133,13 @@ def _enter_a_team(captain: Person, member: Person, *, stranger: Person) -> None:
     member.go("/").follow("Mia Member").follow("Enter a code")
     member.write("Code or link", code)
     member.press("Continue")
-    member.sees("Your code admits you to the team Blue of the challenge")
-    member.follow("Take part")
+    member.sees("Your code admits you to the team Blue.")
     member.write("Affiliation", "University of Somewhere")
     member.mark("I accept these terms, version 1")
     member.press("Enter the team")
     member.sees("An organizer")
-    stranger.go(link).sees("There is a problem")
+    stranger.go(link).press("Continue")  # the script of the page has filled in the code
+    stranger.sees("There is a problem")
     captain.page.reload()
     captain.sees("Mia Member")
 
