@@ -94,7 +94,7 @@ PAGES: dict[str, list[str]] = {  # every page, with the queries that are asked b
     "/administration/workers": [],
     "/challenges/{slug}/organize/phases": [],
     "/challenges/{slug}/organize/phases/{phase}": [],
-    "/challenges/{slug}/organize/phases/{phase}/gold": [],
+    "/challenges/{slug}/organize/phases/{phase}/gold": ["checked=1"],
     "/challenges/{slug}/organize/phases/{phase}/gold/{version}/counts": [],
     "/challenges/{slug}/organize/phases/{phase}/gold/{version}/data": [],
     "/challenges/{slug}/organize/recipe": ["phase=main"],

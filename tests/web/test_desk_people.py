@@ -6,6 +6,8 @@ from collections.abc import Callable
 import pytest
 
 from tests.api.in_process_app import ServedApp
+from tests.live_service import open_challenge
+from tests.web.conftest import GOLD
 from tests.web.desk import DESK, organizer, person
 from tests.web.reader import Reader
 
@@ -50,7 +52,7 @@ def test_several_registrations_are_barred_and_approved_at_once(app: ServedApp, r
     path = f"{DESK}/registrations"
     refused = reader.send(path, path, ids=ids, act="bar")
     assert refused.status_code == 422
-    assert "reason" in refused.text
+    assert '<a href="#field-reason">Reason: is needed to bar somebody' in refused.text
     assert reader.send(path, path, ids=[], act="approve").status_code == 422
     assert reader.send(path, path, ids=ids, act="bar", reason="The same people twice.").status_code == 303
     barred = app.admin().get("/challenges/digits/registrations", params={"status": "barred"}).json()["items"]
@@ -63,6 +65,25 @@ def test_several_registrations_are_barred_and_approved_at_once(app: ServedApp, r
     assert one.status_code == 303
     assert app.admin().get(f"/challenges/digits/registrations/{ids[0]}").json()["status"] == "approved"
     assert "bar registration" in reader.get(f"{path}/{ids[0]}").text
+
+
+def test_all_registrations_of_a_list_are_ticked_by_a_link_and_decided(app: ServedApp, reader: Reader) -> None:
+    open_challenge(app.admin(), "ticked", GOLD, registration="approval")
+    organizer(app, reader, "editor", "ticked")
+    for name in ("Uma", "Val"):
+        body = {"team": f"Team {name}"}
+        person(app, name).post("/challenges/ticked/registrations", json=body).raise_for_status()
+    path = "/challenges/ticked/organize/registrations"
+    assert f'href="{path}?status=pending"' in reader.get("/challenges/ticked/organize").text
+    page = reader.get(f"{path}?status=pending")
+    assert page.text.count(" checked") == 0
+    assert f"{path}?status=pending&amp;tick=all" in page.text
+    ticked = reader.get(f"{path}?status=pending&tick=all")
+    ids = re.findall(r'name="ids" value="(\w+)"[^>]* checked', ticked.text)
+    assert len(ids) == 2
+    answer = reader.send(ticked, path, ids=ids, act="approve", status="pending")
+    assert answer.headers["location"].startswith(f"{path}?status=pending&done=")
+    assert "No registration has this status." in reader.get(f"{path}?status=pending").text
 
 
 def test_a_viewer_cannot_decide(app: ServedApp, reader: Reader) -> None:

@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
+from app.api.usage import DayShape
+from app.web.organize.failures import draw_causes, find_causes
 from tests.api.in_process_app import ServedApp
 from tests.live_service import Caller, open_challenge
 from tests.web.conftest import GOLD
@@ -96,7 +98,26 @@ def test_causes_are_counted_by_day(app: ServedApp, reader: Reader, sent: dict[st
     page = reader.get(f"{DESK}/failures?phase=main&days=7").text
     assert "<svg" in page
     assert "<code>unknown_id</code>" in page
+    assert "An id is not among the ids of the gold." in page
     assert person(app, "Nosy").get("/challenges/digits/failures").status_code == 403
+
+
+def test_causes_of_several_days_are_drawn_by_day() -> None:
+    today, earlier = DayShape(day="2026-11-26", statuses={}, rejected={"unknown_id": 3}, failed={}), "2026-11-24"
+    before = DayShape(day=earlier, statuses={}, rejected={"unknown_id": 1, "duplicate_id": 2}, failed={"memory": 1})
+    causes = find_causes([today, before])
+    assert [(cause.code, cause.total, str(cause.latest)) for cause in causes] == [
+        ("unknown_id", 4, "2026-11-26"),
+        ("duplicate_id", 2, earlier),
+        ("memory", 1, earlier),
+    ]
+    drawn = str(draw_causes(causes, [today, before]))
+    for cell in ("unknown_id → 26 Nov: 3", "unknown_id → 24 Nov: 1", "duplicate_id → 24 Nov: 2", "memory → 24 Nov: 1"):
+        assert f"<title>{cell}</title>" in drawn
+    assert drawn.count(" → ") == 4
+    assert "25 Nov" in drawn
+    one_day = str(draw_causes(find_causes([today]), [today]))
+    assert "<title>unknown_id: 3</title>" in one_day
 
 
 def test_a_grant_changes_the_limits(app: ServedApp, reader: Reader) -> None:
@@ -186,10 +207,14 @@ def test_a_release_needs_the_typed_phase(app: ServedApp, reader: Reader) -> None
     person(app, "Gold").join("final", "Golden").submit("final", TRUTH)
     organizer(app, reader, "editor", "final")
     path = "/challenges/final/organize/release"
-    assert "Golden" in reader.get(path).text
+    page = reader.get(path).text
+    assert "Golden" in page
+    assert 'The phase has not closed. <a href="/challenges/final/organize/phases/main">' in page
+    assert "Nothing stands in the way" not in page
     assert reader.send(path, path, confirm="main").status_code == 409
     past = {"closes_at": "2021-01-01T00:00:00Z"}
     app.admin().patch("/challenges/final/phases/main", json=past).raise_for_status()
+    assert "Nothing stands in the way" in reader.get(path).text
     assert reader.send(path, path, confirm="final").status_code == 422
     assert reader.send(path, path, confirm="main", reason="All is scored.").status_code == 303
     assert app.admin().get("/challenges/final/phases/main/release").json()["released_at"] is not None

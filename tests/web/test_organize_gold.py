@@ -24,16 +24,22 @@ def owner(app: ServedApp, new_reader: Callable[[], Reader], request: pytest.Fixt
     return reader, DESK.format(slug=name)
 
 
+def class_counts(page: str) -> list[list[str]]:
+    """The numbers beside each class."""
+    return [re.findall(r'<td class="num">(\d+)</td>', row) for row in page.split('<th scope="row">')[1:]]
+
+
 def test_gold_is_uploaded_checked_and_activated(app: ServedApp, owner: tuple[Reader, str]) -> None:
     reader, path = owner
     answer = upload(reader, path, path, GOLD)
-    assert (answer.status_code, answer.headers["location"]) == (303, f"{path}?done=gold_uploaded#versions")
-    page = reader.get(path)
+    checked = f"{path}?checked=1&done=gold_uploaded#versions"
+    assert (answer.status_code, answer.headers["location"]) == (303, checked)
+    page = reader.get(checked)
     assert "draft: not used yet" in page.text
+    assert class_counts(page.text) == [["1", "1"], ["1", "2"]]
     assert "5, of which 2 public" in page.text
-    counts = reader.get(f"{path}/1/counts").text
-    cells = [re.findall(r'<td class="num">(\d+)</td>', row) for row in counts.split('<th scope="row">')[1:]]
-    assert cells == [["1", "1"], ["1", "2"]]
+    assert class_counts(reader.get(path).text) == []
+    assert class_counts(reader.get(f"{path}/1/counts").text) == [["1", "1"], ["1", "2"]]
     activated = reader.send(page, f"{path}/1/activate")
     assert "Version 1 is active" in activated.text
     assert "What its scores give away" in activated.text
@@ -51,7 +57,7 @@ def test_problems_are_shown_with_their_places(app: ServedApp, owner: tuple[Reade
     assert answer.status_code == 422
     assert "&#34;a&#34; already occurs on line 2." in answer.text
     assert "The label is empty." in answer.text
-    assert '<td class="num">4</td>' in answer.text
+    assert "line 4, column 2" in answer.text
     assert "There is no gold yet." in reader.get(path).text
     empty = upload(reader, path, path, b"", name="")
     assert empty.status_code == 400

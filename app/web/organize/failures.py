@@ -53,7 +53,7 @@ def get_causes(
     """The causes of rejections and failures, the most frequent first, and what became of each day's submissions."""
     frame = organizer_frame(page, slug)
     counted = get_failures(slug, page.account, page.state, phase=phase or None, days=days)
-    causes = _causes(counted.days)
+    causes = find_causes(counted.days)
     return render(
         page,
         "organize/failures.html",
@@ -63,11 +63,12 @@ def get_causes(
         periods=PERIODS,
         rows=[(date.fromisoformat(day.day), day) for day in counted.days],
         causes=causes,
-        chart=_chart(causes, counted.days) if causes else None,
+        chart=draw_causes(causes, counted.days) if causes else None,
     )
 
 
-def _causes(days: Iterable[DayShape]) -> list[Cause]:
+def find_causes(days: Iterable[DayShape]) -> list[Cause]:
+    """The causes of these days, newest first, and how many submissions had each; the most frequent first."""
     totals: Counter[tuple[str, str]] = Counter()
     latest: dict[tuple[str, str], date] = {}
     for day in days:  # newest first
@@ -78,7 +79,7 @@ def _causes(days: Iterable[DayShape]) -> list[Cause]:
     return [Cause(kind, code, count, latest[kind, code]) for (kind, code), count in totals.most_common()]
 
 
-def _chart(causes: list[Cause], days: Sequence[DayShape]) -> Markup:
+def draw_causes(causes: list[Cause], days: Sequence[DayShape]) -> Markup:
     """Which cause concerned how many submissions on which day; of a single day, a bar for each cause."""
     shown, last = causes[:MAX_ROWS], date.fromisoformat(days[0].day)
     first = date.fromisoformat(days[-1].day)
