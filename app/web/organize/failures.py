@@ -98,7 +98,7 @@ def draw_causes(causes: list[Cause], days: Sequence[DayShape]) -> Markup:
         [cause.code for cause in shown],
         [f"{each.day} {each:%b}" for each in (first + timedelta(days=n) for n in range(counts.shape[1]))],
         title=title,
-        description="How many submissions each cause concerned on each day; darker cells are more.",
+        description="How many submissions each cause concerned on each day.",
         row_axis="cause",
         column_axis="day (UTC)",
     )
