@@ -125,7 +125,9 @@ def _register(people: dict[str, Caller], names: dict[str, str]) -> None:
         made = people[role].post(path, json={"team": teams[role], **answers}).raise_for_status().json()
         names[f"registration_{role}"] = made["id"]
         if status is not None:
-            decision = {"status": status, "reason": "Takes part with two accounts."}
+            decision = {"status": status}
+            if status == "barred":
+                decision["reason"] = "Takes part with two accounts."
             organizer.patch(f"{path}/{made['id']}", json=decision).raise_for_status()
         if role == "captain":
             names["team_blue"] = made["team"]["id"]
