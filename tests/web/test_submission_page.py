@@ -1,16 +1,18 @@
 """The page of a submission: status, scores, report, problems and acts, to each reader what the API gives them."""
 
 import gzip
+import json
 import re
 from itertools import count
 from typing import Any
 
 import pytest
 
+from app.formats.excerpts import MAX_DOCUMENT_BYTES, TOO_LONG
 from tests.api.in_process_app import ServedApp
 from tests.live_service import open_challenge
 from tests.web.people import NewReader, Person, new_person
-from tests.web.reader import heading
+from tests.web.reader import csrf_of, heading
 
 CLASSES = ["cat", "dog", "fox"]
 GOLD = [{"id": f"t{at}", "label": CLASSES[at % 3]} for at in range(30)]
@@ -49,6 +51,26 @@ def sent(who: Person, slug: str, predictions: Any = SCORED, **query: Any) -> str
     answer = who.api.submit(slug, predictions, **query)
     assert answer.status_code == 201, answer.text
     return str(answer.json()["id"])
+
+
+def test_the_page_says_why_it_shows_no_lines_of_a_huge_document(app: ServedApp, ada: Person) -> None:
+    slug = open_new(app)
+    ada.api.join(slug, "Huge")
+    content = json.dumps([{"id": "t1", "label": "zebra"}]).encode() + b" " * MAX_DOCUMENT_BYTES
+    headers = {"Content-Type": "application/json", "Content-Encoding": "gzip", "Prefer": "wait=60"}
+    path = f"/challenges/{slug}/phases/main/submissions"
+    answer = ada.api.post(path, content=gzip.compress(content), headers=headers)
+    assert answer.json()["status"] == "rejected"
+    shown = ada.browser.get(f"/submissions/{answer.json()['id']}").text
+    assert TOO_LONG in shown
+    found = ada.api.get(f"/submissions/{answer.json()['id']}/problems").json()
+    assert (found["left_out"], found["problems"][0]["excerpt"]) == (TOO_LONG, None)
+    file = ("huge.json.gz", gzip.compress(content), "application/json")
+    page = ada.browser.get(f"/challenges/{slug}/submit")
+    data = {"csrf": csrf_of(page), "method": "m"}
+    action = f"/challenges/{slug}/submit?phase=main&check=true"
+    checked = ada.browser.client.post(action, data=data, files={"file": file}, headers={"Origin": ada.browser.url})
+    assert TOO_LONG in checked.text
 
 
 def test_a_finished_submission_shows_scores_equations_classes_confusion_and_curves(app: ServedApp, ada: Person) -> None:
