@@ -7,8 +7,11 @@ from itertools import count
 from typing import Any
 
 import pytest
+from sqlalchemy import insert, select
 
 from app.formats.excerpts import MAX_DOCUMENT_BYTES, TOO_LONG
+from app.store.tables import Submission
+from app.store.types import new_id
 from tests.api.in_process_app import ServedApp
 from tests.live_service import open_challenge
 from tests.web.people import NewReader, Person, new_person
@@ -264,6 +267,23 @@ def test_a_team_chooses_its_finals_in_the_list_of_its_submissions(
     assert page.text.count("<td>charged</td>") == sum(entry["kind"] == "charge" for entry in quota["ledger"]) > 0
     assert ada.browser.get(f"{path}?phase=none").status_code == 404
     assert new_reader().get(path).headers["location"].startswith("/log-in?next=")
+
+
+def test_the_choice_is_found_however_many_were_sent_since(app: ServedApp, ada: Person) -> None:
+    recipe = {"primary": "accuracy", "metrics": ["accuracy"], "selection": "selected"}
+    slug = open_new(app, recipe=recipe)
+    ada.api.join(slug, "Blue")
+    key = sent(ada, slug, method="The oldest")
+    ada.api.post(f"/submissions/{key}/select").raise_for_status()
+    with app.app.state.service.db.write() as session:
+        row = session.execute(select(Submission.__table__).where(Submission.id == key)).mappings().one()
+        copies = [{**row, "id": new_id(), "selected_at": None} for _ in range(4100)]
+        session.execute(insert(Submission), copies)
+    path = f"/challenges/{slug}/phases/main/submissions?limit=200&mark=selected"
+    assert [each["id"] for each in ada.api.get(path).json()["items"]] == [key]
+    page = ada.browser.get(f"/challenges/{slug}/submissions").text
+    assert "1 submission is selected." in page
+    assert f'<a href="/submissions/{key}">The oldest</a>' in page
 
 
 def test_an_organizer_without_a_team_goes_to_the_list_of_all(app: ServedApp, organizer: Person) -> None:
