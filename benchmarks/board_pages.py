@@ -97,6 +97,12 @@ def _kept(found: Measured, sizes: Sizes, folder: Path, few: int, many: int) -> N
             "JSON": Address(*at[few], [request("GET", BOARD, Accept_Encoding="gzip")], 200),
             "page": Address(*at[few], [request("GET", PAGE, Accept_Encoding="gzip")], 200),
             "first page of the long board": Address(*at[many], [request("GET", PAGE, Accept_Encoding="gzip")], 200),
+            "the long board, sorted": Address(
+                *at[many], [request("GET", f"{PAGE}?sort=mcc", Accept_Encoding="gzip")], 200
+            ),
+            "the long board, searched": Address(
+                *at[many], [request("GET", f"{PAGE}?q=77", Accept_Encoding="gzip")], 200
+            ),
         }
         spent = costs(addresses, turns=sizes.repetitions, seconds=sizes.seconds, connections=CONNECTIONS)
     finally:

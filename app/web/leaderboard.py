@@ -18,6 +18,7 @@ from app.api.live.change_stream import ChangeStream, Followed
 from app.errors import AssayError
 from app.web.board_page import BoardPlace, board_key, read_place, render_board
 from app.web.board_query import PAGE_ROWS, BoardQuery, BoardQueryDep, Split
+from app.web.board_search import SearchableBoard, SearchableBoards
 from app.web.board_table import require_sortable
 from app.web.error_pages import error_page
 from app.web.kept_boards import page_headers, page_key, page_render
@@ -38,7 +39,16 @@ async def show_leaderboard(slug: str, page: PageDep, asked: BoardQueryDep) -> Re
         first = await _read_board(page, key._replace(limit=PAGE_ROWS), reader)
         await run_in_threadpool(require_sortable, first, asked)  # before a board is built that is too long
     reply = await _read_board(page, key, reader)
-    return await run_in_threadpool(_board_page, page, place, asked, reply)
+    searched = None
+    if not asked.is_plain and reply.refusal is None:
+        searched = await searchable_boards(page).get(reply)
+    return await run_in_threadpool(_board_page, page, place, asked, reply, searched)
+
+
+def searchable_boards(page: PageContext) -> SearchableBoards:
+    """Those of this process."""
+    boards: SearchableBoards = page.request.app.state.searchable_boards
+    return boards
 
 
 async def _read_board(page: PageContext, key: BoardKey, reader: str | None) -> CachedReply:
@@ -53,8 +63,10 @@ def _find_board(page: PageContext, slug: str, asked: BoardQuery) -> tuple[BoardP
     return place, board_key(slug, view, asked._replace(phase=place.phase.slug)), reader
 
 
-def _board_page(page: PageContext, place: BoardPlace, asked: BoardQuery, reply: CachedReply) -> Response:
-    return html_reply(page, render_board(page, place, asked, reply))
+def _board_page(
+    page: PageContext, place: BoardPlace, asked: BoardQuery, reply: CachedReply, searched: SearchableBoard | None
+) -> Response:
+    return html_reply(page, render_board(page, place, asked, reply, searched=searched))
 
 
 async def _kept_page(page: PageContext, slug: str, asked: BoardQuery, form: str) -> Response:
