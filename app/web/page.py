@@ -14,6 +14,7 @@ from app.actions.access import VISITOR, Caller
 from app.actions.accounts.sessions import SESSION_LIFETIME, authenticate_session
 from app.api.dependencies import AppState, app_state
 from app.api.http.json_body import JsonBodyRequest
+from app.api.http.middleware import PERSONAL_KEY
 from app.api.limits.client_addresses import client_address_block
 from app.web.csrf import csrf_token, is_csrf_token
 from app.web.forms import Form, parse_form
@@ -171,6 +172,7 @@ def page_context(request: Request) -> PageContext:
     if caller.user_id is None:
         state.request_limits.count_request("address", client_address_block(request))
     else:
+        request.scope[PERSONAL_KEY] = True  # Files are sent by functions of the API, which know no cookies.
         state.request_limits.count_request("user", caller.user_id)
     live = text if caller.user_id is not None else None
     return PageContext(request, state, site, caller, live)

@@ -13,7 +13,7 @@ from app.store.tables import UserSession
 from tests.api.in_process_app import ServedApp, app_settings, serve_app
 from tests.live_service import PASSWORD, Live
 from tests.web.page_routes import page_addresses
-from tests.web.people import new_account
+from tests.web.people import new_account, new_person
 from tests.web.reader import HTML, Reader, csrf_of, destination
 
 COOKIE = "assay_session"
@@ -131,6 +131,19 @@ def test_a_page_of_somebody_is_in_no_answer_of_a_cache(app: ServedApp, reader: R
     answer = reader.get("/account/data")
     assert answer.headers["cache-control"] == "no-store"
     assert answer.json()["account"]["name"] == "etag"
+
+
+def test_no_file_that_a_session_gets_is_kept_by_a_cache(app: ServedApp, new_reader: Callable[[], Reader]) -> None:
+    bob = new_person(app, new_reader, "bob")
+    bob.api.join("digits", "Cached")
+    sent = bob.api.submit("digits", {"t1": "zebra"}).json()["id"]
+    admin = new_person(app, new_reader, "admin", admin=True)
+    desk = "/challenges/digits/organize"
+    own, organized = [f"/submissions/{sent}/file"], [f"{desk}/phases/main/gold/1/data", f"{desk}/copy/export"]
+    for who, path in [(bob, own[0]), *((admin, path) for path in [*own, *organized])]:
+        answer = who.browser.get(path)
+        assert (answer.status_code, answer.headers["cache-control"]) == (200, "no-store"), path
+        assert not answer.headers["content-type"].startswith("text/html")
 
 
 @contextmanager
