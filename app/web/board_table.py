@@ -10,7 +10,7 @@ from pydantic_core import from_json
 
 from app.actions.submissions.read_leaderboard import BoardPage
 from app.api.caching.cached_reply import CachedReply
-from app.errors import BadRequest
+from app.errors import BadCursor, BadRequest
 from app.web.board_query import PAGE_ROWS, BoardQuery, Order
 from app.web.board_search import Board, SearchableBoard, best_first, require_column
 from app.web.formatting import DASH
@@ -120,18 +120,23 @@ def make_table(
     )
 
 
-def require_sortable(first: CachedReply, asked: BoardQuery) -> None:
-    """Refuse to search or to sort a board that is too long, or by a column that it lacks; raises BadRequest.
+def require_shown(first: CachedReply, asked: BoardQuery) -> None:
+    """Refuse what a board cannot show before anything is built for it; raises BadRequest.
 
-    `first` is the first page of the board, or the reason why there is none.
+    That is to search or to sort a board that is too long or by a column that it lacks, and a page that no link leads to:
+    of those only the pages of the board are kept. `first` is the first page of the board, or the reason why there is none.
     """
+    page = BoardPage.parse(PAGE_ROWS, asked.cursor)
     if first.refusal is not None:
         return
     board: Board = from_json(first.plain.body)
+    if page is not None and page.start and (page.start % PAGE_ROWS or page.start >= board["total"]):
+        raise BadCursor
+    if asked.is_plain:
+        return
     if board["total"] > MAX_SORTED_ROWS:
         raise TooManyRowsToSort(f"This leaderboard has more than {MAX_SORTED_ROWS} rows, so it is shown by rank alone.")
     require_column(board, asked.sort)
-    BoardPage.parse(PAGE_ROWS, asked.cursor)
 
 
 def _columns(board: Board, slug: str, asked: BoardQuery) -> list[Column]:

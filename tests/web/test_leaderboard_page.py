@@ -9,6 +9,7 @@ from urllib.parse import quote
 import httpx
 import pytest
 
+from app.api.caching.board_cache import BoardKey, BoardPageKey
 from tests.api.conftest import GOLD
 from tests.api.in_process_app import ServedApp
 from tests.journeys.support import create_challenge, make_recipe
@@ -134,6 +135,22 @@ def test_a_board_that_is_too_long_is_not_even_built_to_be_sorted(
         assert "more than 2 rows" in answer.text
     boards = app.app.state.service.board_cache._entries
     assert {key.limit for key in boards if getattr(key, "slug", "") == slug} == {200}
+
+
+def test_no_page_is_built_that_no_link_leads_to(app: ServedApp, reader: Reader, slug: str) -> None:
+    owner = reader.log_in(new_account(app, "cursors"))
+    for form in ("", "/embed"):
+        for query in ("cursor=1", "cursor=199", "cursor=200", "cursor=2000000", "cursor=2&sort=team"):
+            for headers in ({}, {"Cookie": ""}):
+                answer = owner.get(f"{PATH.format(slug)}{form}?{query}", headers=headers)
+                assert answer.status_code == 400, (form, query)
+                assert "Begin with the first page of the list." in answer.text
+    cursors = {key.cursor for key in map(board_of, app.app.state.service.board_cache._entries) if key.slug == slug}
+    assert cursors == {None}
+
+
+def board_of(key: BoardKey | BoardPageKey) -> BoardKey:
+    return key.board if isinstance(key, BoardPageKey) else key
 
 
 def test_ranked_by_another_metric(reader: Reader, slug: str) -> None:
