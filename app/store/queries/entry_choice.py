@@ -114,15 +114,15 @@ def leading_teams(session: ReadSession, board: BoardScores, rows: int, without: 
     wanted = _may_have_entries(session, board, None)
     if without:
         wanted = and_(wanted, not_(is_among(session, Team.id, without)))
-    best = select(Team.id, _first_of_team(board, key).scalar_subquery().label("key")).where(wanted).cte("best")
-    in_order = select(best.c.key).where(best.c.key.is_not(None)).order_by(best.c.key)
+    keys = select(Team.id, _first_of_team(board, key).scalar_subquery().label("key")).where(wanted).cte("keys")
+    in_order = select(keys.c.key).where(keys.c.key.is_not(None)).order_by(keys.c.key)
     last = in_order.offset(rows - 1).limit(1).subquery()
     bound = select(_largest_equal(last.c.key, board.digits)).scalar_subquery()
     limits = select(
         func.coalesce(bound, literal(math.inf, Double)).label("bound"),
-        select(func.count(best.c.key)).scalar_subquery().label("count"),
+        select(func.count(keys.c.key)).scalar_subquery().label("teams"),
     ).cte("limits")
-    query = select(best.c.id, limits.c.bound, limits.c.count).join(limits, best.c.key <= limits.c.bound)
+    query = select(keys.c.id, limits.c.bound, limits.c.teams).join(limits, keys.c.key <= limits.c.bound)
     found = session.connection().execute(query).all()
     return LeadingTeams([row[0] for row in found], *(found[0][1:] if found else (math.inf, 0)))
 
