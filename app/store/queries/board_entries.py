@@ -65,9 +65,12 @@ def first_entries(session: ReadSession, board: BoardScores, rows: int) -> BoardE
     """
     if board.selection == "latest" or board.chosen_by != board.shown or board.ranked_by[0] != board.primary:
         return entries(session, board)  # The value that ranks the entry of a team may be any of its values.
-    marks = marked_teams(session, board.challenge_id)
     # A team may have selected an entry that is not its best, so teams that follow may be ranked before it.
-    leading = leading_teams(session, board, rows * 2 if board.selection == "selected" else rows, [*marks])
+    wanted = rows * 2 if board.selection == "selected" else rows
+    if 2 * wanted > _count_teams(session, board):
+        return entries(session, board)
+    marks = marked_teams(session, board.challenge_id)
+    leading = leading_teams(session, board, wanted, [*marks])
     if 2 * len(leading.ids) > leading.all_teams:
         return entries(session, board)
     entrants = [*_competing(session, board, marks, leading.ids), *_baselines(session, board)]
@@ -75,6 +78,12 @@ def first_entries(session: ReadSession, board: BoardScores, rows: int) -> BoardE
     if sum(_is_up_to(entry.keys[0], leading.bound) for entry in found.entries) < rows:
         return entries(session, board)
     return found._replace(total=found.total + leading.all_teams - len(leading.ids))
+
+
+def _count_teams(session: ReadSession, board: BoardScores) -> int:
+    """How many teams have entries, or had some that were taken out of the ranking."""
+    counted = (EntryCount.provenance == board.key, EntryCount.entries > 0)
+    return session.scalars(select(func.count()).select_from(EntryCount).where(*counted)).one()
 
 
 def _is_up_to(key: ValueKey, bound: float) -> bool:
