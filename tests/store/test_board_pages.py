@@ -97,7 +97,7 @@ def test_a_page_needs_the_entries_of_few_teams(db: Database, name: str, selectio
     with db.read() as session:
         scores = scores_of(session, session.get_one(Phase, filled.phase))
         rows = 3 if selection == "best" else 1  # Of selections, twice as many may be needed.
-        whole, found = board_entries.entries(session, scores), board_entries.first_entries(session, scores, rows)
+        whole, found = board_entries.entries(session, scores), board_entries.entries(session, scores, rows)
     assert found.total == len(whole.entries) == TEAMS
     assert len(found.entries) == len(found.names) <= most
     assert standings(found.entries)[:rows] == standings(whole.entries)[:rows]
@@ -126,7 +126,7 @@ def test_pages_have_the_marked_rows_and_the_baselines_of_the_whole_board(db: Dat
             assert page["rows"] == whole["rows"][start : start + 1]
             assert page["total"] == whole["total"] == TEAMS
         scores = scores_of(session, phase)
-        assert len(board_entries.first_entries(session, scores, 1).entries) < TEAMS
+        assert len(board_entries.entries(session, scores, 1).entries) < TEAMS
 
 
 def test_entries_that_were_selected_over_better_ones_are_ranked_by_what_was_selected(db: Database) -> None:
@@ -138,7 +138,7 @@ def test_entries_that_were_selected_over_better_ones_are_ranked_by_what_was_sele
                 filled.add(session, PLAIN | {"team": number, "selected": selected, "splits": splits})
     with db.read() as session:
         scores = scores_of(session, session.get_one(Phase, filled.phase))
-        whole, found = board_entries.entries(session, scores), board_entries.first_entries(session, scores, 2)
+        whole, found = board_entries.entries(session, scores), board_entries.entries(session, scores, 2)
     assert standings(found.entries)[:2] == standings(whole.entries)[:2]
     assert standings(found.entries)[0].rank_high == 8
 

@@ -271,10 +271,9 @@ def _build_board(
     ranked_by = _ranking_metric(recipe, metric)
     scores = board_scores(session, phase, version, stored, shown_split=shown_split, ranked_by=ranked_by)
     hides_names = phase.anonymous and not organizer
-    if page is None or hides_names:  # Each pseudonym depends on those of all other teams.
-        found = board_entries.entries(session, scores)
-    else:
-        found = board_entries.first_entries(session, scores, page.start + page.limit)
+    # Each pseudonym depends on those of all other teams.
+    needed = None if page is None or hides_names else page.start + page.limit
+    found = board_entries.entries(session, scores, needed)
     board_standings = standings(found.entries)
     hidden = _pseudonyms(board_standings, phase, own_team=audience.own_team) if hides_names else {}
     view = score_view_for(recipe, organizer=organizer)

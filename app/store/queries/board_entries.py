@@ -48,35 +48,36 @@ class BoardEntries(NamedTuple):
     total: int
 
 
-def entries(session: ReadSession, board: BoardScores) -> BoardEntries:
+def entries(session: ReadSession, board: BoardScores, rows: int | None = None) -> BoardEntries:
     """The whole board: the entry of each team, the best entry of each team for every mark, and all baselines.
 
-    The teams are read here anyway, so the query of the rows need not search each of them once more.
+    With `rows`, those among which are so many first rows and all that tie with these: ranking them gives these rows
+    their ranks on the whole board. The names are read here anyway, so the query of the rows need not search each team.
     """
+    found = None if rows is None else _first_entries(session, board, rows)
+    if found is not None:
+        return found
     marks = marked_teams(session, board.challenge_id)
     entrants = [*_competing(session, board, marks), *_baselines(session, board)]
     return _with_keys(session, board, entrants)
 
 
-def first_entries(session: ReadSession, board: BoardScores, rows: int) -> BoardEntries:
-    """Entries among which are so many first ones of the board, and all that tie with those.
-
-    Ranking them gives these rows the ranks that they have on the whole board.
-    """
+def _first_entries(session: ReadSession, board: BoardScores, rows: int) -> BoardEntries | None:
+    """The entries of the teams that may be among so many first rows; None if reading all entries costs no more."""
     if board.selection == "latest" or board.chosen_by != board.shown or board.ranked_by[0] != board.primary:
-        return entries(session, board)  # The value that ranks the entry of a team may be any of its values.
+        return None  # The value that ranks the entry of a team may be any of its values.
     # A team may have selected an entry that is not its best, so teams that follow may be ranked before it.
     wanted = rows * 2 if board.selection == "selected" else rows
     if 2 * wanted > _count_teams(session, board):
-        return entries(session, board)
+        return None
     marks = marked_teams(session, board.challenge_id)
     leading = leading_teams(session, board, wanted, [*marks])
     if 2 * len(leading.ids) > leading.all_teams:
-        return entries(session, board)
+        return None
     entrants = [*_competing(session, board, marks, leading.ids), *_baselines(session, board)]
     found = _with_keys(session, board, entrants)
     if sum(_is_up_to(entry.keys[0], leading.bound) for entry in found.entries) < rows:
-        return entries(session, board)
+        return None
     return found._replace(total=found.total + leading.all_teams - len(leading.ids))
 
 
