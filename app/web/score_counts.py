@@ -1,7 +1,7 @@
 """The counts behind a score: what a page shows of a report for a metric, chosen by the declaration of the metric."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -358,3 +358,13 @@ def _remark(shown: ScoreCounts, sentence: str) -> ScoreCounts:
 def summary(found: ScoreCounts) -> str:
     """The shortest form of the counts; weighted ones say so."""
     return f"{found.short}, by weight" if found.short and found.is_weighted else found.short
+
+
+def ordered(rows: Sequence[ClassCounts], order: str) -> list[ClassCounts]:
+    """The classes in one of the orders of reports."""
+    keys: dict[str, Callable[[ClassCounts], Any]] = {
+        "name": lambda row: row.label,
+        "frequency": lambda row: -row.support,
+        "errors": lambda row: -(row.fp + row.fn),
+    }
+    return sorted(rows, key=keys[order]) if order in keys else [*rows]

@@ -11,16 +11,15 @@ from app.store.queries import challenges
 from app.store.session import ReadSession
 
 
-def describe_metrics(session: ReadSession, caller: Caller, submission_id: str) -> list[dict[str, Any]]:
-    """The metrics of the recipe in force, as it lists them; raises NotFound unless the caller may see it."""
-    recipe = read_agreed_recipe(session, caller, submission_id)
-    return [describe_call(call) | {"is_primary": call.text == recipe.primary} for call in recipe.metrics]
-
-
 def read_agreed_recipe(session: ReadSession, caller: Caller, submission_id: str) -> ScoringRecipe:
     """The recipe in force for a submission; raises NotFound unless the caller may see the submission."""
     _, phase, _ = load_visible_submission(session, caller, submission_id)
     return parse_stored_recipe(phase, challenges.active_recipe(session, phase))
+
+
+def describe_metrics(recipe: ScoringRecipe) -> list[dict[str, Any]]:
+    """The metrics of a recipe, as it lists them, each with whether it is the primary one."""
+    return [describe_call(call) | {"is_primary": call.text == recipe.primary} for call in recipe.metrics]
 
 
 def primary_metric(session: ReadSession, caller: Caller, slug: str, phase_slug: str) -> str:
