@@ -81,7 +81,8 @@ def _table(place: BoardPlace, asked: BoardQuery, board: Board) -> BoardTable:
     def may_read(row: dict[str, Any]) -> bool:
         return place.frame.role is not None or (own is not None and row["team"]["id"] == own)
 
-    return make_table(board, place.frame.challenge.slug, asked, may_read=may_read, own_team=own)
+    has_counts = place.frame.role is not None or "scores" in place.phase.reports
+    return make_table(board, place.frame.challenge.slug, asked, may_read=may_read, own_team=own, has_counts=has_counts)
 
 
 class Choice(NamedTuple):

@@ -13,6 +13,7 @@ from app.api.caching.cached_reply import CachedReply
 from app.errors import BadRequest
 from app.web.board_query import PAGE_ROWS, BoardQuery, Order
 from app.web.formatting import DASH
+from app.web.score_address import score_path_end
 
 Board = dict[str, Any]
 SHOWN_DIGITS = 6  # significant ones; the other forms of the board have all
@@ -48,6 +49,11 @@ class Cell(NamedTuple):
     text: str
     reason: str | None = None
 
+    @property
+    def has_value(self) -> bool:
+        """Whether there is a value."""
+        return self.text != DASH
+
 
 class Row(NamedTuple):
     """A row of the table."""
@@ -82,12 +88,23 @@ class BoardTable:
     following: str | None
     has_public_ranks: bool
     has_ties: bool
+    score_paths: tuple[str, ...]
+    """What follows the address of a submission to make those of its scores, by metric; empty without links."""
 
 
 def make_table(
-    board: Board, slug: str, asked: BoardQuery, *, may_read: Callable[[dict[str, Any]], bool], own_team: str | None
+    board: Board,
+    slug: str,
+    asked: BoardQuery,
+    *,
+    may_read: Callable[[dict[str, Any]], bool],
+    own_team: str | None,
+    has_counts: bool,
 ) -> BoardTable:
-    """The table of a board: of all its rows, if they are searched or sorted, otherwise of a page of them."""
+    """The table of a board: of all its rows, if they are searched or sorted, otherwise of a page of them.
+
+    `has_counts`: whether scores of rows that the reader may read lead to the counts behind them.
+    """
     start = int(asked.cursor or 0)
     rows, found = board["rows"], board["total"]
     if not asked.is_plain:
@@ -110,6 +127,7 @@ def make_table(
         asked._replace(cursor=str(end)).address(slug) if end < found else None,
         any(row.public_rank for row in shown),
         any(row.shared > 1 for row in shown),
+        tuple(score_path_end(metric["key"], asked.split) for metric in board["metrics"]) if has_counts else (),
     )
 
 

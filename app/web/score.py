@@ -11,8 +11,9 @@ from app.web.metric_words import describe_metric_of_recipe
 from app.web.page import PageContext, PageDep, page_router
 from app.web.rendering import render
 from app.web.report_drawings import CLASS_ROWS, ORDERS
+from app.web.score_address import score_path
 from app.web.score_counts import ordered
-from app.web.score_view import counts_of, metric_of, score_path, why_withheld
+from app.web.score_view import counts_of, metric_of, why_withheld
 from app.web.submission import NO_REPORT, Order, Split, Start
 from app.web.submission_view import CURVE_POINTS, ReportState, SubmissionPage, read_page, read_report
 

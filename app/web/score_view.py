@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
-from urllib.parse import quote, urlencode
 
 from app import errors
 from app.scoring.declaration.metric import CATALOGUE, MetricCall
 from app.scoring.declaration.metric_parser import effective_options, parse_metric
+from app.web.score_address import score_path
 from app.web.score_counts import Asked, ScoreCounts, count_score, summary
 from app.web.submission_view import ReportState, SubmissionPage
 
@@ -14,12 +14,6 @@ _NO_SCORES = "The submission has no scores."
 _HIDDEN_SCORES = "This phase does not show scores to participants."
 _NO_SCORE = "The submission has no score of this metric yet."
 _NO_REPORT = "This phase shows its participants scores alone, so no counts are shown."
-
-
-def score_path(submission_id: str, key: str, split: str | None = None) -> str:
-    """The address of the page of a score. A slash in a label is written as in metric strings, because paths end at it."""
-    path = f"/submissions/{quote(submission_id, safe='')}/scores/{quote(key.replace('/', '%2F'), safe=':=,')}"
-    return f"{path}?{urlencode({'split': split})}" if split else path
 
 
 class ScoreLink(NamedTuple):
