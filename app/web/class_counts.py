@@ -44,22 +44,22 @@ class ClassCounts:
     @property
     def support(self) -> Count:
         """How often the class occurs in gold."""
-        return self.tp + self.fn
+        return plain(self.tp + self.fn)
 
     @property
     def predicted(self) -> Count:
         """How often it was predicted."""
-        return self.tp + self.fp
+        return plain(self.tp + self.fp)
 
     @property
     def negatives(self) -> Count:
         """How many instances do not have it in gold."""
-        return self.fp + self.tn
+        return plain(self.fp + self.tn)
 
 
 def sums_of(rows: Sequence[ClassCounts]) -> ClassCounts:
     """The counts of several classes, added up."""
-    tp, fp, fn, tn = (sum(getattr(row, name) for row in rows) for name in ("tp", "fp", "fn", "tn"))
+    tp, fp, fn, tn = (plain(sum(getattr(row, name) for row in rows)) for name in ("tp", "fp", "fn", "tn"))
     return ClassCounts("", tp, fp, fn, tn, {})
 
 
@@ -121,16 +121,24 @@ def _columns(rows: Sequence[ClassCounts]) -> TableColumns:
     return tp, fp, fn, tn
 
 
+def plain(value: Count) -> Count:
+    """A sum of counts without the rounding of its addition, as a whole number if it is one."""
+    rounded = float(f"{value:.12g}") if isinstance(value, float) else value
+    return int(rounded) if rounded == int(rounded) else rounded
+
+
 def latex_number(value: Count) -> str:
     """A number in an equation; without an exponent."""
-    text = repr(value)
+    text = repr(plain(value) if isinstance(value, float) and value.is_integer() else value)
     return text if "e" not in text else f"{value:.12f}".rstrip("0").rstrip(".")
 
 
-def is_shown_as(value: float, score: float) -> bool:
-    """Whether a value, rounded to as many decimals as a score is shown with, is this score."""
-    decimals = len(latex_number(score).partition(".")[2])
-    return math.isclose(value, score, rel_tol=1e-12) or abs(value - score) <= 0.5001 * 10**-decimals
+def is_shown_as(value: float, score: float, digits: int | None) -> bool:
+    """Whether a value is a score that is shown with so many significant digits, as the numbers that it comes from."""
+    if digits is None:
+        return math.isclose(value, score, rel_tol=1e-9, abs_tol=1e-12)
+    leading = math.floor(math.log10(abs(score))) + 1 if score else 0
+    return abs(value - score) <= 1.001 * 10.0 ** (leading - digits)  # both are rounded
 
 
 class Averaged(NamedTuple):
@@ -202,7 +210,9 @@ _ADDS_UP = "What the classes add makes the score."
 _OF_MEANS = "The score is computed from the means of these measures."
 
 
-def mean_of(call: MetricCall, averaged: Averaged, measures: Sequence[ClassMeasure], score: float | None) -> Mean:
+def mean_of(
+    call: MetricCall, averaged: Averaged, measures: Sequence[ClassMeasure], score: float | None, digits: int | None
+) -> Mean:
     """What each class adds to the mean, if the classes and their weights are known and the sum gives the score."""
     weighting = call.metric.counted.weights
     sentence = _SENTENCES[weighting]
@@ -220,7 +230,7 @@ def mean_of(call: MetricCall, averaged: Averaged, measures: Sequence[ClassMeasur
         return Mean(rows, found, f"{sentence} {_OF_MEANS}", is_confirmed=False)
     whole = sum(weights)
     value = _mean(columns[0], weights)
-    if value is None or score is None or not is_shown_as(value, score):
+    if value is None or score is None or not is_shown_as(value, score, digits):
         return Mean(rows, (), sentence, is_confirmed=False)
     shares = [weight / whole for weight in weights]
     added = tuple(

@@ -16,6 +16,7 @@ from app.web.class_counts import (
     is_shown_as,
     latex_number,
     mean_of,
+    plain,
     sums_of,
 )
 from app.web.formatting import number
@@ -37,7 +38,7 @@ class Total(NamedTuple):
 class Asked:
     """A score and the report of its submission, as the API gives them to the reader.
 
-    `options` are those that the counts of the report follow. `withheld` says why there is no report for the reader, and
+    `options` are those that the counts of the report follow, `digits` the significant ones of its numbers. `withheld` says why there is no report for the reader, and
     `is_counted` whether the reader may see the counts of classes.
     """
 
@@ -46,6 +47,7 @@ class Asked:
     value: float | None
     options: Mapping[str, str]
     positive_label: str | None = None
+    digits: int | None = None
     is_counted: bool = True
     withheld: str | None = None
 
@@ -195,14 +197,20 @@ def _of_table(asked: Asked, shown: ScoreCounts, table: ClassCounts) -> ScoreCoun
 def _of_sums(asked: Asked, empty: ScoreCounts) -> ScoreCounts:
     """A share of all instances, or of all decisions, that the counts of classes add up to."""
     counted, rows = asked.call.metric.counted, asked.rows
-    parts = [sum(getattr(row, name) for row in rows) for name in counted.sums]
+    parts = [plain(sum(getattr(row, name) for row in rows)) for name in counted.sums]
     instances, classes = _instances(asked), len(rows)
-    share = _Share(sum(parts), instances * (classes if counted.divisor == "decisions" else 1), counted.complement)
+    share = _Share(
+        plain(sum(parts)), instances * (classes if counted.divisor == "decisions" else 1), counted.complement
+    )
     numerator = "+".join(map(latex_number, parts))
     divisor = latex_number(instances) + (rf"\cdot {classes}" if counted.divisor == "decisions" else "")
     totals: tuple[Total, ...]
     if counted.sums == ("tp",):
-        totals = (Total("right", share.part), Total("wrong", share.whole - share.part), Total("instances", instances))
+        totals = (
+            Total("right", share.part),
+            Total("wrong", plain(share.whole - share.part)),
+            Total("instances", instances),
+        )
         short = RIGHT.format(right=number(share.part), all=number(instances))
     elif counted.divisor == "decisions" and len(parts) > 1:
         totals = (Total("wrong decisions", share.part), Total("decisions", share.whole))
@@ -249,8 +257,8 @@ def _of_whole_task(asked: Asked, empty: ScoreCounts) -> ScoreCounts:
     """Right and wrong instances, for metrics of the confusion matrix of exclusive classes."""
     if "multilabel" in asked.call.metric.tasks:
         return replace(empty, absence=no_counts_of(asked.call.metric))
-    right, instances = sum(row.tp for row in asked.rows), _instances(asked)
-    totals = (Total("right", right), Total("wrong", instances - right), Total("instances", instances))
+    right, instances = plain(sum(row.tp for row in asked.rows)), _instances(asked)
+    totals = (Total("right", right), Total("wrong", plain(instances - right)), Total("instances", instances))
     short = RIGHT.format(right=number(right), all=number(instances))
     return replace(empty, totals=totals, short=short, columns=HARD_COUNTS, rows=tuple(asked.rows))
 
@@ -262,7 +270,7 @@ def _of_classes(asked: Asked, empty: ScoreCounts) -> ScoreCounts:
         return _of_whole_task(asked, empty)
     measures = [ClassMeasure.of(asked.call, key) for key in counted.measures]
     averaged = averaged_classes(asked.call, asked.rows, asked.excluded, measures)
-    mean = mean_of(asked.call, averaged, measures, asked.value)
+    mean = mean_of(asked.call, averaged, measures, asked.value, asked.digits)
     return replace(
         empty,
         totals=tuple(Total(f"mean {measure.name}", value) for measure, value in mean.means),
@@ -282,7 +290,7 @@ def _of_sides(asked: Asked, empty: ScoreCounts) -> ScoreCounts:
     rows = [row for row in asked.rows if row.label != NO_LABEL and row.label not in asked.excluded]
     if label is not None:
         rows = [row for row in rows if row.label == label]
-    positives, negatives = (sum(getattr(row, name) for row in rows) for name in SIDES)
+    positives, negatives = (plain(sum(getattr(row, name) for row in rows)) for name in SIDES)
     short = f"{number(len(rows))} {'class' if len(rows) == 1 else 'classes'}"
     totals: tuple[Total, ...] = ()
     if len(rows) == 1 or asked.call.metric.granularity.name == "pooled_pairs":
@@ -336,14 +344,14 @@ def _instances(asked: Asked) -> Count:
     """The number of instances, or the sum of their weights, which the counts of any class add up to."""
     status: dict[str, dict[str, Count]] = (asked.report.get("label_sets") or {}).get("status") or {}
     if status:
-        return sum(each["count"] for each in status.values())
+        return plain(sum(each["count"] for each in status.values()))
     first = asked.rows[0]
-    return first.tp + first.fp + first.fn + first.tn
+    return plain(first.tp + first.fp + first.fn + first.tn)
 
 
 def _with_equation(asked: Asked, shown: ScoreCounts, equation: str, value: float) -> ScoreCounts:
     """The equation with its counts, and the score if it gives the score."""
-    if asked.value is not None and is_shown_as(value, asked.value):
+    if asked.value is not None and is_shown_as(value, asked.value, asked.digits):
         return replace(shown, equation=f"{equation}={latex_number(asked.value)}", is_confirmed=True)
     if asked.call.options["unknown_label"] == "count_as_fp":
         remark = "Predicted labels outside the vocabulary count as errors of no class, so these sums lack them."

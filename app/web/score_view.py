@@ -72,6 +72,7 @@ def counts_of(shown: SubmissionPage, call: MetricCall, split: str | None, state:
         value=scores.get(call.text, {}).get("value"),
         options=effective_options(CATALOGUE["f1_macro"], options),
         positive_label=shown.frame.challenge.positive_label if phase is None else phase.positive_label,
+        digits=None if shown.frame.role is not None else shown.recipe.digits,
         is_counted="per_class" in shown.report_kinds,
         withheld=withheld,
     )

@@ -14,6 +14,7 @@ from app.scoring.declaration.metric_parser import effective_options, parse_metri
 from app.scoring.evaluate import evaluate
 from app.scoring.evaluation_input import EvaluationInput
 from app.scoring.reports.detailed_report import build_detailed_report
+from app.web.class_counts import is_shown_as
 from app.web.score_counts import Asked, ScoreCounts, count_score, summary
 from tests.scoring.case_builder import case
 
@@ -49,7 +50,7 @@ def value_of(latex: str) -> float:
         text = text[: found.start()] + new + text[found.end() :]
     text = re.sub(r"([0-9)])\(", r"\1*(", text)
     assert re.fullmatch(r"[-+*/().0-9 ]+", text), text
-    return float(eval(text))  # noqa: S307 - digits and signs alone
+    return float(eval(text))
 
 
 @pytest.mark.parametrize("key", CATALOGUE)
@@ -223,4 +224,22 @@ def test_label_sets_show_how_many_instances_are_right() -> None:
     assert {total.name: total.value for total in subset.totals}["partly right"] == 1
     assert counted(of, "hamming_loss")[0].short == "2 of 9 decisions wrong"
     assert counted(of, "f1_samples")[0].totals == subset.totals
-    assert counted(of, "label_cardinality_gold")[0].equation == r"\frac{3}{3}=1.0"
+    assert counted(of, "label_cardinality_gold")[0].equation == r"\frac{3}{3}=1"
+
+
+@pytest.mark.parametrize(
+    ("value", "score", "digits", "is_same"),
+    [
+        (0.5000004, 0.5, 6, True),
+        (0.46, 0.5, 6, False),
+        (12.34567, 12.3457, 6, True),
+        (12.35, 12.3457, 6, False),
+        (0.0, 0.0, 6, True),
+        (0.1 + 0.2, 0.3, None, True),
+        (0.3000001, 0.3, None, False),
+    ],
+)
+def test_a_score_is_compared_with_as_many_digits_as_it_is_shown_with(
+    value: float, score: float, digits: int | None, *, is_same: bool
+) -> None:
+    assert is_shown_as(value, score, digits) == is_same

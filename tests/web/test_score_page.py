@@ -4,12 +4,10 @@ import gzip
 import re
 from typing import Any  # noqa: F401
 
-import pytest
-
 from tests.api.in_process_app import ServedApp
-from tests.web.people import NewReader, Person, new_person
+from tests.web.people import Person
 from tests.web.reader import heading
-from tests.web.test_submission_page import CLASSES, GOLD, REPORTS, SCORED, ada, open_new, organizer, sent
+from tests.web.test_submission_page import GOLD, REPORTS, ada, open_new, organizer, sent
 
 __all__ = ["ada", "organizer"]
 RECIPE = {
