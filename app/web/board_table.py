@@ -91,6 +91,11 @@ class BoardTable:
     score_paths: tuple[str, ...]
     """What follows the address of a submission to make those of its scores, by metric; empty without links."""
 
+    @property
+    def has_links(self) -> bool:
+        """Whether a value leads to its counts."""
+        return bool(self.score_paths) and any(row.submission for row in self.rows)
+
 
 def make_table(
     board: Board,

@@ -206,7 +206,7 @@ _SENTENCES = {
     "given": "A class counts by its class weight, which the report does not have; without class weights, all are equal.",
 }
 _UNKNOWN_LABEL_SET = "Only classes that occur in the training data are averaged, which the report does not have."
-_ADDS_UP = "What the classes add makes the score."
+_ADDS_UP = "What the classes add up to is the score."
 _OF_MEANS = "The score is computed from the means of these measures."
 
 
