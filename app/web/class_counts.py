@@ -57,6 +57,11 @@ class ClassCounts:
         return plain(self.fp + self.tn)
 
 
+def classes_of(report: Mapping[str, Any]) -> tuple[ClassCounts, ...]:
+    """The counts of each class in a report; none if it does not count classes."""
+    return tuple(ClassCounts.of(label, row) for label, row in report.get("per_class", {}).items())
+
+
 def sums_of(rows: Sequence[ClassCounts]) -> ClassCounts:
     """The counts of several classes, added up."""
     tp, fp, fn, tn = (plain(sum(getattr(row, name) for row in rows)) for name in ("tp", "fp", "fn", "tn"))
@@ -115,6 +120,10 @@ class ClassMeasure:
 
 def _columns(rows: Sequence[ClassCounts]) -> TableColumns:
     """tp, fp, fn, tn as whole numbers: sums of weights in the largest unit in which all of them are whole."""
+    counts = [(row.tp, row.fp, row.fn, row.tn) for row in rows]
+    if all(isinstance(count, int) for table in counts for count in table):
+        tp, fp, fn, tn = np.array(counts, dtype=object).reshape(len(counts), 4).T
+        return tp, fp, fn, tn
     tables = [[Fraction(repr(count)) for count in (row.tp, row.fp, row.fn, row.tn)] for row in rows]
     unit = math.lcm(*(count.denominator for table in tables for count in table))
     tp, fp, fn, tn = (np.array([int(table[at] * unit) for table in tables], dtype=object) for at in range(4))

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from app.scoring.declaration.metric import MetricCall
 from app.scoring.declaration.options import excluded_labels
+from app.scoring.metrics.labels.undefined_rules import join_names
 from app.scoring.tally import NO_LABEL, TALLY_OPTIONS
 from app.web.class_counts import (
     ClassCounts,
@@ -38,23 +39,21 @@ class Total(NamedTuple):
 class Asked:
     """A score and the report of its submission, as the API gives them to the reader.
 
+    `rows` are the counts of all classes in the report. `is_brief`: only the shortest form of the counts is needed.
     `options` are those that the counts of the report follow, `digits` the significant ones of its numbers. `withheld` says why there is no report for the reader, and
     `is_counted` whether the reader may see the counts of classes.
     """
 
     call: MetricCall
     report: Mapping[str, Any]
+    rows: tuple[ClassCounts, ...]
     value: float | None
     options: Mapping[str, str]
     positive_label: str | None = None
     digits: int | None = None
     is_counted: bool = True
     withheld: str | None = None
-
-    @property
-    def rows(self) -> list[ClassCounts]:
-        """The counts of each class, those left out by exclude_labels too."""
-        return [ClassCounts.of(label, row) for label, row in self.report.get("per_class", {}).items()]
+    is_brief: bool = False
 
     @property
     def excluded(self) -> tuple[str, ...]:
@@ -101,7 +100,7 @@ def count_score(asked: Asked) -> ScoreCounts:
         return replace(empty, absence=asked.withheld)
     found = replace(_counts(asked, empty), links=_links(asked))
     if found.absence is None and asked.excluded:
-        left_out = f"Left out by exclude_labels: {', '.join(asked.excluded)}."
+        left_out = f"Left out by exclude_labels: {join_names(asked.excluded)}."
         return replace(found, remarks=(left_out, *found.remarks))
     return found
 
@@ -260,7 +259,7 @@ def _of_whole_task(asked: Asked, empty: ScoreCounts) -> ScoreCounts:
     right, instances = plain(sum(row.tp for row in asked.rows)), _instances(asked)
     totals = (Total("right", right), Total("wrong", plain(instances - right)), Total("instances", instances))
     short = RIGHT.format(right=number(right), all=number(instances))
-    return replace(empty, totals=totals, short=short, columns=HARD_COUNTS, rows=tuple(asked.rows))
+    return replace(empty, totals=totals, short=short, columns=HARD_COUNTS, rows=asked.rows)
 
 
 def _of_classes(asked: Asked, empty: ScoreCounts) -> ScoreCounts:
@@ -270,6 +269,9 @@ def _of_classes(asked: Asked, empty: ScoreCounts) -> ScoreCounts:
         return _of_whole_task(asked, empty)
     measures = [ClassMeasure.of(asked.call, key) for key in counted.measures]
     averaged = averaged_classes(asked.call, asked.rows, asked.excluded, measures)
+    short = f"{number(len(averaged.rows))} {'class' if len(averaged.rows) == 1 else 'classes'}"
+    if asked.is_brief:
+        return replace(empty, short=short)
     mean = mean_of(asked.call, averaged, measures, asked.value, asked.digits)
     return replace(
         empty,
@@ -280,7 +282,7 @@ def _of_classes(asked: Asked, empty: ScoreCounts) -> ScoreCounts:
         contribution=mean.sentence,
         is_confirmed=mean.is_confirmed,
         remarks=averaged.remarks,
-        short=f"{number(len(mean.rows))} {'class' if len(mean.rows) == 1 else 'classes'}",
+        short=short,
     )
 
 

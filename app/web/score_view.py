@@ -1,11 +1,13 @@
 """The counts behind the scores of a submission, from its report as the API gives it to the reader."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from app import errors
 from app.scoring.declaration.metric import CATALOGUE, MetricCall
 from app.scoring.declaration.metric_parser import effective_options, parse_metric
+from app.web.class_counts import ClassCounts, classes_of
 from app.web.score_address import score_path
 from app.web.score_counts import Asked, ScoreCounts, count_score, summary
 from app.web.submission_view import ReportState, SubmissionPage
@@ -25,12 +27,14 @@ class ScoreLink(NamedTuple):
 
 def score_links(shown: SubmissionPage, split: str | None, state: ReportState) -> dict[str, ScoreLink]:
     """The links from the page of a submission, by metric; none without scores."""
-    scores = shown.scores_on(split)
+    scores, rows = shown.scores_on(split), classes_of(state.report)
+
+    def text(call: MetricCall) -> str:
+        asked = replace(_asked(shown, call, split, state, rows), is_brief=True)
+        return summary(count_score(asked)) if state.report else ""
+
     return {
-        call.text: ScoreLink(
-            summary(counts_of(shown, call, split, state)) if state.report else "",
-            score_path(shown.submission.id, call.text, split),
-        )
+        call.text: ScoreLink(text(call), score_path(shown.submission.id, call.text, split))
         for call in shown.recipe.metrics
         if call.text in scores
     }
@@ -61,14 +65,25 @@ def why_withheld(shown: SubmissionPage, scores: Mapping[str, Any], key: str) -> 
 
 def counts_of(shown: SubmissionPage, call: MetricCall, split: str | None, state: ReportState) -> ScoreCounts:
     """What to show of a score."""
+    return count_score(_asked(shown, call, split, state, classes_of(state.report)))
+
+
+def _asked(
+    shown: SubmissionPage,
+    call: MetricCall,
+    split: str | None,
+    state: ReportState,
+    rows: tuple[ClassCounts, ...],
+) -> Asked:
     scores = shown.scores_on(split)
     withheld = why_withheld(shown, scores, call.text)
     if withheld is None and state.refusal is not None:
         withheld = state.refusal.detail
     phase, options = shown.phase, shown.recipe.options
-    asked = Asked(
+    return Asked(
         call=call,
         report=state.report,
+        rows=rows,
         value=scores.get(call.text, {}).get("value"),
         options=effective_options(CATALOGUE["f1_macro"], options),
         positive_label=shown.frame.challenge.positive_label if phase is None else phase.positive_label,
@@ -76,4 +91,3 @@ def counts_of(shown: SubmissionPage, call: MetricCall, split: str | None, state:
         is_counted="per_class" in shown.report_kinds,
         withheld=withheld,
     )
-    return count_score(asked)

@@ -14,7 +14,7 @@ from app.scoring.declaration.metric_parser import effective_options, parse_metri
 from app.scoring.evaluate import evaluate
 from app.scoring.evaluation_input import EvaluationInput
 from app.scoring.reports.detailed_report import build_detailed_report
-from app.web.class_counts import is_shown_as
+from app.web.class_counts import classes_of, is_shown_as
 from app.web.score_counts import Asked, ScoreCounts, count_score, summary
 from tests.scoring.case_builder import case
 
@@ -30,7 +30,15 @@ def counted(
     call = parse_metric(text, options=shared, task=of.spec.task)
     value = evaluate(of, [call])[call.text].value
     report = build_detailed_report(of, shared)
-    asked = Asked(call, report, value, effective_options(CATALOGUE["f1_macro"], shared), of.spec.positive_label, **more)
+    asked = Asked(
+        call,
+        report,
+        classes_of(report),
+        value,
+        effective_options(CATALOGUE["f1_macro"], shared),
+        of.spec.positive_label,
+        **more,
+    )
     return count_score(asked), value
 
 
@@ -191,12 +199,12 @@ def test_a_reader_without_a_report_or_without_classes_reads_why() -> None:
     call = parse_metric("accuracy")
     options = effective_options(CATALOGUE["f1_macro"], {})
     report = build_detailed_report(of, {}, ["confusion", "roc_curve"])
-    hidden = count_score(Asked(call, report, 1.0, options, is_counted=False))
+    hidden = count_score(Asked(call, report, (), 1.0, options, is_counted=False))
     assert hidden.absence == "This phase does not show its participants the counts of classes."
     assert hidden.links == ("confusion",)
     left_out = {"left_out": [{"part": "per_class", "reason": "it is too large"}]}
-    assert "it is too large" in (count_score(Asked(call, left_out, 1.0, options)).absence or "")
-    assert "several acceptable answers" in (count_score(Asked(call, {}, 1.0, options)).absence or "")
+    assert "it is too large" in (count_score(Asked(call, left_out, (), 1.0, options)).absence or "")
+    assert "several acceptable answers" in (count_score(Asked(call, {}, (), 1.0, options)).absence or "")
 
 
 def test_metrics_of_scores_show_positives_and_negatives_or_bins() -> None:
