@@ -14,6 +14,7 @@ from app.errors import BadCursor, BadRequest
 from app.web.board_query import PAGE_ROWS, BoardQuery, Order
 from app.web.board_search import Board, SearchableBoard, best_first, require_column
 from app.web.formatting import DASH
+from app.web.score_address import score_path_end
 
 SHOWN_DIGITS = 6  # significant ones; the other forms of the board have all
 MAX_SORTED_ROWS = 20_000  # of a board that is searched, or sorted by something else than the rank
@@ -47,6 +48,11 @@ class Cell(NamedTuple):
 
     text: str
     reason: str | None = None
+
+    @property
+    def has_value(self) -> bool:
+        """Whether there is a value."""
+        return self.text != DASH
 
 
 class Row(NamedTuple):
@@ -82,6 +88,13 @@ class BoardTable:
     following: str | None
     has_public_ranks: bool
     has_ties: bool
+    score_paths: tuple[str, ...]
+    """What follows the address of a submission to make those of its scores, by metric; empty without links."""
+
+    @property
+    def has_links(self) -> bool:
+        """Whether a value leads to its counts."""
+        return bool(self.score_paths) and any(row.submission for row in self.rows)
 
 
 def make_table(
@@ -92,8 +105,12 @@ def make_table(
     may_read: Callable[[dict[str, Any]], bool],
     own_team: str | None,
     searched: SearchableBoard | None = None,
+    has_counts: bool = False,
 ) -> BoardTable:
-    """The table of a page of a board; where all its rows are searched or sorted, `searched` has them."""
+    """The table of a page of a board; where all its rows are searched or sorted, `searched` has them.
+
+    `has_counts`: whether scores of rows that the reader may read lead to the counts behind them.
+    """
     start = int(asked.cursor or 0)
     if searched is None:
         rows, found = board["rows"], board["total"]
@@ -117,6 +134,7 @@ def make_table(
         asked._replace(cursor=str(end)).address(slug) if end < found else None,
         any(row.public_rank for row in shown),
         any(row.shared > 1 for row in shown),
+        tuple(score_path_end(metric["key"], asked.split) for metric in board["metrics"]) if has_counts else (),
     )
 
 

@@ -36,6 +36,7 @@ from app.web.report_drawings import (
     draw_calibration,
     draw_curves,
 )
+from app.web.score_view import score_links
 from app.web.submission_view import (
     CURVE_POINTS,
     ReportState,
@@ -96,6 +97,7 @@ def _render(
         shown=shown,
         sub=shown.submission,
         frame=shown.frame,
+        score_links=score_links(shown, split, state),
         report=report,
         report_state=state,
         split=split or report.get("split"),

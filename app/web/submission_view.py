@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 from starlette.concurrency import run_in_threadpool
 
 from app import errors
-from app.actions.submissions.describe_metrics import describe_metrics
+from app.actions.submissions.describe_metrics import describe_metrics, read_agreed_recipe
 from app.actions.submissions.read_problems import ProblemList, list_problems
 from app.api.phases import PhaseShape
 from app.api.problems import read_kept_excerpts
 from app.api.reports import ReportQuestion, generate_report
 from app.api.submissions import FINAL_STATUSES, SubmissionShape, get_submission
+from app.scoring.declaration.recipe import ScoringRecipe
 from app.scoring_processes import ScoringProcessError
 from app.web.challenge_frame import ChallengeFrame, read_frame
 from app.web.page import PageContext
@@ -36,7 +37,9 @@ class SubmissionPage:
 
     submission: SubmissionShape
     frame: ChallengeFrame
+    recipe: ScoringRecipe
     metrics: list[dict[str, Any]]
+    """The metrics of the recipe, described."""
     seen: str
     """The id of the last change that this page shows."""
 
@@ -66,6 +69,15 @@ class SubmissionPage:
         columns = [ScoreColumn(_SPLIT_TITLES[shown.split or "all"], shown.scores)] if shown.scores else []
         return columns + ([ScoreColumn(_SPLIT_TITLES["public"], shown.public_scores)] if shown.public_scores else [])
 
+    def scores_on(self, split: str | None) -> dict[str, dict[str, Any]]:
+        """The scores that the reader sees on a split; without one, on that which participants see now."""
+        shown = self.submission
+        if split in {None, shown.split}:
+            return shown.scores
+        if shown.splits is not None:
+            return shown.splits.get(split or "", {})
+        return (shown.public_scores or {}) if split == "public" else {}
+
     @property
     def splits(self) -> list[str]:
         """The splits of which there is a report for this reader."""
@@ -82,12 +94,19 @@ class SubmissionPage:
     @property
     def has_report(self) -> bool:
         """Whether the phase shows the reader more than scores."""
-        parts = set() if self.phase is None else {"per_class", "confusion", "curves"} & set(self.phase.reports)
-        is_shown = self.frame.role is not None or bool(parts)
-        return is_shown and self.submission.status == "finished" and not self._is_file_hidden
+        return bool(self.report_kinds) and self.submission.status == "finished" and not self.is_file_hidden
 
     @property
-    def _is_file_hidden(self) -> bool:
+    def report_kinds(self) -> set[str]:
+        """The kinds of report that the phase shows the reader, whatever this submission has."""
+        kinds = {"per_class", "confusion", "curves"}
+        if self.frame.role is not None:
+            return kinds
+        return set() if self.phase is None else kinds & set(self.phase.reports)
+
+    @property
+    def is_file_hidden(self) -> bool:
+        """Whether an organizer sent the file for the team of the reader, who does not see what is in it."""
         return self.submission.sha256 is None
 
     @property
@@ -123,8 +142,8 @@ def read_page(page: PageContext, submission_id: str) -> SubmissionPage:
     shape = get_submission(submission_id, page.account, page.state)
     with page.state.db.read() as session:
         frame = read_frame(page, session, shape.challenge)
-        metrics = describe_metrics(session, page.caller, submission_id)
-    return SubmissionPage(shape, frame, metrics, seen)
+        recipe = read_agreed_recipe(session, page.caller, submission_id)
+    return SubmissionPage(shape, frame, recipe, describe_metrics(recipe), seen)
 
 
 class ReportState(NamedTuple):

@@ -132,5 +132,6 @@ PAGES: dict[str, list[str]] = {  # every page, with the queries that are asked b
     "/submissions/{submission_id}/changes": [],
     "/submissions/{submission_id}/confusion": ["split=private", "order=errors"],
     "/submissions/{submission_id}/file": [],
+    "/submissions/{submission_id}/scores/{key}": ["split=private"],
     "/submissions/{submission_id}/report": ["part=per_class", "format=csv&part=confusion"],
 }

@@ -86,6 +86,9 @@ ALL_VIEWS = (
     PageView("confusion", "organizer", "/submissions/{digits_bayes}/confusion", max_bytes=300 * KILOBYTE),
     PageView("confusion-1000", "organizer", "/submissions/{thousand_submission}/confusion", max_bytes=300 * KILOBYTE),
     PageView("submission-1000", "organizer", "/submissions/{thousand_submission}"),
+    PageView("score", "captain", "/submissions/{captain_development}/scores/f1_macro"),
+    PageView("score-organizer", "organizer", "/submissions/{digits_forest}/scores/accuracy"),
+    PageView("score-1000", "organizer", "/submissions/{thousand_submission}/scores/f1_macro"),
     PageView("new-challenge", "organizer", "/new-challenge"),
     *(
         PageView(f"organize-{name}", "organizer", f"/challenges/{{sounds}}/organize{path}")

@@ -38,6 +38,7 @@ PAGE_NEEDS: dict[str, tuple[str, ...]] = {
     "/submissions/{submission_id}/confusion": ("S", "S/report"),
     "/submissions/{submission_id}/file": ("S/predictions",),
     "/submissions/{submission_id}/report": ("S/report",),
+    "/submissions/{submission_id}/scores/{key}": ("S",),
     _ORGANIZE: (_ORGANIZER, "C/audit"),
     f"{_ORGANIZE}/settings": (_ORGANIZER,),
     f"{_ORGANIZE}/recipe": (_ORGANIZER,),

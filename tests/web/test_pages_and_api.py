@@ -26,6 +26,7 @@ STATES = (
     ),
 )
 QUERIES = {
+    "/submissions/{submission_id}/scores/{key}": ("", "split=private"),
     "/challenges/{slug}/leaderboard": ("", "split=private", "split=all", "phase=main&metric=accuracy"),
     "/challenges/{slug}/leaderboard/data": ("phase=main", "phase=main&split=private", "phase=main&split=all"),
     "/challenges/{slug}/leaderboard/changes": ("phase=main",),

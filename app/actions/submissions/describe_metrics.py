@@ -6,14 +6,19 @@ from app.actions.access import Caller, load_visible_phase
 from app.actions.challenges.change_recipe import parse_stored_recipe
 from app.actions.submissions.submission_access import load_visible_submission
 from app.scoring.catalogue.description import describe_call
+from app.scoring.declaration.recipe import ScoringRecipe
 from app.store.queries import challenges
 from app.store.session import ReadSession
 
 
-def describe_metrics(session: ReadSession, caller: Caller, submission_id: str) -> list[dict[str, Any]]:
-    """The metrics of the recipe in force, as it lists them; raises NotFound unless the caller may see it."""
+def read_agreed_recipe(session: ReadSession, caller: Caller, submission_id: str) -> ScoringRecipe:
+    """The recipe in force for a submission; raises NotFound unless the caller may see the submission."""
     _, phase, _ = load_visible_submission(session, caller, submission_id)
-    recipe = parse_stored_recipe(phase, challenges.active_recipe(session, phase))
+    return parse_stored_recipe(phase, challenges.active_recipe(session, phase))
+
+
+def describe_metrics(recipe: ScoringRecipe) -> list[dict[str, Any]]:
+    """The metrics of a recipe, as it lists them, each with whether it is the primary one."""
     return [describe_call(call) | {"is_primary": call.text == recipe.primary} for call in recipe.metrics]
 
 

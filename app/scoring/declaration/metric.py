@@ -113,6 +113,31 @@ class MetricCall:
     title: str | None = None
 
 
+ClassWeighting = Literal["", "equal", "present", "support", "predicted", "training", "given"]
+
+
+@dataclass(frozen=True, slots=True)
+class ReportedCounts:
+    """Where a detailed report counts what a metric of hard labels is computed from, so that readers can follow a score.
+
+    - `measures`: the measures of single classes that it is built from, by their keys in `per_class`.
+    - `weights`: how a mean over classes weighs them: equally; equally those that occur in gold (`present`); by how often
+      they occur in gold (`support`), in the predictions or in the training data; or by the class weights of the gold.
+      Empty for a metric that is no such mean.
+    - `sums`: the counts in `per_class` that its numerator adds up over all classes.
+    - `path`: the place of its numerator in the report, for a count of instances.
+    - `divisor`: what the numerator is divided by: instances, or decisions (one per instance and class).
+    - `complement`: whether the score is 1 minus that share.
+    """
+
+    measures: tuple[str, ...] = ()
+    weights: ClassWeighting = ""
+    sums: tuple[str, ...] = ()
+    path: tuple[str, ...] = ()
+    divisor: Literal["", "instances", "decisions"] = ""
+    complement: bool = False
+
+
 Compute = Callable[[EvaluationContext, MetricCall], Result]
 
 
@@ -129,6 +154,7 @@ class Metric:
       least 1 / (n·m + 1)^floor in size; 0 means as small as binary64 allows.
     - `scalar`: it is a single number. `acceptable`: it is defined for gold with sets of acceptable answers.
       `supports_weights`: a weight of w counts like w equal instances.
+    - `counted`: where a detailed report counts what it is computed from.
     - `check`: returns what is wrong with a combination of parameters that are each allowed.
     """
 
@@ -152,6 +178,7 @@ class Metric:
     acceptable: bool = False
     supports_weights: bool = True
     floor: int = 0
+    counted: ReportedCounts = ReportedCounts()
     symbols: Mapping[str, str] = field(default_factory=dict)
     peers: Mapping[str, str] = field(default_factory=dict)
     equation_of_call: "Callable[[MetricCall], str] | None" = None

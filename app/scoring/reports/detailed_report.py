@@ -142,11 +142,14 @@ def build_detailed_report(
     A part that would be too large, or that needs other scores, is listed in `left_out` with a reason. The report of a
     single part has no list of the classes. `options` are those of a recipe. `digits` are the significant digits of
     every number that is not a count; None for full precision. `size`: whether to include the number of instances.
+    `weighted` is true if instances have weights; then the counts of the parts are sums of weights.
     `points`: the maximum of each curve, which keeps its shape (see thin_curves); None for all points.
     """
     report: dict[str, Any] = {"task": case.spec.task}
     if size:
         report["instances"] = case.gold.n
+    if case.weights is not None:
+        report["weighted"] = True
     names = tuple(REPORT_PARTS if parts is None else parts)
     if len(names) != 1:
         report["classes"] = list(case.spec.classes)

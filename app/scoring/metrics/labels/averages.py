@@ -10,7 +10,14 @@ from fractions import Fraction
 import numpy as np
 
 from app.scoring.declaration.distinct_value_bounds import CLASS_TABLES, INSTANCES, ONE_TABLE, POOLED_TABLE, Granularity
-from app.scoring.declaration.metric import LABELS, TRAIN_FREQUENCIES, MetricCall, Result, rounded_result
+from app.scoring.declaration.metric import (
+    LABELS,
+    TRAIN_FREQUENCIES,
+    ClassWeighting,
+    MetricCall,
+    Result,
+    rounded_result,
+)
 from app.scoring.declaration.metric_syntax import pluralize
 from app.scoring.declaration.task import TASK_KINDS, TaskKind
 from app.scoring.metrics.labels.ratio_forms import ConfusionTable, RatioMeasure, single_table
@@ -42,7 +49,7 @@ class Average:
 
     `equation` contains `{B}` in place of the measure, whose counts get the index `index`. `is_prevalence_sensitive`:
     replicating the instances of a class moves the value even if the measures of that class stay the same. `symmetric`:
-    the average treats gold and predictions alike.
+    the average treats gold and predictions alike. `weights`: how it weighs the classes, if it is a mean over them.
     """
 
     suffix: str
@@ -58,6 +65,7 @@ class Average:
     is_prevalence_sensitive: bool = False
     symmetric: bool = True
     granularity: Granularity = CLASS_TABLES
+    weights: ClassWeighting = ""
     hint: str = ""
 
 
@@ -260,6 +268,7 @@ MACRO = Average(
     equation=r"\frac{1}{m}\sum_{j=1}^{m} {B}",
     options=("label_set", "absent_gold", *_LABEL_AVERAGE_OPTIONS),
     source="Wenzel eq 12, 15, 19; Van Asch 2013 eq 8",
+    weights="equal",
     compute=macro,
 )
 MICRO = Average(
@@ -281,6 +290,7 @@ WEIGHTED = Average(
     is_prevalence_sensitive=True,
     symmetric=False,
     source="Wenzel eq 13, 21, Fig 10",
+    weights="support",
     compute=weighted,
 )
 WEIGHTED_BY_PREDICTED = Average(
@@ -292,6 +302,7 @@ WEIGHTED_BY_PREDICTED = Average(
     is_prevalence_sensitive=True,
     symmetric=False,
     source="Wenzel eq 16 as printed (its example weights by support, as _weighted does)",
+    weights="predicted",
     compute=weighted_by_predicted,
 )
 LFB_TRAIN = Average(
@@ -302,6 +313,7 @@ LFB_TRAIN = Average(
     needs=(LABELS, TRAIN_FREQUENCIES),
     options=("absent_gold", *_LABEL_AVERAGE_OPTIONS),
     source="Van Asch 2013 eq 10",
+    weights="training",
     compute=lfb_train,
 )
 LFB_TEST = replace(

@@ -13,6 +13,7 @@ from app.scoring.declaration.metric import (
     MetricCall,
     Param,
     Properties,
+    ReportedCounts,
     Result,
     register,
 )
@@ -283,6 +284,7 @@ def averaged_metric(base: BaseMeasure, average: Average) -> Metric:
         hints=dict.fromkeys(SINGLE_LABEL_TASKS, average.hint) if average.hint else base.hints,
         floor=3 if base.range == UNIT_RANGE and average is not LFB_TRAIN else 0,
         peers=base.peers,
+        counted=ReportedCounts((base.key,), average.weights),
     )
 
 

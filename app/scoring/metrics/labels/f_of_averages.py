@@ -4,7 +4,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from app.scoring.declaration.metric import Metric, MetricCall, Properties, Result, register, rounded_result
+from app.scoring.declaration.metric import (
+    Metric,
+    MetricCall,
+    Properties,
+    ReportedCounts,
+    Result,
+    register,
+    rounded_result,
+)
 from app.scoring.metrics.example_data import average_example
 from app.scoring.metrics.labels.averages import LFB_TEST, LFB_TRAIN, MACRO, SAMPLES, WEIGHTED, Average, f_beta_of
 from app.scoring.metrics.labels.base_measures import BETA_PARAM, PRECISION, RECALL
@@ -112,6 +120,7 @@ def f_of_averages_metric(kind: _FMeasure, average: Average) -> Metric:
         floor=0 if average is LFB_TRAIN else 3,
         equation_of_call=_equation_of_call(kind, average),
         states_zero_division=True,
+        counted=ReportedCounts((PRECISION.key, RECALL.key), average.weights),
     )
 
 

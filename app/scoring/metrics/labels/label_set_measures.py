@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 
 from app.scoring.declaration.distinct_value_bounds import CORRECT_DECISIONS, CORRECT_INSTANCES, INSTANCES
-from app.scoring.declaration.metric import Compute, Example, MetricCall, Properties, Result
+from app.scoring.declaration.metric import Compute, Example, MetricCall, Properties, ReportedCounts, Result
 from app.scoring.declaration.task import TASK_KINDS
 from app.scoring.label_set_edit_distance import EditDistanceCostLimitError, edit_distances
 from app.scoring.metrics.example_data import MULTILABEL_EXAMPLE
@@ -159,6 +159,7 @@ declare_label_set_metric(
     source="MEKA, Metrics.P_Hamming; 1 minus the Hamming loss of Zhang & Zhou 2014",
     example=worked_example(MULTILABEL_EXAMPLE, "3/4"),
     compute=hamming_score,
+    counted=ReportedCounts(sums=("fp", "fn"), divisor="decisions", complement=True),
     equation_of_call=capped_equation,
     peers={"torchmetrics": "its accuracy of multi-label data is this value for each label"},
 )
@@ -196,6 +197,7 @@ _declare(
         "y_i": "gold of instance i as 0 or 1 for each label in declared order",
     },
 )
+_SIZE_COUNTS = {"gold": ("support",), "predicted": ("predicted",)}
 for _side, _letter in (("gold", "Y"), ("predicted", "P")):
     _declare(
         key=f"label_cardinality_{_side}",
@@ -207,6 +209,7 @@ for _side, _letter in (("gold", "Y"), ("predicted", "P")):
         source="Tsoumakas & Katakis 2007, Multi-label classification: an overview; Zhang & Zhou 2014 sec 2.1; MEKA, LCard",
         example=worked_example(MULTILABEL_EXAMPLE, "3/2" if _side == "gold" else "5/4"),
         compute=_mean_set_size(_side, density=False),
+        counted=ReportedCounts(sums=_SIZE_COUNTS[_side], divisor="instances"),
     )
     _declare(
         key=f"label_density_{_side}",
@@ -218,6 +221,7 @@ for _side, _letter in (("gold", "Y"), ("predicted", "P")):
         source="Tsoumakas & Katakis 2007, Multi-label classification: an overview; Zhang & Zhou 2014 sec 2.1",
         example=worked_example(MULTILABEL_EXAMPLE, "1/2" if _side == "gold" else "5/12"),
         compute=_mean_set_size(_side, density=True),
+        counted=ReportedCounts(sums=_SIZE_COUNTS[_side], divisor="decisions"),
     )
 _declare(
     key="empty_predictions",
@@ -229,6 +233,7 @@ _declare(
     source="MEKA, MLEvalUtils, percent no-labels (there a share)",
     example=worked_example(_STATUS_EXAMPLE, "1"),
     compute=empty_predictions,
+    counted=ReportedCounts(path=("label_sets", "empty", "predicted")),
     supports_weights=False,
 )
 _declare(
@@ -253,6 +258,7 @@ _declare(
     source=_STATUS_SOURCE,
     example=worked_example(_STATUS_EXAMPLE, "1/2"),
     compute=_status_share("partial"),
+    counted=ReportedCounts(path=("label_sets", "status", "partial", "count"), divisor="instances"),
 )
 _declare(
     key="instance_status_none",
@@ -265,4 +271,5 @@ _declare(
     source=_STATUS_SOURCE,
     example=worked_example(_STATUS_EXAMPLE, "1/4"),
     compute=_status_share("none"),
+    counted=ReportedCounts(path=("label_sets", "status", "none", "count"), divisor="instances"),
 )

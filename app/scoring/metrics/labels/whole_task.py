@@ -11,7 +11,7 @@ from operator import mul
 import numpy as np
 
 from app.scoring.declaration.distinct_value_bounds import CLASS_TABLES, CORRECT_DECISIONS, CORRECT_INSTANCES
-from app.scoring.declaration.metric import MetricCall, Properties, Result, rounded_result
+from app.scoring.declaration.metric import MetricCall, Properties, ReportedCounts, Result, rounded_result
 from app.scoring.declaration.task import TASK_KINDS
 from app.scoring.metrics.example_data import MULTICLASS_EXAMPLE, MULTILABEL_EXAMPLE
 from app.scoring.metrics.labels.undefined_rules import Mask, UndefinedError, join_names, occurring_labels
@@ -194,6 +194,7 @@ declare_single_label_metric(
     source="Van Asch 2013 eq 6; Döring",
     example=worked_example(MULTICLASS_EXAMPLE, "5/9"),
     compute=accuracy,
+    counted=ReportedCounts(sums=("tp",), divisor="instances"),
     hints=_ACCURACY_HINTS,
     acceptable=True,
 )
@@ -208,6 +209,7 @@ declare_single_label_metric(
     source="Wenzel sec 3.2.3",
     example=worked_example(MULTICLASS_EXAMPLE, "4/9"),
     compute=error_rate,
+    counted=ReportedCounts(sums=("tp",), divisor="instances", complement=True),
     hints={"multilabel": "for label sets use zero_one_loss or hamming_loss"},
     acceptable=True,
 )
@@ -221,6 +223,7 @@ _declare_mean_recall(
     source="Döring; Brodersen et al. 2010, The balanced accuracy and its posterior distribution",
     example=worked_example(MULTICLASS_EXAMPLE, "5/9"),
     compute=balanced_accuracy,
+    counted=ReportedCounts(("recall",), "present"),
     symbols={"G": "the classes that occur in gold"},
     peers={
         "scikit-learn": "balanced_accuracy_score; for gold with only one class its adjusted value is nan or -inf",
@@ -237,6 +240,7 @@ _declare_mean_recall(
     source="Kubat & Matwin 1997, Addressing the curse of imbalanced training sets",
     example=worked_example(MULTICLASS_EXAMPLE, "0.550321208149"),
     compute=gmean_recall,
+    counted=ReportedCounts(("recall",), "present"),
     symbols={"G": "the classes that occur in gold"},
     peers={
         "imbalanced-learn": 'geometric_mean_score with average="multiclass"; a class that occurs only in the predictions makes it 0',
@@ -253,6 +257,7 @@ _declare_mean_recall(
         replace(MULTICLASS_EXAMPLE, train_frequencies=None, class_weights={"cat": 1, "dog": 3, "mouse": 2}), "7/12"
     ),
     compute=weighted_accuracy,
+    counted=ReportedCounts(("recall",), "given"),
 )
 declare_label_set_metric(
     key="subset_accuracy",
@@ -265,6 +270,7 @@ declare_label_set_metric(
     source="Wenzel eq 25; Sefidian; Zhang & Zhou 2014",
     example=worked_example(MULTILABEL_EXAMPLE, "1/4"),
     compute=subset_accuracy,
+    counted=ReportedCounts(path=("label_sets", "status", "full", "count"), divisor="instances"),
     hints=_LABEL_SET_HINTS,
 )
 declare_label_set_metric(
@@ -278,6 +284,7 @@ declare_label_set_metric(
     source="Sefidian",
     example=worked_example(MULTILABEL_EXAMPLE, "3/4"),
     compute=error_rate,
+    counted=ReportedCounts(path=("label_sets", "status", "full", "count"), divisor="instances", complement=True),
     hints=_LABEL_SET_HINTS,
 )
 declare_label_set_metric(
@@ -292,5 +299,6 @@ declare_label_set_metric(
     source="Wenzel eq 27; Sefidian; Zhang & Zhou 2014",
     example=worked_example(MULTILABEL_EXAMPLE, "1/4"),
     compute=hamming_loss,
+    counted=ReportedCounts(sums=("fp", "fn"), divisor="decisions"),
     equation_of_call=capped_equation,
 )
