@@ -18,7 +18,7 @@ from app.web.challenge_frame import ChallengeFrame, read_frame
 from app.web.checklist import challenge_checklist
 from app.web.example_file import example_file, text_formats
 from app.web.metric_words import RecipeWords, words_of_recipes
-from app.web.page import PageContext, PageDep, page_router
+from app.web.page import PageContext, PageDep, for_this_reader, page_router
 from app.web.phase_words import BOARD_WORDS, LATE_WORDS, STATE_WORDS, phase_state, phase_to_enter, quota_sentences
 from app.web.rendering import render
 from app.web.submission_commands import submission_commands
@@ -92,13 +92,13 @@ def _public_address(page: PageContext, frame: ChallengeFrame) -> str | None:
     """The address for other sites, of a challenge that visitors see on a service whose public address is known."""
     challenge = frame.challenge
     is_public = challenge.status == "published" and challenge.visibility == "public"
-    return f"{page.site.origin}{frame.path}" if is_public and page.state.settings.public_url else None
+    return f"{page.site.origin}{frame.path}" if is_public and page.site.is_certain else None
 
 
 @router.get("/challenges/{slug}/files/{file_name}")
 async def download_file(slug: str, file_name: str, page: PageDep) -> Response:
     """A file of a challenge, for a browser by its session, with the rule of the API."""
-    return _for_this_reader(page, await run_in_threadpool(get_file, slug, file_name, page.caller, page.state))
+    return for_this_reader(page, await run_in_threadpool(get_file, slug, file_name, page.caller, page.state))
 
 
 @router.get("/challenges/{slug}/phases/{phase}/template")
@@ -106,10 +106,4 @@ async def download_template(
     slug: str, phase: str, page: PageDep, form: Annotated[TemplateForm, Query(alias="format")] = "csv"
 ) -> Response:
     """The template of a phase, for a browser by its session."""
-    return _for_this_reader(page, await get_template(slug, phase, page.request, page.caller, page.state, form))
-
-
-def _for_this_reader(page: PageContext, reply: Response) -> Response:
-    reply.headers["Cache-Control"] = "no-store" if page.is_logged_in else "no-cache"
-    reply.headers.add_vary_header("Cookie")
-    return reply
+    return for_this_reader(page, await get_template(slug, phase, page.request, page.caller, page.state, form))

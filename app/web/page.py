@@ -146,7 +146,10 @@ def require_same_origin(request: Request, site: Site) -> None:
 
 
 def page_context(request: Request) -> PageContext:
-    """The context of a page; a session that has ended or expired makes the caller a visitor. Raises TooManyRequests."""
+    """The context of a page; a session that has ended or expired makes the caller a visitor. Raises TooManyRequests.
+
+    The request keeps it, so that its error page counts no second request.
+    """
     state = app_state(request)
     site = site_of(request, state.settings)
     text = request.cookies.get(site.cookie_name(SESSION))
@@ -156,7 +159,8 @@ def page_context(request: Request) -> PageContext:
     else:
         state.request_limits.count_request("user", caller.user_id)
     live = text if caller.user_id is not None else None
-    return PageContext(request, state, site, caller, live)
+    context = request.state.page = PageContext(request, state, site, caller, live)
+    return context
 
 
 def _session_caller(state: AppState, text: str) -> Caller:
@@ -168,6 +172,13 @@ def _session_caller(state: AppState, text: str) -> Caller:
 
 
 PageDep = Annotated[PageContext, Depends(page_context)]
+
+
+def for_this_reader(page: PageContext, reply: Response) -> Response:
+    """A reply of the API, such as a file, as one that no cache keeps for a person and none shows to another one."""
+    reply.headers["Cache-Control"] = "no-store" if page.is_logged_in else "no-cache"
+    reply.headers.add_vary_header("Cookie")
+    return reply
 
 
 async def page_form(request: Request, page: PageDep) -> Form:

@@ -25,7 +25,7 @@ from app.api.submissions import (
 from app.web import svg
 from app.web.forms import Form, attempt
 from app.web.notices import Notice, notice
-from app.web.page import FormDep, PageContext, PageDep, page_router, redirect
+from app.web.page import FormDep, PageContext, PageDep, for_this_reader, page_router, redirect
 from app.web.rendering import render
 from app.web.report_drawings import (
     CLASS_ROWS,
@@ -156,7 +156,7 @@ async def follow_submission(
 @router.get("/submissions/{submission_id}/file")
 def download_file(submission_id: str, page: PageDep) -> Response:
     """The submitted file."""
-    return get_predictions(submission_id, page.account, page.state)
+    return for_this_reader(page, get_predictions(submission_id, page.account, page.state))
 
 
 @router.get("/submissions/{submission_id}/report")
@@ -168,7 +168,8 @@ async def download_report(
     split: Split = None,
 ) -> Response:
     """The report as the API gives it."""
-    return await get_report(submission_id, page.request, page.account, page.state, format_name, part, split)
+    reply = await get_report(submission_id, page.request, page.account, page.state, format_name, part, split)
+    return for_this_reader(page, reply)
 
 
 Act = Callable[[str, PageContext, Form], object]

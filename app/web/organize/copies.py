@@ -10,10 +10,11 @@ from app.api.challenges import remove_challenge
 from app.api.exports import get_export
 from app.api.reasons import OptionalReason
 from app.errors import InvalidRequest
+from app.web.challenge_rights import may_create_challenge
 from app.web.forms import Form, attempt
 from app.web.notices import notice
 from app.web.organize.frame import organizer_frame
-from app.web.page import FormDep, PageContext, PageDep, page_router, redirect
+from app.web.page import FormDep, PageContext, PageDep, for_this_reader, page_router, redirect
 from app.web.rendering import NO_FORM, render
 
 router = page_router()
@@ -38,9 +39,8 @@ def get_copy(slug: str, page: PageDep) -> Response:
 def show_copy(page: PageContext, slug: str, form: Form = NO_FORM, status: int = 200) -> Response:
     """The page, with a form that was refused."""
     frame = organizer_frame(page, slug)
-    may_create = page.state.settings.challenge_creation
-    allowed = page.caller.has_admin_rights or may_create == "any" or (may_create == "approved" and page.caller.approved)
-    return render(page, "organize/copy.html", status=status, form=form, frame=frame, may_copy=allowed)
+    may_copy = may_create_challenge(page)
+    return render(page, "organize/copy.html", status=status, form=form, frame=frame, may_copy=may_copy)
 
 
 @router.post(COPY)
@@ -82,7 +82,7 @@ def post_unarchived(slug: str, page: PageDep, form: FormDep) -> Response:
 @router.get(COPY + "/export")
 def get_archive(slug: str, page: PageDep, phase: Annotated[str | None, Query(max_length=64)] = None) -> Response:
     """The archive with all files of predictions."""
-    return get_export(slug, page.account, page.state, phase=phase or None)
+    return for_this_reader(page, get_export(slug, page.account, page.state, phase=phase or None))
 
 
 @router.post(COPY + "/delete")
