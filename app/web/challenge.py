@@ -92,7 +92,7 @@ def _public_address(page: PageContext, frame: ChallengeFrame) -> str | None:
     """The address for other sites, of a challenge that visitors see on a service whose public address is known."""
     challenge = frame.challenge
     is_public = challenge.status == "published" and challenge.visibility == "public"
-    return f"{page.site.origin}{frame.path}" if is_public and page.site.is_certain else None
+    return f"{page.site.origin}{frame.path}" if is_public and page.site.is_declared else None
 
 
 @router.get("/challenges/{slug}/files/{file_name}")

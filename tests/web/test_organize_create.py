@@ -55,6 +55,8 @@ def test_faults_of_a_new_challenge_stand_beside_their_fields(app: ServedApp, rea
         assert f'id="fault-{name}"' in answer.text
     answer = reader.send("/new-challenge", "/new-challenge", **fields | {"closes_at": "2001-01-01", "per_day": "1"})
     assert 'id="fault-closes_at"' in answer.text
+    answer = reader.send("/new-challenge", "/new-challenge", title="مسابقة")  # no letter that an address may have
+    assert "must be made of a-z, 0-9 and hyphens" in answer.text
     answer = reader.send("/new-challenge", "/new-challenge", title="Owls", task="binary")
     assert 'id="fault-positive_label"' in answer.text
     assert app.admin().get("/challenges/owls").status_code == 404
@@ -95,6 +97,20 @@ def test_settings_change_what_the_api_says(app: ServedApp, reader: Reader) -> No
     assert again.status_code == 303
     made = app.admin().get("/challenges/birdsong").json()
     assert (made["contact"], made["terms_version"], made["merge_deadline"]) == (None, 1, "2027-03-01T11:00:00Z")
+
+
+def test_questions_at_registration_may_be_in_any_script_and_alike(app: ServedApp, reader: Reader) -> None:
+    organizer(app, reader, "uma")
+    reader.send("/new-challenge", "/new-challenge", title="Questions")
+    path, labels = "/challenges/questions/organize/settings", ["所属", "单位", "Country", "country?"]
+    asked = {f"label_{number}": label for number, label in enumerate(labels, 1)}
+    assert reader.send(path, path, **asked).status_code == 303
+    fields = app.admin().get("/challenges/questions").json()["registration_fields"]
+    assert [field["label"] for field in fields] == labels
+    assert [field["name"] for field in fields] == ["question", "question_2", "country", "country_2"]
+    assert reader.send(path, path, label_1="", label_3="Land").status_code == 303
+    fields = app.admin().get("/challenges/questions").json()["registration_fields"]
+    assert [field["name"] for field in fields] == ["question_2", "country", "country_2"]
 
 
 def test_phases_are_added_changed_ordered_paused_and_deleted(app: ServedApp, reader: Reader) -> None:

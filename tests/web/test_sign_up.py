@@ -34,7 +34,7 @@ def test_somebody_who_is_logged_in_needs_no_other_account(app: ServedApp, reader
 @pytest.mark.parametrize(
     ("fields", "status", "said"),
     [
-        ({"email": "no address"}, 422, "Email: "),
+        ({"email": "no address"}, 422, "Email: must be an e-mail address"),
         ({"password": "short"}, 422, "Password: needs at least 10 characters"),
         ({"password": "password123"}, 422, "Password: "),
         ({"name": " "}, 422, "Name: is missing"),
