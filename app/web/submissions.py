@@ -7,6 +7,7 @@ from starlette.responses import Response
 
 from app import errors
 from app.actions.submissions.describe_metrics import primary_metric
+from app.actions.submissions.read_submissions import EVERY_SUBMISSION, SubmissionFilter
 from app.api.phases import PhaseShape
 from app.api.quotas import QuotaShape, get_quota
 from app.api.submissions import SubmissionShape, get_submissions
@@ -36,13 +37,15 @@ def show_submissions(
     chosen = _phase(frame, phase)
     if chosen is None:
         return render(page, "submissions.html", frame=frame, phase=None)
-    listed = get_submissions(slug, chosen.slug, page.account, page.state, limit=ROWS, cursor=cursor)
+    # An organizer who competes could list the submissions of all teams, but this page is about the own team.
+    wanted = EVERY_SUBMISSION if frame.role is None else SubmissionFilter(team=frame.team_id)
+    listed = get_submissions(slug, chosen.slug, page.account, page.state, wanted, limit=ROWS, cursor=cursor)
     with page.state.db.read() as session:
         metric = primary_metric(session, page.account, slug, chosen.slug)
-    # An organizer who competes gets the submissions of all teams, but this page is about the own team.
-    rows = [row for row in listed.items if frame.role is None or row.team.id == frame.team_id]
+    rows = listed.items
     rule = rows[0].selection if rows else None  # that of the phase, which may have a recipe of its own
-    selected = _selected(page, frame, chosen) if rule is not None and rule.rule == "selected" else []
+    chooses = frame.team_id is not None and rule is not None and rule.rule == "selected"
+    selected = _selected(page, frame, chosen) if chooses else []
     return render(
         page,
         "submissions.html",
@@ -69,10 +72,10 @@ def _phase(frame: ChallengeFrame, slug: str | None) -> PhaseShape | None:
 def _selected(page: PageContext, frame: ChallengeFrame, phase: PhaseShape) -> list[SubmissionShape]:
     """The selected submissions of the team, also those of other pages of the list."""
     found: list[SubmissionShape] = []
-    cursor: str | None = None
+    slug, own, cursor = frame.challenge.slug, SubmissionFilter(team=frame.team_id), None
     for _ in range(MAX_PAGES):
-        listed = get_submissions(frame.challenge.slug, phase.slug, page.account, page.state, limit=200, cursor=cursor)
-        found += [row for row in listed.items if row.selected and row.team.id == frame.team_id]
+        listed = get_submissions(slug, phase.slug, page.account, page.state, own, limit=200, cursor=cursor)
+        found += [row for row in listed.items if row.selected]
         cursor = listed.next
         if cursor is None:
             break
