@@ -131,13 +131,13 @@ _EXPECTED = {
 
 def _words(fault: dict[str, Any]) -> str:
     """What is wrong with the value of a field, in words for whoever filled it in."""
-    kind, limits = fault["type"], fault.get("ctx", {})
+    kind, limits, name = fault["type"], fault.get("ctx", {}), _field_name(fault["loc"][-1:])
     if kind == "missing" or (kind in {"string_too_short", "too_short"} and limits.get("min_length") == 1):
         return "is missing"
     said = {
         "string_too_short": f"needs at least {limits.get('min_length')} characters",
         "string_too_long": f"has too many characters; at most {limits.get('max_length')} are allowed",
-        "string_pattern_mismatch": _EXPECTED.get(str(fault["loc"][-1]), "has characters that are not allowed here"),
+        "string_pattern_mismatch": _EXPECTED.get(name, "has characters that are not allowed here"),
         "int_type": "must be a whole number, in digits",
         "int_parsing": "must be a whole number, in digits",
         "greater_than_equal": f"must be at least {limits.get('ge')}",
