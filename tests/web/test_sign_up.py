@@ -76,6 +76,10 @@ def test_a_site_that_needs_an_invitation_takes_its_code(tmp_path: Path) -> None:
         assert answer.headers["location"] == "/?done=signed-up"
         assert "assay_invitation" not in reader.client.cookies
         reader.close()
+        other, code = Reader(app.url), app.admin().post("/invitations", json={}).json()["code"]
+        pasted = {"email": "pasted@example.org", "invitation": f"{app.url}/invitation#{code}"}
+        assert other.send("/sign-up", "/sign-up", **PERSON, **pasted).status_code == 303
+        other.close()
 
 
 def test_a_closed_site_says_whom_to_ask(tmp_path: Path) -> None:
