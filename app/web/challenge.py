@@ -1,7 +1,7 @@
 """The page of a challenge, and its files for browsers."""
 
 from datetime import UTC, datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from fastapi import Query
 from starlette.concurrency import run_in_threadpool
@@ -12,7 +12,7 @@ from app.actions.challenges.challenge_files import list_files
 from app.actions.challenges.read_agreed_recipes import read_agreed_recipes
 from app.api.announcements import AnnouncementShape
 from app.api.challenge_files import FileShape, get_file
-from app.api.phases import PhaseShape, get_template
+from app.api.phases import PhaseShape, TemplateFormat, get_template
 from app.store.session import ReadSession
 from app.web.challenge_frame import ChallengeFrame, read_frame
 from app.web.checklist import challenge_checklist
@@ -26,7 +26,6 @@ from app.web.submission_commands import submission_commands
 router = page_router()
 
 ANNOUNCEMENTS = 5
-TemplateForm = Literal["csv", "jsonl", "json"]
 
 
 @router.get("/challenges/{slug}")
@@ -102,8 +101,6 @@ async def download_file(slug: str, file_name: str, page: PageDep) -> Response:
 
 
 @router.get("/challenges/{slug}/phases/{phase}/template")
-async def download_template(
-    slug: str, phase: str, page: PageDep, form: Annotated[TemplateForm, Query(alias="format")] = "csv"
-) -> Response:
-    """The template of a phase, for a browser by its session."""
-    return for_this_reader(page, await get_template(slug, phase, page.request, page.caller, page.state, form))
+async def download_template(slug: str, phase: str, page: PageDep, format_name: TemplateFormat = "csv") -> Response:
+    """The template of a phase, for a browser by its session, in any format of the API."""
+    return for_this_reader(page, await get_template(slug, phase, page.request, page.caller, page.state, format_name))

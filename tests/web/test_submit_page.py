@@ -178,6 +178,14 @@ def test_a_phase_that_is_paused_says_why(app: ServedApp, ada: Person) -> None:
     assert "This phase is paused and takes no files now. Reason: We &lt;mend&gt; it." in page
 
 
+def test_a_template_is_there_in_every_format_that_the_page_offers(app: ServedApp, ada: Person) -> None:
+    slug = open_new(app)
+    ada.api.join(slug, "Blue")
+    offered = re.findall(r'href="(/[^"]*/template\?format=\w+)"', ada.browser.get(f"/challenges/{slug}/submit").text)
+    assert len(offered) == 4
+    assert [ada.browser.get(path).status_code for path in offered] == [200] * 4
+
+
 def test_what_a_phase_says_of_its_close_follows_from_the_time(
     app: ServedApp, ada: Person, new_reader: NewReader
 ) -> None:
