@@ -1,7 +1,5 @@
 """Errors as pages, for browsers; everything else gets problem documents."""
 
-from urllib.parse import quote
-
 from fastapi import FastAPI, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import RedirectResponse, Response
@@ -84,7 +82,7 @@ def error_page(request: Request, error: AssayError, page: PageContext | None = N
         return RedirectResponse(renamed_location(error, request.scope, first=2), status_code=error.status)
     is_whole_page = request.method == "GET" and "hx-request" not in request.headers
     if isinstance(error, errors.Unauthorized) and is_whole_page and not page.is_logged_in:
-        return RedirectResponse(f"/log-in?next={quote(page.path, safe='/')}", status_code=303)
+        return RedirectResponse(page.log_in_path, status_code=303)
     reply = render(
         page,
         "error.html",

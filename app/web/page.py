@@ -110,6 +110,13 @@ class PageContext:
         query = self.request.url.query
         return quote(self.request.url.path) + (f"?{query}" if query else "")
 
+    @property
+    def log_in_path(self) -> str:
+        """The path of the log-in page, which leads back to this one, or on to where this one leads after a log-in."""
+        is_entrance = self.request.url.path in {"/log-in", "/sign-up"}
+        back = self.request.query_params.get("next") if is_entrance else self.path
+        return "/log-in" if back in {None, "/"} else f"/log-in?next={quote(str(back))}"
+
     def require_own_form(self, token: str | None) -> None:
         """Refuse a form of another site or another session; raises ForeignForm, FormExpired."""
         require_same_origin(self.request, self.site)
