@@ -18,7 +18,7 @@ from app.api.my_account import (
 from app.api.own_registrations import get_own_registrations
 from app.web.forms import FieldFault, Form, attempt, attempt_async
 from app.web.notices import notice
-from app.web.page import FormDep, PageContext, PageDep, for_this_reader, page_router, redirect
+from app.web.page import FormDep, PageContext, PageDep, page_router, redirect
 from app.web.rendering import NO_FORM, render
 
 router = page_router()
@@ -100,7 +100,7 @@ def _beside(fault: FieldFault, *, weak: str, wrong: str, status: int) -> FieldFa
 @router.get("/account/data")
 def get_data(page: PageDep) -> Response:
     """Everything that the service stores about the person, as a file."""
-    return for_this_reader(page, get_my_data(page.account, page.state, page.request.headers.get("accept-encoding")))
+    return get_my_data(page.account, page.state, page.request.headers.get("accept-encoding"))
 
 
 @router.get("/account/delete")

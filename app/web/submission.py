@@ -1,7 +1,7 @@
 """The page of a submission: its status, scores and problems, what they come from, and what its reader may do."""
 
 from collections.abc import Callable
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import Header, Query, Response
 from starlette.concurrency import run_in_threadpool
@@ -25,7 +25,7 @@ from app.api.submissions import (
 from app.web import svg
 from app.web.forms import Form, attempt
 from app.web.notices import Notice, notice
-from app.web.page import FormDep, PageContext, PageDep, for_this_reader, page_router, redirect
+from app.web.page import FormDep, PageContext, PageDep, page_router, redirect
 from app.web.rendering import render
 from app.web.report_drawings import (
     CLASS_ROWS,
@@ -36,7 +36,15 @@ from app.web.report_drawings import (
     draw_calibration,
     draw_curves,
 )
-from app.web.submission_view import CURVE_POINTS, ReportState, SubmissionPage, read_page, read_problems, read_report
+from app.web.submission_view import (
+    CURVE_POINTS,
+    ReportState,
+    ShownProblems,
+    SubmissionPage,
+    read_page,
+    read_problems,
+    read_report,
+)
 
 router = page_router()
 
@@ -74,7 +82,7 @@ def _render(
     page: PageContext,
     shown: SubmissionPage,
     state: ReportState,
-    problems: list[dict[str, Any]],
+    found: ShownProblems,
     split: str | None,
     order: str,
     start: int,
@@ -95,7 +103,8 @@ def _render(
         orders=ORDERS,
         class_rows=rows[start : start + CLASS_ROWS],
         class_count=len(rows),
-        problems=problems,
+        problems=found.problems,
+        left_out=found.left_out,
         first_row=start,
         rows_per_page=CLASS_ROWS,
         confusion=table,
@@ -156,7 +165,7 @@ async def follow_submission(
 @router.get("/submissions/{submission_id}/file")
 def download_file(submission_id: str, page: PageDep) -> Response:
     """The submitted file."""
-    return for_this_reader(page, get_predictions(submission_id, page.account, page.state))
+    return get_predictions(submission_id, page.account, page.state)
 
 
 @router.get("/submissions/{submission_id}/report")
@@ -168,8 +177,7 @@ async def download_report(
     split: Split = None,
 ) -> Response:
     """The report as the API gives it."""
-    reply = await get_report(submission_id, page.request, page.account, page.state, format_name, part, split)
-    return for_this_reader(page, reply)
+    return await get_report(submission_id, page.request, page.account, page.state, format_name, part, split)
 
 
 Act = Callable[[str, PageContext, Form], object]

@@ -14,7 +14,7 @@ from app.web.challenge_rights import may_create_challenge
 from app.web.forms import Form, attempt
 from app.web.notices import notice
 from app.web.organize.frame import organizer_frame
-from app.web.page import FormDep, PageContext, PageDep, for_this_reader, page_router, redirect
+from app.web.page import FormDep, PageContext, PageDep, page_router, redirect
 from app.web.rendering import NO_FORM, render
 
 router = page_router()
@@ -82,7 +82,7 @@ def post_unarchived(slug: str, page: PageDep, form: FormDep) -> Response:
 @router.get(COPY + "/export")
 def get_archive(slug: str, page: PageDep, phase: Annotated[str | None, Query(max_length=64)] = None) -> Response:
     """The archive with all files of predictions."""
-    return for_this_reader(page, get_export(slug, page.account, page.state, phase=phase or None))
+    return get_export(slug, page.account, page.state, phase=phase or None)
 
 
 @router.post(COPY + "/delete")

@@ -33,7 +33,7 @@ from app.web.notices import notice
 from app.web.organize.form_values import editor
 from app.web.organize.frame import organizer_frame
 from app.web.organize.phases import find_phase
-from app.web.page import FormDep, PageContext, PageDep, for_this_reader, page_router, redirect
+from app.web.page import FormDep, PageContext, PageDep, page_router, redirect
 from app.web.rendering import NO_FORM, render
 
 router = page_router()
@@ -140,7 +140,7 @@ async def get_class_counts(slug: str, phase: str, version: VersionNumber, page: 
 @router.get("/challenges/{slug}/organize/phases/{phase}/gold/{version}/data")
 def get_gold_file(slug: str, phase: str, version: VersionNumber, page: PageDep) -> Response:
     """The file of a version as it was uploaded; the audit trail says who took it."""
-    return for_this_reader(page, get_data(slug, phase, version, page.account, page.state))
+    return get_data(slug, phase, version, page.account, page.state)
 
 
 async def _open_form(request: Request, page: PageContext, slug: str) -> tuple[Form, str]:
