@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from sqlalchemy import Select
+
 from app import errors
 from app.store import clock, locks
 from app.store.queries import challenges, invitations, teams
@@ -93,6 +95,12 @@ def is_organizer(session: ReadSession, caller: Caller, challenge: Challenge) -> 
 def can_organize(caller: Caller) -> bool:
     """Whether the caller's token allows acting as an organizer."""
     return bool(caller.scopes & {"organize", "admin"})
+
+
+def visible_challenges(caller: Caller) -> Select[Challenge]:
+    """The challenges that lists show the caller, as far as the scopes of the token reach."""
+    roles = {"organizes": can_organize(caller), "joins": can_read_or_submit(caller)}
+    return challenges.visible_to(caller.user_id, admin=caller.has_admin_rights, **roles)
 
 
 def load_visible_challenge(session: ReadSession, caller: Caller, slug: str) -> Challenge:

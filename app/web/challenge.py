@@ -1,7 +1,7 @@
 """The page of a challenge, and its files for browsers."""
 
 from datetime import UTC, datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from fastapi import Query
 from starlette.concurrency import run_in_threadpool
@@ -12,13 +12,13 @@ from app.actions.challenges.challenge_files import list_files
 from app.actions.challenges.read_agreed_recipes import read_agreed_recipes
 from app.api.announcements import AnnouncementShape
 from app.api.challenge_files import FileShape, get_file
-from app.api.phases import PhaseShape, get_template
+from app.api.phases import PhaseShape, TemplateFormat, get_template
 from app.store.session import ReadSession
 from app.web.challenge_frame import ChallengeFrame, read_frame
 from app.web.checklist import challenge_checklist
 from app.web.example_file import example_file, text_formats
 from app.web.metric_words import RecipeWords, words_of_recipes
-from app.web.page import PageContext, PageDep, page_router
+from app.web.page import PageContext, PageDep, for_this_reader, page_router
 from app.web.phase_words import BOARD_WORDS, LATE_WORDS, STATE_WORDS, phase_state, phase_to_enter, quota_sentences
 from app.web.rendering import render
 from app.web.submission_commands import submission_commands
@@ -26,7 +26,6 @@ from app.web.submission_commands import submission_commands
 router = page_router()
 
 ANNOUNCEMENTS = 5
-TemplateForm = Literal["csv", "jsonl", "json"]
 
 
 @router.get("/challenges/{slug}")
@@ -92,24 +91,16 @@ def _public_address(page: PageContext, frame: ChallengeFrame) -> str | None:
     """The address for other sites, of a challenge that visitors see on a service whose public address is known."""
     challenge = frame.challenge
     is_public = challenge.status == "published" and challenge.visibility == "public"
-    return f"{page.site.origin}{frame.path}" if is_public and page.state.settings.public_url else None
+    return f"{page.site.origin}{frame.path}" if is_public and page.site.is_declared else None
 
 
 @router.get("/challenges/{slug}/files/{file_name}")
 async def download_file(slug: str, file_name: str, page: PageDep) -> Response:
     """A file of a challenge, for a browser by its session, with the rule of the API."""
-    return _for_this_reader(page, await run_in_threadpool(get_file, slug, file_name, page.caller, page.state))
+    return for_this_reader(page, await run_in_threadpool(get_file, slug, file_name, page.caller, page.state))
 
 
 @router.get("/challenges/{slug}/phases/{phase}/template")
-async def download_template(
-    slug: str, phase: str, page: PageDep, form: Annotated[TemplateForm, Query(alias="format")] = "csv"
-) -> Response:
-    """The template of a phase, for a browser by its session."""
-    return _for_this_reader(page, await get_template(slug, phase, page.request, page.caller, page.state, form))
-
-
-def _for_this_reader(page: PageContext, reply: Response) -> Response:
-    reply.headers["Cache-Control"] = "no-store" if page.is_logged_in else "no-cache"
-    reply.headers.add_vary_header("Cookie")
-    return reply
+async def download_template(slug: str, phase: str, page: PageDep, format_name: TemplateFormat = "csv") -> Response:
+    """The template of a phase, for a browser by its session, in any format of the API."""
+    return for_this_reader(page, await get_template(slug, phase, page.request, page.caller, page.state, format_name))

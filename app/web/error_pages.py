@@ -1,11 +1,9 @@
 """Errors as pages, for browsers; everything else gets problem documents."""
 
-from urllib.parse import quote
-
 from fastapi import FastAPI, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import RedirectResponse, Response
-from starlette.types import ASGIApp, Scope
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app import errors
 from app.actions.access import VISITOR
@@ -75,14 +73,16 @@ async def _handle(request: Request, error: Exception) -> Response:
 def error_page(request: Request, error: AssayError, page: PageContext | None = None) -> Response:
     """An error as a page. A visitor who should log in is sent to the log-in page, and comes back from there.
 
-    Without `page`, the caller is the one of the request.
+    A script that fetches a part of a page is not: the log-in page would take the place of that part. Without `page`,
+    the caller is the one of the request.
     """
     request.scope[PROBLEM_CODE_KEY] = error.code
     page = page or _context(request)
     if isinstance(error, errors.Renamed):
         return RedirectResponse(renamed_location(error, request.scope, first=2), status_code=error.status)
-    if isinstance(error, errors.Unauthorized) and request.method == "GET" and not page.is_logged_in:
-        return RedirectResponse(f"/log-in?next={quote(page.path, safe='/')}", status_code=303)
+    is_whole_page = request.method == "GET" and "hx-request" not in request.headers
+    if isinstance(error, errors.Unauthorized) and is_whole_page and not page.is_logged_in:
+        return RedirectResponse(page.log_in_path, status_code=303)
     reply = render(
         page,
         "error.html",
@@ -100,13 +100,20 @@ def error_page(request: Request, error: AssayError, page: PageContext | None = N
 
 def internal_error_page(scope: Scope) -> ASGIApp:
     """The reply to an unexpected error, which was logged: a page for browsers."""
-    return error_page(Request(scope), AssayError()) if wants_page(scope) else problem_response(AssayError())
+    if not wants_page(scope):
+        return problem_response(AssayError())
+
+    async def reply(scope: Scope, receive: Receive, send: Send) -> None:
+        response = await run_in_threadpool(error_page, Request(scope), AssayError())
+        await response(scope, receive, send)
+
+    return reply
 
 
 def _context(request: Request) -> PageContext:
     """The context of a request that failed: that of a visitor if its account cannot be read either."""
     try:
-        return page_context(request)
+        return getattr(request.state, "page", None) or page_context(request)
     except Exception:  # noqa: BLE001 - the error page must not fail for the reason that it reports
         state = app_state(request)
         return PageContext(request, state, site_of(request, state.settings), VISITOR, None)

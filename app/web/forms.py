@@ -121,20 +121,29 @@ def _faults(error: AssayError | ValidationError) -> list[FieldFault]:
     return faults or [FieldFault("", error.detail, remedy_of(error) or "")]
 
 
+_EXPECTED = {
+    "email": "must be an e-mail address, such as ada@example.org",
+    "slug": "must be made of a-z, 0-9 and hyphens, and begin with a letter or a digit",
+    "link": "must be an http or https address without spaces",
+}
+"""What a field must look like, by its name, in place of the regular expression that it does not match."""
+
+
 def _words(fault: dict[str, Any]) -> str:
     """What is wrong with the value of a field, in words for whoever filled it in."""
-    kind, limits = fault["type"], fault.get("ctx", {})
+    kind, limits, name = fault["type"], fault.get("ctx", {}), _field_name(fault["loc"][-1:])
     if kind == "missing" or (kind in {"string_too_short", "too_short"} and limits.get("min_length") == 1):
         return "is missing"
-    if kind == "string_too_short":
-        return f"needs at least {limits['min_length']} characters"
-    if kind == "string_too_long":
-        return f"has too many characters; at most {limits['max_length']} are allowed"
-    if kind in {"int_type", "int_parsing"}:
-        return "must be a whole number, in digits"
-    if kind in {"greater_than_equal", "less_than_equal"}:
-        return f"must be at least {limits['ge']}" if "ge" in limits else f"must be at most {limits['le']}"
-    return fault_detail(fault)
+    said = {
+        "string_too_short": f"needs at least {limits.get('min_length')} characters",
+        "string_too_long": f"has too many characters; at most {limits.get('max_length')} are allowed",
+        "string_pattern_mismatch": _EXPECTED.get(name, "has characters that are not allowed here"),
+        "int_type": "must be a whole number, in digits",
+        "int_parsing": "must be a whole number, in digits",
+        "greater_than_equal": f"must be at least {limits.get('ge')}",
+        "less_than_equal": f"must be at most {limits.get('le')}",
+    }
+    return said.get(kind) or fault_detail(fault)
 
 
 def _field_name(location: Sequence[Any]) -> str:

@@ -22,7 +22,7 @@ from app.web.board_search import SearchableBoard, SearchableBoards
 from app.web.board_table import require_shown
 from app.web.error_pages import error_page
 from app.web.kept_boards import page_headers, page_key, page_render
-from app.web.page import PageContext, PageDep, page_router
+from app.web.page import PageContext, PageDep, for_this_reader, page_router
 from app.web.rendering import html_reply
 from app.web.site import site_of
 
@@ -114,9 +114,7 @@ async def get_leaderboard_data(
 ) -> Response:
     """The whole board in a form of the API, for an account by its session."""
     reply = await get_leaderboard(page.request, slug, phase, page.caller, page.state, metric, split, board_format)
-    reply.headers["Cache-Control"] = "no-store" if page.is_logged_in else "no-cache"
-    reply.headers.add_vary_header("Cookie")
-    return reply
+    return for_this_reader(page, reply)
 
 
 @router.get("/challenges/{slug}/leaderboard/changes")

@@ -129,6 +129,13 @@ class PageContext:
         query = self.request.url.query
         return quote(self.request.url.path) + (f"?{query}" if query else "")
 
+    @property
+    def log_in_path(self) -> str:
+        """The path of the log-in page, which leads back to this one, or on to where this one leads after a log-in."""
+        is_entrance = self.request.url.path in {"/log-in", "/sign-up"}
+        back = self.request.query_params.get("next") if is_entrance else self.path
+        return "/log-in" if back in {None, "/"} else f"/log-in?next={quote(str(back))}"
+
     def require_own_form(self, token: str | None) -> None:
         """Refuse a form of another site or another session; raises ForeignForm, FormExpired."""
         require_same_origin(self.request, self.site)
@@ -164,7 +171,10 @@ def require_same_origin(request: Request, site: Site) -> None:
 
 
 def page_context(request: Request) -> PageContext:
-    """The context of a page; a session that has ended or expired makes the caller a visitor. Raises TooManyRequests."""
+    """The context of a page; a session that has ended or expired makes the caller a visitor. Raises TooManyRequests.
+
+    The request keeps it, so that its error page counts no second request.
+    """
     state = app_state(request)
     site = site_of(request, state.settings)
     text = request.cookies.get(site.cookie_name(SESSION))
@@ -175,7 +185,8 @@ def page_context(request: Request) -> PageContext:
         request.scope[PERSONAL_KEY] = True  # Files are sent by functions of the API, which know no cookies.
         state.request_limits.count_request("user", caller.user_id)
     live = text if caller.user_id is not None else None
-    return PageContext(request, state, site, caller, live)
+    context = request.state.page = PageContext(request, state, site, caller, live)
+    return context
 
 
 def _session_caller(state: AppState, text: str) -> Caller:
@@ -187,6 +198,13 @@ def _session_caller(state: AppState, text: str) -> Caller:
 
 
 PageDep = Annotated[PageContext, Depends(page_context)]
+
+
+def for_this_reader(page: PageContext, reply: Response) -> Response:
+    """A reply of the API, such as a file, as one that no cache keeps for a person and none shows to another one."""
+    reply.headers["Cache-Control"] = "no-store" if page.is_logged_in else "no-cache"
+    reply.headers.add_vary_header("Cookie")
+    return reply
 
 
 async def page_form(request: Request, page: PageDep) -> Form:

@@ -18,13 +18,13 @@ NO_LIMIT = "No limit."
 
 
 def phase_state(phase: PhaseShape, now: datetime, *, archived: bool) -> str:
-    """What a phase is now: 'coming', 'open', 'paused', 'late' or 'closed'."""
+    """What a phase is now: 'coming', 'open', 'paused', 'late' (closed, but it takes unofficial entries) or 'closed'."""
     if archived:
         return "closed"
     if now < phase.opens_at:
         return "coming"
     if phase.closes_at is not None and now >= phase.closes_at:
-        return "late" if phase.late == "unofficial" else "closed"
+        return "late" if phase.late == "unofficial" and phase.paused_at is None else "closed"
     return "open" if phase.paused_at is None else "paused"
 
 

@@ -8,7 +8,7 @@ from app.actions.accounts.sessions import open_first_session
 from app.api.accounts import NewUser, create_account
 from app.api.limits.client_addresses import client_address_block
 from app.web.forms import Form, attempt_async
-from app.web.invitation import held_invitation
+from app.web.invitation import code_of, held_invitation
 from app.web.notices import notice
 from app.web.page import INVITATION_COOKIE, FormDep, PageContext, PageDep, local_path, page_router, redirect
 from app.web.rendering import NO_FORM, render
@@ -42,8 +42,8 @@ async def post_sign_up(page: PageDep, form: FormDep) -> Response:
 
     async def act() -> Response:
         page.site.require_login()
-        values = {name: form.text(name) for name in ("email", "name", "invitation")}
-        body = form.body(NewUser, **values, password=form.value("password") or None)
+        values = {"email": form.text("email"), "name": form.text("name"), "password": form.value("password") or None}
+        body = form.body(NewUser, **values, invitation=code_of(form.value("invitation")))
         block = client_address_block(page.request)
         text = await create_account(
             body, page.request, VISITOR, page.state, lambda session, user: open_first_session(session, user, block)[1]

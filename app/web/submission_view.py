@@ -10,6 +10,7 @@ from starlette.concurrency import run_in_threadpool
 from app import errors
 from app.actions.submissions.describe_metrics import describe_metrics, read_agreed_recipe
 from app.actions.submissions.read_problems import ProblemList, list_problems
+from app.api.live.change_hub import submission_topic
 from app.api.phases import PhaseShape
 from app.api.problems import read_kept_excerpts
 from app.api.reports import ReportQuestion, generate_report
@@ -138,8 +139,9 @@ _SPLIT_TITLES = {"all": "All instances", "private": "Private split", "public": "
 def read_page(page: PageContext, submission_id: str) -> SubmissionPage:
     """The submission for this reader; raises what get_submission raises."""
     changes = page.state.changes
-    seen = changes.event_id(changes.number)  # before the rows are read, so that no change is missed
+    read_since = changes.number
     shape = get_submission(submission_id, page.account, page.state)
+    seen = changes.seen_id({submission_topic(submission_id)}, "", read_since=read_since)
     with page.state.db.read() as session:
         frame = read_frame(page, session, shape.challenge)
         recipe = read_agreed_recipe(session, page.caller, submission_id)

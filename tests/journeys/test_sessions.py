@@ -6,7 +6,7 @@ import pytest
 
 from app import errors
 from app.actions.accounts.log_in import VerifiedPassword, find_login_account
-from app.actions.accounts.sessions import authenticate_session, end_session, open_session, rotate_session
+from app.actions.accounts.sessions import authenticate_session, end_session, open_session
 from app.store.tables import UserSession
 from tests.journeys.support import People, write_session_of
 from tests.live_service import PASSWORD, Caller
@@ -44,16 +44,6 @@ def test_a_session_acts_for_its_user_until_it_is_ended(people: People) -> None:
     assert not is_live(people, text)
     assert not is_live(people, f"{text}x")
     assert not is_live(people, "")
-
-
-def test_a_rotated_session_has_one_text(people: People) -> None:
-    text = open_one(people, people.live.person("Rotator"))
-    with write_session_of(people.live) as session:
-        renewed = rotate_session(session, text)
-    assert renewed != text
-    assert (is_live(people, text), is_live(people, renewed)) == (False, True)
-    with write_session_of(people.live) as session, pytest.raises(errors.Unauthorized):
-        rotate_session(session, text)
 
 
 def test_an_expired_session_is_none(people: People) -> None:

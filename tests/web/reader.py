@@ -51,6 +51,13 @@ class _Forms(HTMLParser):
             self.forms[-1]["fields"][self._area][0] += data.removeprefix("\n")
 
 
+def forms_of(answer: httpx.Response) -> list[dict[str, Any]]:
+    """The forms of a page, each with its `action`, its `method` and its `fields`, as lists of values by name."""
+    parser = _Forms()
+    parser.feed(answer.text)
+    return parser.forms
+
+
 class Reader:
     """A browser without scripts, for one person."""
 
@@ -73,9 +80,7 @@ class Reader:
     def send(self, page: str | httpx.Response, action: str, **fields: Any) -> httpx.Response:
         """Send the form with this action that stands on a page, with some fields changed. Redirects are not followed."""
         answer = self.follow(page) if isinstance(page, str) else page
-        parser = _Forms()
-        parser.feed(answer.text)
-        form = next(each for each in parser.forms if each["action"] == action and each["method"] == "post")
+        form = next(each for each in forms_of(answer) if each["action"] == action and each["method"] == "post")
         data = form["fields"] | {name: value if isinstance(value, list) else [value] for name, value in fields.items()}
         return self.client.post(action, data=data, headers={"Origin": self.url})
 

@@ -141,7 +141,11 @@ def test_invitations_to_the_site(app: ServedApp, reader: Reader) -> None:
     administrator(app, reader)
     path = "/administration/invitations"
     made = reader.send(path, path, note="autumn class")
-    assert re.search(r"/sign-up#\S+", made.text)
+    path_of_link, code = re.findall(rf"{app.url}(/[a-z-]+)#([\w-]+)", made.text)[0]
+    assert "data-fragment" in reader.get(path_of_link).text  # where a script takes the code from the link
+    guest = Reader(app.url)
+    assert f'value="{code}"' in guest.follow(guest.send(path_of_link, path_of_link, code=code).headers["location"]).text
+    guest.close()
     assert "autumn class" in app.admin().get("/invitations").text
     assert reader.send(path, f"{path}/revoke").status_code == 303
     assert "autumn class" not in app.admin().get("/invitations").text

@@ -54,6 +54,7 @@ def test_several_registrations_are_barred_and_approved_at_once(app: ServedApp, r
     assert refused.status_code == 422
     assert '<a href="#field-reason">Reason: is needed to bar somebody' in refused.text
     assert reader.send(path, path, ids=[], act="approve").status_code == 422
+    assert reader.send(path, path, ids=ids).status_code == 422  # no button was pressed
     assert reader.send(path, path, ids=ids, act="bar", reason="The same people twice.").status_code == 303
     barred = app.admin().get("/challenges/digits/registrations", params={"status": "barred"}).json()["items"]
     assert {row["id"] for row in barred} == set(ids)

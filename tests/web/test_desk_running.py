@@ -7,6 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from app.api.usage import DayShape
+from app.store.tables import Announcement
+from app.store.types import new_id
 from app.web.organize.failures import draw_causes, find_causes
 from tests.api.in_process_app import ServedApp
 from tests.live_service import Caller, open_challenge
@@ -156,6 +158,19 @@ def test_an_announcement_is_previewed_posted_edited_and_deleted(app: ServedApp, 
     assert reader.send(one, f"{one}/delete", reason="Wrong.").status_code == 303
     assert posted() == []
     assert reader.get(one).status_code == 404
+
+
+def test_an_old_announcement_can_be_edited_too(app: ServedApp, reader: Reader) -> None:
+    open_challenge(app.admin(), "much-news", GOLD)
+    organizer(app, reader, "editor", slug="much-news")
+    path = "/challenges/much-news/announcements"
+    first = app.admin().post(path, json={"title": "First", "body": ""}).json()["id"]
+    with app.app.state.service.db.write() as session:
+        old = session.get_one(Announcement, first)
+        values = {"challenge_id": old.challenge_id, "title": "Later", "body": "", "created_at": old.created_at}
+        session.add_all([Announcement(id=new_id(), **values) for _ in range(250)])
+    assert "First" not in app.admin().get(path, params={"limit": 200}).text
+    assert "<h2>First</h2>" in reader.get(f"/challenges/much-news/organize/announcements/{first}").text
 
 
 def upload(reader: Reader, path: str, *, csrf: str | None = None, **fields: str) -> int:

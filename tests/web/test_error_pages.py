@@ -59,6 +59,19 @@ def test_a_wrong_method_is_a_page_too(reader: Reader) -> None:
     assert heading(page) == "This page cannot do that"
 
 
+def test_a_part_of_a_page_is_not_replaced_by_the_log_in_page(reader: Reader) -> None:
+    assert reader.get("/account").status_code == 303
+    assert reader.get("/account", headers={"HX-Request": "true"}).status_code == 401
+
+
+def test_an_error_page_counts_as_one_request(tmp_path: Path) -> None:
+    with serve_app(app_settings(tmp_path / "data", rate_limits="4/day")) as app:
+        reader = Reader(app.url)
+        answers = [reader.get("/challenges/never-was").status_code for _ in range(5)]
+        reader.close()
+    assert answers == [404, 404, 404, 404, 429]
+
+
 def test_programs_get_problem_documents(reader: Reader) -> None:
     answer = reader.get("/challenges/never-was", headers={"Accept": "application/json"})
     assert answer.json()["code"] == "not_found"

@@ -117,6 +117,7 @@ def test_readers_of_a_hidden_board_are_not_told_of_scores(app: ServedApp, reader
     hub: ChangeHub = app.app.state.service.changes
     with following(reader, stream_path(page)) as stream:
         first = stream.next()
+        eventually(lambda: hub.count == 1, "streams of other tests are closed")
         (follower,) = hub._all
         assert follower.topics == frozenset()
         submit(admin, hidden, "Secret", 3)
@@ -156,7 +157,7 @@ def test_waiting_readers_take_no_session_and_no_thread(app: ServedApp, new_reade
     try:
         for stream in streams:
             stream.next()
-        assert hub.count == len(streams)
+        eventually(lambda: hub.count == len(streams), "streams of other tests are closed")
         threads = threading.active_count()
         with sessions_taken() as taken:
             follower = next(iter(hub._all))

@@ -36,3 +36,9 @@ def test_no_redirect_leads_to_another_site(app: ServedApp, reader: Reader, targe
     email = new_account(app, f"p{abs(hash(target))}")
     answer = reader.send("/log-in", "/log-in", email=email, password=PASSWORD, next=target)
     assert answer.headers["location"] == "/"
+
+
+def test_the_log_in_page_leads_to_where_it_leads_and_not_to_itself(reader: Reader) -> None:
+    for path in ("/log-in?next=/catalogue", "/sign-up?next=/catalogue", "/catalogue"):
+        assert '<a href="/log-in?next=/catalogue">' in reader.get(path).text, path
+    assert '<a href="/log-in">' in reader.get("/log-in?next=/").text

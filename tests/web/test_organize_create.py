@@ -52,6 +52,8 @@ def test_faults_of_a_new_challenge_stand_beside_their_fields(app: ServedApp, rea
         assert f'id="fault-{name}"' in answer.text
     answer = reader.send("/new-challenge", "/new-challenge", **fields | {"closes_at": "2001-01-01", "per_day": "1"})
     assert 'id="fault-closes_at"' in answer.text
+    answer = reader.send("/new-challenge", "/new-challenge", title="مسابقة")  # no letter that an address may have
+    assert "must be made of a-z, 0-9 and hyphens" in answer.text
     answer = reader.send("/new-challenge", "/new-challenge", title="Owls", task="binary")
     assert 'id="fault-positive_label"' in answer.text
     assert app.admin().get("/challenges/owls").status_code == 404
@@ -67,7 +69,7 @@ def test_settings_change_what_the_api_says(app: ServedApp, reader: Reader) -> No
         "terms": "Be fair.",
         "label_1": "University or company",
         "required_1": "yes",
-        "merge_deadline": "2027-03-01 12:00",
+        "merge_deadline": "2090-03-01 12:00",
         "timezone": "Europe/Vienna",
         "reason": "The first draft was empty.",
     }
@@ -81,7 +83,7 @@ def test_settings_change_what_the_api_says(app: ServedApp, reader: Reader) -> No
     assert made["registration_fields"] == [
         {"name": "university_or_company", "label": "University or company", "required": True}
     ]
-    assert made["merge_deadline"] == "2027-03-01T11:00:00Z"
+    assert made["merge_deadline"] == "2090-03-01T11:00:00Z"
     assert "The first draft was empty." in app.admin().get("/challenges/birdsong/audit").text
     desk = "/challenges/birdsong/organize"
     refused = reader.send(f"{desk}/settings", f"{desk}/settings/labels", task="binary")
@@ -91,26 +93,40 @@ def test_settings_change_what_the_api_says(app: ServedApp, reader: Reader) -> No
     again = reader.send("/challenges/birdsong/organize/settings", "/challenges/birdsong/organize/settings", contact="")
     assert again.status_code == 303
     made = app.admin().get("/challenges/birdsong").json()
-    assert (made["contact"], made["terms_version"], made["merge_deadline"]) == (None, 1, "2027-03-01T11:00:00Z")
+    assert (made["contact"], made["terms_version"], made["merge_deadline"]) == (None, 1, "2090-03-01T11:00:00Z")
+
+
+def test_questions_at_registration_may_be_in_any_script_and_alike(app: ServedApp, reader: Reader) -> None:
+    organizer(app, reader, "uma")
+    reader.send("/new-challenge", "/new-challenge", title="Questions")
+    path, labels = "/challenges/questions/organize/settings", ["所属", "单位", "Country", "country?"]
+    asked = {f"label_{number}": label for number, label in enumerate(labels, 1)}
+    assert reader.send(path, path, **asked).status_code == 303
+    fields = app.admin().get("/challenges/questions").json()["registration_fields"]
+    assert [field["label"] for field in fields] == labels
+    assert [field["name"] for field in fields] == ["question", "question_2", "country", "country_2"]
+    assert reader.send(path, path, label_1="", label_3="Land").status_code == 303
+    fields = app.admin().get("/challenges/questions").json()["registration_fields"]
+    assert [field["name"] for field in fields] == ["question_2", "country", "country_2"]
 
 
 def test_phases_are_added_changed_ordered_paused_and_deleted(app: ServedApp, reader: Reader) -> None:
     organizer(app, reader, "wim")
     reader.send("/new-challenge", "/new-challenge", title="Bees", timezone="Europe/Vienna")
     phases = "/challenges/bees/organize/phases"
-    fields = {"name": "Final", "opens_at": "2027-07-01 12:00", "closes_at": "2027-07-08 AoE", "total": "3"}
+    fields = {"name": "Final", "opens_at": "2090-07-01 12:00", "closes_at": "2090-07-08 AoE", "total": "3"}
     answer = reader.send(phases, phases, **fields, leaderboard="after_close", reports=["scores", "per_class"])
     assert destination(answer) == (f"{phases}/final/gold", "phase_added"), answer.text
     final = app.admin().get("/challenges/bees/phases/final").json()
-    assert (final["opens_at"], final["closes_at"]) == ("2027-07-01T10:00:00Z", "2027-07-09T12:00:00Z")
+    assert (final["opens_at"], final["closes_at"]) == ("2090-07-01T10:00:00Z", "2090-07-09T12:00:00Z")
     assert (final["quota"]["total"], final["reports"]) == (3, ["scores", "per_class"])
     page = reader.get(f"{phases}/final")
-    assert 'value="2027-07-01 12:00"' in page.text
-    assert "2027-07-01T10:00:00Z" in page.text
+    assert 'value="2090-07-01 12:00"' in page.text
+    assert "2090-07-01T10:00:00Z" in page.text
     reader.send(page, f"{phases}/final", anonymous="yes", late="unofficial")
     changed = app.admin().get("/challenges/bees/phases/final").json()
     assert changed == final | {"anonymous": True, "late": "unofficial"}
-    refused = reader.send(page, f"{phases}/final", closes_at="2027-06-01 12:00")
+    refused = reader.send(page, f"{phases}/final", closes_at="2090-06-01 12:00")
     assert (refused.status_code, 'id="fault-closes_at"' in refused.text) == (422, True)
     reader.send(phases, f"{phases}/order", phase="final")
     assert [row["slug"] for row in app.admin().get("/challenges/bees").json()["phases"]] == ["final", "main"]

@@ -60,7 +60,7 @@ def test_problems_are_shown_with_their_places(app: ServedApp, owner: tuple[Reade
     assert "line 4, column 2" in answer.text
     assert "There is no gold yet." in reader.get(path).text
     empty = upload(reader, path, path, b"", name="")
-    assert empty.status_code == 400
+    assert empty.status_code == 422
     assert "There is no gold yet." in reader.get(path).text
 
 

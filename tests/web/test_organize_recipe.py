@@ -70,6 +70,18 @@ def test_a_metric_is_added_previewed_and_saved(app: ServedApp, owner: tuple[Read
     assert "accuracy" not in stored(app, path)["metrics"]  # type: ignore[operator]
 
 
+def test_a_metric_may_be_there_twice_with_other_parameters(app: ServedApp, owner: tuple[Reader, str]) -> None:
+    reader, path = owner
+    once = reader.send(path, path, do="add", add_other="f_beta_macro")
+    assert 'id="field-metric_5"' not in reader.send(once, path, do="add", add_other="f_beta_macro").text
+    page = reader.send(once, path, do="add", add_other="f_beta_macro", **{"m4.params.beta": "0.5"})
+    refused = reader.send(page, path, do="save")
+    assert 'class="fault"' not in refused.text.split('id="field-metric_4"')[1].split("</fieldset>")[0]
+    assert "beta" in refused.text.split('id="field-metric_5"')[1].split("</fieldset>")[0].split('class="fault"')[1]
+    assert reader.send(refused, path, do="save", **{"m5.params.beta": "2"}).status_code == 303
+    assert {"f_beta_macro:beta=0.5", "f_beta_macro:beta=2"} <= set(stored(app, path)["metrics"])  # type: ignore[call-overload]
+
+
 def test_faults_stand_beside_their_metric(owner: tuple[Reader, str]) -> None:
     reader, path = owner
     page = reader.send(path, path, do="add", add_other="f_beta_macro")

@@ -172,6 +172,18 @@ def test_a_page_shows_a_role_no_text_that_the_api_does_not_show(crowd: Crowd, st
     assert not wrong, "\n".join(wrong)
 
 
+def test_no_cache_keeps_what_an_account_reads(crowd: Crowd) -> None:
+    read = set()
+    for declared, path, _ in pages_of(crowd.stage.fill("open")):
+        answer = crowd.look("own", path)
+        if answer.status_code == 200 and not declared.endswith("/embed"):  # which ignores accounts
+            assert answer.headers["cache-control"] == "no-store", path
+            read.add(declared)
+    assert {path for path in page_routes() if path.endswith(("/file", "/report", "/data", "/export"))} <= read | {
+        "/account/data"
+    }
+
+
 def entry_of(page: str, slug: str) -> str:
     """The entry of a challenge on the page that lists challenges."""
     entries = re.findall(r"<li>.*?</li>", page, re.DOTALL)

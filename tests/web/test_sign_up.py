@@ -34,7 +34,7 @@ def test_somebody_who_is_logged_in_needs_no_other_account(app: ServedApp, reader
 @pytest.mark.parametrize(
     ("fields", "status", "said"),
     [
-        ({"email": "no address"}, 422, "Email: "),
+        ({"email": "no address"}, 422, "Email: must be an e-mail address"),
         ({"password": "short"}, 422, "Password: needs at least 10 characters"),
         ({"password": "password123"}, 422, "Password: "),
         ({"name": " "}, 422, "Name: is missing"),
@@ -76,6 +76,10 @@ def test_a_site_that_needs_an_invitation_takes_its_code(tmp_path: Path) -> None:
         assert destination(answer) == ("/", "signed-up")
         assert "assay_invitation" not in reader.client.cookies
         reader.close()
+        other, code = Reader(app.url), app.admin().post("/invitations", json={}).json()["code"]
+        pasted = {"email": "pasted@example.org", "invitation": f"{app.url}/invitation#{code}"}
+        assert other.send("/sign-up", "/sign-up", **PERSON, **pasted).status_code == 303
+        other.close()
 
 
 def test_a_closed_site_says_whom_to_ask(tmp_path: Path) -> None:

@@ -9,13 +9,16 @@ from typing import Any
 import pytest
 from sqlalchemy import insert, select
 
+from app.api.live.change_hub import submission_topic
+from app.api.live.change_stream import SETTLING_SECONDS
 from app.formats.excerpts import MAX_DOCUMENT_BYTES, TOO_LONG
 from app.store.tables import Submission
 from app.store.types import new_id
 from tests.api.in_process_app import ServedApp
-from tests.live_service import open_challenge
+from tests.live_service import eventually, open_challenge
 from tests.web.people import NewReader, Person, new_person
 from tests.web.reader import csrf_of, destination, heading
+from tests.web.test_live_leaderboard import following, stream_path
 
 CLASSES = ["cat", "dog", "fox"]
 GOLD = [{"id": f"t{at}", "label": CLASSES[at % 3]} for at in range(30)]
@@ -306,3 +309,21 @@ def test_the_primary_metric_is_that_of_the_phase(app: ServedApp, ada: Person) ->
     ada.api.join(own, "Blue")
     sent(ada, own)
     assert ">accuracy</th>" in ada.browser.get(f"/challenges/{own}/submissions").text
+
+
+def test_the_stream_of_a_page_says_nothing_of_other_submissions(app: ServedApp, ada: Person) -> None:
+    slug, hub = open_new(app, "scores"), app.app.state.service.changes
+    ada.api.join(slug, "Blue")
+    other, waiting = sent(ada, slug), sent(ada, slug)
+    topic = submission_topic(waiting)
+    with app.app.state.service.db.write() as session:
+        session.get_one(Submission, waiting).status = "queued"
+    eventually(lambda: not hub.latest([topic]).is_recent(SETTLING_SECONDS), "the change of the submission has settled")
+    hub.publish([submission_topic(other)])
+    page = ada.browser.get(f"/submissions/{waiting}")
+    assert 'hx-trigger="sse:changed, every 10s"' in page.text  # no event says that a submission before it was scored
+    with following(ada.browser, stream_path(page)) as stream:
+        assert "event" not in stream.next()
+    hub.publish([topic])
+    with following(ada.browser, stream_path(page)) as stream:
+        assert stream.next()["event"] == "changed"

@@ -159,15 +159,15 @@ def test_organizers_send_tests_and_baselines(app: ServedApp, new_reader: NewRead
     assert marks == {(True, False), (False, True)}
 
 
-def test_a_phase_that_is_closed_says_so(app: ServedApp, ada: Person) -> None:
-    slug = open_new(app)
+def test_a_phase_that_closes_while_the_form_is_open_says_so(app: ServedApp, ada: Person) -> None:
+    slug = open_new(app, opens_at="2019-01-01T00:00:00Z")
     ada.api.join(slug, "Blue")
     page = ada.browser.get(f"/challenges/{slug}/submit")
-    app.admin().patch(f"/challenges/{slug}/phases/main", json={"closes_at": "2020-01-01T00:00:00Z"})
-    app.admin().post(f"/challenges/{slug}/phases/main/pause", json={"reason": "We <mend> it."}).raise_for_status()
+    close = {"closes_at": "2020-01-01T00:00:00Z"}
+    app.admin().patch(f"/challenges/{slug}/phases/main", json=close).raise_for_status()
     refused = upload(ada, page)
     assert refused.status_code == 409
-    assert "There is a problem" in refused.text
+    assert "has closed" in refused.text
 
 
 def test_a_phase_that_is_paused_says_why(app: ServedApp, ada: Person) -> None:
@@ -176,6 +176,32 @@ def test_a_phase_that_is_paused_says_why(app: ServedApp, ada: Person) -> None:
     app.admin().post(f"/challenges/{slug}/phases/main/pause", json={"reason": "We <mend> it."}).raise_for_status()
     page = ada.browser.get(f"/challenges/{slug}/submit").text
     assert "This phase is paused and takes no files now. Reason: We &lt;mend&gt; it." in page
+
+
+def test_a_template_is_there_in_every_format_that_the_page_offers(app: ServedApp, ada: Person) -> None:
+    slug = open_new(app)
+    ada.api.join(slug, "Blue")
+    offered = re.findall(r'href="(/[^"]*/template\?format=\w+)"', ada.browser.get(f"/challenges/{slug}/submit").text)
+    assert len(offered) == 4
+    assert [ada.browser.get(path).status_code for path in offered] == [200] * 4
+
+
+def test_what_a_phase_says_of_its_close_follows_from_the_time(
+    app: ServedApp, ada: Person, new_reader: NewReader
+) -> None:
+    olga = new_person(app, new_reader, "olga", admin=True)
+    coming = open_new(app, opens_at="2090-01-01T00:00:00Z", closes_at="2090-02-01T00:00:00Z", late="unofficial")
+    page = olga.browser.get(f"/challenges/{coming}/submit").text
+    assert "<span>opens <b>" in page
+    assert "<span>closes <b>" in page
+    assert "This phase has closed" not in page
+    over = open_new(app, opens_at="2019-01-01T00:00:00Z", closes_at="2020-01-01T00:00:00Z", late="unofficial")
+    ada.api.join(over, "Blue")
+    assert "This phase has closed. What you send now is scored" in ada.browser.get(f"/challenges/{over}/submit").text
+    assert "closed, takes unofficial entries" in ada.browser.get(f"/challenges/{over}").text
+    app.admin().post(f"/challenges/{over}/phases/main/pause", json={"reason": "We mend it."}).raise_for_status()
+    assert "What you send now is scored" not in ada.browser.get(f"/challenges/{over}/submit").text
+    assert "closed, takes unofficial entries" not in ada.browser.get(f"/challenges/{over}").text
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 64, 10_000])

@@ -54,20 +54,6 @@ def authenticate_session(session: ReadSession, text: str) -> Caller:
     return caller_for_user(*_user_and_scopes(_live_session(session, text)))
 
 
-def rotate_session(session: WriteSession, text: str) -> str:
-    """The new text of a session, whose former text stops working; the session still ends when it would have ended.
-
-    A page calls it where rights change hands, such as after a new password. Raises Unauthorized as authenticate_session
-    does, also for the second of two rotations at once.
-    """
-    row_id, _, _ = text.partition(".")
-    session.get(UserSession, row_id, with_for_update={"of": UserSession}, populate_existing=True)
-    row, secret = _live_session(session, text), secrets.token_urlsafe(32)
-    row.secret_hash = hash_token_secret(secret)
-    session.flush()
-    return f"{row.id}.{secret}"
-
-
 def end_session(session: WriteSession, text: str) -> None:
     """End a session; raises Unauthorized if it has ended already."""
     _live_session(session, text).ended_at = clock.now(session)

@@ -28,6 +28,11 @@ def read_feed(session: ReadSession, caller: Caller, slug: str) -> tuple[Challeng
     return challenge, announcements.newest(session, challenge.id, FEED_LENGTH)
 
 
+def read_announcement(session: ReadSession, caller: Caller, slug: str, announcement_id: str) -> Announcement:
+    """An announcement of a challenge that the caller may see; raises NotFound."""
+    return _of_challenge(session, load_visible_challenge(session, caller, slug), announcement_id)
+
+
 def post_announcement(session: WriteSession, caller: Caller, slug: str, *, title: str, body: str) -> Announcement:
     """Tell everybody who sees the challenge something, as an organizer."""
     challenge = load_organized_challenge(session, caller, slug)
@@ -72,7 +77,11 @@ def delete_announcement(session: WriteSession, caller: Caller, slug: str, announ
 
 def _load(session: WriteSession, caller: Caller, slug: str, announcement_id: str) -> tuple[Challenge, Announcement]:
     challenge = load_organized_challenge(session, caller, slug)
+    return challenge, _of_challenge(session, challenge, announcement_id)
+
+
+def _of_challenge(session: ReadSession, challenge: Challenge, announcement_id: str) -> Announcement:
     row = session.get(Announcement, announcement_id)
     if row is None or row.challenge_id != challenge.id:
         raise NotFound(f"The challenge '{challenge.slug}' has no announcement with this id.")
-    return challenge, row
+    return row

@@ -35,10 +35,8 @@ def list_by_stage(
 
     The number of statements does not depend on the number of challenges.
     """
-    roles = {"organizes": access.can_organize(caller), "joins": access.can_read_or_submit(caller)}
-    query = challenges.visible_to(caller.user_id, admin=caller.has_admin_rights, **roles)
     now = clock.now(session)
-    page = challenge_lists.at_stage(query, stage, now)
+    page = challenge_lists.at_stage(access.visible_challenges(caller), stage, now)
     rows, following = paging.page(session, page, Challenge, limit=limit, cursor=cursor)
     return _listed(session, caller, rows, now), following
 

@@ -29,8 +29,7 @@ def list_challenges(
     session: ReadSession, caller: Caller, *, archived: bool = False, limit: int, cursor: str | None
 ) -> tuple[list[Challenge], str | None]:
     """The challenges that the caller may see, newest first: those that are not archived, or the archived ones."""
-    roles = {"organizes": access.can_organize(caller), "joins": access.can_read_or_submit(caller)}
-    query = challenges.visible_to(caller.user_id, admin=caller.has_admin_rights, **roles)
+    query = access.visible_challenges(caller)
     query = query.where(Challenge.archived_at.is_not(None) if archived else Challenge.archived_at.is_(None))
     return paging.page(session, query, Challenge, limit=limit, cursor=cursor)
 

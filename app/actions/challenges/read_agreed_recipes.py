@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from app.actions.access import Caller, load_visible_challenge
+from app.actions.access import Caller, load_visible_challenge, visible_challenges
 from app.actions.challenges.change_recipe import parse_stored_recipe
 from app.actions.submissions.board_scores import describe_selection
 from app.scoring.declaration.recipe import ScoringRecipe
@@ -56,9 +56,7 @@ def challenges_with_metric(session: ReadSession, caller: Caller, key: str) -> tu
 
     A recipe names a metric by its canonical string, so that the key begins it.
     """
-    roles = {"organizes": bool(caller.user_id), "joins": bool(caller.user_id)}
-    visible = challenges.visible_to(caller.user_id, admin=caller.has_admin_rights, **roles)
-    uses: dict[str, MetricUse] = {}
+    visible, uses = visible_challenges(caller), dict[str, MetricUse]()
     for challenge, recipe in challenge_lists.active_recipes_with(session, visible, key, limit=MAX_RECIPES):
         strings = [text for text in _metric_strings(recipe) if text.partition(":")[0] == key]
         if not strings:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from app.actions.access import Caller, can_read_or_submit, require_scope
+from app.actions.access import Caller, require_scope, visible_challenges
 from app.actions.challenges.plan_phases import is_open_now
 from app.actions.submissions.check_quota import quota_balance
 from app.store import clock
@@ -37,9 +37,8 @@ def list_own_registrations(
     rows, following = paging.page(session, teams.registrations_by(user_id), Registration, limit=limit, cursor=cursor)
     ids = [row.challenge_id for row in rows]
     by_id = challenges.by_ids(session, ids)
-    joins, organizes = can_read_or_submit(caller), "organize" in caller.scopes
-    visible = challenges.visible_to(user_id, admin=caller.has_admin_rights, organizes=organizes, joins=joins)
-    seen = set(session.scalars(visible.where(Challenge.id.in_(ids)).with_only_columns(Challenge.id)))
+    visible = visible_challenges(caller).where(Challenge.id.in_(ids)).with_only_columns(Challenge.id)
+    seen = set(session.scalars(visible))
     own = []
     for row in rows:
         challenge = by_id[row.challenge_id]

@@ -3,8 +3,10 @@
 from fastapi import Query
 from starlette.responses import Response
 
+from app.actions.challenges.announcements import read_announcement
 from app.api.announcements import (
     AnnouncementEdit,
+    AnnouncementShape,
     NewAnnouncement,
     create_announcement,
     get_announcements,
@@ -12,7 +14,6 @@ from app.api.announcements import (
     remove_announcement,
 )
 from app.api.dependencies import current_organizer
-from app.errors import NotFound
 from app.web.forms import Form, attempt
 from app.web.notices import notice
 from app.web.organize.frame import organizer_frame
@@ -22,7 +23,6 @@ from app.web.rendering import NO_FORM, render
 router = page_router()
 
 ROWS = 50
-MAX_SEARCHED = 200
 POSTED = notice("desk-announcement-posted", "The announcement is on the page of the challenge and in its feed.")
 EDITED = notice("desk-announcement-edited", "The announcement was changed. Readers see when.")
 DELETED = notice("desk-announcement-deleted", "The announcement was deleted.")
@@ -82,10 +82,8 @@ def show_one(
 ) -> Response:
     """The page of an announcement, with a form that was refused, or one to preview."""
     frame = organizer_frame(page, slug)
-    rows = get_announcements(slug, page.caller, page.state, limit=MAX_SEARCHED).items  # type: ignore[attr-defined]
-    row = next((each for each in rows if each.id == announcement_id), None)
-    if row is None:
-        raise NotFound("There is no such announcement.")
+    with page.state.db.read() as session:
+        row = AnnouncementShape.model_validate(read_announcement(session, page.account, slug, announcement_id))
     return render(page, "organize/announcement.html", status=status, form=form, frame=frame, row=row, preview=preview)
 
 

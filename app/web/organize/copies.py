@@ -10,6 +10,7 @@ from app.api.challenges import remove_challenge
 from app.api.exports import get_export
 from app.api.reasons import OptionalReason
 from app.errors import InvalidRequest
+from app.web.challenge_rights import may_create_challenge
 from app.web.forms import Form, attempt
 from app.web.notices import notice
 from app.web.organize.frame import organizer_frame
@@ -38,9 +39,8 @@ def get_copy(slug: str, page: PageDep) -> Response:
 def show_copy(page: PageContext, slug: str, form: Form = NO_FORM, status: int = 200) -> Response:
     """The page, with a form that was refused."""
     frame = organizer_frame(page, slug)
-    may_create = page.state.settings.challenge_creation
-    allowed = page.caller.has_admin_rights or may_create == "any" or (may_create == "approved" and page.caller.approved)
-    return render(page, "organize/copy.html", status=status, form=form, frame=frame, may_copy=allowed)
+    may_copy = may_create_challenge(page)
+    return render(page, "organize/copy.html", status=status, form=form, frame=frame, may_copy=may_copy)
 
 
 @router.post(COPY)

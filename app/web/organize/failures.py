@@ -28,7 +28,7 @@ MAX_ROWS = 15
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """A cause, and how many submissions had it on each day that the page shows."""
+    """A cause, and how many submissions had it on the days that the page shows."""
 
     kind: str
     """Rejected or failed."""

@@ -25,23 +25,21 @@ from app.api.gold import (
     set_gold_metadata,
 )
 from app.api.http.json_body import GoldMetadataRequest, parse_strict_json
-from app.api.http.uploads import open_form_file
 from app.api.reasons import OptionalReason
 from app.errors import BadRequest, InvalidGold, NotFound
+from app.web.form_upload import open_upload_form, require_file
 from app.web.forms import FieldFault, Form, attempt, attempt_async
 from app.web.notices import notice
 from app.web.organize.form_values import editor
 from app.web.organize.frame import organizer_frame
 from app.web.organize.phases import find_phase
-from app.web.page import CSRF_FIELD, FormDep, PageContext, PageDep, page_router, redirect
+from app.web.page import FormDep, PageContext, PageDep, page_router, redirect
 from app.web.rendering import NO_FORM, render
 
 router = page_router()
 UPLOADED = notice("gold_uploaded", "The file is read and stored as a draft. Check what was read, then activate it.")
 METADATA_SET = notice("gold_metadata_set", "The draft has the new metadata.")
 DELETED = notice("gold_deleted", "The draft is deleted.")
-FIELDS = (CSRF_FIELD, "reason")
-"""The text fields before a file."""
 
 MAX_ROWS = 1000
 MAX_COUNTED_CLASSES = 30
@@ -60,10 +58,10 @@ async def get_gold(
 @router.post("/challenges/{slug}/organize/phases/{phase}/gold")
 async def post_gold_file(slug: str, phase: str, page: PageDep, request: Request) -> Response:
     """Reads and checks a gold file, and stores it as a draft."""
-    form = await _leading_fields(request, page, slug)
+    form, filename = await _open_form(request, page, slug)
 
     async def act() -> Response:
-        await _require_file(request)
+        require_file(filename)
         try:
             shape = await post_gold(slug, phase, request, page.account.with_reason(form.reason()), page.state)
         except InvalidGold as error:
@@ -80,19 +78,19 @@ async def post_metadata_file(
     slug: str, phase: str, version: VersionNumber, kind: str, page: PageDep, request: Request
 ) -> Response:
     """Sets one kind of metadata of a draft from a JSON file."""
-    form = await _leading_fields(request, page, slug)
+    form, filename = await _open_form(request, page, slug)
     if kind not in METADATA_ROUTES:
         raise NotFound(f"There is no metadata '{kind}'.")
 
     async def act() -> Response:
-        await _require_file(request)
+        require_file(filename)
         value = await _json_of_file(request, kind)
         caller = page.account.with_reason(form.reason())
         await set_gold_metadata(page.state, caller, slug, phase, version, name=kind, value=value)
         return redirect(page, f"/challenges/{slug}/organize/phases/{phase}/gold#versions", done=METADATA_SET)
 
     def again(refused: Form, status: int) -> Response:
-        faults = [FieldFault("", f"{fault.name} {fault.detail}".strip(), fault.remedy) for fault in refused.faults]
+        faults = [FieldFault("", _in_file(fault), fault.remedy) for fault in refused.faults]
         return show_gold(page, slug, phase, Form(refused.fields, faults), status)
 
     return await attempt_async(form, act, again)
@@ -151,21 +149,16 @@ def get_gold_file(slug: str, phase: str, version: VersionNumber, page: PageDep) 
     return get_data(slug, phase, version, page.account, page.state)
 
 
-async def _leading_fields(request: Request, page: PageContext, slug: str) -> Form:
-    """The fields before the file of a form that belongs to this session and comes from an editor."""
-    form_file = await open_form_file(request, FIELDS)
-    if form_file is None:
-        raise BadRequest("This is not a form with a file.", remedy="Open the page again and choose a file.")
-    values = form_file.fields
-    page.require_own_form(values.get(CSRF_FIELD))
+async def _open_form(request: Request, page: PageContext, slug: str) -> tuple[Form, str]:
+    """The fields of a form that comes from an editor, and the name of its file, which is not read yet."""
+    form, filename = await open_upload_form(page, request, ("reason",))
     await run_in_threadpool(current_organizer, slug, page.account, page.state)
-    return Form({name: [value.replace("\r\n", "\n")] for name, value in values.items()})
+    return form, filename
 
 
-async def _require_file(request: Request) -> None:
-    form_file = await open_form_file(request)
-    if form_file is None or not form_file.filename:
-        raise BadRequest("No file was chosen.", remedy="Choose a file, then send the form again.")
+def _in_file(fault: FieldFault) -> str:
+    """A fault of metadata with its place in the file, if it has one."""
+    return fault.detail if fault.name in {"", "file"} else f"{fault.name} {fault.detail}"
 
 
 class _MetadataFile(GoldMetadataRequest):

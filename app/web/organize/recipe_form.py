@@ -59,15 +59,20 @@ class RecipeForm:
     decision: str = ""
     decision_fields: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def ties(self) -> list[int]:
+        """The places of the metrics that break ties, in the order in which they do."""
+        places = [place for place, row in enumerate(self.rows) if row.tie]
+        return sorted(places, key=lambda place: self.rows[place].tie.zfill(9))
+
     def body(self) -> dict[str, Any]:
         """The fields of the request."""
-        ties = sorted((row for row in self.rows if row.tie), key=lambda row: row.tie.zfill(9))
         decision: dict[str, Any] = {"rule": self.decision}
         decision |= {name: _decision_value(text) for name, text in self.decision_fields.items()}
         return {
             "primary": self.rows[self.primary].request() if self.rows else "",
             "metrics": [row.request() for row in self.rows],
-            "tie_breakers": [row.request() for row in ties],
+            "tie_breakers": [self.rows[place].request() for place in self.ties],
             "options": self.options,
             "selection": self.selection,
             "selection_max": whole_number(self.selection_max or None),
@@ -77,25 +82,20 @@ class RecipeForm:
 
     def place_faults(self, form: Form) -> Form:
         """Move the faults of a request beside the metrics and fields of this form."""
-        ties = sorted((row for row in self.rows if row.tie), key=lambda row: row.tie.zfill(9))
+        places = {"metrics": [*range(len(self.rows))], "tie_breakers": self.ties}
         faults: list[FieldFault] = []
         for fault in form.faults:
-            place, _, number = fault.name.partition(".")
-            row = None
-            if place == "metrics" and number.isdigit() and int(number) < len(self.rows):
-                row = self.rows[int(number)]
-            elif place == "primary" and self.rows:
-                row = self.rows[self.primary]
-            elif place == "tie_breakers" and number.isdigit() and int(number) < len(ties):
-                row = ties[int(number)]
-            if row is None:
-                name = {"disclosure": "digits"}.get(place, place)
-                faults.append(
-                    FieldFault(f"option_{number}" if place == "options" else name, fault.detail, fault.remedy)
-                )
-            elif fault.detail not in [known.detail for known in row.faults]:
-                placed = FieldFault(f"metric_{self.rows.index(row) + 1}", fault.detail, fault.remedy)
-                row.faults.append(placed)
+            part, _, number = fault.name.partition(".")
+            listed = places.get(part, [])
+            place = self.primary if part == "primary" and self.rows else None
+            if number.isdigit() and int(number) < len(listed):
+                place = listed[int(number)]
+            if place is None:
+                name = f"option_{number}" if part == "options" else {"disclosure": "digits"}.get(part, part)
+                faults.append(FieldFault(name, fault.detail, fault.remedy))
+            elif fault.detail not in [known.detail for known in self.rows[place].faults]:
+                placed = FieldFault(f"metric_{place + 1}", fault.detail, fault.remedy)
+                self.rows[place].faults.append(placed)
                 faults.append(placed)
         return Form(form.fields, faults)
 
@@ -131,7 +131,8 @@ def read_recipe_form(form: Form) -> RecipeForm:
         row.params = _fields_below(form, f"m{number}.params.")
         row.options = _fields_below(form, f"m{number}.options.")
         rows.append(row)
-    rows += [MetricRow(key) for key in _added_keys(form) if key not in {row.key for row in rows}]
+    unset = {row.key for row in rows if not (row.params or row.options)}
+    rows += [MetricRow(key) for key in _added_keys(form) if key not in unset]
     if rows:
         rows[primary].tie = ""
     return RecipeForm(

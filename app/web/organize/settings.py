@@ -1,6 +1,7 @@
 """The settings of a challenge: what visitors read, who takes part, and how labels are read."""
 
 import re
+from collections.abc import Collection
 from typing import Any
 
 from starlette.responses import Response
@@ -18,7 +19,7 @@ router = page_router()
 SAVED = notice("settings_saved", "The settings are saved.")
 LABELS_SAVED = notice("labels_saved", "The task and the classes are saved.")
 EMPTY_ROWS = 2
-MAX_ROWS = 22
+MAX_ROWS = 20
 
 
 @router.get("/challenges/{slug}/organize/settings")
@@ -84,14 +85,24 @@ def settings_values(form: Form, challenge: ChallengeShape) -> dict[str, Any]:
 
 
 def _registration_fields(form: Form) -> list[dict[str, Any]]:
-    """The rows whose label is not empty. A name is derived from the label, unless the row has one already."""
+    """The rows whose label is not empty. A new row gets a name, by which the answers to it are stored."""
+    labels = {number: form.text(f"label_{number}") for number in range(1, MAX_ROWS + 1)}
+    labels = {number: label for number, label in labels.items() if label is not None}
+    names = {form.text(f"name_{number}") for number in labels}
     rows = []
-    for number in range(1, MAX_ROWS + 1):
-        label = form.text(f"label_{number}")
-        if label is not None:
-            name = form.text(f"name_{number}") or re.sub(r"[^a-z0-9]+", "_", label.lower()).strip("_0123456789")
-            rows.append({"name": name[:64], "label": label, "required": form.has(f"required_{number}")})
+    for number, label in labels.items():
+        name = form.text(f"name_{number}") or _new_name(label or "", names)
+        names.add(name)
+        rows.append({"name": name, "label": label, "required": form.has(f"required_{number}")})
     return rows
+
+
+def _new_name(label: str, taken: Collection[str | None]) -> str:
+    """A name that is not taken, from the letters a-z and the digits of the label if it has some."""
+    name = re.sub(r"[^a-z0-9]+", "_", label.lower()).strip("_0123456789")[:60] or "question"
+    return next(
+        each for each in (name, *(f"{name}_{number}" for number in range(2, MAX_ROWS + 2))) if each not in taken
+    )
 
 
 def show_settings(page: PageContext, slug: str, form: Form = NO_FORM, status: int = 200) -> Response:
@@ -102,7 +113,7 @@ def show_settings(page: PageContext, slug: str, form: Form = NO_FORM, status: in
     rows = len(challenge.registration_fields) + EMPTY_ROWS
     values: dict[str, Any] = {
         "merge_text": merge_text,
-        "rows": min(rows, 20),
+        "rows": min(rows, MAX_ROWS),
         "preview": form.value("description", "") or None,
     }
     values |= {"own": form_with(form, "title"), "labels_form": form_with(form, "task")}
