@@ -11,6 +11,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from app import errors
+from app.api.field_types import EMAIL_PATTERN, LINK_PATTERN, SLUG_PATTERN
 from app.api.http.problem_documents import fault_detail
 from app.api.reasons import OptionalReason
 from app.errors import AssayError, BadRequest
@@ -21,6 +22,12 @@ _WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,19}")
 PART = "part"
 # These have a page of their own: the log-in page, the error page.
 UNFIXABLE = (errors.Unauthorized, errors.NotFound, errors.Renamed)
+PATTERNS = {
+    SLUG_PATTERN: "may have a-z, 0-9 and hyphens, at most 63 of them, and begins with a letter or a digit",
+    LINK_PATTERN: "must be an address that begins with http:// or https://, without spaces",
+    EMAIL_PATTERN: "must be an e-mail address, such as ada@example.org",
+}
+"""What a value must look like, for the patterns of the requests."""
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -43,12 +50,20 @@ class Form:
     faults: list[FieldFault] = field(default_factory=list)
     suffix: str = ""
     """What the ids of the fields end with, on a page with several forms."""
+    labels: dict[str, str] = field(default_factory=dict)
+    """The labels of the fields of a refused form, as its template gives them."""
 
     def part(self, name: str) -> "Form":
         """This form for one of several on a page, which its hidden field `part` names; empty if another one was sent."""
         if self.value(PART) != name:
             return Form(suffix=f"-{name}")
-        return Form(self.fields, self.faults, f"-{name}")
+        return Form(self.fields, self.faults, f"-{name}", self.labels)
+
+    def labelled(self, name: str, label: str) -> str:
+        """The label of a field, which the summary of the faults then uses too."""
+        if self.faults:
+            self.labels.setdefault(name, label)
+        return label
 
     def value(self, name: str, default: str = "") -> str:
         """The last value of a field."""
@@ -117,6 +132,8 @@ def _faults(error: AssayError | ValidationError) -> list[FieldFault]:
     if isinstance(error, ValidationError):
         return [FieldFault(_field_name(fault["loc"]), _words(dict(fault))) for fault in error.errors()[:100]]
     listed = error.extra.get("errors") or []
+    if isinstance(error, errors.SlugTaken):
+        return [FieldFault("slug", "another challenge has or had this address; choose another one")]
     faults = [FieldFault(fault["pointer"].strip("/").replace("/", "."), fault["detail"]) for fault in listed]
     return faults or [FieldFault("", error.detail, remedy_of(error) or "")]
 
@@ -132,6 +149,8 @@ def _words(fault: dict[str, Any]) -> str:
         return f"has too many characters; at most {limits['max_length']} are allowed"
     if kind in {"int_type", "int_parsing"}:
         return "must be a whole number, in digits"
+    if kind == "string_pattern_mismatch" and limits["pattern"] in PATTERNS:
+        return PATTERNS[limits["pattern"]]
     if kind in {"greater_than_equal", "less_than_equal"}:
         return f"must be at least {limits['ge']}" if "ge" in limits else f"must be at most {limits['le']}"
     return fault_detail(fault)

@@ -20,7 +20,7 @@ from app.web.rendering import NO_FORM, render
 router = page_router()
 
 ANSWER = "answer-"
-ENTERED = notice("entered", "You are in. Submit your first file.")
+ENTERED = notice("entered", "You are in. You can submit a file now.")
 PENDING = notice("pending", "Your registration was sent. An organizer decides on it.")
 WITHOUT_TEAM = notice("without-team", "You are registered. Found a team, or enter one with its code.")
 ALREADY = notice("already-in", "You are already registered for this challenge.")

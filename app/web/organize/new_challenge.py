@@ -39,6 +39,8 @@ def post_new_challenge(page: PageDep, form: FormDep) -> Response:
         return redirect(page, f"/challenges/{created.slug}/organize/recipe", done=CREATED)
 
     def again(refused: Form, status: int) -> Response:
+        if refused.fault_of("slug"):  # It was derived from the title, if it was not given.
+            refused.fields["slug"] = [form.text("slug") or propose_slug(form.value("title").strip())]
         return show_new_challenge(page, with_field_names(refused, FIELD_NAMES), status)
 
     return attempt(form, act, again)
