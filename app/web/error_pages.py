@@ -5,6 +5,7 @@ from urllib.parse import quote
 from fastapi import FastAPI, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import RedirectResponse, Response
+from starlette.routing import Match
 from starlette.types import ASGIApp, Scope
 
 from app import errors
@@ -13,6 +14,7 @@ from app.api.dependencies import app_state
 from app.api.http.problem_documents import (
     HANDLED,
     PROBLEM_CODE_KEY,
+    MethodNotAllowed,
     error_of,
     error_response,
     problem_response,
@@ -83,6 +85,8 @@ def error_page(request: Request, error: AssayError, page: PageContext | None = N
         return RedirectResponse(renamed_location(error, request.scope, first=2), status_code=error.status)
     if isinstance(error, errors.Unauthorized) and request.method == "GET" and not page.is_logged_in:
         return RedirectResponse(f"/log-in?next={quote(page.path, safe='/')}", status_code=303)
+    if isinstance(error, MethodNotAllowed) and request.method == "GET":
+        return RedirectResponse(_page_above(request), status_code=303)
     reply = render(
         page,
         "error.html",
@@ -101,6 +105,17 @@ def error_page(request: Request, error: AssayError, page: PageContext | None = N
 def internal_error_page(scope: Scope) -> ASGIApp:
     """The reply to an unexpected error, which was logged: a page for browsers."""
     return error_page(Request(scope), AssayError()) if wants_page(scope) else problem_response(AssayError())
+
+
+def _page_above(request: Request) -> str:
+    """The page nearest above an address that only receives a form, as somebody meets who opens it again."""
+    parts = request.url.path.rstrip("/").split("/")
+    for end in range(len(parts) - 1, 1, -1):
+        path = "/".join(parts[:end])
+        scope = {"type": "http", "method": "GET", "path": path, "root_path": ""}
+        if any(route.matches(scope)[0] is Match.FULL for route in request.app.routes):
+            return quote(path)
+    return "/"
 
 
 def _context(request: Request) -> PageContext:

@@ -149,11 +149,9 @@ def _words(fault: dict[str, Any]) -> str:
         return f"has too many characters; at most {limits['max_length']} are allowed"
     if kind in {"int_type", "int_parsing"}:
         return "must be a whole number, in digits"
-    if kind == "string_pattern_mismatch" and limits["pattern"] in PATTERNS:
-        return PATTERNS[limits["pattern"]]
     if kind in {"greater_than_equal", "less_than_equal"}:
         return f"must be at least {limits['ge']}" if "ge" in limits else f"must be at most {limits['le']}"
-    return fault_detail(fault)
+    return PATTERNS.get(limits.get("pattern", ""), fault_detail(fault))
 
 
 def _field_name(location: Sequence[Any]) -> str:

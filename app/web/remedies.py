@@ -17,7 +17,6 @@ FIELD = re.compile(r"'[a-z]+(_[a-z]+)*'")
 ASK_LATER = "Try again in a moment. If it happens again, tell the administrator of this site."
 REMEDIES = {
     "not_found": "Check the address. If somebody gave it to you, log in with the account that was invited.",
-    "method_not_allowed": "Go back to the page with the form. If you came by a link, begin at the list of challenges.",
     "no_such_route": "Check the address, or begin at the list of challenges.",
     "unauthorized": "Log in, or sign up for an account.",
     "forbidden": "Ask an organizer of the challenge, or log in with an account that may do this.",
@@ -40,7 +39,7 @@ REMEDIES = {
     "email_taken": "Log in with this account. If you forgot its password, ask the administrator for a reset link.",
     "invitation_needed": "Enter the code of an invitation; the administrator of this site makes them.",
     "no_password": "Ask the administrator of this site for an account with a password.",
-    "no_public_url": "Ask the operator of this site to set its public address, ASSAY_PUBLIC_URL.",
+    "no_public_url": "Ask the operator of this site to set its public address.",
     "registration_needs_code": "Enter the code of an invitation to this challenge; its organizers make them.",
     "not_registered": "Take part first: the page of the challenge leads to the registration.",
     "no_team": "Found a team, or join one with a code from its captain, on the page of your team.",
@@ -64,7 +63,6 @@ REMEDIES = {
     "report_too_large": "Open one part of the report alone.",
 }
 DETAILS = {
-    "method_not_allowed": "This address only receives a form, and shows nothing by itself.",
     "unauthorized": "This page needs an account.",
     "insufficient_scope": "Your session may not do this.",
     "invalid_request": "The form was not understood.",

@@ -60,6 +60,18 @@ def test_faults_of_a_new_challenge_stand_beside_their_fields(app: ServedApp, rea
     assert app.admin().get("/challenges/owls").status_code == 404
 
 
+def test_the_summary_of_faults_names_fields_as_their_labels_do(app: ServedApp, reader: Reader) -> None:
+    organizer(app, reader, "labels")
+    fields = {"title": "Digits", "slug": "Not So", "per_day": "many", "opens_at": "soon"}
+    text = reader.send("/new-challenge", "/new-challenge", **fields).text
+    assert "Address: may have a-z, 0-9 and hyphens" in text
+    assert "Submissions per team and day: must be a whole number" in text
+    assert "Opens: must be a time such as 2027-03-01 12:00 (local time" in text
+    taken = reader.send("/new-challenge", "/new-challenge", title="Digits")  # the address follows from the title
+    assert "Address: another challenge has or had this address" in taken.text
+    assert 'name="slug" type="text" value="digits"' in taken.text
+
+
 def test_settings_change_what_the_api_says(app: ServedApp, reader: Reader) -> None:
     organizer(app, reader, "xia")
     reader.send("/new-challenge", "/new-challenge", title="Birds", slug="birds")

@@ -159,7 +159,8 @@ def test_a_team_selects_and_withdraws_and_an_organizer_disqualifies_and_reinstat
     refused = ada.browser.send(f"/submissions/{other}", f"/submissions/{other}/select")
     assert refused.status_code == 409
     assert "There is a problem" in refused.text
-    assert ada.browser.send(path, f"{path}/unselect").status_code == 303
+    listed = ada.browser.send(path, f"{path}/unselect", back="list")
+    assert listed.headers["location"].endswith("/submissions?phase=main&done=unselected")
     assert not state()["selected"]
     no_reason = organizer.browser.send(path, f"{path}/disqualify", reason="")
     assert (no_reason.status_code, state()["disqualified_at"]) == (422, None)
@@ -179,7 +180,8 @@ def test_no_act_without_the_token_of_the_session(app: ServedApp, ada: Person) ->
     for token in ("", "wrong"):
         answer = ada.browser.client.post(f"/submissions/{key}/withdraw", data={"csrf": token})
         assert answer.status_code == 403
-    assert ada.browser.get(f"/submissions/{key}/withdraw").status_code == 405
+    opened = ada.browser.get(f"/submissions/{key}/withdraw")
+    assert (opened.status_code, opened.headers["location"]) == (303, f"/submissions/{key}")
     assert ada.api.get(f"/submissions/{key}").json()["withdrawn_at"] is None
 
 
