@@ -166,6 +166,9 @@ def test_from_a_title_to_a_published_board_with_a_score(
     assert reader.send(page, "/challenges/sounds/organize/publish").status_code == 303
     after = reader.get("/challenges/sounds/organize")
     assert "0 teams" in after.text
+    assert f'<a href="/challenges/sounds">{app.url}/challenges/sounds</a>' in after.text
+    for further in ("organize/phases", "submit?as=test", "submit?as=baseline", "organize/announcements"):
+        assert f'<li><a href="/challenges/sounds/{further}">' in after.text
     assert "Publish the challenge" not in after.text
     app.admin().post("/users", json=person("una")).raise_for_status()
     player = app.caller(app.caller().post("/tokens", json=person("una") | {"name": "t"}).json()["token"])
