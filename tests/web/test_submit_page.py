@@ -109,6 +109,9 @@ def test_a_file_that_is_only_checked_is_not_stored(app: ServedApp, ada: Person) 
     assert "line 2" in faulty.text
     assert '<code class="line">t0,dgo</code>' in faulty.text
     assert 'value="Forest &lt;b&gt;"' in faulty.text
+    assert "made for another phase" not in faulty.text
+    other = upload(ada, page, b"id,label\nx0,dog\n", check=True)
+    assert "made for another phase" in other.text
     assert stored(ada, slug) == []
 
 
