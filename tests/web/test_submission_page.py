@@ -261,7 +261,7 @@ def test_a_team_chooses_its_finals_in_the_list_of_its_submissions(
     assert "Forest &lt;b&gt;" in page.text
     assert "0 submissions are selected of at most 2; 2 more can be selected." in " ".join(page.text.split())
     answer = ada.browser.send(page, f"/submissions/{first}/select")
-    assert destination(answer) == (f"{path}", "selected")
+    assert destination(answer) == (f"{path}?phase=main", "selected")
     page = ada.browser.get(path)
     assert "1 submission is selected of at most 2; 1 more can be selected." in " ".join(page.text.split())
     quota = ada.api.get(f"/challenges/{slug}/phases/main/quota").json()
