@@ -22,7 +22,7 @@ from starlette.staticfiles import StaticFiles
 
 from app import __version__
 from app.actions.access import Caller
-from app.actions.accounts.bootstrap import get_or_create_administrator, read_or_create_admin_token
+from app.actions.accounts.bootstrap import first_log_in_advice, get_or_create_administrator, read_or_create_admin_token
 from app.actions.accounts.passwords import DecoyHashes
 from app.actions.accounts.token_uses import TokenUses
 from app.actions.operations.check_readiness import ReadinessChecker
@@ -361,7 +361,7 @@ def serve(settings: Settings, *, scoring: bool = True) -> None:
                 log.info("database_migrated", before=before, after=after)
         is_new_token = not (settings.data_dir / "admin-token").exists()
         app = build_app(settings, work=work, scoring=scoring)
-        _announce_address(settings, listener.getsockname()[1], show_token=is_new_token and sys.stderr.isatty())
+        _announce_address(settings, listener.getsockname()[1], is_new=is_new_token)
         GracefulServer(uvicorn_config(app, settings), app.state.service.notifier).run(sockets=[listener])
 
 
@@ -370,7 +370,7 @@ def _exit_on_signal(_signal: int, _frame: FrameType | None) -> NoReturn:
     raise SystemExit(0)
 
 
-def _announce_address(settings: Settings, port: int, *, show_token: bool) -> None:
+def _announce_address(settings: Settings, port: int, *, is_new: bool) -> None:
     """Print the address of the service to standard error. A new token is shown on a terminal only, never in a log."""
     token, path = read_or_create_admin_token(settings)
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
@@ -381,6 +381,10 @@ def _announce_address(settings: Settings, port: int, *, show_token: bool) -> Non
         return
     lines = [f"Assay {__version__} listens on http://{host}:{port}  (API documentation: /docs)"]
     if path is not None:
-        lines.append(f"The administrator's token is in {path}" + (f": {token}" if show_token else ""))
+        lines.append(
+            f"The administrator's token is in {path}" + (f": {token}" if is_new and sys.stderr.isatty() else "")
+        )
+    if is_new and path is not None:
+        lines.append(first_log_in_advice(settings))
     lines.append(describe_largest_file(settings.max_records, settings.scoring_memory))
     print("\n".join(lines), file=sys.stderr, flush=True)  # noqa: T201 - for the user who started it

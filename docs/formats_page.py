@@ -59,7 +59,8 @@ object in which `ids`, `predictions` or `documents` is another list or an object
 
 A form (`multipart/form-data`, as `curl -F file=@FILE` sends it) is read like the file in it: the name and type of that
 part decide, and size, hash and Idempotency-Key are those of the file, so both ways of sending it are the same request.
-The form has one file and nothing else; parameters belong into the query.
+Where the type is none of these formats, the ending of the name decides: browsers may call a CSV file
+`application/vnd.ms-excel`. The form has one file and nothing else; parameters belong into the query.
 
 Each format may be compressed, as `Content-Encoding` or a second extension of the file name says:
 """

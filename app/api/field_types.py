@@ -177,7 +177,10 @@ Reason = Annotated[
     AfterValidator(_require_visible),
 ]
 TeamName = Annotated[Name, Field(max_length=100)]
-Slug = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,62}$", examples=["digits"])]
+SLUG_PATTERN = r"^[a-z0-9][a-z0-9-]{0,62}$"
+EMAIL_PATTERN = r"^[^@\s\x00-\x1f]+@[^@\s\x00-\x1f]+$"
+LINK_PATTERN = r"^https?://\S+$"
+Slug = Annotated[str, Field(pattern=SLUG_PATTERN, examples=["digits"])]
 # Labels are compared in Unicode NFC, so they are stored in it.
 Label = Annotated[
     str,
@@ -187,9 +190,7 @@ Label = Annotated[
     AfterValidator(_normalize_nfc),
 ]
 # An address to log in with or to look up, in any form that may be stored.
-Email = Annotated[
-    str, Field(pattern=r"^[^@\s\x00-\x1f]+@[^@\s\x00-\x1f]+$", max_length=320, examples=["ada@example.org"])
-]
+Email = Annotated[str, Field(pattern=EMAIL_PATTERN, max_length=320, examples=["ada@example.org"])]
 # The address of a new account, normalized.
 NewEmail = Annotated[Email, AfterValidator(normalize_email)]
 Moment = Annotated[

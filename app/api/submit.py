@@ -17,7 +17,7 @@ from app.actions.submissions.admission import (
 )
 from app.actions.submissions.read_submissions import SubmissionView
 from app.api.dependencies import SenderDep, app_state, parse_prefer_wait
-from app.api.field_types import Moment, SingleLineText, TeamName, reply_example
+from app.api.field_types import LINK_PATTERN, Moment, SingleLineText, TeamName, reply_example
 from app.api.http.form_file import is_form
 from app.api.http.json_body import api_router
 from app.api.http.problem_documents import error_responses, json_examples
@@ -70,7 +70,7 @@ async def submission_metadata(
     ] = "",
     link: Annotated[
         SingleLineText | None,
-        Query(max_length=2000, pattern=r"^https?://\S+$", description="An http or https URL with more information."),
+        Query(max_length=2000, pattern=LINK_PATTERN, description="An http or https URL with more information."),
     ] = None,
     team: Annotated[
         TeamName | None,

@@ -171,11 +171,14 @@ def _wait_until_ready(service: _DemoService) -> None:
 
 def _serve_until_interrupted(out: CommandOutput, service: _DemoService, board: str) -> None:
     """Print the addresses, last that of the leaderboard's page, and serve until Ctrl-C or SIGTERM, which are successful ends."""
+    from app.actions.accounts.bootstrap import first_log_in_advice
+
     settings = service.settings
     url = local_url(settings)
     out.note(f"Serving on {url}; API documentation at {url}/docs, log in {log_path(settings)}.")
     if settings.admin_token is None and settings.admin_token_file is None:
         out.note(f"The administrator's token is in {settings.data_dir / 'admin-token'}.")
+        out.note(f"{first_log_in_advice(settings)}.")
     out.note("Press Ctrl-C to stop. The leaderboard:")
     out.note(board)
     try:

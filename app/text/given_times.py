@@ -9,7 +9,7 @@ _AOE = re.compile(r"(\d{4}-\d{2}-\d{2}) ?aoe", re.IGNORECASE)
 _WEST_OF_ALL = timedelta(hours=12)
 """A day lasts until it has ended at UTC-12, west of all inhabited places."""
 
-FORMS = "2027-03-01T12:00:00Z, 2027-03-01T12:00 (local time of the challenge) or 2027-03-01 AoE"
+FORMS = "2027-03-01 12:00 (local time of the challenge), 2027-03-01T12:00:00Z or 2027-03-01 AoE"
 
 
 class LocalTime:

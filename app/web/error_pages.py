@@ -1,8 +1,11 @@
 """Errors as pages, for browsers; everything else gets problem documents."""
 
+from urllib.parse import quote
+
 from fastapi import FastAPI, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import RedirectResponse, Response
+from starlette.routing import Match
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app import errors
@@ -11,6 +14,7 @@ from app.api.dependencies import app_state
 from app.api.http.problem_documents import (
     HANDLED,
     PROBLEM_CODE_KEY,
+    MethodNotAllowed,
     error_of,
     error_response,
     problem_response,
@@ -83,6 +87,8 @@ def error_page(request: Request, error: AssayError, page: PageContext | None = N
     is_whole_page = request.method == "GET" and "hx-request" not in request.headers
     if isinstance(error, errors.Unauthorized) and is_whole_page and not page.is_logged_in:
         return RedirectResponse(page.log_in_path, status_code=303)
+    if isinstance(error, MethodNotAllowed) and request.method == "GET":
+        return RedirectResponse(_page_above(request), status_code=303)
     reply = render(
         page,
         "error.html",
@@ -108,6 +114,17 @@ def internal_error_page(scope: Scope) -> ASGIApp:
         await response(scope, receive, send)
 
     return reply
+
+
+def _page_above(request: Request) -> str:
+    """The page nearest above an address that only receives a form, as somebody meets who opens it again."""
+    parts = request.url.path.rstrip("/").split("/")
+    for end in range(len(parts) - 1, 1, -1):
+        path = "/".join(parts[:end])
+        scope = {"type": "http", "method": "GET", "path": path, "root_path": ""}
+        if any(route.matches(scope)[0] is Match.FULL for route in request.app.routes):
+            return quote(str(path))
+    return "/"
 
 
 def _context(request: Request) -> PageContext:

@@ -11,6 +11,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from app import errors
+from app.api.field_types import EMAIL_PATTERN, LINK_PATTERN, SLUG_PATTERN
 from app.api.http.problem_documents import fault_detail
 from app.api.reasons import OptionalReason
 from app.errors import AssayError, BadRequest
@@ -21,6 +22,12 @@ _WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,19}")
 PART = "part"
 # These have a page of their own: the log-in page, the error page.
 UNFIXABLE = (errors.Unauthorized, errors.NotFound, errors.Renamed)
+PATTERNS = {
+    SLUG_PATTERN: "may have a-z, 0-9 and hyphens, at most 63 of them, and begins with a letter or a digit",
+    LINK_PATTERN: "must be an address that begins with http:// or https://, without spaces",
+    EMAIL_PATTERN: "must be an e-mail address, such as ada@example.org",
+}
+"""What a value must look like, for the patterns of the requests."""
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -31,8 +38,6 @@ class FieldFault(NamedTuple):
     name: str
     detail: str
     remedy: str = ""
-    label: str = ""
-    """The label of the field, if its name does not tell."""
 
 
 @dataclass
@@ -43,12 +48,20 @@ class Form:
     faults: list[FieldFault] = field(default_factory=list)
     suffix: str = ""
     """What the ids of the fields end with, on a page with several forms."""
+    labels: dict[str, str] = field(default_factory=dict)
+    """The labels of the fields of a refused form, as its template gives them."""
 
     def part(self, name: str) -> "Form":
         """This form for one of several on a page, which its hidden field `part` names; empty if another one was sent."""
         if self.value(PART) != name:
             return Form(suffix=f"-{name}")
-        return Form(self.fields, self.faults, f"-{name}")
+        return Form(self.fields, self.faults, f"-{name}", self.labels)
+
+    def labelled(self, name: str, label: str) -> str:
+        """The label of a field, which the summary of the faults then uses too."""
+        if self.faults:
+            self.labels.setdefault(name, label)
+        return label
 
     def value(self, name: str, default: str = "") -> str:
         """The last value of a field."""
@@ -117,27 +130,21 @@ def _faults(error: AssayError | ValidationError) -> list[FieldFault]:
     if isinstance(error, ValidationError):
         return [FieldFault(_field_name(fault["loc"]), _words(dict(fault))) for fault in error.errors()[:100]]
     listed = error.extra.get("errors") or []
+    if isinstance(error, errors.SlugTaken):
+        return [FieldFault("slug", "another challenge has or had this address; choose another one")]
     faults = [FieldFault(fault["pointer"].strip("/").replace("/", "."), fault["detail"]) for fault in listed]
     return faults or [FieldFault("", error.detail, remedy_of(error) or "")]
 
 
-_EXPECTED = {
-    "email": "must be an e-mail address, such as ada@example.org",
-    "slug": "must be made of a-z, 0-9 and hyphens, and begin with a letter or a digit",
-    "link": "must be an http or https address without spaces",
-}
-"""What a field must look like, by its name, in place of the regular expression that it does not match."""
-
-
 def _words(fault: dict[str, Any]) -> str:
     """What is wrong with the value of a field, in words for whoever filled it in."""
-    kind, limits, name = fault["type"], fault.get("ctx", {}), _field_name(fault["loc"][-1:])
+    kind, limits = fault["type"], fault.get("ctx", {})
     if kind == "missing" or (kind in {"string_too_short", "too_short"} and limits.get("min_length") == 1):
         return "is missing"
     said = {
         "string_too_short": f"needs at least {limits.get('min_length')} characters",
         "string_too_long": f"has too many characters; at most {limits.get('max_length')} are allowed",
-        "string_pattern_mismatch": _EXPECTED.get(name, "has characters that are not allowed here"),
+        "string_pattern_mismatch": PATTERNS.get(limits.get("pattern", ""), "has characters that are not allowed here"),
         "int_type": "must be a whole number, in digits",
         "int_parsing": "must be a whole number, in digits",
         "greater_than_equal": f"must be at least {limits.get('ge')}",

@@ -132,9 +132,17 @@ class PageContext:
     @property
     def log_in_path(self) -> str:
         """The path of the log-in page, which leads back to this one, or on to where this one leads after a log-in."""
+        return self._entrance("/log-in")
+
+    @property
+    def sign_up_path(self) -> str:
+        """The same for the page that makes an account."""
+        return self._entrance("/sign-up")
+
+    def _entrance(self, path: str) -> str:
         is_entrance = self.request.url.path in {"/log-in", "/sign-up"}
         back = self.request.query_params.get("next") if is_entrance else self.path
-        return "/log-in" if back in {None, "/"} else f"/log-in?next={quote(str(back))}"
+        return path if back in {None, "/"} else f"{path}?next={quote(str(back))}"
 
     def require_own_form(self, token: str | None) -> None:
         """Refuse a form of another site or another session; raises ForeignForm, FormExpired."""

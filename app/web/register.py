@@ -20,7 +20,7 @@ from app.web.rendering import NO_FORM, render
 router = page_router()
 
 ANSWER = "answer-"
-ENTERED = notice("entered", "You are in. Submit your first file.")
+ENTERED = notice("entered", "You are in. You can submit a file now.")
 PENDING = notice("pending", "Your registration was sent. An organizer decides on it.")
 WITHOUT_TEAM = notice("without-team", "You are registered. Found a team, or enter one with its code.")
 ALREADY = notice("already-in", "You are already registered for this challenge.")
@@ -36,9 +36,8 @@ def at_answers(form: Form) -> Form:
     for place, fault in enumerate(form.faults):
         head, _, name = fault.name.partition(".")
         if head == "fields" and name:
-            detail, _, label = fault.detail.partition(": ")
-            worded = fault._replace(detail="is missing", label=label) if detail == "required" else fault
-            form.faults[place] = worded._replace(name=ANSWER + name)
+            detail = "is missing" if fault.detail.startswith("required: ") else fault.detail
+            form.faults[place] = fault._replace(name=ANSWER + name, detail=detail)
     return form
 
 

@@ -65,7 +65,10 @@ def render_text(page: PageContext, template: str, *, form: Form = NO_FORM, **val
     settings = page.state.settings
     shared = {"page": page, "form": form, "notice": page.take_notice(), "now": datetime.now(UTC), "settings": settings}
     shared["operator_links"] = [("Privacy", settings.privacy_url), ("Imprint", settings.imprint_url)]
-    return environment().get_template(template).render(shared | values)
+    text = environment().get_template(template).render(shared | values)
+    if form.labels:  # The summary of the faults stands above the fields whose labels it uses.
+        text = environment().get_template(template).render(shared | values)
+    return text
 
 
 def html_reply(page: PageContext, html: str, *, status: int = 200, frame_ancestors: str = "'none'") -> Response:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from typing import Annotated, Literal
+from urllib.parse import quote
 
 from fastapi import Header, Query, Response
 from starlette.concurrency import run_in_threadpool
@@ -212,10 +213,11 @@ def post_act(submission_id: str, act: str, page: PageDep, form: FormDep) -> Resp
     """Cancel, select, unselect, withdraw, rerun, disqualify, reinstate or delete a submission."""
     if act not in ACTS:
         raise errors.NotFound
-    challenge = get_submission(submission_id, page.account, page.state).challenge
+    submission = get_submission(submission_id, page.account, page.state)
+    challenge = submission.challenge
     path = f"/submissions/{submission_id}"
     if form.value("back") == "list":
-        path = f"/challenges/{challenge}/submissions"
+        path = f"/challenges/{challenge}/submissions?phase={quote(submission.phase)}"
     if act == "delete":
         path = f"/challenges/{challenge}/organize/submissions"
 

@@ -17,24 +17,26 @@ class Commands(NamedTuple):
 def submission_commands(origin: str, slug: str, phase: str) -> Commands:
     """The lines that check a file, submit it and show its scores."""
     address = f"{origin}/api/v1/challenges/{quote(slug, safe='')}/phases/{quote(phase, safe='')}/submissions"
-    return Commands(_curl(address), _python(origin, slug, phase), _assay(origin, slug, phase))
+    return Commands(
+        _curl(address, f"{origin}/account/tokens"), _python(origin, slug, phase), _assay(origin, slug, phase)
+    )
 
 
-def _curl(address: str) -> str:
+def _curl(address: str, tokens: str) -> str:
     return (
-        "export ASSAY_TOKEN=...  # from the page of your account\n"
+        f"# First paste the line 'export ASSAY_TOKEN=...' of a new token from {tokens}\n"
         f"URL={shlex.quote(address)}\n"
         "# Check the file first; this costs nothing.\n"
-        'curl -H "Authorization: Bearer $ASSAY_TOKEN" -F file=@predictions.csv "$URL?dry_run=true"\n'
+        'curl -sS -H "Authorization: Bearer $ASSAY_TOKEN" -F file=@predictions.csv "$URL?dry_run=true"; echo\n'
         "# Submit it, and wait for the scores.\n"
-        'curl -H "Authorization: Bearer $ASSAY_TOKEN" -H "Prefer: wait=60" \\\n'
-        '  -F file=@predictions.csv "$URL?method=My+system"\n'
+        'curl -sS -H "Authorization: Bearer $ASSAY_TOKEN" -H "Prefer: wait=60" \\\n'
+        '  -F file=@predictions.csv "$URL?method=My+system"; echo\n'
     )
 
 
 def _python(origin: str, slug: str, phase: str) -> str:
     return (
-        "import os\n"
+        "import os  # for the token in ASSAY_TOKEN, as for curl\n"
         "from pathlib import Path\n"
         "\n"
         "from app.client import Client  # of the package assay\n"

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from app import errors
 from app.actions.challenges.make_template import template_source
 from app.actions.submissions.admission import Sender, SubmissionMetadata, load_admission_facts
-from app.api.field_types import Body, SingleLineText, TeamName
+from app.api.field_types import LINK_PATTERN, Body, SingleLineText, TeamName
 from app.api.http.form_file import is_form
 from app.api.http.uploads import open_form_file
 from app.api.phases import PhaseShape
@@ -51,7 +51,7 @@ class StatedMetadata(Body):
 
     method: SingleLineText = Field("", max_length=200)
     description: SingleLineText = Field("", max_length=5000)
-    link: SingleLineText | None = Field(None, max_length=2000, pattern=r"^https?://\S+$")
+    link: SingleLineText | None = Field(None, max_length=2000, pattern=LINK_PATTERN)
     team: TeamName | None = None
 
 

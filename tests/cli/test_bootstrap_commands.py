@@ -2,6 +2,7 @@
 
 import os
 import pty
+import shlex
 import sqlite3
 import subprocess
 import sys
@@ -9,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from app.actions.accounts.bootstrap import first_log_in_advice
 from app.actions.accounts.issue_token import authenticate_token
+from app.cli.serve import load_settings
 from app.runtime.data_folder import lock_data_folder
 from app.settings import Settings
 from app.store.session import Database
@@ -171,3 +174,13 @@ def test_a_url_that_cannot_be_read_is_refused_without_a_word_of_it(
     assert "%40" in ran.value()["detail"] + ran.value()["remedy"]
     assert "ker@" not in ran.out + ran.err
     assert "5a" not in ran.out + ran.err
+
+
+def test_the_advice_for_the_first_log_in_is_a_command_that_works(ready: Path) -> None:
+    command = first_log_in_advice(load_settings(data_dir=ready)).partition(": ")[2]
+    given = {"ADDRESS": "you@example.org", "NAME": "You"}
+    words = [given.get(word, word) for word in shlex.split(command)]
+    assert words[0] == "assay"
+    ran = run_assay(*words[1:], "--password", "-", "--json", stdin=PASSWORD + "\n")
+    assert ran.status == 0, ran.out
+    assert ran.value()["admin"] is True

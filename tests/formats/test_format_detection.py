@@ -8,7 +8,7 @@ import pyarrow.parquet
 import pytest
 
 from app.errors import BadRequest, UnsupportedMedia
-from app.formats import FORMATS, FileKind, detect_file_kind
+from app.formats import FORMATS, FileKind, detect_file_kind, media_type_in_form
 from app.scoring.declaration.task import TaskKind
 from tests.formats.reading import CLASSES, IDS, code_sets, read_answers
 
@@ -63,6 +63,28 @@ def test_what_nobody_reads_is_refused_and_the_accepted_types_are_named(
     for known in FORMATS.values():
         assert known.media_types[0] in caught.value.advice or "Remove Content-Encoding" in caught.value.advice
     assert ("Rename the file" in str(caught.value)) == (media_type == "text/plain")
+
+
+@pytest.mark.parametrize(
+    ("filename", "media_type", "expected"),
+    [
+        ("p.csv", "application/vnd.ms-excel", None),
+        ("P.CSV.gz", "application/x-gzip", None),
+        ("p.npz", "application/x-zip-compressed", None),
+        ("p.json", "text/plain", None),
+        ("p.xlsx", "application/zip", None),
+        ("p.zip", "application/zip", None),
+        ("p.csv", "application/json", "application/json"),
+        ("p.txt", "text/csv; charset=utf-8", "text/csv; charset=utf-8"),
+        ("p.txt", "text/plain", "text/plain"),
+        ("p.pdf", "application/pdf", "application/pdf"),
+        ("p", None, None),
+    ],
+)
+def test_the_name_of_a_file_in_a_form_decides_where_its_media_type_is_no_format(
+    filename: str, media_type: str | None, expected: str | None
+) -> None:
+    assert media_type_in_form(filename, media_type) == expected
 
 
 SHAPES = [(key, at) for key, known in FORMATS.items() for at in range(len(known.shapes))]

@@ -68,8 +68,8 @@ def test_a_token_is_shown_once_works_and_is_revoked(app: ServedApp, ada: Person)
     ("fields", "status", "said"),
     [
         ({"password": "wrong"}, 401, "This is not your password."),
-        ({"days": "soon"}, 422, "Days: must be a whole number"),
-        ({"days": "366"}, 422, "Days: must be at most 365"),
+        ({"days": "soon"}, 422, "Days until it expires: must be a whole number"),
+        ({"days": "366"}, 422, "Days until it expires: must be at most 365"),
         ({"scopes": []}, 422, "Scopes: is missing"),
         ({"scopes": ["admin"]}, 403, "Only an administrator"),
     ],

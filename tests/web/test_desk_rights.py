@@ -36,7 +36,7 @@ def stage(app: ServedApp) -> dict[str, str]:
 
 def offered_forms(owner: Reader, ids: dict[str, str]) -> list[tuple[str, dict[str, Any]]]:
     """The address and the fields of each form that changes something, on all pages of the desk and on a submission's."""
-    pages = [f"{DESK}/{name}" if name else DESK for name in PAGES]
+    pages = [f"{DESK}/{name}" if name else DESK for part in PAGES.values() for name in part]
     pages += [f"{DESK}/phases/main", f"{DESK}/phases/main/gold", f"{DESK}/files/train.csv", f"{DESK}/quota?team=Blue"]
     pages += [f"{DESK}/announcements/{ids['news']}", f"{DESK}/teams/{ids['team']}"]
     pages += [f"{DESK}/registrations/{ids['registration']}", f"/submissions/{ids['sent']}"]

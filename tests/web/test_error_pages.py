@@ -92,3 +92,22 @@ def test_without_them_the_foot_has_no_empty_links(reader: Reader) -> None:
     foot = reader.get("/").text.partition("<footer>")[2]
     assert "Privacy" not in foot
     assert re.findall(r'href="([^"]*)"', foot) == ["/docs", "/catalogue"]
+
+
+@pytest.mark.parametrize(
+    ("path", "above"),
+    [
+        ("/log-out", "/"),
+        ("/account/password", "/account"),
+        ("/challenges/digits/organize/phases/main/gold/1/activate", "/challenges/digits/organize/phases/main/gold"),
+    ],
+)
+def test_the_address_of_a_form_leads_to_the_page_above_it(reader: Reader, path: str, above: str) -> None:
+    answer = reader.get(path)
+    assert (answer.status_code, answer.headers["location"]) == (303, above)
+
+
+def test_a_page_that_nobody_has_asks_nobody_to_log_in(reader: Reader) -> None:
+    main = reader.get("/nowhere").text.split("<main")[1]
+    assert "/log-in" not in main
+    assert "/log-in?next=/challenges/never-was" in reader.get("/challenges/never-was").text.split("<main")[1]

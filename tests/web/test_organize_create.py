@@ -53,10 +53,22 @@ def test_faults_of_a_new_challenge_stand_beside_their_fields(app: ServedApp, rea
     answer = reader.send("/new-challenge", "/new-challenge", **fields | {"closes_at": "2001-01-01", "per_day": "1"})
     assert 'id="fault-closes_at"' in answer.text
     answer = reader.send("/new-challenge", "/new-challenge", title="مسابقة")  # no letter that an address may have
-    assert "must be made of a-z, 0-9 and hyphens" in answer.text
+    assert "may have a-z, 0-9 and hyphens" in answer.text
     answer = reader.send("/new-challenge", "/new-challenge", title="Owls", task="binary")
     assert 'id="fault-positive_label"' in answer.text
     assert app.admin().get("/challenges/owls").status_code == 404
+
+
+def test_the_summary_of_faults_names_fields_as_their_labels_do(app: ServedApp, reader: Reader) -> None:
+    organizer(app, reader, "labels")
+    fields = {"title": "Digits", "slug": "Not So", "per_day": "many", "opens_at": "soon"}
+    text = reader.send("/new-challenge", "/new-challenge", **fields).text
+    assert "Address: may have a-z, 0-9 and hyphens" in text
+    assert "Submissions per team and day: must be a whole number" in text
+    assert "Opens: must be a time such as 2027-03-01 12:00 (local time" in text
+    taken = reader.send("/new-challenge", "/new-challenge", title="Digits")  # the address follows from the title
+    assert "Address: another challenge has or had this address" in taken.text
+    assert 'name="slug" type="text" value="digits"' in taken.text
 
 
 def test_settings_change_what_the_api_says(app: ServedApp, reader: Reader) -> None:
@@ -167,6 +179,9 @@ def test_from_a_title_to_a_published_board_with_a_score(
     assert reader.send(page, "/challenges/sounds/organize/publish").status_code == 303
     after = reader.get("/challenges/sounds/organize")
     assert "0 teams" in after.text
+    assert f'<a href="/challenges/sounds">{app.url}/challenges/sounds</a>' in after.text
+    for further in ("organize/phases", "submit?as=test", "submit?as=baseline", "organize/announcements"):
+        assert f'<li><a href="/challenges/sounds/{further}">' in after.text
     assert "Publish the challenge" not in after.text
     app.admin().post("/users", json=person("una")).raise_for_status()
     player = app.caller(app.caller().post("/tokens", json=person("una") | {"name": "t"}).json()["token"])

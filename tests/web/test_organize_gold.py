@@ -43,6 +43,8 @@ def test_gold_is_uploaded_checked_and_activated(app: ServedApp, owner: tuple[Rea
     activated = reader.send(page, f"{path}/1/activate")
     assert "Version 1 is active" in activated.text
     assert "What its scores give away" in activated.text
+    assert ">Next: Description and rules</a>" in activated.text
+    assert "what is left to do" not in activated.text
     slug = path.split("/")[2]
     assert app.admin().get(f"/challenges/{slug}/phases/main/gold/1").json()["status"] == "active"
     assert reader.get(f"{path}/1/data").content == GOLD

@@ -34,7 +34,7 @@ def test_somebody_who_is_logged_in_needs_no_other_account(app: ServedApp, reader
 @pytest.mark.parametrize(
     ("fields", "status", "said"),
     [
-        ({"email": "no address"}, 422, "Email: must be an e-mail address"),
+        ({"email": "no address"}, 422, "E-mail address: must be an e-mail address"),
         ({"password": "short"}, 422, "Password: needs at least 10 characters"),
         ({"password": "password123"}, 422, "Password: "),
         ({"name": " "}, 422, "Name: is missing"),
@@ -158,3 +158,12 @@ def test_from_the_first_visit_to_the_page_for_files(app: ServedApp, reader: Read
     assert destination(answer) == ("/challenges/first-visit/submit", "entered")
     team = app.admin().get("/challenges/first-visit/teams").json()["items"][0]
     assert team["name"] == "Ada Lovelace"  # the name that the form proposes
+
+
+def test_the_head_of_a_page_leads_back_to_it_after_a_sign_up(reader: Reader) -> None:
+    page = reader.get("/challenges/digits/leaderboard").text
+    assert 'href="/sign-up?next=/challenges/digits/leaderboard"' in page
+    assert 'href="/log-in?next=/challenges/digits/leaderboard"' in page
+    again = reader.get("/log-in?next=/challenges/digits/leaderboard").text
+    assert again.count('href="/sign-up?next=/challenges/digits/leaderboard"') == 2
+    assert "next=/log-in" not in again

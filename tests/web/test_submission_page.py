@@ -187,7 +187,8 @@ def test_a_team_selects_and_withdraws_and_an_organizer_disqualifies_and_reinstat
     refused = ada.browser.send(f"/submissions/{other}", f"/submissions/{other}/select")
     assert refused.status_code == 409
     assert "There is a problem" in refused.text
-    assert ada.browser.send(path, f"{path}/unselect").status_code == 303
+    listed = ada.browser.send(path, f"{path}/unselect", back="list")
+    assert listed.headers["location"].endswith("/submissions?phase=main")
     assert not state()["selected"]
     no_reason = organizer.browser.send(path, f"{path}/disqualify", reason="")
     assert (no_reason.status_code, state()["disqualified_at"]) == (422, None)
@@ -207,7 +208,8 @@ def test_no_act_without_the_token_of_the_session(app: ServedApp, ada: Person) ->
     for token in ("", "wrong"):
         answer = ada.browser.client.post(f"/submissions/{key}/withdraw", data={"csrf": token})
         assert answer.status_code == 403
-    assert ada.browser.get(f"/submissions/{key}/withdraw").status_code == 405
+    opened = ada.browser.get(f"/submissions/{key}/withdraw")
+    assert (opened.status_code, opened.headers["location"]) == (303, f"/submissions/{key}")
     assert ada.api.get(f"/submissions/{key}").json()["withdrawn_at"] is None
 
 
@@ -262,7 +264,7 @@ def test_a_team_chooses_its_finals_in_the_list_of_its_submissions(
     assert "Forest &lt;b&gt;" in page.text
     assert "0 submissions are selected of at most 2; 2 more can be selected." in " ".join(page.text.split())
     answer = ada.browser.send(page, f"/submissions/{first}/select")
-    assert destination(answer) == (f"{path}", "selected")
+    assert destination(answer) == (f"{path}?phase=main", "selected")
     page = ada.browser.get(path)
     assert "1 submission is selected of at most 2; 1 more can be selected." in " ".join(page.text.split())
     quota = ada.api.get(f"/challenges/{slug}/phases/main/quota").json()

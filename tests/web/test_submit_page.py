@@ -1,6 +1,7 @@
 """The page to submit predictions, as a browser without scripts sends its form."""
 
 import asyncio
+import gzip
 import re
 from collections.abc import AsyncIterator
 from itertools import count
@@ -48,12 +49,13 @@ def upload(
     *,
     name: str = "mine.csv",
     check: bool = False,
+    media: str = "text/csv",
     **fields: str,
 ) -> httpx.Response:
     action, token = form_of(page)
     texts = {"csrf": token, "method": "", "description": "", "link": ""} | fields
     parts: list[tuple[str, Any]] = [(key, (None, value)) for key, value in texts.items()]
-    parts.append(("file", (name, body, "text/csv")))
+    parts.append(("file", (name, body, media)))
     address = action + ("&check=true" if check else "")
     return who.browser.client.post(address, files=parts, headers={"Origin": who.browser.url})
 
@@ -83,11 +85,23 @@ def test_a_file_is_stored_once_and_its_page_follows(app: ServedApp, ada: Person)
     assert (other.status_code, len(stored(ada, slug))) == (422, 1)
 
 
+def test_a_browser_may_call_a_csv_file_a_spreadsheet(app: ServedApp, ada: Person) -> None:
+    slug = open_new(app)
+    ada.api.join(slug, "Blue")
+    page = ada.browser.get(f"/challenges/{slug}/submit")
+    assert "The file is valid" in upload(ada, page, check=True, media="application/vnd.ms-excel").text
+    packed = upload(ada, page, gzip.compress(VALID), name="mine.csv.gz", check=True, media="application/gzip")
+    assert "The file is valid" in packed.text
+    refused = upload(ada, page, b"PK", name="mine.zip", check=True, media="application/x-zip-compressed")
+    assert refused.status_code == 415
+    assert "take the file out" in refused.text
+
+
 def test_a_file_that_is_only_checked_is_not_stored(app: ServedApp, ada: Person) -> None:
     slug = open_new(app, quota={"total": 3})
     ada.api.join(slug, "Blue")
     page = ada.browser.get(f"/challenges/{slug}/submit")
-    assert "<b>3</b> of 3 left in this phase" in page.text
+    assert "<b>3</b> of 3 submissions left in this phase" in page.text
     assert "The file is valid" in upload(ada, page, check=True).text
     faulty = upload(ada, page, b"id,label\nt0,dgo\n", check=True, method="Forest <b>")
     assert faulty.status_code == 200
@@ -95,6 +109,9 @@ def test_a_file_that_is_only_checked_is_not_stored(app: ServedApp, ada: Person) 
     assert "line 2" in faulty.text
     assert '<code class="line">t0,dgo</code>' in faulty.text
     assert 'value="Forest &lt;b&gt;"' in faulty.text
+    assert "made for another phase" not in faulty.text
+    other = upload(ada, page, b"id,label\nx0,dog\n", check=True)
+    assert "made for another phase" in other.text
     assert stored(ada, slug) == []
 
 

@@ -1,6 +1,7 @@
 """First start and repair: the built-in administrator, and accounts created without the API."""
 
 import secrets
+import shlex
 from pathlib import Path
 
 from app.actions.access import SCOPES, Caller
@@ -50,6 +51,13 @@ def read_or_create_admin_token(settings: Settings) -> tuple[str, Path | None]:
             # Atomically, as an empty file would prevent every later start; a concurrent process writes only one token.
             create_file_once(path, f"{secrets.token_urlsafe(48)}\n".encode())
     return _require_token_length(path.read_text().strip(), f" in {path}"), path
+
+
+def first_log_in_advice(settings: Settings) -> str:
+    """How an operator of a new installation logs in on the page: the built-in administrator has no password."""
+    folder = shlex.quote(str(settings.data_dir))
+    command = f"assay user create --admin --email ADDRESS --name NAME --data-dir {folder}"
+    return f"To log in on the page, make yourself an account: {command}"
 
 
 def _require_token_length(token: str, where: str = "") -> str:

@@ -37,7 +37,7 @@ EMPTY_SLUG_DETAIL = "the address is derived from the name, which needs at least 
 
 OPEN_ACCOUNTS = (
     "Sign-up and registration are open, so quotas bind accounts, not people: one person can take part with several "
-    "accounts. With 'registration: approval', organizers decide who takes part."
+    "accounts. With registration by approval, organizers decide who takes part."
 )
 
 

@@ -29,8 +29,10 @@ def rule_faults(rules: LabelRules) -> Faults:
     if classes is not None:
         if len(set(classes)) != len(classes):
             faults.append({"pointer": "/classes", "detail": "a class is listed twice"})
-        if len(classes) < (1 if task == "multilabel" else 2):
-            faults.append({"pointer": "/classes", "detail": "too few classes for this task"})
+        if not classes:
+            faults.append({"pointer": "/classes", "detail": "list at least one class, or leave the classes out"})
+        if task == "multiclass" and len(classes) == 1:
+            faults.append({"pointer": "/classes", "detail": "a multiclass task has at least two classes, not 1"})
         if task == "binary" and len(classes) != 2:
             faults.append({"pointer": "/classes", "detail": f"a binary task has two classes, not {len(classes)}"})
         if positive and positive not in classes:

@@ -26,7 +26,7 @@ from app.api.limits.client_addresses import client_address_block
 from app.api.openapi.examples import JSON
 from app.errors import BadRequest, CommitUncertain, TooLarge, TooSlow, Unavailable
 from app.files import FileStore, StoredFile, Upload
-from app.formats import FORMATS, FileKind, detect_file_kind
+from app.formats import FORMATS, FileKind, detect_file_kind, media_type_in_form
 from app.formats.phase_size_limits import BASE_FILE_BYTES
 from app.store.tables import ChallengeFile, GoldVersion, Submission
 
@@ -46,7 +46,8 @@ async def request_file_kind(request: Request, filename: str | None, layout: str 
     """
     form = await open_form_file(request)
     if form is not None:
-        return detect_file_kind(filename or form.filename, form.media_type, form.encoding, layout)
+        name = filename or form.filename
+        return detect_file_kind(name, media_type_in_form(name, form.media_type), form.encoding, layout)
     return detect_file_kind(filename, request.headers.get("content-type"), _content_encoding(request), layout)
 
 

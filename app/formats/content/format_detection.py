@@ -7,13 +7,23 @@ from app.errors import BadRequest, UnsupportedMedia
 from app.formats.format_declaration import Encoding, Format
 from app.formats.registry import ENCODINGS, FORMATS
 
-__all__ = ["ENCODINGS", "FORMATS", "LAYOUTS", "FileKind", "Format", "accepted_formats_advice", "detect_file_kind"]
+__all__ = [
+    "ENCODINGS",
+    "FORMATS",
+    "LAYOUTS",
+    "FileKind",
+    "Format",
+    "accepted_formats_advice",
+    "detect_file_kind",
+    "media_type_in_form",
+]
 
 LAYOUTS: dict[str, str] = {"long": "one row per pair of instance and label, in tables of multi-label data"}
 """Layouts that an upload may declare, other than the default one of its format."""
 
 GENERIC_MEDIA_TYPES = frozenset({"", "application/x-www-form-urlencoded", "application/octet-stream"})
-_UNSUPPORTED_EXTENSIONS = (".zip", ".bz2", ".xz", ".tar", ".tgz", ".7z", ".rar", ".pkl", ".pickle", ".xml")
+_ARCHIVE_EXTENSIONS = (".zip", ".tar", ".tgz", ".7z", ".rar")
+_UNSUPPORTED_EXTENSIONS = (*_ARCHIVE_EXTENSIONS, ".bz2", ".xz", ".pkl", ".pickle", ".xml")
 _WORKBOOK_EXTENSIONS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 _WORKBOOK_MESSAGE = "Spreadsheet workbooks are not supported; save the sheet as CSV (UTF-8) and send that file."
 
@@ -82,6 +92,21 @@ def detect_file_kind(
     return FileKind(form.key, encoding_key, _parse_layout(layout, form))
 
 
+def media_type_in_form(filename: str | None, media_type: str | None) -> str | None:
+    """The media type of a file in a form; None if that is no format of ours but the name tells the format.
+
+    Browsers ask the operating system for the media type: with a spreadsheet program, it calls a CSV file
+    application/vnd.ms-excel, and a compressed file application/gzip.
+    """
+    media, name = (media_type or "").partition(";")[0].strip().lower(), (filename or "").strip().lower()
+    if any(media in form.media_types for form in FORMATS.values()):
+        return media_type
+    for encoding in ENCODINGS.values():
+        name = name.removesuffix(encoding.ending)
+    told = (*(ending for form in FORMATS.values() for ending in form.endings), ".npy")
+    return None if name.endswith((*told, *_WORKBOOK_EXTENSIONS, *_UNSUPPORTED_EXTENSIONS)) else media_type
+
+
 def _detect_encoding(header: str | None, from_name: Encoding | None) -> str:
     """The key of the encoding, from Content-Encoding or the file name, which must not contradict each other."""
     name = (header or "").strip().lower()
@@ -129,6 +154,9 @@ def _format_by_extension(name: str) -> Format:
         raise _unsupported_error(_WORKBOOK_MESSAGE)
     if name.endswith(".npy"):
         message = "A single NumPy array (.npy) is not supported; save ids and scores by name with numpy.savez, as .npz."
+        raise _unsupported_error(message)
+    if name.endswith(_ARCHIVE_EXTENSIONS):
+        message = "Archives are not supported; take the file out, and send it alone or compressed with gzip."
         raise _unsupported_error(message)
     if name.endswith(_UNSUPPORTED_EXTENSIONS):
         raise _unsupported_error(f"Files that end in '{name[name.rindex('.') :]}' are not supported.")

@@ -7,26 +7,9 @@ from zoneinfo import ZoneInfo
 
 from app.actions.access import Caller
 from app.api.dependencies import current_organizer
-from app.web.forms import FieldFault, Form
+from app.web.forms import Form
 from app.web.page import PageContext
 from app.web.rendering import NO_FORM
-
-LABELS = {
-    "slug": "Address",
-    "opens_at": "Opens",
-    "closes_at": "Closes",
-    "per_day": "Submissions per day",
-    "total": "Submissions in total",
-    "concurrent": "Submissions waiting at the same time",
-    "invalid_per_day": "Rejected files per day",
-    "timezone": "Time zone",
-    "team_size_limit": "Members of a team, at most",
-    "merge_deadline": "Teams may merge until",
-    "registration_fields": "What to ask for at registration",
-    "pause_reason": "Reason",
-}
-"""The labels of the fields whose names do not tell them."""
-SLUG_RULE = "may have only a-z, 0-9 and hyphens, and begins with a letter or a digit"
 
 
 def editor(page: PageContext, slug: str, form: Form) -> Caller:
@@ -58,11 +41,6 @@ def changed_time(form: Form, name: str, current: datetime | None, zone: str) -> 
     return {} if (text or "") == local_text(current, zone) else {name: text}
 
 
-def with_field_names(form: Form, names: Mapping[str, str], labels: Mapping[str, str] = LABELS) -> Form:
-    """The form with faults at its own fields, given the field for each place in the request, and with their labels."""
-    faults = []
-    for fault in form.faults:
-        name = names.get(fault.name, fault.name)
-        detail = SLUG_RULE if name == "slug" and "pattern" in fault.detail else fault.detail
-        faults.append(FieldFault(name, detail, fault.remedy, labels.get(name.partition(".")[0], fault.label)))
-    return Form(form.fields, faults)
+def with_field_names(form: Form, names: Mapping[str, str]) -> Form:
+    """The form with faults at its own fields, given the field for each place in the request."""
+    return Form(form.fields, [fault._replace(name=names.get(fault.name, fault.name)) for fault in form.faults])

@@ -10,7 +10,7 @@ from app.api.challenges import NewChallenge, current_creator, post_challenge
 from app.scoring.catalogue.common_metrics import usual_recipe
 from app.web.forms import Form, attempt, whole_number
 from app.web.notices import notice
-from app.web.organize.form_values import LABELS, text_lines, with_field_names
+from app.web.organize.form_values import text_lines, with_field_names
 from app.web.page import FormDep, PageContext, PageDep, page_router, redirect
 from app.web.rendering import NO_FORM, render
 
@@ -20,12 +20,6 @@ FIELDS_OF_PHASE = ("name", "closes_at", "opens_at")
 QUOTA_FIELDS = ("per_day", "total", "concurrent", "invalid_per_day")
 FIELD_NAMES = {f"phases.0.{name}": name for name in FIELDS_OF_PHASE}
 FIELD_NAMES |= {f"phases.0.quota.{name}": name for name in QUOTA_FIELDS}
-
-OWN_LABELS = {
-    "name": "Name of the first phase",
-    "per_day": "Submissions per team and day",
-    "invalid_per_day": "Rejected files per team and day",
-}
 
 
 @router.get("/new-challenge")
@@ -45,7 +39,9 @@ def post_new_challenge(page: PageDep, form: FormDep) -> Response:
         return redirect(page, f"/challenges/{created.slug}/organize/recipe", done=CREATED)
 
     def again(refused: Form, status: int) -> Response:
-        return show_new_challenge(page, with_field_names(refused, FIELD_NAMES, LABELS | OWN_LABELS), status)
+        if refused.fault_of("slug"):  # It was derived from the title, if it was not given.
+            refused.fields["slug"] = [form.text("slug") or propose_slug(form.value("title").strip())]
+        return show_new_challenge(page, with_field_names(refused, FIELD_NAMES), status)
 
     return attempt(form, act, again)
 

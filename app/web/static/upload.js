@@ -87,6 +87,8 @@ function show(request) {
   } else {
     outcome.append(document.importNode(found, true));
     announced.textContent = found.querySelector("h2")?.textContent ?? "";
+    // A page that a script has sent keeps the chosen file.
+    for (const element of outcome.querySelectorAll("[data-still-chosen]")) element.textContent = element.dataset.stillChosen;
     if (found.id === "submission") {
       const title = document.createElement("h2");
       const link = document.createElement("a");
@@ -96,12 +98,24 @@ function show(request) {
       outcome.prepend(title);
       input.value = "";
       renewKey();
+      renewQuota();
     }
     window.htmx?.process(outcome);
   }
   outcome.focus();
   outcome.scrollIntoView({ block: "start" });
 }
+
+// What is left of the quota stands above the form. It changes with a submission, and again when that is rejected.
+async function renewQuota() {
+  const answer = await fetch(location.href, { headers: { Accept: "text/html" } }).catch(() => null);
+  if (!answer?.ok) return;
+  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  const facts = page.getElementById("expected-facts");
+  if (facts) document.getElementById("expected-facts")?.replaceWith(document.importNode(facts, true));
+}
+
+outcome?.addEventListener("htmx:afterSwap", renewQuota);
 
 // The next file is another submission; the key tells a repetition of the same one from it.
 function renewKey() {
