@@ -93,7 +93,7 @@ def test_a_visitor_reads_what_is_open_coming_and_past_and_who_leads(browser: Rea
     assert "Two kinds" not in shown
     assert "Open &amp; &lt;b&gt;bold&lt;/b&gt;" in shown
     assert "in 2 days" in shown
-    assert re.search(r"<dt>Leads</dt>\s*<dd><a [^>]*>Ada</a>", shown)
+    assert re.search(r"<dt>Leader</dt>\s*<dd><a [^>]*>Ada</a>", shown)
     assert "2 teams" in shown
     assert "1 Jan 2090, 00:00 UTC" in entry(section(page, "coming"), "coming")
     past = entry(section(page, "past"), "over")
