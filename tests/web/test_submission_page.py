@@ -112,7 +112,7 @@ def test_a_private_split_is_for_organizers_until_the_release(app: ServedApp, ada
     key = sent(ada, slug)
     assert "Private split" not in ada.browser.get(f"/submissions/{key}").text
     page = organizer.browser.get(f"/submissions/{key}?split=private").text
-    assert {"Private split", "Public split", "All instances"} <= set(re.findall(r'class="num">([^<]+)</th>', page))
+    assert {"Private split", "Public split", "All instances"} <= set(re.findall(r'class="score">([^<]+)</th>', page))
     refused = ada.browser.get(f"/submissions/{key}?split=private")
     assert "split" in refused.text
     assert "taken for" not in refused.text
@@ -137,7 +137,11 @@ def test_a_rejected_file_lists_its_problems_with_its_lines(app: ServedApp, ada: 
     assert "t1,dgo" not in by_organizer  # the lines of a team's file are a download, which would be recorded
     trail = organizer.api.get(f"/challenges/{slug}/audit").json()["items"]
     assert "submission.download" not in {entry["action"] for entry in trail}
-    assert len(re.findall(r'<th scope="row">\s*(?:line|whole|not in)', page)) == len(problems)
+    missing = {problem["instance_id"] for problem in problems if problem["code"] == "missing_instances"}
+    rows = re.findall(r'<th scope="row">\s*(?:line|whole|not in)', page)
+    assert len(rows) == len(problems) - len(missing) + 1  # ids without a prediction share a row
+    assert f"There is no prediction for {len(missing)} ids." in page
+    assert missing <= set(re.findall(r"<code>(\w+)</code>", page.partition(f"Show {len(missing)} ids")[2]))
 
 
 def test_a_team_selects_and_withdraws_and_an_organizer_disqualifies_and_reinstates(
