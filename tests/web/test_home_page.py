@@ -21,7 +21,9 @@ FUTURE, PAST = "2090-01-01T00:00:00Z", "2020-01-01T00:00:00Z"
 def entry(page: httpx.Response | str, slug: str) -> str:
     """The entry of a challenge; empty if the page has none."""
     text = page if isinstance(page, str) else page.text
-    found = [each for each in re.findall(r'<li class="item">.*?</li>', text, re.DOTALL) if f'/challenges/{slug}"' in each]
+    found = [
+        each for each in re.findall(r'<li class="item">.*?</li>', text, re.DOTALL) if f'/challenges/{slug}"' in each
+    ]
     return found[0] if found else ""
 
 
