@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from app.actions.challenges.change_recipe import equivalent_recipe_ids, parse_stored_recipe
 from app.scoring.standings import Standing, standings
 from app.store.queries import board_entries
-from app.store.queries.board_entries import BoardScores
+from app.store.queries.entry_choice import BoardScores
 from app.store.queries.score_provenance import ScoreProvenance
 from app.store.session import ReadSession
 from app.store.tables import GoldVersion, Phase, Recipe
@@ -63,8 +63,8 @@ def public_ranks(
 ) -> dict[str, int]:
     """The rank of each team on the public split, by the same metric as the board that shows it."""
     scores = board_scores(session, phase, version, stored, shown_split="public", ranked_by=ranked_by)
-    entries, _ = board_entries.entries(session, scores)
-    return {standing.entry.team: standing.rank for standing in standings(entries) if standing.rank is not None}
+    found = board_entries.entries(session, scores)
+    return {standing.entry.team: standing.rank for standing in standings(found.entries) if standing.rank is not None}
 
 
 def split_standings(
@@ -73,5 +73,5 @@ def split_standings(
     """The board of a split by the primary metric, best first, and the names of its teams by id."""
     primary = parse_stored_recipe(phase, stored).primary
     scores = board_scores(session, phase, version, stored, shown_split=split, ranked_by=primary)
-    entries, names = board_entries.entries(session, scores)
-    return standings(entries), names
+    found = board_entries.entries(session, scores)
+    return standings(found.entries), found.names
