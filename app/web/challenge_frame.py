@@ -58,7 +58,7 @@ class ChallengeFrame:
             tabs.append(Tab("submissions", "My submissions", f"{path}/submissions"))
         if self.registration is not None:
             tabs.append(Tab("team", "Team", f"{path}/team"))
-        elif self.role is None:
+        elif self.role is None and self.challenge.archived_at is None:
             tabs.append(Tab("register", "Take part", f"{path}/register"))
         if self.role is not None:
             tabs.append(Tab("organize", "Organize", f"{path}/organize"))

@@ -2,6 +2,7 @@
 
 from urllib.parse import quote
 
+import structlog
 from fastapi import FastAPI, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import RedirectResponse, Response
@@ -31,7 +32,7 @@ HEADINGS = {
     400: "This address is not right",
     401: "Log in first",
     403: "You may not do this",
-    404: "There is nothing here",
+    404: "Page not found",
     405: "This page cannot do that",
     408: "The file stopped arriving",
     409: "This is not possible now",
@@ -97,6 +98,7 @@ def error_page(request: Request, error: AssayError, page: PageContext | None = N
         heading=heading_of(error, request.method),
         detail=detail_of(error),
         remedy=remedy_of(error),
+        request_id=structlog.contextvars.get_contextvars().get("request"),
     )
     for name in ("retry-after", "allow"):
         if value := {key.lower(): text for key, text in error.headers.items()}.get(name):

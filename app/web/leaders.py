@@ -81,7 +81,7 @@ def summarize(board: dict[str, Any]) -> BoardSummary | None:
         leaders=tuple(row["team"]["name"] for row in first[:MAX_NAMES]),
         tied=len(first),
         value=None if value is None else f"{value:.{SHOWN_DIGITS}g}",
-        metric=board["primary"],
+        metric=next(metric["name"] for metric in board["metrics"] if metric["key"] == board["primary"]),
         teams=len(teams) if board["next"] is None else None,
         rows=board["total"],
     )

@@ -25,7 +25,7 @@ class Participant:
     def cannot_see_the_draft(self) -> None:
         """The challenge is neither in the list nor at its address."""
         self.browser.go("/").does_not_see(TITLE)
-        self.browser.must_go(f"/challenges/{SLUG}/leaderboard", status=404).sees_heading("There is nothing here")
+        self.browser.must_go(f"/challenges/{SLUG}/leaderboard", status=404).sees_heading("Page not found")
 
     def register_a_team(self) -> None:
         """Read the announcement, answer, accept the terms, and found a team, which waits for approval."""

@@ -28,7 +28,7 @@ def picture(browser: Browser, site: FilledSite, view: PageView, look: str, folde
     with chromium.visit(browser, site.url, site.cookies(view.role), **LOOKS[look]) as (context, _):
         page = context.new_page()
         chromium.show(page, view.address(site.names), view.status)
-        page.screenshot(path=target, full_page=True, animations="disabled")
+        page.screenshot(path=target, full_page=True)
     return target
 
 

@@ -14,6 +14,8 @@ from tests.browser.person import Person, person
 from tests.journeys.support import CORRECT_PREDICTIONS, GOLD, predictions_with_hits, require_finished
 from tests.live_service import Caller, Live, eventually, open_challenge
 
+TEAMS = "#board tbody th > :first-child"
+
 
 @pytest.fixture(scope="module")
 def organizer(live: Live, browser: Browser) -> Caller:
@@ -26,7 +28,7 @@ def organizer(live: Live, browser: Browser) -> Caller:
 
 def team_names(page: Page) -> list[str]:
     """The teams, from the top of the board down."""
-    return page.locator("#board .team").all_inner_texts()
+    return page.locator(TEAMS).all_inner_texts()
 
 
 def test_a_new_score_appears_without_a_reload_and_focus_stays_where_it_is(
@@ -34,12 +36,12 @@ def test_a_new_score_appears_without_a_reload_and_focus_stays_where_it_is(
 ) -> None:
     with person(browser, live.url) as reader:
         page = reader.go("/challenges/boats/leaderboard").page
-        expect(page.locator("#board .team")).to_have_text(["Rowers"])
+        expect(page.locator(TEAMS)).to_have_text(["Rowers"])
         page.evaluate("document.reloaded = false")
         link = page.locator("#board thead a").first
         link.focus()
         require_finished(organizer.submit("boats", CORRECT_PREDICTIONS, team="Sailors"))
-        expect(page.locator("#board .team")).to_have_text(["Sailors", "Rowers"])
+        expect(page.locator(TEAMS)).to_have_text(["Sailors", "Rowers"])
         assert page.evaluate("document.reloaded") is False
         expect(page.locator("#board thead a").first).to_be_focused()
 

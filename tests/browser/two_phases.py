@@ -31,7 +31,7 @@ def shown_rows(reader: Person, phase: str) -> list[BoardRow]:
         (
             " ".join(row.locator("td.rank").inner_text().split()),
             " ".join(row.locator("th").inner_text().split()),
-            round(float(row.locator("td.main").inner_text()), 3),
+            round(float(row.locator("td b").inner_text()), 3),
         )
         for row in rows
     ]

@@ -64,7 +64,7 @@ def test_a_metric_string_fills_in_its_values(reader: Reader) -> None:
     page = reader.get(f"/catalogue/{quote('f_beta_macro:beta=0.5,zero_division=1', safe='')}")
     assert page.status_code == 200
     assert "here 0.5" in page.text
-    assert re.search(r'<code>1</code> <span class="tag">here</span>', page.text)
+    assert re.search(r'<dt><code>1</code></dt><dd>[^<]* <span class="tag">here</span>', page.text)
     assert 'href="/catalogue/f_beta_macro"' in page.text
 
 

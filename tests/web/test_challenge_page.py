@@ -137,7 +137,7 @@ def test_the_agreed_metrics_stand_there_as_equations_with_their_conventions(brow
 
 def test_announcements_are_newest_first_with_pages_and_a_feed(browser: Reader) -> None:
     page = browser.get("/challenges/pets")
-    titles = re.findall(r'<article class="news">\s*<h3>(\w+)</h3>', page.text)
+    titles = re.findall(r'<article class="item">\s*<h3>(\w+)</h3>', page.text)
     assert titles == ["Sixth", "Fifth", "Fourth", "Third", "Second"]
     assert "<strong>news</strong>" in page.text
     (older,) = re.findall(r'href="([^"]*[?]news=[^"]*)"', page.text)

@@ -47,9 +47,10 @@ def test_the_remedy_of_the_moment_comes_before_the_general_one() -> None:
 def test_an_error_page_says_what_to_do_in_the_design_of_the_rest(reader: Reader, path: str) -> None:
     page = reader.get(path)
     assert page.status_code == 404
-    assert heading(page) == "There is nothing here"
+    assert heading(page) == "Page not found"
     assert "<nav" in page.text
     assert "Check the address" in page.text
+    assert f"<code>{page.headers['x-request-id']}</code>" in page.text
     assert f'href="/log-in?next={path}"' in page.text
 
 

@@ -88,7 +88,7 @@ def test_a_finished_submission_shows_scores_equations_classes_confusion_and_curv
     page = answer.text
     assert heading(answer) == "Forest &lt;b&gt;"
     scores = ada.api.get(f"/submissions/{key}").json()["scores"]
-    assert f"\n{scores['f1_macro']['value']!r}\n" in page
+    assert f"<b>{scores['f1_macro']['value']!r}</b>" in page
     assert "<math" in page
     assert "Confusion matrix" in page
     assert "<b>dog</b> taken for <b>cat</b>: 2" in page
@@ -140,7 +140,7 @@ def test_a_private_split_is_for_organizers_until_the_release(app: ServedApp, ada
     key = sent(ada, slug)
     assert "Private split" not in ada.browser.get(f"/submissions/{key}").text
     page = organizer.browser.get(f"/submissions/{key}?split=private").text
-    assert {"Private split", "Public split", "All instances"} <= set(re.findall(r'class="num">([^<]+)</th>', page))
+    assert {"Private split", "Public split", "All instances"} <= set(re.findall(r'class="score">([^<]+)</th>', page))
     refused = ada.browser.get(f"/submissions/{key}?split=private")
     assert "split" in refused.text
     assert "taken for" not in refused.text
@@ -165,7 +165,11 @@ def test_a_rejected_file_lists_its_problems_with_its_lines(app: ServedApp, ada: 
     assert "t1,dgo" not in by_organizer  # the lines of a team's file are a download, which would be recorded
     trail = organizer.api.get(f"/challenges/{slug}/audit").json()["items"]
     assert "submission.download" not in {entry["action"] for entry in trail}
-    assert len(re.findall(r'<th scope="row">\s*(?:line|whole|not in)', page)) == len(problems)
+    missing = {problem["instance_id"] for problem in problems if problem["code"] == "missing_instances"}
+    rows = re.findall(r'<th scope="row">\s*(?:line|whole|not in)', page)
+    assert len(rows) == len(problems) - len(missing) + 1  # ids without a prediction share a row
+    assert f"There is no prediction for {len(missing)} ids." in page
+    assert missing <= set(re.findall(r"<code>(\w+)</code>", page.partition(f"Show {len(missing)} ids")[2]))
 
 
 def test_a_team_selects_and_withdraws_and_an_organizer_disqualifies_and_reinstates(
@@ -262,11 +266,11 @@ def test_a_team_chooses_its_finals_in_the_list_of_its_submissions(
     )
     assert foreign not in page.text
     assert "Forest &lt;b&gt;" in page.text
-    assert "0 submissions are selected of at most 2; 2 more can be selected." in " ".join(page.text.split())
+    assert "0 submissions are selected of at most 2." in " ".join(page.text.split())
     answer = ada.browser.send(page, f"/submissions/{first}/select")
     assert destination(answer) == (f"{path}?phase=main", "selected")
     page = ada.browser.get(path)
-    assert "1 submission is selected of at most 2; 1 more can be selected." in " ".join(page.text.split())
+    assert "1 submission is selected of at most 2." in " ".join(page.text.split())
     quota = ada.api.get(f"/challenges/{slug}/phases/main/quota").json()
     assert f'<td class="num">{quota["remaining"]["total"]}</td>' in page.text
     assert page.text.count("<td>charged</td>") == sum(entry["kind"] == "charge" for entry in quota["ledger"]) > 0
