@@ -101,6 +101,11 @@ class SubmissionShape(Shape):
     test: bool = Field(description="Whether it is a test entry of organizers, which nobody else sees.")
     selected: bool
     selection: SelectionRule = Field(description="Which submission of a team counts in this phase.")
+    counts: bool | None = Field(
+        None,
+        description="In lists and when read alone: whether it is the submission that counts for its team now, by "
+        "`selection`. Null for readers who may not see the scores by which it is chosen.",
+    )
     on_behalf: bool = Field(description="Whether an organizer sent it on behalf of the team.")
     unofficial: bool = Field(description="Whether it was sent after the close: scored, shown and marked, never ranked.")
     withdrawn_at: Moment | None
@@ -183,6 +188,7 @@ def submission_shape(view: SubmissionView) -> SubmissionShape:
         test=row.test,
         selected=row.selected_at is not None,
         selection=SelectionRule.model_validate(view.selection),
+        counts=view.counts,
         on_behalf=row.on_behalf and not row.baseline,
         unofficial=row.unofficial,
         withdrawn_at=row.withdrawn_at,

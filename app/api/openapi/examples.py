@@ -164,6 +164,7 @@ SUBMISSION: JSON = {
     "test": False,
     "selected": False,
     "selection": describe_selection("best", None, ()),
+    "counts": None,
     "on_behalf": False,
     "unofficial": False,
     "withdrawn_at": None,

@@ -164,6 +164,19 @@ def _chosen(session: ReadSession, board: BoardScores) -> dict[str, _Choice]:
     return chosen
 
 
+def counting_entries(session: ReadSession, board: BoardScores, teams: Collection[str]) -> set[str]:
+    """The entries of these teams that count by the rule of selection; a team that is disqualified or barred has none."""
+    unmarked = set(teams) - marked_teams(session, board.challenge_id).keys()
+    own = and_(Submission.team_id.in_(unmarked), ~Submission.baseline, Submission.unofficial.is_(board.unofficial))
+    choices: dict[str, list[_Choice]] = {}
+    for choice, team in _scored(session, board, own, board.chosen_by):
+        choices.setdefault(team, []).append(choice)
+    chosen = _representatives(session, board, choices)
+    if board.selection == "selected":
+        chosen |= _best_selected(session, board, own)
+    return {choice.submission for choice in chosen.values()}
+
+
 def _representatives(
     session: ReadSession, board: BoardScores, groups: Mapping[_Group, Sequence[_Choice]]
 ) -> dict[_Group, _Choice]:
@@ -283,14 +296,15 @@ def _best_choices(
     return {group: min(choices, key=order) for group, choices in best.items()}
 
 
-def _best_selected(session: ReadSession, board: BoardScores) -> dict[str, _Choice]:
-    """The entry of each team that has selected any: the best of those.
+def _best_selected(
+    session: ReadSession, board: BoardScores, which: ColumnElement[bool] | None = None
+) -> dict[str, _Choice]:
+    """The entry of each team that has selected any: the best of those, or of those that fulfil a condition.
 
     If more are selected than the recipe allows now, because it was changed or an entry was reinstated, the first count.
     """
-    selected = and_(
-        Submission.selected_at.is_not(None), Submission.baseline.is_(False), Submission.unofficial.is_(False)
-    )
+    competing = and_(Submission.baseline.is_(False), Submission.unofficial.is_(False)) if which is None else which
+    selected = and_(Submission.selected_at.is_not(None), competing)
     choices: dict[str, list[_Choice]] = {}
     for choice, team in _scored(session, board, selected, board.selected_by):
         choices.setdefault(team, []).append(choice)
