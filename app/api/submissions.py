@@ -101,11 +101,6 @@ class SubmissionShape(Shape):
     test: bool = Field(description="Whether it is a test entry of organizers, which nobody else sees.")
     selected: bool
     selection: SelectionRule = Field(description="Which submission of a team counts in this phase.")
-    counts: bool | None = Field(
-        None,
-        description="In lists and when read alone: whether it is the submission that counts for its team now, by "
-        "`selection`. Null for readers who may not see the scores by which it is chosen.",
-    )
     on_behalf: bool = Field(description="Whether an organizer sent it on behalf of the team.")
     unofficial: bool = Field(description="Whether it was sent after the close: scored, shown and marked, never ranked.")
     withdrawn_at: Moment | None
@@ -143,6 +138,17 @@ class SubmissionShape(Shape):
     eta: Moment | None = Field(description=ETA_DESCRIPTION)
     timings: Timings
     rerun: RerunState | None = Field(None, description="Set if the submission was scored again; organizers only.")
+
+
+class ListedSubmission(SubmissionShape):
+    """A submission among others, with whether it is the one that counts."""
+
+    model_config = reply_example(examples.LISTED_SUBMISSION)
+
+    counts: bool | None = Field(
+        description="Whether it is the submission that counts for its team now, by `selection`. Null for readers who may "
+        "not see the scores by which that one is chosen.",
+    )
 
 
 def _seconds_between(start: Any, end: Any) -> float | None:
@@ -188,7 +194,6 @@ def submission_shape(view: SubmissionView) -> SubmissionShape:
         test=row.test,
         selected=row.selected_at is not None,
         selection=SelectionRule.model_validate(view.selection),
-        counts=view.counts,
         on_behalf=row.on_behalf and not row.baseline,
         unofficial=row.unofficial,
         withdrawn_at=row.withdrawn_at,
@@ -217,6 +222,10 @@ def submission_shape(view: SubmissionView) -> SubmissionShape:
         timings=_timings(row, organizer=view.organizer),
         rerun=None if view.rerun is None else RerunState.model_validate(view.rerun),
     )
+
+
+def _listed_submission(view: SubmissionView) -> ListedSubmission:
+    return ListedSubmission(**dict(submission_shape(view)), counts=view.counts)
 
 
 def _filter(
@@ -251,14 +260,14 @@ def get_submissions(
     wanted: Filter = EVERY_SUBMISSION,
     limit: Limit = 50,
     cursor: Cursor = None,
-) -> Page[SubmissionShape]:
+) -> Page[ListedSubmission]:
     """Returns the submissions of your team, and of former teams while you were in them, newest first.
 
     Organizers see all. Who is registered and never was in a team gets 403 `no_team`.
     """
     with state.db.read() as session:
         rows, following = list_submissions(session, caller, slug, phase, wanted=wanted, limit=limit, cursor=cursor)
-        return Page(items=[submission_shape(row) for row in rows], next=following)
+        return Page(items=[_listed_submission(row) for row in rows], next=following)
 
 
 @router.get(

@@ -16,4 +16,4 @@ def read_counting_submission(session: ReadSession, caller: Caller, slug: str, ph
         read_submission(session, caller, submission_id)
         for submission_id in counting_submissions(session, phase.id, [own_team_id(session, caller, phase)])
     ]
-    return next((view for view in views if view.counts), None)
+    return next((view for view in views if view.knows_choice), None)

@@ -112,7 +112,7 @@ class SubmissionView:
     selection: Mapping[str, Any]  # which submission of a team counts
     scored: bool  # whether there are current scores, even if this reader may not see them
     knows_choice: bool  # whether this reader may know which submission of the team counts
-    counts: bool | None = None  # whether it is that submission; only where the standing of submissions is read
+    counts: bool | None = None  # whether it is that submission; only in lists
     ranks: ReleasedRanks = NO_RANKS  # after the final release
     rerun: LastRescoring | None = None  # for organizers only
     balance: QuotaBalance | None = None  # of the sender's team, only in the reply to a submission
@@ -137,7 +137,7 @@ def read_submission(session: ReadSession, caller: Caller, submission_id: str) ->
     """
     view = read_submission_status(session, caller, submission_id)
     require_scope(caller, "read")
-    return _with_standing(session, [view])[0]
+    return _with_ranks(session, [view])[0]
 
 
 def load_downloadable_submission(session: ReadSession, caller: Caller, submission_id: str) -> tuple[Submission, bool]:
@@ -195,12 +195,11 @@ def read_finished(session: ReadSession, caller: Caller, submission_id: str) -> S
     )
 
 
-def _with_standing(session: ReadSession, views: list[SubmissionView]) -> list[SubmissionView]:
-    """Submissions of one phase that say whether they count for their teams now, and with their ranks."""
+def _with_counting(session: ReadSession, views: list[SubmissionView]) -> list[SubmissionView]:
+    """Submissions of one phase that say whether they count for their teams now."""
     teams = {view.submission.team_id for view in views if view.knows_choice and view.submission.status == "finished"}
     counting = counting_submissions(session, views[0].submission.phase_id, teams) if teams else set()
-    views = [replace(view, counts=view.submission.id in counting) if view.knows_choice else view for view in views]
-    return _with_ranks(session, views)
+    return [replace(view, counts=view.submission.id in counting) if view.knows_choice else view for view in views]
 
 
 def _with_ranks(session: ReadSession, views: list[SubmissionView]) -> list[SubmissionView]:
@@ -354,7 +353,7 @@ def list_submissions(
     rows, next_cursor = paging.page(session, query, Submission, limit=limit, cursor=cursor)
     details = submission_details.load_submission_details(session, [row.id for row in rows], caller.user_id)
     views = submission_views(session, caller, [details[row.id] for row in rows], organizer=organizer)
-    return _with_standing(session, views), next_cursor
+    return _with_ranks(session, _with_counting(session, views)), next_cursor
 
 
 def _readable_submissions(session: ReadSession, phase: Phase, user_id: str) -> Select[Submission]:

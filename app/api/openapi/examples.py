@@ -164,7 +164,6 @@ SUBMISSION: JSON = {
     "test": False,
     "selected": False,
     "selection": describe_selection("best", None, ()),
-    "counts": None,
     "on_behalf": False,
     "unofficial": False,
     "withdrawn_at": None,
@@ -199,6 +198,7 @@ SUBMISSION: JSON = {
     },
     "rerun": None,
 }
+LISTED_SUBMISSION: JSON = SUBMISSION | {"counts": True}
 RERUN: JSON = {
     "id": "01a1fbbde2c17d0a8f5a2f1a7f2f6a30",
     "status": "running",
