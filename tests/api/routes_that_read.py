@@ -12,6 +12,7 @@ READ: dict[str, list[str]] = {  # every route that reads, with the queries that 
     "/api/v1/me": [],
     "/api/v1/me/data": [],
     "/api/v1/me/registrations": ["limit=1"],
+    "/api/v1/me/roles": ["limit=1"],
     "/api/v1/invitation": [],
     "/api/v1/tokens": [],
     "/api/v1/users": [],

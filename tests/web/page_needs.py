@@ -18,7 +18,7 @@ PAGE_NEEDS: dict[str, tuple[str, ...]] = {
     "/account/tokens": ("/me", "/tokens"),
     "/account/data": ("/me/data",),
     "/account/delete": ("/me",),
-    "/account": ("/me", "/me/registrations"),
+    "/account": ("/me", "/me/registrations", "/me/roles"),
     "/catalogue": ("/metrics",),
     "/catalogue/{key}": ("/metrics/{key}",),
     "/new-challenge": ("/me",),

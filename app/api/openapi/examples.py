@@ -138,6 +138,14 @@ CHALLENGE: JSON = CHALLENGE_ROW | {
     "warnings": [],
 }
 ORGANIZER: JSON = {"email": "ada@example.org", "name": "Ada", "role": "owner"}
+OWN_ROLE: JSON = {
+    "challenge": "pets",
+    "title": "Cats and dogs",
+    "role": "owner",
+    "status": "published",
+    "visibility": "public",
+    "archived_at": None,
+}
 REGISTRATION: JSON = {
     "id": "01a1fbb9e18b76928650f5e551830ffc",
     "status": "approved",
