@@ -28,7 +28,7 @@ from app.api.http.json_body import GoldMetadataRequest, parse_strict_json
 from app.api.http.uploads import open_form_file
 from app.api.reasons import OptionalReason
 from app.errors import BadRequest, InvalidGold, NotFound
-from app.web.forms import FieldFault, Form, attempt, attempt_async
+from app.web.forms import PART, FieldFault, Form, attempt, attempt_async
 from app.web.notices import notice
 from app.web.organize.form_values import editor
 from app.web.organize.frame import organizer_frame
@@ -40,7 +40,7 @@ router = page_router()
 UPLOADED = notice("gold_uploaded", "The file is read and stored as a draft. Check what was read, then activate it.")
 METADATA_SET = notice("gold_metadata_set", "The draft has the new metadata.")
 DELETED = notice("gold_deleted", "The draft is deleted.")
-FIELDS = (CSRF_FIELD, "reason")
+FIELDS = (CSRF_FIELD, PART, "reason")
 """The text fields before a file."""
 
 MAX_ROWS = 1000
