@@ -92,7 +92,12 @@ def test_what_the_queue_costs_does_not_grow_with_its_readers(tmp_path: Path, mon
 
         async def watch() -> None:
             watch, looks = QueueWatch(db, hub), asyncio.Semaphore(0)
-            monkeypatch.setattr(watch._looks, "_notice", lambda _: (counted.append(db.reads), looks.release()))
+
+            def note(_: object) -> None:
+                counted.append(db.reads)
+                looks.release()
+
+            monkeypatch.setattr(watch._looks, "_notice", note)
             with ExitStack() as opened:
                 for place, key in enumerate(ids, 1):
                     opened.enter_context(watch.follow(key, ShownPlace("queued", place)))

@@ -206,6 +206,12 @@ SUBMISSION: JSON = {
     },
     "rerun": None,
 }
+RECIPE_CHECK: JSON = {
+    "primary": "f1_macro",
+    "metrics": [describe_call(parse_metric(name)) for name in RECIPE["metrics"]],
+    "selection": describe_selection("best", None, ()),
+    "inference": [INFERENCE],
+}
 LISTED_SUBMISSION: JSON = SUBMISSION | {"counts": True}
 RERUN: JSON = {
     "id": "01a1fbbde2c17d0a8f5a2f1a7f2f6a30",

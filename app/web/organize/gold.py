@@ -15,7 +15,7 @@ from app.api.gold import (
     METADATA_ROUTES,
     GoldShape,
     VersionNumber,
-    count_gold_classes,
+    get_class_counts,
     get_data,
     get_version,
     get_versions,
@@ -118,18 +118,18 @@ def post_deletion(slug: str, phase: str, version: VersionNumber, page: PageDep, 
 
 
 @router.get("/challenges/{slug}/organize/phases/{phase}/gold/{version}/counts")
-async def get_class_counts(slug: str, phase: str, version: VersionNumber, page: PageDep) -> Response:
+async def show_class_counts(slug: str, phase: str, version: VersionNumber, page: PageDep) -> Response:
     """How many instances of a version have each class."""
-    counts = await count_gold_classes(page.state, page.account, slug, phase, version)
+    found = await get_class_counts(slug, phase, version, page.account, page.state)
 
     def show() -> Response:
         frame = organizer_frame(page, slug)
         gold = get_version(slug, phase, version, page.account, page.state)
-        rows = list(zip(gold.classes, *counts.values(), strict=True))
+        rows = list(zip(found.classes, *found.counts.values(), strict=True))
         values: dict[str, Any] = {
             "phase": find_phase(frame, phase),
             "gold": gold,
-            "splits": list(counts),
+            "splits": list(found.counts),
             "rows": rows[:MAX_ROWS],
         }
         return render(

@@ -5,14 +5,13 @@ from urllib.parse import quote
 
 from starlette.responses import Response
 
-from app.actions.challenges.preview_recipe import preview_recipe
-from app.actions.submissions.board_scores import describe_selection
 from app.api.challenges import delete_recipe, get_recipe, put_recipe
 from app.api.recipe_body import RecipeBody
-from app.api.recipes import RecipeShape, inference_shape
+from app.api.recipe_check import RecipeCheck, check_recipe
+from app.api.recipes import RecipeShape
 from app.errors import InvalidRecipe
 from app.scoring.catalogue.common_metrics import COMMON_METRIC_KEYS
-from app.scoring.catalogue.description import describe_call, search_metrics
+from app.scoring.catalogue.description import search_metrics
 from app.scoring.declaration.decision_rules import DECISION_RULES
 from app.scoring.declaration.metric import CATALOGUE
 from app.scoring.declaration.options import OPTIONS
@@ -124,19 +123,12 @@ def _choices(task: str) -> dict[str, Any]:
 
 def _meaning(
     page: PageContext, slug: str, phase: str | None, given: RecipeForm, form: Form
-) -> tuple[dict[str, Any] | None, Form]:
+) -> tuple[RecipeCheck | None, Form]:
     """The equations of a recipe and what its scores give away; or None, and the form with the faults."""
     body = RecipeBody.model_construct(**given.body())
     fields = {name: value for name, value in body.model_dump().items() if value is not None}
     try:
         with page.state.db.read() as session:
-            found = preview_recipe(session, page.account, slug, fields, phase)
+            return check_recipe(session, page.account, slug, fields, phase), form
     except InvalidRecipe as error:
         return None, form if form.faults else given.place_faults(form.with_fault(error))
-    rule = describe_selection(found.recipe.selection, found.recipe.selection_max, found.recipe.tie_breakers)
-    return {
-        "calls": [describe_call(call) for call in found.recipe.metrics],
-        "primary": found.recipe.primary,
-        "bounds": [inference_shape(bound) for bound in found.bounds],
-        "selection": rule["meaning"],
-    }, form
