@@ -6,6 +6,7 @@ target is not met.
 """
 
 import argparse
+import datetime as dt
 import json
 import sys
 import tempfile
@@ -60,7 +61,22 @@ def piece_of(piece: str, size: str) -> dict[str, Any]:
             found = apart(longest, measured, piece, size, folder)
         except Failed as failure:
             found = {"failed": str(failure)}
-    return {"seconds": round(time.perf_counter() - began, 1)} | found
+    day = dt.datetime.now(dt.UTC).date().isoformat()
+    return {"measured_on": day, "machine": machine(), "seconds": round(time.perf_counter() - began, 1)} | found
+
+
+def kept(path: Path, size: str, pieces: Pieces) -> Pieces:
+    """The pieces to store: the new ones, and those of the file that were not measured again, in the order of PIECES.
+
+    Raises ValueError if the file has figures of another size of the work.
+    """
+    if not path.exists():
+        return pieces
+    stored = json.loads(path.read_text(encoding="utf-8"))
+    if stored["size"] != size:
+        raise ValueError(f"{path} has figures of the size '{stored['size']}'; delete it, or give another file")
+    known = stored["pieces"] | pieces
+    return {piece: known[piece] for piece in PIECES if piece in known}
 
 
 def chosen(given: str | None) -> list[str]:
@@ -99,10 +115,12 @@ def main() -> None:
     parser.add_argument("--only", help=f"comma-separated pieces: {', '.join(PIECES)}; W3 and W6 select all of theirs")
     parser.add_argument("--size", choices=SIZES, default="full", help="tiny only checks that the program runs")
     parser.add_argument("--quick", action="store_const", dest="size", const="quick", help="the same as --size quick")
-    parser.add_argument("--json", type=Path, help="also write the figures to this file")
+    parser.add_argument("--json", type=Path, help="also write the figures to this file; other pieces in it stay")
     given = parser.parse_args()
     try:
         wanted = chosen(given.only)
+        if given.json:
+            kept(given.json, given.size, {})  # before minutes of work
     except ValueError as fault:
         parser.error(str(fault))
     print("\n".join(f"{key}: {value}" for key, value in machine().items()), flush=True)
@@ -112,7 +130,7 @@ def main() -> None:
         print(f"{piece}: {pieces[piece]['seconds']} s", file=sys.stderr, flush=True)
     print(f"\nsize: {given.size}; CPU time where no other is named\n\n{report(pieces)}")
     if given.json:
-        told = {"machine": machine(), "size": given.size, "pieces": pieces}
+        told = {"size": given.size, "pieces": kept(given.json, given.size, pieces)}
         given.json.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
     raise SystemExit(any("failed" in each for each in pieces.values()))
 

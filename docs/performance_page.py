@@ -41,12 +41,13 @@ PIECES = {
 _INTRODUCTION = """\
 # Performance
 
-The benchmarks, what they compare with, and the figures of one run. The ratios are more reliable than the milliseconds:
-all ways of doing a piece of work run in turn in the same process, and each figure is the median.
+The benchmarks, what they compare with, and the figures of a run. The ratios are more reliable than the milliseconds: all
+ways of doing a piece of work run in turn in the same process, and each figure is the median.
 
 ```sh
 make bench                                  # all benchmarks, and the service as a whole
 make bench KEEP=1                           # also stores the figures; `make docs` then writes the tables below
+make bench KEEP=1 ONLY=W6-boards,W6-pages   # stores the figures of these pieces; those of the others stay
 .venv/bin/python -m benchmarks.run --quick  # smaller work, some minutes
 .venv/bin/python -m benchmarks.run --only W1,W6-boards --json figures.json
 ```
@@ -73,8 +74,8 @@ _METHOD = """\
   boards compare CPU time of the server, which other load disturbs least; those of uploads compare wall time, because
   uploads wait for the disk.
 - *Targets* that are not met are marked.
-- *The machine* was a virtual one on a shared host, where new memory is slow: the first `orjson.loads` of the 43 MB of
-  W1 took 2.4 s of CPU, the fourth 0.95. It lacks AVX-512, which numpy uses for sorting.
+- *The machine* of the run of 2026-11-23 was a virtual one on a shared host, where new memory is slow: the first
+  `orjson.loads` of the 43 MB of W1 took 2.4 s of CPU, the fourth 0.95. It lacks AVX-512, which numpy uses for sorting.
 
 `tests/faults/test_memory.py` checks the memory of the API process: an upload of 60 MiB raises its peak by less than
 16 MiB.
@@ -150,11 +151,22 @@ def _measured() -> Iterator[str]:
         return
     results = json.loads(RESULTS.read_text(encoding="utf-8"))
     yield "## Targets\n"
-    yield f"{_machine(results['machine'])} Size of the work: {results['size']}.\n"
+    yield f"Size of the work: {results['size']}.\n"
+    yield from _occasions(results["pieces"])
     yield from table(TARGET_HEAD, [list(map(safe, cells)) for cells in target_cells(results["pieces"])])
     yield "## Side by side\n"
     yield "Ratios are relative to the first row of the same work.\n"
     yield from table(WAY_HEAD, [_bold(list(map(safe, cells))) for cells in way_cells(results["pieces"])])
+
+
+def _occasions(pieces: dict[str, dict[str, Any]]) -> Iterator[str]:
+    """When and on which machine the pieces were measured, one sentence for those measured together."""
+    together: dict[tuple[str, str], list[str]] = {}
+    for piece, each in pieces.items():
+        together.setdefault((each["measured_on"], _machine(each["machine"])), []).append(piece)
+    for (day, machine), names in together.items():
+        yield f"- {', '.join(f'`{name}`' for name in names)}: {day}. {machine}"
+    yield ""
 
 
 def _bold(cells: list[str]) -> list[str]:
