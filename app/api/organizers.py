@@ -26,7 +26,7 @@ from app.api.field_types import (
 )
 from app.api.http.json_body import api_router
 from app.api.http.problem_documents import error_responses
-from app.api.openapi import examples
+from app.api.openapi import challenge_examples, examples
 from app.store.tables import Organizer
 
 router = api_router("organizers")
@@ -62,7 +62,7 @@ class OrganizerShape(Shape):
 class OwnRoleShape(Shape):
     """A challenge that the caller organizes."""
 
-    model_config = reply_example(examples.OWN_ROLE)
+    model_config = reply_example(challenge_examples.OWN_ROLE)
 
     challenge: str = Field(description="The slug of the challenge.")
     title: str

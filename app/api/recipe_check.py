@@ -14,7 +14,7 @@ from app.api.dependencies import AccountDep, AppStateDep
 from app.api.field_types import Shape, reply_example
 from app.api.http.json_body import api_router
 from app.api.http.problem_documents import error_responses
-from app.api.openapi import examples
+from app.api.openapi import challenge_examples as examples
 from app.api.recipe_body import RecipeBody
 from app.api.recipes import InferenceShape, inference_shape
 from app.api.selection_rule import SelectionRule

@@ -138,14 +138,6 @@ CHALLENGE: JSON = CHALLENGE_ROW | {
     "warnings": [],
 }
 ORGANIZER: JSON = {"email": "ada@example.org", "name": "Ada", "role": "owner"}
-OWN_ROLE: JSON = {
-    "challenge": "pets",
-    "title": "Cats and dogs",
-    "role": "owner",
-    "status": "published",
-    "visibility": "public",
-    "archived_at": None,
-}
 REGISTRATION: JSON = {
     "id": "01a1fbb9e18b76928650f5e551830ffc",
     "status": "approved",
@@ -205,12 +197,6 @@ SUBMISSION: JSON = {
         "seconds_scoring": None,
     },
     "rerun": None,
-}
-RECIPE_CHECK: JSON = {
-    "primary": "f1_macro",
-    "metrics": [describe_call(parse_metric(name)) for name in RECIPE["metrics"]],
-    "selection": describe_selection("best", None, ()),
-    "inference": [INFERENCE],
 }
 LISTED_SUBMISSION: JSON = SUBMISSION | {"counts": True}
 RERUN: JSON = {
