@@ -1,5 +1,7 @@
 """Every route that reads, of the API and of the pages, with the queries that are asked besides none."""
 
+from tests.web.page_needs import PAGE_NEEDS
+
 PHASES = "/api/v1/challenges/{slug}/phases/{phase}"
 SUBMISSIONS = "/api/v1/submissions/{submission_id}"
 
@@ -63,55 +65,19 @@ READ: dict[str, list[str]] = {  # every route that reads, with the queries that 
         "points=9",
     ],
 }
-PAGES: dict[str, list[str]] = {  # every page, with the queries that are asked besides none
+PAGE_QUERIES: dict[str, list[str]] = {  # that are asked of a page besides none
     "/": ["show=past"],
     "/catalogue": ["q=macro"],
-    "/catalogue/{key}": [],
-    "/challenges/{slug}": [],
-    "/challenges/{slug}/files/{file_name}": [],
     "/challenges/{slug}/phases/{phase}/template": ["format=jsonl"],
-    "/challenges/{slug}/organize": [],
-    "/challenges/{slug}/organize/announcements": [],
     "/challenges/{slug}/organize/audit": ["action=phase&since=2026-01-01"],
-    "/challenges/{slug}/organize/copy": [],
-    "/challenges/{slug}/organize/copy/export": [],
     "/challenges/{slug}/organize/failures": ["phase=main"],
-    "/challenges/{slug}/organize/files": [],
-    "/challenges/{slug}/organize/files/{file_name}": [],
-    "/challenges/{slug}/organize/invitations": [],
-    "/challenges/{slug}/organize/organizers": [],
     "/challenges/{slug}/organize/quota": ["team=Blue&phase=main"],
     "/challenges/{slug}/organize/registrations": ["status=approved"],
-    "/challenges/{slug}/organize/registrations/{registration_id}": [],
     "/challenges/{slug}/organize/release": ["phase=main"],
     "/challenges/{slug}/organize/submissions": ["status=finished&q=b"],
-    "/challenges/{slug}/organize/teams": [],
-    "/challenges/{slug}/organize/teams/{team_id}": [],
-    "/challenges/{slug}/organize/announcements/{announcement_id}": [],
-    "/administration": [],
-    "/administration/audit": [],
-    "/administration/challenges": [],
-    "/administration/invitations": [],
-    "/administration/users": [],
-    "/administration/users/{user_id}": [],
-    "/administration/workers": [],
-    "/challenges/{slug}/organize/phases": [],
-    "/challenges/{slug}/organize/phases/{phase}": [],
-    "/challenges/{slug}/organize/phases/{phase}/gold": [],
-    "/challenges/{slug}/organize/phases/{phase}/gold/{version}/counts": [],
-    "/challenges/{slug}/organize/phases/{phase}/gold/{version}/data": [],
     "/challenges/{slug}/organize/recipe": ["phase=main"],
-    "/challenges/{slug}/organize/settings": [],
     "/challenges/{slug}/submissions": ["phase=main"],
     "/challenges/{slug}/submit": ["phase=main"],
-    "/account": [],
-    "/account/data": [],
-    "/account/delete": [],
-    "/account/settings": [],
-    "/account/tokens": [],
-    "/challenges/{slug}/register": [],
-    "/challenges/{slug}/team": [],
-    "/invitation": [],
     "/challenges/{slug}/leaderboard": [
         "phase=main",
         "metric=accuracy",
@@ -127,13 +93,9 @@ PAGES: dict[str, list[str]] = {  # every page, with the queries that are asked b
     "/challenges/{slug}/leaderboard/data": ["phase=main", "phase=main&format=csv", "phase=main&format=latex"],
     "/challenges/{slug}/leaderboard/changes": ["phase=main"],
     "/log-in": ["next=/catalogue"],
-    "/new-challenge": [],
-    "/password-reset": [],
     "/sign-up": ["next=/catalogue"],
-    "/static/{name}": [],
     "/submissions/{submission_id}": ["split=private", "order=errors", "order=frequency"],
-    "/submissions/{submission_id}/changes": [],
     "/submissions/{submission_id}/confusion": ["split=private", "order=errors"],
-    "/submissions/{submission_id}/file": [],
     "/submissions/{submission_id}/report": ["part=per_class", "format=csv&part=confusion"],
 }
+PAGES = {path: PAGE_QUERIES.get(path, []) for path in [*PAGE_NEEDS, "/static/{name}"]}
