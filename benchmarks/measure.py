@@ -1,4 +1,4 @@
-"""Measures time and memory of several ways of doing the same work: interleaved medians, and extra peaks."""
+"""Measures time and memory of several ways of doing the same work: interleaved medians or minima, and extra peaks."""
 
 import ctypes
 import gc
@@ -14,6 +14,16 @@ MIB = 1 << 20
 
 def timed(ways: Mapping[str, Way], *, repetitions: int, once: Collection[str] = ()) -> dict[str, float]:
     """Median CPU milliseconds of each way, run in turn; those in `once` run only in the first turn."""
+    spent = _spent(ways, repetitions, once)
+    return {name: statistics.median(times) for name, times in spent.items()}
+
+
+def least(ways: Mapping[str, Way], *, repetitions: int) -> dict[str, float]:
+    """The fewest CPU milliseconds of each way, run in turn: other work on the machine only ever adds to them."""
+    return {name: min(times) for name, times in _spent(ways, repetitions, ()).items()}
+
+
+def _spent(ways: Mapping[str, Way], repetitions: int, once: Collection[str]) -> dict[str, list[float]]:
     spent: dict[str, list[float]] = {name: [] for name in ways}
     gc.collect()
     gc.freeze()  # objects from before do not burden any way
@@ -26,7 +36,7 @@ def timed(ways: Mapping[str, Way], *, repetitions: int, once: Collection[str] = 
             run()
             spent[name].append((time.process_time() - began) * 1000)
     gc.unfreeze()
-    return {name: statistics.median(times) for name, times in spent.items()}
+    return spent
 
 
 def collector_off(run: Way) -> Way:

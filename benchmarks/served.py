@@ -47,6 +47,11 @@ class Cost:
         """Median CPU time of the server per reply, in milliseconds."""
         return statistics.median(self.processor) * 1000
 
+    @property
+    def least_milliseconds(self) -> float:
+        """The least CPU time of the server per reply: that of the turn which other work burdened least."""
+        return min(self.processor) * 1000
+
 
 def costs(addresses: dict[str, Address], *, turns: int, seconds: float, connections: int) -> dict[str, Cost]:
     """Load each address in turn."""

@@ -42,7 +42,8 @@ _INTRODUCTION = """\
 # Performance
 
 The benchmarks, what they compare with, and the figures of a run. The ratios are more reliable than the milliseconds: all
-ways of doing a piece of work run in turn in the same process, and each figure is the median.
+ways of doing a piece of work run in turn in the same process, and each figure is the median (in `W6-pages`
+the least).
 
 ```sh
 make bench                                  # all benchmarks, and the service as a whole

@@ -220,7 +220,8 @@ DEFAULT_MEDIA_TYPE = "application/octet-stream"
 def get_file(slug: str, file_name: str, caller: CallerDep, state: AppStateDep) -> Response:
     """Returns the bytes of a file; a request for one range of them gets that range.
 
-    A file for `teams` needs a token of a member of an approved team, or of an organizer.
+    A file for `teams` needs a token of a member of an approved team, or of an organizer. Scripts, style sheets and
+    documents with scripts come as `application/octet-stream`, so that no browser runs them.
     """
     with state.db.read() as session:
         row = load_file_to_download(session, caller, slug, file_name)

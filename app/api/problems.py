@@ -1,6 +1,5 @@
 """The problems of a submitted file, with the lines or values at their places."""
 
-import json
 from typing import Any
 
 from fastapi import Request
@@ -9,7 +8,7 @@ from starlette.concurrency import run_in_threadpool
 
 from app import errors
 from app.actions.access import Caller
-from app.actions.submissions.read_problems import ProblemList, list_problems, write_excerpts
+from app.actions.submissions.read_problems import ProblemList, list_problems, load_excerpts, write_excerpts
 from app.actions.submissions.read_submissions import record_download
 from app.api.dependencies import AccountDep, AppState, AppStateDep, caller_key
 from app.api.field_types import Shape, reply_example
@@ -18,6 +17,7 @@ from app.api.http.problem_documents import error_responses
 from app.api.limits.reader_queue import TooManyWaiting
 from app.api.openapi import examples
 from app.api.submissions import TOTAL_AT_LEAST_DESCRIPTION
+from app.scoring_processes.messages import Excerpts
 
 router = api_router("submissions")
 
@@ -32,6 +32,9 @@ class ProblemsShape(Shape):
     total_at_least: bool = Field(False, description=TOTAL_AT_LEAST_DESCRIPTION)
     problems: list[dict[str, Any]] = Field(
         description="The listed problems. `excerpt` is the line or value at the place as it stands in the file, up to 300 characters; null if there is none."
+    )
+    left_out: str | None = Field(
+        None, description="Why excerpts are missing of a file that is too large to be read for them, in one sentence."
     )
 
 
@@ -55,14 +58,15 @@ async def get_problems(submission_id: str, request: Request, caller: AccountDep,
     if found.is_recorded:
         await run_in_threadpool(_record, state, caller, found)
     view = found.view
-    excerpts = await read_kept_excerpts(request, caller, state, found) if found.has_excerpts else []
+    excerpts = await read_kept_excerpts(request, caller, state, found) if found.has_excerpts else Excerpts([])
     problems = view.submission.problems if view.is_file_visible else []
-    texts = [*excerpts, *[None] * (len(problems) - len(excerpts))]
+    texts = [*excerpts.texts, *[None] * (len(problems) - len(excerpts.texts))]
     return ProblemsShape(
         submission=submission_id,
         total=view.total if view.is_file_visible else {},
         total_at_least=view.at_least and view.is_file_visible,
         problems=[problem | {"excerpt": text} for problem, text in zip(problems, texts, strict=True)],
+        left_out=excerpts.left_out,
     )
 
 
@@ -71,13 +75,8 @@ def _record(state: AppState, caller: Caller, found: ProblemList) -> None:
         record_download(session, caller, found.view.submission)
 
 
-async def read_kept_excerpts(request: Request, caller: Caller, state: AppState, found: ProblemList) -> list[str | None]:
+async def read_kept_excerpts(request: Request, caller: Caller, state: AppState, found: ProblemList) -> Excerpts:
     """The excerpts of the problems, which a reader process reads once. Raises TooManyWaiting and what the readers raise."""
-
-    def load() -> list[str | None]:
-        texts: list[str | None] = json.loads(path.read_text(encoding="utf-8"))
-        return texts
-
     path = await state.generated_files.get_or_generate(
         found.name,
         caller_key(request, caller),
@@ -85,4 +84,4 @@ async def read_kept_excerpts(request: Request, caller: Caller, state: AppState, 
         organizer=found.view.organizer,
     )
     with state.generated_files.pin(found.name):
-        return await run_in_threadpool(load)
+        return await run_in_threadpool(load_excerpts, path)

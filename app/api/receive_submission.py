@@ -50,6 +50,13 @@ class DryRun(Shape):
     notes: list[str] = Field(default_factory=list)
 
 
+class DryRunWithExcerpts(DryRun):
+    """The same for a page, where each problem also has what stands at its place."""
+
+    left_out: str | None = None
+    """Why excerpts are missing, as in ProblemsShape."""
+
+
 @dataclass(frozen=True, slots=True)
 class SubmissionRequest:
     """The query and headers of a request to submit."""
@@ -106,7 +113,7 @@ def _max_useful_bytes(upload: SubmissionRequest, *, pairs: bool) -> int | None:
 
 async def check_predictions(
     upload: SubmissionRequest, slug: str, phase: str, *, organizer: bool, has_excerpts: bool = False
-) -> DryRun:
+) -> DryRunWithExcerpts:
     """Check the file of a request that was not refused early, and store nothing. Pages and the API share this path.
 
     With `has_excerpts`, each problem also has what stands at its place, which a page shows.
@@ -125,9 +132,10 @@ async def check_predictions(
                 assert isinstance(reply, FileResult)
                 answer = reply.to_dict()
                 if has_excerpts and reply.problems:
-                    texts = ask_excerpts(state.readers.processes, SourceFile(path, kind), reply.problems)
-                    pairs = zip(reply.problems, texts, strict=True)
+                    found = ask_excerpts(state.readers.processes, SourceFile(path, kind), reply.problems)
+                    pairs = zip(reply.problems, found.texts, strict=True)
                     answer["problems"] = [problem | {"excerpt": text} for problem, text in pairs]
+                    answer["left_out"] = found.left_out
                 return answer
         finally:
             delete_unreferenced(state.files, stored.key)
@@ -135,7 +143,7 @@ async def check_predictions(
     with upload.state.readers.queue.enter(caller_key(upload.request, upload.caller), organizer=organizer) as position:
         max_bytes = partial(_max_useful_bytes, upload, pairs=kind.layout == "long")
         answer = await receive_upload(upload.request, upload.state, check, max_bytes, position.wait_for_turn)
-    return DryRun.model_validate(answer)
+    return DryRunWithExcerpts.model_validate(answer)
 
 
 async def _submit(

@@ -41,7 +41,7 @@ EXAMPLE_CANCELLED: dict[str, Any] = {"status": "cancelled", "scores": {}, "failu
 FINAL_STATUSES = frozenset({"finished", "rejected", "failed", "cancelled"})
 ORGANIZER_FILE_NOTE = "an organizer sent this file on behalf of the team: its content is visible to organizers only"
 Status = Literal["queued", "running", "finished", "rejected", "failed", "cancelled"]
-SubmissionMark = Literal["withdrawn", "disqualified", "unofficial", "baseline", "test"]
+SubmissionMark = Literal["selected", "withdrawn", "disqualified", "unofficial", "baseline", "test"]
 
 
 MEMBER_ERRORS = (errors.NotRegistered, errors.RegistrationPending, errors.RegistrationBarred, errors.NoTeam)

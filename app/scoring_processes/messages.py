@@ -169,11 +169,15 @@ class ProcessFailure:
     detail: str = ""
 
 
+EXCERPTS_TOO_COSTLY = "What stands there is not shown, because reading the file again takes too much time or memory."
+
+
 @dataclass(frozen=True, slots=True)
 class Excerpts:
-    """The text at each location, where it was found."""
+    """The text at each location, where it was found, and in one sentence why more is not shown, if that is so."""
 
     texts: list[str | None]
+    left_out: str | None = None
 
 
 Reply = Ready | Excerpts | GoldFileNeeded | GoldSummary | FileResult | FileWritten | Refusal | ProcessFailure

@@ -114,9 +114,7 @@ def _beside(fault: FieldFault, *, weak: str, wrong: str, status: int) -> FieldFa
 @router.get("/account/data")
 def get_data(page: PageDep) -> Response:
     """Everything that the service stores about the person, as a file."""
-    reply = get_my_data(page.account, page.state, page.request.headers.get("accept-encoding"))
-    reply.headers["Cache-Control"] = "no-store"
-    return reply
+    return get_my_data(page.account, page.state, page.request.headers.get("accept-encoding"))
 
 
 @router.get("/account/delete")

@@ -15,7 +15,8 @@ from app.api.live.board_changes import follow
 from app.api.phases import PhaseShape
 from app.store.session import ReadSession
 from app.web.board_query import PAGE_ROWS, BoardQuery
-from app.web.board_table import Board, BoardTable, make_table
+from app.web.board_search import Board, SearchableBoard
+from app.web.board_table import BoardTable, make_table
 from app.web.challenge_frame import ChallengeFrame, read_frame
 from app.web.page import PageContext
 from app.web.rendering import render_text
@@ -53,12 +54,22 @@ def board_key(slug: str, view: str, asked: BoardQuery) -> BoardKey:
 
 
 def render_board(
-    page: PageContext, place: BoardPlace, asked: BoardQuery, reply: CachedReply, form: str = "page"
+    page: PageContext,
+    place: BoardPlace,
+    asked: BoardQuery,
+    reply: CachedReply,
+    form: str = "page",
+    searched: SearchableBoard | None = None,
 ) -> str:
-    """The HTML of a page, made from what the API replies to the same reader. Raises refusals that no page explains."""
+    """The HTML of a page, made from what the API replies to the same reader. Raises refusals that no page explains.
+
+    `searched` is the same board, if its rows are searched or sorted.
+    """
     if reply.refusal is not None and not isinstance(reply.refusal, REFUSALS):
         raise reply.refusal
-    board = None if reply.refusal is not None else from_json(reply.plain.body)
+    board = None
+    if reply.refusal is None:
+        board = from_json(reply.plain.body) if searched is None else searched.head
     return render_text(
         page,
         FORMS[form],
@@ -67,7 +78,7 @@ def render_board(
         place=place,
         phase=place.phase,
         asked=asked,
-        table=None if board is None else _table(place, asked, board),
+        table=None if board is None else _table(place, asked, board, searched),
         as_of=None if board is None else datetime.fromisoformat(board["as_of"]),
         refusal=reply.refusal,
         links=_links(page, place, asked, board),
@@ -75,13 +86,14 @@ def render_board(
     )
 
 
-def _table(place: BoardPlace, asked: BoardQuery, board: Board) -> BoardTable:
+def _table(place: BoardPlace, asked: BoardQuery, board: Board, searched: SearchableBoard | None) -> BoardTable:
     own = place.frame.team_id if place.frame.is_member else None
 
     def may_read(row: dict[str, Any]) -> bool:
         return place.frame.role is not None or (own is not None and row["team"]["id"] == own)
 
-    return make_table(board, place.frame.challenge.slug, asked, may_read=may_read, own_team=own)
+    slug = place.frame.challenge.slug
+    return make_table(board, slug, asked, may_read=may_read, own_team=own, searched=searched)
 
 
 class Choice(NamedTuple):

@@ -10,11 +10,11 @@ from pydantic_core import from_json
 
 from app.actions.submissions.read_leaderboard import BoardPage
 from app.api.caching.cached_reply import CachedReply
-from app.errors import BadRequest
+from app.errors import BadCursor, BadRequest
 from app.web.board_query import PAGE_ROWS, BoardQuery, Order
+from app.web.board_search import Board, SearchableBoard, best_first, require_column
 from app.web.formatting import DASH
 
-Board = dict[str, Any]
 SHOWN_DIGITS = 6  # significant ones; the other forms of the board have all
 MAX_SORTED_ROWS = 20_000  # of a board that is searched, or sorted by something else than the rank
 MARKS = {
@@ -85,14 +85,21 @@ class BoardTable:
 
 
 def make_table(
-    board: Board, slug: str, asked: BoardQuery, *, may_read: Callable[[dict[str, Any]], bool], own_team: str | None
+    board: Board,
+    slug: str,
+    asked: BoardQuery,
+    *,
+    may_read: Callable[[dict[str, Any]], bool],
+    own_team: str | None,
+    searched: SearchableBoard | None = None,
 ) -> BoardTable:
-    """The table of a board: of all its rows, if they are searched or sorted, otherwise of a page of them."""
+    """The table of a page of a board; where all its rows are searched or sorted, `searched` has them."""
     start = int(asked.cursor or 0)
-    rows, found = board["rows"], board["total"]
-    if not asked.is_plain:
-        selected = _sorted(board, _found(rows, asked.search), asked)
-        rows, found = selected[start : start + PAGE_ROWS], len(selected)
+    if searched is None:
+        rows, found = board["rows"], board["total"]
+    else:
+        places = searched.places(asked)
+        rows, found = searched.rows(places[start : start + PAGE_ROWS]), len(places)
     texts = [value_texts([row["scores"].get(metric["key"], {}) for row in rows]) for metric in board["metrics"]]
     shown = [
         _row(row, tuple(column[place] for column in texts), may_read=may_read, own_team=own_team)
@@ -113,60 +120,23 @@ def make_table(
     )
 
 
-def require_sortable(first: CachedReply, asked: BoardQuery) -> None:
-    """Refuse to search or to sort a board that is too long, or by a column that it lacks; raises BadRequest.
+def require_shown(first: CachedReply, asked: BoardQuery) -> None:
+    """Refuse what a board cannot show before anything is built for it; raises BadRequest.
 
-    `first` is the first page of the board, or the reason why there is none.
+    That is to search or to sort a board that is too long or by a column that it lacks, and a page that no link leads to:
+    of those only the pages of the board are kept. `first` is the first page of the board, or the reason why there is none.
     """
+    page = BoardPage.parse(PAGE_ROWS, asked.cursor)
     if first.refusal is not None:
         return
     board: Board = from_json(first.plain.body)
+    if page is not None and page.start and (page.start % PAGE_ROWS or page.start >= board["total"]):
+        raise BadCursor
+    if asked.is_plain:
+        return
     if board["total"] > MAX_SORTED_ROWS:
         raise TooManyRowsToSort(f"This leaderboard has more than {MAX_SORTED_ROWS} rows, so it is shown by rank alone.")
-    known = [*_FIXED_KEYS, *(metric["key"] for metric in board["metrics"])]
-    if asked.sort is not None and asked.sort not in known:
-        raise BadRequest(f"The leaderboard cannot be sorted by '{asked.sort}'. It has: {', '.join(known)}.")
-    BoardPage.parse(PAGE_ROWS, asked.cursor)
-
-
-_FIXED_KEYS = ("rank", "team", "entries", "submitted")
-
-
-def _found(rows: Sequence[dict[str, Any]], search: str | None) -> list[dict[str, Any]]:
-    if search is None:
-        return [*rows]
-    words = search.casefold().split()
-    texts = (f"{row['team']['name']} {row['method']}".casefold() for row in rows)
-    return [row for row, text in zip(rows, texts, strict=True) if all(word in text for word in words)]
-
-
-def _sorted(board: Board, rows: list[dict[str, Any]], asked: BoardQuery) -> list[dict[str, Any]]:
-    """The rows in the order that was asked for; equal ones stay in the order of the board, and nulls come last."""
-    if asked.sort in {None, "rank"}:
-        return rows[::-1] if asked.order == "descending" else rows
-    key = _sort_key(asked.sort or "")
-    known = [row for row in rows if key(row) is not None]
-    unknown = [row for row in rows if key(row) is None]
-    order = asked.order or _best_first(board, asked.sort or "")
-    return sorted(known, key=key, reverse=order == "descending") + unknown
-
-
-def _sort_key(sort: str) -> Callable[[dict[str, Any]], Any]:
-    if sort == "team":
-        return lambda row: row["team"]["name"].casefold()
-    if sort == "entries":
-        return lambda row: row["entries"]
-    if sort == "submitted":
-        return lambda row: row["submitted_at"]
-    return lambda row: row["scores"].get(sort, {}).get("value")
-
-
-def _best_first(board: Board, sort: str) -> Order:
-    """The order in which a column is sorted first: best values first, names from A."""
-    directions = {metric["key"]: metric["direction"] for metric in board["metrics"]}
-    if directions.get(sort) == "higher" or sort in {"entries", "submitted"}:
-        return "descending"
-    return "ascending"
+    require_column(board, asked.sort)
 
 
 def _columns(board: Board, slug: str, asked: BoardQuery) -> list[Column]:
@@ -178,7 +148,7 @@ def _columns(board: Board, slug: str, asked: BoardQuery) -> list[Column]:
     sorted_by = asked.sort or "rank"
     columns = []
     for key, label in [*fixed, *metrics, ("entries", "Attempts"), ("submitted", "Sent")]:
-        first = _best_first(board, key)
+        first = best_first(board, key)
         direction = (asked.order or first) if key == sorted_by else None
         other: Order = "ascending" if first == "descending" else "descending"
         order = other if direction == first else None

@@ -18,7 +18,8 @@ from app.api.live.change_stream import ChangeStream, Followed
 from app.errors import AssayError
 from app.web.board_page import BoardPlace, board_key, read_place, render_board
 from app.web.board_query import PAGE_ROWS, BoardQuery, BoardQueryDep, Split
-from app.web.board_table import require_sortable
+from app.web.board_search import SearchableBoard, SearchableBoards
+from app.web.board_table import require_shown
 from app.web.error_pages import error_page
 from app.web.kept_boards import page_headers, page_key, page_render
 from app.web.page import PageContext, PageDep, page_router
@@ -33,12 +34,27 @@ async def show_leaderboard(slug: str, page: PageDep, asked: BoardQueryDep) -> Re
     """The board of a phase. A visitor gets the page that is kept for all, unless rows are searched or sorted."""
     if not page.is_logged_in and asked.is_plain and asked.split is None:
         return await _kept_page(page, slug, asked, "page")
-    place, key, reader = await run_in_threadpool(_find_board, page, slug, asked)
-    if not asked.is_plain:
-        first = await _read_board(page, key._replace(limit=PAGE_ROWS), reader)
-        await run_in_threadpool(require_sortable, first, asked)  # before a board is built that is too long
+    place, key, reader = await _find_shown_board(page, slug, asked)
     reply = await _read_board(page, key, reader)
-    return await run_in_threadpool(_board_page, page, place, asked, reply)
+    searched = None
+    if not asked.is_plain and reply.refusal is None:
+        searched = await searchable_boards(page).get(reply)
+    return await run_in_threadpool(_board_page, page, place, asked, reply, searched)
+
+
+def searchable_boards(page: PageContext) -> SearchableBoards:
+    """Those of this process."""
+    boards: SearchableBoards = page.request.app.state.searchable_boards
+    return boards
+
+
+async def _find_shown_board(page: PageContext, slug: str, asked: BoardQuery) -> tuple[BoardPlace, BoardKey, str | None]:
+    """The same as `_find_board`, once its first page, which is kept, has told that it can show what is asked for."""
+    place, key, reader = await run_in_threadpool(_find_board, page, slug, asked)
+    if not asked.is_plain or asked.cursor is not None:
+        first = await _read_board(page, key._replace(limit=PAGE_ROWS, cursor=None), reader)
+        await run_in_threadpool(require_shown, first, asked)
+    return place, key, reader
 
 
 async def _read_board(page: PageContext, key: BoardKey, reader: str | None) -> CachedReply:
@@ -53,11 +69,15 @@ def _find_board(page: PageContext, slug: str, asked: BoardQuery) -> tuple[BoardP
     return place, board_key(slug, view, asked._replace(phase=place.phase.slug)), reader
 
 
-def _board_page(page: PageContext, place: BoardPlace, asked: BoardQuery, reply: CachedReply) -> Response:
-    return html_reply(page, render_board(page, place, asked, reply))
+def _board_page(
+    page: PageContext, place: BoardPlace, asked: BoardQuery, reply: CachedReply, searched: SearchableBoard | None
+) -> Response:
+    return html_reply(page, render_board(page, place, asked, reply, searched=searched))
 
 
 async def _kept_page(page: PageContext, slug: str, asked: BoardQuery, form: str) -> Response:
+    if asked.cursor is not None:
+        await _find_shown_board(page, slug, asked)
     key = page_key(slug, asked, page.site, form)
     render = page_render(page.request, page.state, page.site, slug, asked, form)
     entry, stale_since = await read_kept_board(page.state, key, render)

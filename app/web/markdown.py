@@ -6,6 +6,8 @@ from itertools import pairwise
 
 import nh3
 from markdown_it import MarkdownIt
+from markdown_it.rules_block import StateBlock, table
+from markdown_it.token import Token
 from markupsafe import Markup
 
 TAGS = frozenset(
@@ -51,7 +53,23 @@ ATTRIBUTES = {"a": {"href", "title"}, "abbr": {"title"}, "ol": {"start"}, "td": 
 TABLE_BEGIN = (
     '<div class="scroll" tabindex="0" role="region" aria-label="Table; scrolls sideways if it is wide"><table>'
 )
+MAX_CELLS = 5000
+"""Cells of all tables of a text. A row may leave out its cells, so a short text could ask for very many."""
+
+
+def _bounded_table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """The rule for tables, for as many rows as the text has cells left; what follows is no part of the table."""
+    columns = state.src[state.bMarks[start] : state.eMarks[start]].count("|") + 1
+    left = state.env.setdefault("cells", MAX_CELLS)
+    if not table(state, start, min(end, start + 1 + left // columns), silent):
+        return False
+    if not silent:
+        state.env["cells"] = left - columns * (state.line - start - 1)
+    return True
+
+
 _parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+_parser.block.ruler.at("table", _bounded_table, {"alt": ["paragraph", "reference"]})
 
 
 @lru_cache(256)
@@ -61,10 +79,8 @@ def markdown(text: str, top: int = 2) -> Markup:
     Images are shown as links, because a page loads nothing from other sites.
     """
     tokens = _parser.parse(text)
-    lowest = min((int(token.tag[1]) for token in tokens if token.type == "heading_open"), default=1)
+    _set_heading_levels(tokens, top)
     for token in tokens:
-        if token.type in {"heading_open", "heading_close"}:
-            token.tag = f"h{min(6, int(token.tag[1]) - lowest + top)}"
         for child in token.children or ():
             if child.type == "image":
                 child.type, child.tag = "text", ""
@@ -79,6 +95,17 @@ def markdown(text: str, top: int = 2) -> Markup:
     )
     clean = clean.replace("<table>", TABLE_BEGIN).replace("</table>", "</table></div>")
     return Markup(clean)  # noqa: S704 - nh3 has just removed everything that is not in the lists above
+
+
+def _set_heading_levels(tokens: list[Token], top: int) -> None:
+    """Give headings levels from `top` on, one below the heading that they are under, whatever levels the text skips."""
+    above: list[int] = []
+    for token in tokens:
+        if token.type == "heading_open":
+            level = int(token.tag[1])
+            above = [*(each for each in above if each < level), level]
+        if token.type in {"heading_open", "heading_close"}:
+            token.tag = f"h{min(6, top + len(above) - 1)}"
 
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s")

@@ -1,4 +1,4 @@
-"""Notices that a page shows once, after a form was handled. The address of the page names them by their code."""
+"""Notices that a page shows once, after a form was handled. A cookie of the redirect names them by their code."""
 
 from typing import NewType
 
@@ -8,12 +8,12 @@ _SENTENCES: dict[str, str] = {}
 
 
 def notice(code: str, sentence: str) -> Notice:
-    """Declare a notice; its sentence is fixed, so that an address cannot put words on a page."""
+    """Declare a notice; its sentence is fixed, so that a cookie cannot put words on a page."""
     assert code not in _SENTENCES, f"the notice '{code}' is declared twice"
     _SENTENCES[code] = sentence
     return Notice(code)
 
 
-def notice_sentence(code: str | None) -> str | None:
+def notice_sentence(code: str) -> str | None:
     """The sentence of a notice; None for an unknown code."""
-    return None if code is None else _SENTENCES.get(code)
+    return _SENTENCES.get(code)

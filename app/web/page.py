@@ -4,7 +4,7 @@ import re
 import secrets
 from dataclasses import dataclass, field
 from typing import Annotated
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import RedirectResponse, Response
@@ -14,12 +14,16 @@ from app.actions.access import VISITOR, Caller
 from app.actions.accounts.sessions import SESSION_LIFETIME, authenticate_session
 from app.api.dependencies import AppState, app_state
 from app.api.http.json_body import JsonBodyRequest
+from app.api.http.middleware import PERSONAL_KEY
 from app.api.limits.client_addresses import client_address_block
 from app.web.csrf import csrf_token, is_csrf_token
 from app.web.forms import Form, parse_form
+from app.web.notices import Notice, notice_sentence
 from app.web.site import Site, site_of
 
-SESSION, VISITOR_COOKIE, INVITATION_COOKIE = "session", "visitor", "invitation"
+SESSION, VISITOR_COOKIE, INVITATION_COOKIE, NOTICE_COOKIE = "session", "visitor", "invitation", "notice"
+COOKIE_SECONDS = {SESSION: int(SESSION_LIFETIME.total_seconds()), NOTICE_COOKIE: 60}
+"""How long a browser keeps a cookie; it forgets others when it closes."""
 SESSION_PATTERN = re.compile(r"[0-9a-f]{32}\.[\w-]{1,100}", re.ASCII)
 CODE_PATTERN = re.compile(r"[\w-]{1,200}", re.ASCII)
 CSRF_FIELD, CSRF_HEADER = "csrf", "x-csrf-token"
@@ -96,6 +100,21 @@ class PageContext:
         text = self.request.cookies.get(self.site.cookie_name(INVITATION_COOKIE))
         return text if text is not None and CODE_PATTERN.fullmatch(text) else None
 
+    def take_notice(self) -> str | None:
+        """The sentence that a redirect to this page left for it, which is shown once.
+
+        It comes in a cookie, which no link can bring along, so that no other site makes the pages say something.
+        """
+        code, _, path = self.request.cookies.get(self.site.cookie_name(NOTICE_COOKIE), "").partition(":")
+        if self.request.method != "GET" or unquote(path) != self.request.scope["path"]:
+            return None
+        self.new_cookies[NOTICE_COOKIE] = None
+        return notice_sentence(code)
+
+    def leave_notice(self, code: Notice, path: str) -> None:
+        """Leave a notice for the page with this path."""
+        self.new_cookies[NOTICE_COOKIE] = f"{code}:{quote(unquote(path), safe='')}"
+
     def begin_session(self, text: str) -> None:
         """Give the browser the cookie of a new session; forms of its former pages no longer work."""
         self.new_cookies |= {SESSION: text, VISITOR_COOKIE: None}
@@ -120,11 +139,10 @@ class PageContext:
     def set_cookies(self, response: Response) -> Response:
         """Add the new cookies to a reply."""
         for name, value in self.new_cookies.items():
-            is_session = name == SESSION
             response.set_cookie(
                 self.site.cookie_name(name),
                 value or "",
-                max_age=0 if value is None else int(SESSION_LIFETIME.total_seconds()) if is_session else None,
+                max_age=0 if value is None else COOKIE_SECONDS.get(name),
                 secure=self.site.is_secure,
                 httponly=True,
                 samesite="lax",
@@ -154,6 +172,7 @@ def page_context(request: Request) -> PageContext:
     if caller.user_id is None:
         state.request_limits.count_request("address", client_address_block(request))
     else:
+        request.scope[PERSONAL_KEY] = True  # Files are sent by functions of the API, which know no cookies.
         state.request_limits.count_request("user", caller.user_id)
     live = text if caller.user_id is not None else None
     return PageContext(request, state, site, caller, live)
@@ -191,9 +210,8 @@ def local_path(text: str | None, default: str = "/") -> str:
     return default if address.scheme or address.netloc else text
 
 
-def redirect(page: PageContext, path: str, *, done: str | None = None) -> Response:
-    """Go on to another page after a form was handled; `done` is the code of a notice that it shows."""
+def redirect(page: PageContext, path: str, *, done: Notice | None = None) -> Response:
+    """Go on to another page after a form was handled; `done` is a notice that it shows once."""
     if done is not None:
-        path, hash_sign, fragment = path.partition("#")
-        path += ("&" if "?" in path else "?") + f"done={done}" + hash_sign + fragment
+        page.leave_notice(done, urlsplit(path).path)
     return page.set_cookies(RedirectResponse(path, status_code=303))

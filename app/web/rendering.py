@@ -17,7 +17,6 @@ from app.web import formatting
 from app.web.assets import asset_url
 from app.web.forms import Form
 from app.web.markdown import first_sentence, markdown
-from app.web.notices import notice_sentence
 from app.web.page import PageContext
 from app.web.remedies import remedy_of
 from app.web.symbols import symbol
@@ -63,9 +62,8 @@ def render(page: PageContext, template: str, *, status: int = 200, form: Form = 
 
 def render_text(page: PageContext, template: str, *, form: Form = NO_FORM, **values: Any) -> str:
     """The text of a page, or of a part of one."""
-    done = notice_sentence(page.request.query_params.get("done"))
     settings = page.state.settings
-    shared = {"page": page, "form": form, "notice": done, "now": datetime.now(UTC), "settings": settings}
+    shared = {"page": page, "form": form, "notice": page.take_notice(), "now": datetime.now(UTC), "settings": settings}
     shared["operator_links"] = [("Privacy", settings.privacy_url), ("Imprint", settings.imprint_url)]
     return environment().get_template(template).render(shared | values)
 

@@ -22,6 +22,7 @@ from app.web import (
     tokens,
 )
 from app.web.administration.site_map import ADMINISTRATION_MODULES
+from app.web.board_search import SearchableBoards
 from app.web.error_pages import install_error_pages
 from app.web.organize.site_map import ORGANIZE_MODULES
 
@@ -51,5 +52,6 @@ PAGE_MODULES = (
 def add_pages(app: FastAPI) -> None:
     """Add the routes of the pages to an app, and its error pages."""
     install_error_pages(app)
+    app.state.searchable_boards = SearchableBoards()
     for module in PAGE_MODULES:
         app.router.routes.extend(module.router.routes)

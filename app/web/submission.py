@@ -1,7 +1,7 @@
 """The page of a submission: its status, scores and problems, what they come from, and what its reader may do."""
 
 from collections.abc import Callable
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import Header, Query, Response
 from starlette.concurrency import run_in_threadpool
@@ -37,7 +37,15 @@ from app.web.report_drawings import (
     draw_calibration,
     draw_curves,
 )
-from app.web.submission_view import CURVE_POINTS, ReportState, SubmissionPage, read_page, read_problems, read_report
+from app.web.submission_view import (
+    CURVE_POINTS,
+    ReportState,
+    ShownProblems,
+    SubmissionPage,
+    read_page,
+    read_problems,
+    read_report,
+)
 
 router = page_router()
 
@@ -100,7 +108,7 @@ def _render(
     page: PageContext,
     shown: SubmissionPage,
     state: ReportState,
-    problems: list[dict[str, Any]],
+    found: ShownProblems,
     split: str | None,
     order: str,
     start: int,
@@ -121,7 +129,8 @@ def _render(
         orders=ORDERS,
         class_rows=rows[start : start + CLASS_ROWS],
         class_count=len(rows),
-        problems=problems,
+        problems=found.problems,
+        left_out=found.left_out,
         first_row=start,
         rows_per_page=CLASS_ROWS,
         confusion=table,

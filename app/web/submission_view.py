@@ -153,14 +153,21 @@ async def read_report(page: PageContext, asked: ReportQuestion, *, wait: float |
     return ReportState(await run_in_threadpool(load))
 
 
-async def read_problems(page: PageContext, shown: SubmissionShape) -> list[dict[str, Any]]:
+class ShownProblems(NamedTuple):
+    """The problems of a file, and why what stands at their places is missing, if it is for the size of the file."""
+
+    problems: list[dict[str, Any]]
+    left_out: str | None = None
+
+
+async def read_problems(page: PageContext, shown: SubmissionShape) -> ShownProblems:
     """The problems of the file, with what stands at their places.
 
     An organizer sees them without: reading the lines of a team's file counts as a download, which a page does not do
     by itself.
     """
     if not shown.problems:
-        return []
+        return ShownProblems([])
 
     def find() -> ProblemList:
         with page.state.db.read() as session:
@@ -168,10 +175,11 @@ async def read_problems(page: PageContext, shown: SubmissionShape) -> list[dict[
 
     found = await run_in_threadpool(find)
     if not found.has_excerpts or found.is_recorded:
-        return shown.problems
+        return ShownProblems(shown.problems)
     try:
         async with asyncio.timeout(REPORT_WAIT_SECONDS):
-            texts = await read_kept_excerpts(page.request, page.account, page.state, found)
+            excerpts = await read_kept_excerpts(page.request, page.account, page.state, found)
     except (TimeoutError, errors.AssayError, ScoringProcessError):
-        return shown.problems
-    return [problem | {"excerpt": text} for problem, text in zip(shown.problems, texts, strict=False)]
+        return ShownProblems(shown.problems)
+    pairs = zip(shown.problems, excerpts.texts, strict=False)
+    return ShownProblems([problem | {"excerpt": text} for problem, text in pairs], excerpts.left_out)

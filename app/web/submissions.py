@@ -8,6 +8,7 @@ from starlette.responses import Response
 from app import errors
 from app.actions.submissions.counting_submission import read_counting_submission
 from app.actions.submissions.describe_metrics import primary_metric
+from app.actions.submissions.read_submissions import SubmissionFilter
 from app.api.phases import PhaseShape
 from app.api.quotas import QuotaShape, get_quota
 from app.api.submissions import SubmissionShape, get_submissions, submission_shape
@@ -18,8 +19,8 @@ from app.web.rendering import render
 router = page_router()
 
 ROWS = 100
-MAX_PAGES = 20
-"""How many pages of submissions are read to count the selected ones."""
+MAX_SELECTED = 200
+"""How many selected submissions are listed; a rule without a maximum lets a team select more."""
 
 
 @router.get("/challenges/{slug}/submissions")
@@ -37,13 +38,15 @@ def show_submissions(
     chosen = _phase(frame, phase)
     if chosen is None:
         return render(page, "submissions.html", frame=frame, phase=None)
-    listed = get_submissions(slug, chosen.slug, page.account, page.state, limit=ROWS, cursor=cursor)
+    own = SubmissionFilter() if frame.role is None else SubmissionFilter(team=frame.team_id)
+    listed = get_submissions(slug, chosen.slug, page.account, page.state, own, limit=ROWS, cursor=cursor)
     with page.state.db.read() as session:
         metric = primary_metric(session, page.account, slug, chosen.slug)
-    # An organizer who competes gets the submissions of all teams, but this page is about the own team.
+    # An organizer who competes may read the submissions of all teams, but this page is about the own team.
     rows = [row for row in listed.items if frame.role is None or row.team.id == frame.team_id]
     rule = rows[0].selection if rows else None  # that of the phase, which may have a recipe of its own
-    selected = _selected(page, frame, chosen) if rule is not None and rule.rule == "selected" else []
+    has_choice = rule is not None and rule.rule == "selected"
+    selected, has_more = _selected(page, frame, chosen) if has_choice else ([], False)
     return render(
         page,
         "submissions.html",
@@ -58,6 +61,7 @@ def show_submissions(
         selected=selected,
         counting=_counting(page, frame, chosen),
         choice_hidden=any(row.team.id == frame.team_id and row.counts is None for row in rows),
+        has_more_selected=has_more,
     )
 
 
@@ -69,17 +73,12 @@ def _phase(frame: ChallengeFrame, slug: str | None) -> PhaseShape | None:
     return found or next((one for one in phases if one.open), phases[-1] if phases else None)
 
 
-def _selected(page: PageContext, frame: ChallengeFrame, phase: PhaseShape) -> list[SubmissionShape]:
-    """The selected submissions of the team, also those of other pages of the list."""
-    found: list[SubmissionShape] = []
-    cursor: str | None = None
-    for _ in range(MAX_PAGES):
-        listed = get_submissions(frame.challenge.slug, phase.slug, page.account, page.state, limit=200, cursor=cursor)
-        found += [row for row in listed.items if row.selected and row.team.id == frame.team_id]
-        cursor = listed.next
-        if cursor is None:
-            break
-    return found
+def _selected(page: PageContext, frame: ChallengeFrame, phase: PhaseShape) -> tuple[list[SubmissionShape], bool]:
+    """The selected submissions of the team, also those of other pages of the list, and whether there are more."""
+    wanted = SubmissionFilter(mark="selected", team=frame.team_id)
+    slug, limit = frame.challenge.slug, MAX_SELECTED
+    listed = get_submissions(slug, phase.slug, page.account, page.state, wanted, limit=limit)
+    return [row for row in listed.items if row.team.id == frame.team_id], listed.next is not None
 
 
 def _counting(page: PageContext, frame: ChallengeFrame, phase: PhaseShape) -> SubmissionShape | None:

@@ -19,7 +19,7 @@ from app.api.http.uploads import open_form_file
 from app.api.phases import PhaseShape
 from app.api.quotas import QuotaShape, get_quota
 from app.api.receive_submission import (
-    DryRun,
+    DryRunWithExcerpts,
     SubmissionRequest,
     check_predictions,
     refuse_early,
@@ -86,7 +86,7 @@ def _submit_page(
     *,
     form: Form | None = None,
     status: int = 200,
-    checked: DryRun | None = None,
+    checked: DryRunWithExcerpts | None = None,
 ) -> Response:
     phases = _usable_phases(frame)
     phase = next((one for one in phases if one.slug == phase_slug), None)
@@ -193,7 +193,7 @@ def _again(
     sent_as: SentAs | None,
     form: Form,
     status: int,
-    checked: DryRun | None = None,
+    checked: DryRunWithExcerpts | None = None,
 ) -> Response:
     frame = challenge_frame(page, slug)
     return _submit_page(page, frame, phase, sent_as, form=form, status=status, checked=checked)

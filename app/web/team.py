@@ -31,7 +31,7 @@ from app.api.teams import (
 from app.store.session import ReadSession
 from app.web.challenge_frame import read_frame
 from app.web.forms import Form, attempt, whole_number
-from app.web.notices import notice
+from app.web.notices import Notice, notice
 from app.web.page import FormDep, PageContext, PageDep, page_router, redirect
 from app.web.register import ANSWER, answers_of, at_answers
 from app.web.rendering import NO_FORM, render
@@ -121,7 +121,7 @@ def own_team_id(page: PageContext, slug: str) -> str:
         return row.team_id
 
 
-def act_on_team(page: PageContext, slug: str, form: Form, done: str, change: Callable[[str], object]) -> Response:
+def act_on_team(page: PageContext, slug: str, form: Form, done: Notice, change: Callable[[str], object]) -> Response:
     """Change the own team, whose id `change` gets, and show the page again."""
     page.account  # noqa: B018 - sends visitors to the log-in page
 

@@ -144,9 +144,10 @@ def handle_excerpts(_golds: GoldCache, request: messages.ReadExcerpts, _cpu: Sta
     file = request.predictions
     try:
         with file.path.open("rb") as stream:
-            return messages.Excerpts(read_excerpts(stream, file.kind, request.problems))
+            found = read_excerpts(stream, file.kind, request.problems)
+            return messages.Excerpts(found.texts, found.left_out)
     except MemoryError:
-        return messages.Excerpts([None] * len(request.problems))
+        return messages.Excerpts([None] * len(request.problems), messages.EXCERPTS_TOO_COSTLY)
 
 
 def _load_gold_and_recipe(

@@ -45,7 +45,7 @@ READ: dict[str, list[str]] = {  # every route that reads, with the queries that 
     PHASES: [],
     PHASES + "/template": ["format=csv", "format=npz&values=scores", "format=jsonl"],
     PHASES + "/leaderboard": ["format=csv", "metric=f1_macro", "limit=1", "split=public", "split=private", "split=all"],
-    PHASES + "/submissions": ["limit=1", "status=finished", "team=Green&q=a", "mark=withdrawn"],
+    PHASES + "/submissions": ["limit=1", "status=finished", "team=Green&q=a", "mark=withdrawn", "mark=selected"],
     PHASES + "/quota": ["team=Blue"],
     PHASES + "/rerun": [],
     PHASES + "/release": [],

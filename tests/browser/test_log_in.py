@@ -25,6 +25,10 @@ def test_somebody_logs_in_after_a_wrong_password_and_out_again(browser: Browser,
         stranger.press("Log out")
         stranger.sees("You are logged out.")
         stranger.does_not_see("Sam Stranger")
+        assert stranger.page.url == f"{site.url}/"
+        stranger.page.reload()
+        stranger.sees("Log in")
+        stranger.does_not_see("You are logged out.")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -47,9 +51,9 @@ def test_the_first_key_leads_past_the_navigation(browser: Browser, site: FilledS
 
 def test_somebody_returns_to_the_page_that_needed_an_account(browser: Browser, site: FilledSite) -> None:
     with person(browser, site.url) as captain:
-        captain.go("/log-in?next=/%3Fdone%3Dlogged-out")
+        captain.go("/log-in?next=/catalogue%3Fq%3Drecall")
         captain.write("E-mail address", site.people["captain"].email)
         captain.write("Password", "a password for tests")
         captain.press("Log in")
         captain.sees("Bea Blue")
-        assert captain.page.url == f"{site.url}/?done=logged-out"
+        assert captain.page.url == f"{site.url}/catalogue?q=recall"

@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import tracemalloc
 from collections.abc import Mapping
 
 import pytest
@@ -10,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.formats.content.format_detection import FileKind
-from app.formats.excerpts import MAX_EXCERPT, read_excerpts
+from app.formats.excerpts import MAX_DEPTH, MAX_DOCUMENT_BYTES, MAX_EXCERPT, TOO_LONG, read_excerpts
 
 TABLE = b"id,label\r\nt1,cat\r\nt2,dgo\r\n"
 RECORDS = b'{"predictions": [ {"id": "t1", "label": "cat"},\n {"id":"t2",  "label": "d\\u006fg"} ]}'
 
 
 def excerpts(data: bytes, form: str, *places: Mapping[str, object], encoding: str = "") -> list[str | None]:
-    return read_excerpts(io.BytesIO(data), FileKind(form, encoding), places)
+    return read_excerpts(io.BytesIO(data), FileKind(form, encoding), places).texts
 
 
 def test_lines_of_a_table_stand_as_they_are() -> None:
@@ -89,3 +90,49 @@ def test_one_huge_line_is_cut(size: int) -> None:
     (found,) = excerpts(b"a" * (size * 3), "csv", {"line": 1})
     assert found is not None
     assert len(found) <= MAX_EXCERPT + 2
+
+
+def test_a_json_document_that_expands_to_much_is_not_read_and_the_reader_learns_why() -> None:
+    document = b'{"predictions":[' + b'{"id":{}},' * (MAX_DOCUMENT_BYTES // 10) + b"1]}"
+    packed = gzip.compress(document + b" " * (16 << 20), 1)
+    place = {"pointer": "/predictions/1/id"}
+    tracemalloc.start()
+    try:
+        found = read_excerpts(io.BytesIO(packed), FileKind("json", "gzip"), [place])
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert found == ([None], TOO_LONG)
+    assert peak < 4 * MAX_DOCUMENT_BYTES
+    assert read_excerpts(io.BytesIO(RECORDS), FileKind("json"), [{"pointer": "/predictions/1"}]).left_out is None
+
+
+def test_a_fault_of_syntax_is_shown_at_any_size() -> None:
+    text = b'{"t1":\n' + b" " * MAX_DOCUMENT_BYTES + b"\noops"
+    assert read_excerpts(io.BytesIO(text), FileKind("json"), [{"line": 3, "column": 1}]) == (["oops"], None)
+
+
+def test_lines_far_away_are_found_and_their_bytes_are_bounded_together() -> None:
+    far = MAX_DOCUMENT_BYTES // 2
+    assert excerpts(b"\n" * far + b"x,y\nz", "csv", {"line": far + 1}, {"line": far + 2}, {"line": far}) == [
+        "x,y",
+        "z",
+        "",
+    ]
+    line = json.dumps({"a": [0] * 300_000, "b": 2}).encode() + b"\n"
+    data = line * 40
+    tracemalloc.start()
+    try:
+        found = excerpts(data, "jsonl", *({"line": at, "pointer": "/b"} for at in range(1, 41)))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert found[0] == '"b": 2'
+    assert found[39] == line.decode()[:MAX_EXCERPT] + "…"
+    assert peak < 4 * MAX_DOCUMENT_BYTES
+
+
+def test_places_deep_in_a_document_have_the_value_around_them() -> None:
+    text = '{"a":' * 50 + '{"b":1,"c":"' + "x" * 400 + '"}' + "}" * 50
+    (found,) = excerpts(text.encode(), "json", {"pointer": "/a" * 50 + "/b"})
+    assert found == text[5 * (MAX_DEPTH - 1) + 1 :][:MAX_EXCERPT] + "…"

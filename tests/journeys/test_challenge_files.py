@@ -142,6 +142,23 @@ def test_any_other_name_comes_back_as_it_was(people: People, name: str) -> None:
     assert people.admin.delete(address(slug, name)).status_code == 204
 
 
+ACTIVE = ["text/javascript", "application/x-ecmascript", "text/jscript", "text/livescript", "text/css", "image/svg+xml"]
+ACTIVE += ["application/xhtml+xml", "text/xml", "application/wasm"]
+
+
+@pytest.mark.parametrize("media", ACTIVE)
+def test_a_script_or_style_sheet_comes_as_a_type_that_browsers_do_not_run(people: People, media: str) -> None:
+    slug = create_challenge(people.admin, "active-file")
+    params, headers = {"name": "x", "licence": "CC0"}, {"Content-Type": media}
+    made = people.admin.post(f"/challenges/{slug}/files", params=params, content=b"x", headers=headers)
+    assert made.json()["media_type"] == media
+    got = people.visitor.get(address(slug, "x"))
+    assert got.headers["content-type"] == "application/octet-stream"
+    assert got.headers["content-disposition"].startswith("attachment")
+    assert got.headers["content-security-policy"] == "default-src 'none'; sandbox"
+    assert got.headers["cross-origin-resource-policy"] == "same-origin"
+
+
 def test_a_web_page_is_kept_as_its_type_but_never_shown(people: People) -> None:
     slug = create_challenge(people.admin, "page")
     params = {"name": "x.html", "licence": "CC0"}

@@ -85,7 +85,9 @@ RECIPES = st.fixed_dictionaries(
 class Filled:
     """A challenge with one phase, several recipes, and drawn submissions."""
 
-    def __init__(self, session: WriteSession, rules: dict[str, Any], *, has_splits: bool, anonymous: bool) -> None:
+    def __init__(
+        self, session: WriteSession, rules: dict[str, Any], *, has_splits: bool, anonymous: bool, teams: int = 4
+    ) -> None:
         slug = uuid4().hex
         self.user = add_row(session, User(email=f"{slug}@example.org", name="Ada"))
         texts = {"title": "Pets", "description": "", "task": "multiclass", "timezone": "UTC", "slug": slug}
@@ -102,7 +104,7 @@ class Filled:
         self.gold = add_row(session, gold_version(self.phase, created_by=self.user, has_splits=has_splits))
         self.teams = [
             add_row(session, Team(challenge_id=self.challenge, name=name, name_key=name))
-            for name in ("A", "B", "C", "D")
+            for name in (f"Team {number}" for number in range(teams))
         ]
         self.splits = ("all", "public", "private") if has_splits else ("all",)
         self.submissions: list[str] = []

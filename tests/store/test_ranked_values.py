@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import delete, event, insert, select, update
 
 from app.actions.operations.rebuild_ranked_values import rebuild_ranked_values
-from app.actions.submissions.read_leaderboard import BoardAudience, _build_board
+from app.actions.submissions.read_leaderboard import BoardAudience, BoardPage, _build_board
 from app.store import board_invalidation
 from app.store.queries import ranked_values
 from app.store.session import Database, ReadSession
@@ -33,9 +33,9 @@ def outdated(session: ReadSession) -> tuple[int, int]:
     return len(ranked_values.outdated_submissions(session, ids)), len(ranked_values.wrong_counts(session))
 
 
-def board(session: ReadSession) -> dict[str, Any]:
+def board(session: ReadSession, page: BoardPage | None = None) -> dict[str, Any]:
     found, rows, _ = _build_board(
-        session, BoardAudience(session.query(Phase).one(), organizer=True), split=None, metric=None, page=None
+        session, BoardAudience(session.query(Phase).one(), organizer=True), split=None, metric=None, page=page
     )
     return found | {"rows": list(rows.load(lambda: nullcontext(session)))}
 
@@ -94,6 +94,7 @@ def test_a_board_reads_its_entries_by_the_indexes(filled: Database) -> None:
     event.listen(engine, "before_cursor_execute", record)
     with filled.read() as session:
         board(session)
+        board(session, BoardPage(1))
     event.remove(engine, "before_cursor_execute", record)
     explain = "EXPLAIN QUERY PLAN " if filled.sqlite else "EXPLAIN "
     with engine.connect() as connection:

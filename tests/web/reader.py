@@ -3,6 +3,7 @@
 import re
 from html.parser import HTMLParser
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import httpx
 
@@ -97,3 +98,13 @@ def csrf_of(answer: httpx.Response) -> str:
     found = re.search(r'name="csrf" value="([^"]+)"', answer.text)
     assert found is not None, answer.text
     return found[1]
+
+
+def destination(answer: httpx.Response) -> tuple[str, str]:
+    """Where a redirect leads, and the code of the notice that the page there will show; empty without one."""
+    assert answer.status_code == 303, answer.text
+    left = next((each.value for each in answer.cookies.jar if each.name == "assay_notice"), "") or ""
+    code, _, path = left.partition(":")
+    location = answer.headers["location"]
+    assert not left or unquote(path) == unquote(urlsplit(location).path)
+    return location, code

@@ -4,10 +4,12 @@ import re
 from collections.abc import Callable
 from html import unescape
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 import pytest
 
+from app.api.caching.board_cache import BoardKey, BoardPageKey
 from tests.api.conftest import GOLD
 from tests.api.in_process_app import ServedApp
 from tests.journeys.support import create_challenge, make_recipe
@@ -135,6 +137,22 @@ def test_a_board_that_is_too_long_is_not_even_built_to_be_sorted(
     assert {key.limit for key in boards if getattr(key, "slug", "") == slug} == {200}
 
 
+def test_no_page_is_built_that_no_link_leads_to(app: ServedApp, reader: Reader, slug: str) -> None:
+    owner = reader.log_in(new_account(app, "cursors"))
+    for form in ("", "/embed"):
+        for query in ("cursor=1", "cursor=199", "cursor=200", "cursor=2000000", "cursor=2&sort=team"):
+            for headers in ({}, {"Cookie": ""}):
+                answer = owner.get(f"{PATH.format(slug)}{form}?{query}", headers=headers)
+                assert answer.status_code == 400, (form, query)
+                assert "Begin with the first page of the list." in answer.text
+    cursors = {key.cursor for key in map(board_of, app.app.state.service.board_cache._entries) if key.slug == slug}
+    assert cursors == {None}
+
+
+def board_of(key: BoardKey | BoardPageKey) -> BoardKey:
+    return key.board if isinstance(key, BoardPageKey) else key
+
+
 def test_ranked_by_another_metric(reader: Reader, slug: str) -> None:
     answer = reader.get(PATH.format(slug), params={"metric": "f1_macro"})
     assert "Ranked by macro F1" in answer.text
@@ -237,7 +255,8 @@ def test_what_one_visitor_adds_to_the_address_is_on_no_page_of_others(
 ) -> None:
     slug = new_challenge(app.admin(), "kept")
     path = PATH.format(slug) + form
-    first = new_reader().get(path, params={"phase": "main", "done": "account-deleted", "added": "by-somebody"})
+    told = {"Cookie": f"assay_notice=account-deleted:{quote(path, safe='')}"}
+    first = new_reader().get(path, params={"phase": "main", "added": "by-somebody"}, headers=told)
     assert first.status_code == 200
     second = new_reader().get(path, params={"phase": "main"})
     assert second.headers["etag"] == first.headers["etag"]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.api.in_process_app import ServedApp
-from tests.web.reader import Reader
+from tests.web.reader import Reader, destination
 from tests.web.test_organize_create import organizer, upload
 
 GOLD = b"id,label,split\na,cat,public\nb,dog,public\nc,cat,private\nd,dog,private\ne,dog,private\n"
@@ -27,7 +27,7 @@ def owner(app: ServedApp, new_reader: Callable[[], Reader], request: pytest.Fixt
 def test_gold_is_uploaded_checked_and_activated(app: ServedApp, owner: tuple[Reader, str]) -> None:
     reader, path = owner
     answer = upload(reader, path, path, GOLD)
-    assert (answer.status_code, answer.headers["location"]) == (303, f"{path}?done=gold_uploaded#versions")
+    assert destination(answer) == (f"{path}#versions", "gold_uploaded")
     page = reader.get(path)
     assert "draft: not used yet" in page.text
     assert "5, of which 2 public" in page.text

@@ -13,8 +13,8 @@ from app.store.tables import UserSession
 from tests.api.in_process_app import ServedApp, app_settings, serve_app
 from tests.live_service import PASSWORD, Live
 from tests.web.page_routes import page_addresses
-from tests.web.people import new_account
-from tests.web.reader import HTML, Reader, csrf_of
+from tests.web.people import new_account, new_person
+from tests.web.reader import HTML, Reader, csrf_of, destination
 
 COOKIE = "assay_session"
 
@@ -133,6 +133,19 @@ def test_a_page_of_somebody_is_in_no_answer_of_a_cache(app: ServedApp, reader: R
     assert answer.json()["account"]["name"] == "etag"
 
 
+def test_no_file_that_a_session_gets_is_kept_by_a_cache(app: ServedApp, new_reader: Callable[[], Reader]) -> None:
+    bob = new_person(app, new_reader, "bob")
+    bob.api.join("digits", "Cached")
+    sent = bob.api.submit("digits", {"t1": "zebra"}).json()["id"]
+    admin = new_person(app, new_reader, "admin", admin=True)
+    desk = "/challenges/digits/organize"
+    own, organized = [f"/submissions/{sent}/file"], [f"{desk}/phases/main/gold/1/data", f"{desk}/copy/export"]
+    for who, path in [(bob, own[0]), *((admin, path) for path in [*own, *organized])]:
+        answer = who.browser.get(path)
+        assert (answer.status_code, answer.headers["cache-control"]) == (200, "no-store"), path
+        assert not answer.headers["content-type"].startswith("text/html")
+
+
 @contextmanager
 def served(tmp_path: Path, **settings: Any) -> Iterator[ServedApp]:
     with serve_app(app_settings(tmp_path / "data", **settings)) as app:
@@ -164,6 +177,12 @@ def test_cookies_of_a_site_with_https(tmp_path: Path) -> None:
         assert name == "__Host-assay_session"
         assert given == {"Secure", "HttpOnly", "SameSite=lax", "Path=/"}
         assert "domain" not in session.lower()
+        kept = {"Cookie": session.partition(";")[0], "Host": "internal:8000"} | HTML
+        data = {"csrf": csrf_of(httpx.get(f"{app.url}/account", headers=kept, trust_env=False))}
+        sent = kept | {"Origin": "https://assay.example.org"}
+        left = httpx.post(f"{app.url}/log-out", data=data, headers=sent, trust_env=False).headers.get_list("set-cookie")
+        assert {attributes(each)[0] for each in left} >= {"__Host-assay_notice", "__Host-assay_session"}
+        assert all(attributes(each)[1] == given for each in left)
         for origin in ("http://assay.example.org", "https://assay.example.org:8443", "https://internal:8000"):
             assert log_in_at(app, "internal:8000", origin, email).status_code == 403
 
@@ -287,7 +306,7 @@ def test_forms_lead_to_no_other_site(app: ServedApp, new_reader: Callable[[], Re
         answer = reader.send(
             "/sign-up", "/sign-up", email=f"to{place}@example.org", name="To", password=PASSWORD, next=target
         )
-        assert answer.headers["location"] == "/?done=signed-up"
+        assert destination(answer) == ("/", "signed-up")
 
 
 def test_nothing_secret_is_logged(tmp_path: Path) -> None:

@@ -1,16 +1,21 @@
 """The page of a submission: status, scores, report, problems and acts, to each reader what the API gives them."""
 
 import gzip
+import json
 import re
 from itertools import count
 from typing import Any
 
 import pytest
+from sqlalchemy import insert, select
 
+from app.formats.excerpts import MAX_DOCUMENT_BYTES, TOO_LONG
+from app.store.tables import Submission
+from app.store.types import new_id
 from tests.api.in_process_app import ServedApp
 from tests.live_service import open_challenge
 from tests.web.people import NewReader, Person, new_person
-from tests.web.reader import heading
+from tests.web.reader import csrf_of, destination, heading
 
 CLASSES = ["cat", "dog", "fox"]
 GOLD = [{"id": f"t{at}", "label": CLASSES[at % 3]} for at in range(30)]
@@ -49,6 +54,26 @@ def sent(who: Person, slug: str, predictions: Any = SCORED, **query: Any) -> str
     answer = who.api.submit(slug, predictions, **query)
     assert answer.status_code == 201, answer.text
     return str(answer.json()["id"])
+
+
+def test_the_page_says_why_it_shows_no_lines_of_a_huge_document(app: ServedApp, ada: Person) -> None:
+    slug = open_new(app)
+    ada.api.join(slug, "Huge")
+    content = json.dumps([{"id": "t1", "label": "zebra"}]).encode() + b" " * MAX_DOCUMENT_BYTES
+    headers = {"Content-Type": "application/json", "Content-Encoding": "gzip", "Prefer": "wait=60"}
+    path = f"/challenges/{slug}/phases/main/submissions"
+    answer = ada.api.post(path, content=gzip.compress(content), headers=headers)
+    assert answer.json()["status"] == "rejected"
+    shown = ada.browser.get(f"/submissions/{answer.json()['id']}").text
+    assert TOO_LONG in shown
+    found = ada.api.get(f"/submissions/{answer.json()['id']}/problems").json()
+    assert (found["left_out"], found["problems"][0]["excerpt"]) == (TOO_LONG, None)
+    file = ("huge.json.gz", gzip.compress(content), "application/json")
+    page = ada.browser.get(f"/challenges/{slug}/submit")
+    data = {"csrf": csrf_of(page), "method": "m"}
+    action = f"/challenges/{slug}/submit?phase=main&check=true"
+    checked = ada.browser.client.post(action, data=data, files={"file": file}, headers={"Origin": ada.browser.url})
+    assert TOO_LONG in checked.text
 
 
 def test_a_finished_submission_shows_scores_equations_classes_confusion_and_curves(app: ServedApp, ada: Person) -> None:
@@ -154,7 +179,7 @@ def test_a_team_selects_and_withdraws_and_an_organizer_disqualifies_and_reinstat
         return found
 
     answer = ada.browser.send(path, f"{path}/select")
-    assert (answer.status_code, answer.headers["location"]) == (303, f"{path}?done=selected")
+    assert destination(answer) == (f"{path}", "selected")
     assert state()["selected"]
     refused = ada.browser.send(f"/submissions/{other}", f"/submissions/{other}/select")
     assert refused.status_code == 409
@@ -234,7 +259,7 @@ def test_a_team_chooses_its_finals_in_the_list_of_its_submissions(
     assert "Forest &lt;b&gt;" in page.text
     assert "0 submissions are selected of at most 2; 2 more can be selected." in " ".join(page.text.split())
     answer = ada.browser.send(page, f"/submissions/{first}/select")
-    assert answer.headers["location"] == f"{path}?done=selected"
+    assert destination(answer) == (f"{path}", "selected")
     page = ada.browser.get(path)
     assert "1 submission is selected of at most 2; 1 more can be selected." in " ".join(page.text.split())
     quota = ada.api.get(f"/challenges/{slug}/phases/main/quota").json()
@@ -266,7 +291,7 @@ def test_the_list_says_which_submission_counts_now(app: ServedApp, ada: Person, 
     keys = [sent(ada, slug, file, method=name) for file, name in ((BETTER, "better"), (WORSE, "worse"))]
 
     def counting() -> list[bool]:
-        listed = told(ada, slug)
+        listed = {key: counts is True for key, counts in told(ada, slug).items()}
         page = " ".join(ada.browser.get(path).text.split())
         assert page.count("counts now</span>") == sum(listed.values())
         for key, name in zip(keys, ("better", "worse"), strict=True):
@@ -301,6 +326,23 @@ def test_a_list_without_scores_does_not_say_which_value_is_greater(
     assert told(organizer, slug) == dict(zip(keys, [not is_told, is_told], strict=True))
     assert page.count("counts now</span>") == is_told
     assert ("Which one counts now is not shown" in page) != is_told
+
+
+def test_the_choice_is_found_however_many_were_sent_since(app: ServedApp, ada: Person) -> None:
+    recipe = {"primary": "accuracy", "metrics": ["accuracy"], "selection": "selected"}
+    slug = open_new(app, recipe=recipe)
+    ada.api.join(slug, "Blue")
+    key = sent(ada, slug, method="The oldest")
+    ada.api.post(f"/submissions/{key}/select").raise_for_status()
+    with app.app.state.service.db.write() as session:
+        row = session.execute(select(Submission.__table__).where(Submission.id == key)).mappings().one()
+        copies = [{**row, "id": new_id(), "selected_at": None} for _ in range(4100)]
+        session.execute(insert(Submission), copies)
+    path = f"/challenges/{slug}/phases/main/submissions?limit=200&mark=selected"
+    assert [each["id"] for each in ada.api.get(path).json()["items"]] == [key]
+    page = ada.browser.get(f"/challenges/{slug}/submissions").text
+    assert "1 submission is selected." in page
+    assert f'<a href="/submissions/{key}">The oldest</a>' in page
 
 
 def test_an_organizer_without_a_team_goes_to_the_list_of_all(app: ServedApp, organizer: Person) -> None:

@@ -10,7 +10,7 @@ from tests.api.in_process_app import ServedApp
 from tests.live_service import open_challenge
 from tests.web.conftest import GOLD
 from tests.web.people import new_account
-from tests.web.reader import Reader, csrf_of, heading
+from tests.web.reader import Reader, csrf_of, destination, heading
 
 
 class Players:
@@ -84,7 +84,7 @@ def test_faults_are_said_beside_their_field(players: Players) -> None:
 
 def test_a_captain_renames_hands_over_and_removes(players: Players) -> None:
     bob = players.member()
-    assert players.act(players.blue, "/name", name="Navy").headers["location"].endswith("done=team-renamed")
+    assert destination(players.act(players.blue, "/name", name="Navy"))[1] == "team-renamed"
     assert heading(bob.get(players.path)) == "Team Navy"
     assert players.path + "/name" not in bob.get(players.path).text  # for the captain alone
     assert players.act(players.blue, "/captain").status_code == 303  # Bob is the only choice
@@ -106,7 +106,7 @@ def test_who_is_no_captain_changes_nothing(players: Players) -> None:
 
 def test_a_member_leaves(players: Players) -> None:
     bob = players.member()
-    assert players.act(bob, "/leave").headers["location"] == f"{players.path}?done=team-left"
+    assert destination(players.act(bob, "/leave")) == (f"{players.path}", "team-left")
     assert players.teams()["Blue"] == ["Captain-Blue"]
     page = bob.get(players.path)
     assert "in no team" in page.text
@@ -115,17 +115,17 @@ def test_a_member_leaves(players: Players) -> None:
 
 def test_two_teams_become_one(players: Players) -> None:
     answer = players.act(players.green, "/merge", **{"with": "Blue"})
-    assert answer.headers["location"].endswith("done=merge-proposed")
+    assert destination(answer)[1] == "merge-proposed"
     assert "Your team has proposed to merge" in players.green.get(players.path).text
     page = players.blue.get(players.path)
     assert "your team becomes part of Green" in page.text
-    assert players.act(players.blue, "/merge/end").headers["location"].endswith("done=merge-ended")  # declined
+    assert destination(players.act(players.blue, "/merge/end"))[1] == "merge-ended"  # declined
     assert "has proposed" not in players.green.get(players.path).text
     players.act(players.green, "/merge", **{"with": "Blue"})
     assert players.act(players.green, "/merge/end").status_code == 303  # withdrawn
     players.act(players.green, "/merge", **{"with": "Blue"})
     answer = players.act(players.blue, "/merge")  # the first form of the page agrees
-    assert answer.headers["location"].endswith("done=merged")
+    assert destination(answer)[1] == "merged"
     assert players.teams() == {"Green": ["Captain-Green", "Captain-Blue"]}
 
 
@@ -142,7 +142,7 @@ def test_answers_change_and_new_terms_are_accepted(players: Players) -> None:
     rules = {"terms": "Newer", "registration_fields": [field]}
     players.app.admin().patch(f"/challenges/{players.slug}", json=rules).raise_for_status()
     stated = {"terms": "1", "answer-affiliation": "Uni"}
-    assert players.act(players.blue, "/registration", **stated).headers["location"].endswith("done=statements")
+    assert destination(players.act(players.blue, "/registration", **stated))[1] == "statements"
     page = players.blue.get(players.path)
     assert "You accepted version 1" in page.text
     assert "You changed your answers." in page.text

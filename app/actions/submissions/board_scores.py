@@ -5,8 +5,8 @@ from collections.abc import Collection, Sequence
 from app.actions.challenges.change_recipe import equivalent_recipe_ids, parse_stored_recipe
 from app.actions.submissions.score_visibility import visible_split
 from app.scoring.standings import Standing, standings
-from app.store.queries import board_entries, challenges, gold
-from app.store.queries.board_entries import BoardScores
+from app.store.queries import board_entries, board_marks, challenges, entry_choice, gold
+from app.store.queries.entry_choice import BoardScores
 from app.store.queries.score_provenance import ScoreProvenance
 from app.store.session import ReadSession
 from app.store.tables import GoldVersion, Phase, Recipe
@@ -64,8 +64,8 @@ def public_ranks(
 ) -> dict[str, int]:
     """The rank of each team on the public split, by the same metric as the board that shows it."""
     scores = board_scores(session, phase, version, stored, shown_split="public", ranked_by=ranked_by)
-    entries, _ = board_entries.entries(session, scores)
-    return {standing.entry.team: standing.rank for standing in standings(entries) if standing.rank is not None}
+    found = board_entries.entries(session, scores)
+    return {standing.entry.team: standing.rank for standing in standings(found.entries) if standing.rank is not None}
 
 
 def split_standings(
@@ -74,17 +74,21 @@ def split_standings(
     """The board of a split by the primary metric, best first, and the names of its teams by id."""
     primary = parse_stored_recipe(phase, stored).primary
     scores = board_scores(session, phase, version, stored, shown_split=split, ranked_by=primary)
-    entries, names = board_entries.entries(session, scores)
-    return standings(entries), names
+    found = board_entries.entries(session, scores)
+    return standings(found.entries), found.names
 
 
 def counting_submissions(session: ReadSession, phase_id: str, teams: Collection[str]) -> set[str]:
-    """The submissions of these teams that count now in a phase, as the board of the visible split chooses them."""
+    """The submissions of these teams that count now in a phase, as the board of the visible split chooses them.
+
+    A team that is disqualified or barred has none.
+    """
     phase = session.get_one(Phase, phase_id)
     version = gold.active(session, phase_id)
-    if version is None:
+    ranked = set(teams) - board_marks.marked_teams(session, phase.challenge_id).keys()
+    if version is None or not ranked:
         return set()
     stored = challenges.active_recipe(session, phase)
     primary, shown = parse_stored_recipe(phase, stored).primary, visible_split(phase, version)
     scores = board_scores(session, phase, version, stored, shown_split=shown, ranked_by=primary)
-    return board_entries.counting_entries(session, scores, teams)
+    return {choice.submission for choice in entry_choice.chosen_entries(session, scores, sorted(ranked)).values()}

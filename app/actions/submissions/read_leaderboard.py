@@ -31,8 +31,8 @@ from app.scoring.declaration.recipe import ScoringRecipe
 from app.scoring.standings import Standing, standings
 from app.store import board_invalidation, clock, locks
 from app.store.queries import board_entries, board_rows, challenges, gold, submissions
-from app.store.queries.board_entries import BoardScores
 from app.store.queries.board_rows import BoardRow
+from app.store.queries.entry_choice import BoardScores
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import GoldVersion, Phase, Recipe
 from app.store.types import utcnow
@@ -270,17 +270,20 @@ def _build_board(
     shown_split = resolve_split(phase, version, split, organizer=organizer)
     ranked_by = _ranking_metric(recipe, metric)
     scores = board_scores(session, phase, version, stored, shown_split=shown_split, ranked_by=ranked_by)
-    entries, names = board_entries.entries(session, scores)
-    board_standings = standings(entries)
-    hidden = _pseudonyms(board_standings, phase, own_team=audience.own_team, organizer=organizer)
+    hides_names = phase.anonymous and not organizer
+    # Each pseudonym depends on those of all other teams.
+    needed = None if page is None or hides_names else page.start + page.limit
+    found = board_entries.entries(session, scores, needed)
+    board_standings = standings(found.entries)
+    hidden = _pseudonyms(board_standings, phase, own_team=audience.own_team) if hides_names else {}
     view = score_view_for(recipe, organizer=organizer)
-    shown, following = _page_of(board_standings, page)
+    shown, following = _page_of(board_standings, page, found.total)
     of_teams = None if page is None else {standing.entry.team for standing in shown}
     counts = board_entries.count_entries(session, scores, of_teams)
     is_released = shown_split == "private" and phase.released_at is not None
     earlier = public_ranks(session, phase, version, stored, ranked_by=ranked_by) if is_released else {}
     primary = next(call for call in recipe.metrics if call.text == ranked_by)
-    team_names = TeamNames(names, hidden)
+    team_names = TeamNames(found.names, hidden)
     rows = BoardRows(
         scores,
         shown,
@@ -298,18 +301,18 @@ def _build_board(
         "scorer_version": phase.scorer_version,
         "as_of": _as_of(session, phase, version, stored),
         "metrics": [describe_call(call) for call in recipe.metrics],
-        "total": len(board_standings),
+        "total": found.total,
         "next": following,
     }
     return board, rows, version
 
 
-def _page_of(rows: list[Standing], page: BoardPage | None) -> tuple[list[Standing], str | None]:
-    """The rows of a page, and the cursor of the next one; all rows without a page."""
+def _page_of(rows: list[Standing], page: BoardPage | None, total: int) -> tuple[list[Standing], str | None]:
+    """The rows of a page, and the cursor of the next one; all rows without a page. `total`: of the whole board."""
     if page is None:
         return rows, None
     end = page.start + page.limit
-    return rows[page.start : end], str(end) if end < len(rows) else None
+    return rows[page.start : end], str(end) if end < total else None
 
 
 def _ranking_metric(recipe: ScoringRecipe, requested: str | None) -> str:
@@ -326,10 +329,8 @@ def _ranking_metric(recipe: ScoringRecipe, requested: str | None) -> str:
     return text
 
 
-def _pseudonyms(ranked: list[Standing], phase: Phase, *, own_team: str | None, organizer: bool) -> dict[str, str]:
-    """Pseudonyms of the teams in an anonymous phase, except the own team; none where names are shown."""
-    if not phase.anonymous or organizer:
-        return {}
+def _pseudonyms(ranked: list[Standing], phase: Phase, *, own_team: str | None) -> dict[str, str]:
+    """Pseudonyms of the teams in an anonymous phase, except the own team."""
     names = pseudonyms(phase.pseudonym_key, {each.entry.team for each in ranked if not each.entry.baseline})
     return {team: name for team, name in names.items() if team != own_team}
 

@@ -14,7 +14,7 @@ from app.errors import Forbidden
 from app.files import FileStore
 from app.pipeline import SourceFile
 from app.scoring_processes import MemoryLimitExceeded, ScoringProcesses, ScoringTimeout
-from app.scoring_processes.messages import Excerpts, ReadExcerpts
+from app.scoring_processes.messages import EXCERPTS_TOO_COSTLY, Excerpts, ReadExcerpts
 from app.store.session import ReadSession
 from app.store.tables import Submission
 
@@ -48,17 +48,22 @@ def list_problems(session: ReadSession, caller: Caller, submission_id: str) -> P
 
 
 def write_excerpts(files: FileStore, processes: ScoringProcesses, submission: Submission, target: Path) -> None:
-    """Have a process write the excerpts to `target` as a JSON list, with null for each problem that has none."""
+    """Have a process write the excerpts to `target` as JSON, as `load_excerpts` reads them."""
     with files.local_path(submission.file_key) as path:
-        texts = ask_excerpts(processes, SourceFile(path, stored_file_kind(submission)), submission.problems)
-    target.write_text(json.dumps(texts), encoding="utf-8")
+        found = ask_excerpts(processes, SourceFile(path, stored_file_kind(submission)), submission.problems)
+    target.write_text(json.dumps({"texts": found.texts, "left_out": found.left_out}), encoding="utf-8")
 
 
-def ask_excerpts(processes: ScoringProcesses, file: SourceFile, problems: Sequence[dict[str, Any]]) -> list[str | None]:
+def load_excerpts(path: Path) -> Excerpts:
+    """What `write_excerpts` wrote."""
+    return Excerpts(**json.loads(path.read_text(encoding="utf-8")))
+
+
+def ask_excerpts(processes: ScoringProcesses, file: SourceFile, problems: Sequence[dict[str, Any]]) -> Excerpts:
     """What stands in a file at the places of its problems; nothing where reading takes too much time or memory."""
     try:
         reply = processes.call(ReadExcerpts(file, problems))
     except (ScoringTimeout, MemoryLimitExceeded):
-        return [None] * len(problems)
+        return Excerpts([None] * len(problems), EXCERPTS_TOO_COSTLY)
     assert isinstance(reply, Excerpts)
-    return reply.texts
+    return reply

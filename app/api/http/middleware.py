@@ -22,6 +22,7 @@ log = structlog.get_logger()
 InternalErrorReply = Callable[[Scope], ASGIApp]
 
 SECURITY_HEADERS = (("X-Content-Type-Options", "nosniff"), ("Referrer-Policy", "no-referrer"))
+PERSONAL_KEY = "assay.personal"  # the key in the ASGI scope that says: an account is answered, by its cookie
 ANONYMOUS_CACHE_CONTROL = "no-cache"  # Without a token, any cache may store what is read, but must revalidate it.
 
 
@@ -55,10 +56,10 @@ class ReplyMiddleware:
             return
         request_id = uuid.uuid4().hex
         head = scope["method"] == "HEAD"
-        reply = ReplySender(send, Headers(scope=scope), request_id, reads=head or scope["method"] == "GET", head=head)
+        inner = {**scope, "method": "GET", HEAD_KEY: True} if head else scope
+        reply = ReplySender(send, inner, request_id, reads=head or scope["method"] == "GET", head=head)
         structlog.contextvars.bind_contextvars(request=request_id)
         began = time.perf_counter()
-        inner = {**scope, "method": "GET", HEAD_KEY: True} if head else scope
         app = self.app
         # No name and no parameter contains a NUL, and PostgreSQL refuses text with one.
         if "\0" in scope["path"]:
@@ -101,9 +102,10 @@ def _internal_problem(_scope: Scope) -> ASGIApp:
 class ReplySender:
     """Sends one reply. A complete reply to a read gets an ETag; all others pass through."""
 
-    def __init__(self, send: Send, request_headers: Headers, request_id: str, *, reads: bool, head: bool) -> None:
+    def __init__(self, send: Send, scope: Scope, request_id: str, *, reads: bool, head: bool) -> None:
         self._send = send
-        self._request_headers = request_headers
+        self._scope = scope
+        self._request_headers = Headers(scope=scope)
         self._request_id = request_id
         self._is_read = reads
         self._is_head = head
@@ -129,7 +131,7 @@ class ReplySender:
         headers["X-Request-ID"] = self._request_id
         for name, value in SECURITY_HEADERS:
             headers.setdefault(name, value)
-        if not self._is_read:
+        if not self._is_read or PERSONAL_KEY in self._scope:
             headers["Cache-Control"] = "no-store"  # It may hold a secret that is shown once, such as a token.
         elif "authorization" in self._request_headers and headers.get("cache-control") != "no-store":
             headers["Cache-Control"] = "private, no-cache"

@@ -265,6 +265,13 @@ async def stream_with_timeout(request: Request, idle: float, rate: int = 0) -> A
         yield chunk
 
 
+# Whoever uploaded a file must not gain the rights of a page: should a browser show it after all, it may do nothing.
+_DOWNLOAD_HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; sandbox",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+
+
 class DownloadResponse(FileResponse):
     """A stored file to be saved, never shown by a browser.
 
@@ -284,7 +291,8 @@ class DownloadResponse(FileResponse):
         sending: AbstractContextManager[object] | None = None,
     ) -> None:
         """The context `sending` is entered while the file is being sent."""
-        super().__init__(path, media_type=media_type, filename=filename, headers={"ETag": f'"{tag}"'})
+        headers = {"ETag": f'"{tag}"'} | _DOWNLOAD_HEADERS
+        super().__init__(path, media_type=media_type, filename=filename, headers=headers)
         self._ranges = ranges
         if not ranges:
             del self.headers["accept-ranges"]
@@ -332,13 +340,20 @@ def stored_file_response(state: AppState, row: GoldVersion | Submission, name: s
     )
 
 
+_ACTIVE_TYPE = re.compile(r"script|css|html|xml|svg|wasm")
+"""Part of every media type that a browser runs, takes for a style sheet or shows as a document with scripts."""
+
+
 def offered_file_response(state: AppState, row: ChallengeFile) -> Response:
-    """A file of a challenge. The local copy is held until it is sent."""
+    """A file of a challenge. The local copy is held until it is sent.
+
+    A script or a style sheet comes without its media type: pages take scripts and styles from this service, and browsers
+    refuse those of another type.
+    """
     sending = ExitStack()
     path = sending.enter_context(state.files.local_path(row.file_key))
-    return DownloadResponse(
-        path, media_type=row.media_type, filename=row.name, tag=row.sha256, ranges=True, sending=sending
-    )
+    kind = "application/octet-stream" if _ACTIVE_TYPE.search(row.media_type) else row.media_type
+    return DownloadResponse(path, media_type=kind, filename=row.name, tag=row.sha256, ranges=True, sending=sending)
 
 
 _FORM_SCHEMA: dict[str, Any] = {

@@ -243,6 +243,7 @@ PROBLEMS: JSON = {
     "total": DRY_RUN["total"],
     "total_at_least": False,
     "problems": [problem | {"excerpt": '{"id": "t1", "label": "cow"}'} for problem in DRY_RUN["problems"]],
+    "left_out": None,
 }
 BOARD: JSON = {
     "challenge": "pets",

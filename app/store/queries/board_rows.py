@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from pydantic_core import from_json, to_json
-from sqlalchemy import ARRAY, ColumnElement, Text, any_, cast, func, literal, select
-from sqlalchemy.orm import InstrumentedAttribute
+from pydantic_core import from_json
+from sqlalchemy import Text, cast, select
 
-from app.store.queries.board_entries import BoardScores
+from app.store.queries.entry_choice import BoardScores
+from app.store.queries.id_lists import is_among
 from app.store.session import ReadSession
 from app.store.tables import Score, Submission
 
@@ -31,20 +31,12 @@ def load_rows(session: ReadSession, board: BoardScores, submissions: Sequence[st
     both databases store as written, because the decoder of the column takes several times as long.
     """
     scores = select(Score.submission_id, cast(Score.metrics, Text)).where(
-        _among(session, Score.submission_id, submissions),
+        is_among(session, Score.submission_id, submissions),
         board.provenance.score_condition(),
         Score.split == board.shown,
     )
     metrics = {submission: from_json(text) for submission, text in session.connection().execute(scores).all()}
     columns = (Submission.id, Submission.method, Submission.submitted_at, Submission.on_behalf)
-    query = select(*columns).where(_among(session, Submission.id, submissions))
+    query = select(*columns).where(is_among(session, Submission.id, submissions))
     rows: Sequence[Any] = session.connection().execute(query).all()
     return {row[0]: BoardRow(row[1], row[2], row[3], metrics[row[0]]) for row in rows}
-
-
-def _among(session: ReadSession, column: InstrumentedAttribute[str], ids: Sequence[str]) -> ColumnElement[bool]:
-    """Whether a column has one of these ids, as a single parameter: hundreds take longer to bind than to look up."""
-    if session.get_bind().dialect.name == "sqlite":
-        texts = func.json_each(to_json(ids).decode()).table_valued("value")
-        return column.in_(select(texts.c.value))
-    return column == any_(literal(list(ids), ARRAY(Text)))

@@ -164,6 +164,7 @@ class SubmissionFilter:
 
 EVERY_SUBMISSION = SubmissionFilter()
 MARKS: dict[str, ColumnElement[bool]] = {
+    "selected": Submission.selected_at.is_not(None),
     "withdrawn": Submission.withdrawn_at.is_not(None),
     "disqualified": Submission.disqualified_at.is_not(None),
     "unofficial": Submission.unofficial.is_(True),

@@ -45,6 +45,7 @@ STATUSES = {
 }
 MARKS = {
     "": "Any mark",
+    "selected": "Selected for the ranking",
     "disqualified": "Disqualified",
     "withdrawn": "Withdrawn",
     "unofficial": "Unofficial (late)",

@@ -21,7 +21,7 @@ from app.api.teams import (
     team_details,
 )
 from app.web.forms import Form, attempt, whole_number
-from app.web.notices import notice
+from app.web.notices import Notice, notice
 from app.web.organize.frame import organizer_frame
 from app.web.page import FormDep, PageContext, PageDep, page_router, redirect
 from app.web.rendering import NO_FORM, render
@@ -154,5 +154,5 @@ def post_reinstate(slug: str, team_id: str, page: PageDep, form: FormDep) -> Res
     return attempt(form, act, lambda refused, status: show_team(page, slug, team_id, refused, status))
 
 
-def _back(page: PageContext, slug: str, team_id: str, done: str) -> Response:
+def _back(page: PageContext, slug: str, team_id: str, done: Notice) -> Response:
     return redirect(page, f"/challenges/{slug}/organize/teams/{team_id}", done=done)
