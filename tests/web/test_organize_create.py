@@ -127,9 +127,9 @@ def test_phases_are_added_changed_ordered_paused_and_deleted(app: ServedApp, rea
     reader.send(
         f"{phases}/main", f"{phases}/main", own_labels="yes", task="binary", positive_label="bee", classes="bee\nwasp"
     )
-    page = reader.get(f"{phases}/main").text
-    assert "The phase now has a task of its own." in page
-    assert re.search(r'value="binary" checked', page) is not None
+    own = reader.get(f"{phases}/main").text
+    assert "The phase now has a task of its own." in own
+    assert re.search(r'value="binary" checked', own) is not None
     reader.send(f"{phases}/main", f"{phases}/main/delete", reason="Not needed")
     assert app.admin().get("/challenges/bees/phases/main").status_code == 404
     assert reader.send(f"{phases}/final", f"{phases}/final/delete").status_code == 409
@@ -148,10 +148,10 @@ def test_a_phase_says_which_labels_it_has_from_its_challenge(app: ServedApp, rea
     assert reader.send(f"{phase}/gold", f"{phase}/gold/1/activate").status_code == 200
     assert "The phase now has these classes: ant, bee." in " ".join(reader.get(phase).text.split())
     assert reader.send(phase, phase, own_labels="yes", positive_label="bee").status_code == 303
-    page = reader.get(phase)
-    assert "The phase now has a positive label of its own." in page.text
-    assert 'name="positive_label" type="text" value="bee"' in page.text
-    assert reader.send(page, phase, own_labels="yes", positive_label="").status_code == 303
+    own = reader.get(phase)
+    assert "The phase now has a positive label of its own." in own.text
+    assert 'name="positive_label" type="text" value="bee"' in own.text
+    assert reader.send(own, phase, own_labels="yes", positive_label="").status_code == 303
     assert app.admin().get("/challenges/ants/phases/main").json()["positive_label"] == "ant"
     settings = "/challenges/ants/organize/settings"
     many = [f"c{number:02}" for number in range(22)]
