@@ -295,7 +295,7 @@ def test_the_list_says_which_submission_counts_now(app: ServedApp, ada: Person, 
         page = " ".join(ada.browser.get(path).text.split())
         assert page.count("counts now</span>") == sum(listed.values())
         for key, name in zip(keys, ("better", "worse"), strict=True):
-            assert (f'Counts now: <a href="/submissions/{key}">{name}</a>' in page) == listed[key]
+            assert (f"Counts now: <b>{name}</b>" in page) == listed[key]
         shown = app.admin().get(f"/challenges/{slug}/phases/main/leaderboard").json()["rows"]
         ranked = {row["submission"] for row in shown if row["rank"] is not None}
         assert ranked == {key for key in keys if listed[key]}
@@ -343,6 +343,7 @@ def test_the_choice_is_found_however_many_were_sent_since(app: ServedApp, ada: P
     page = ada.browser.get(f"/challenges/{slug}/submissions").text
     assert "1 submission is selected." in page
     assert f'<a href="/submissions/{key}">The oldest</a>' in page
+    assert f'Counts now: <a href="/submissions/{key}">The oldest</a>' in page
 
 
 def test_an_organizer_without_a_team_goes_to_the_list_of_all(app: ServedApp, organizer: Person) -> None:
