@@ -31,6 +31,7 @@ from app.api.limits.password_hashing import HashingPool
 from app.api.limits.reader_queue import CallerFairLock, LargeUploadLimiter, ReaderPool
 from app.api.limits.request_limits import RequestLimits
 from app.api.live.change_hub import ChangeHub
+from app.api.live.queue_watch import QueueWatch
 from app.api.notifier import Notifier
 from app.errors import BadCursor, BadRequest, DatabaseUnavailable, RequestInFlight, Unauthorized
 from app.files import FileStore
@@ -79,10 +80,12 @@ class AppState:
 
     board_times: BoardTimes = field(init=False)
     event_streams: EventStreams = field(init=False)
+    queue_watch: QueueWatch = field(init=False)
 
     def __post_init__(self) -> None:
         self.board_times = BoardTimes(self.figures)
         self.event_streams = EventStreams(self.db, self.notifier, (self.settings.max_waiters + 1) // 2)
+        self.queue_watch = QueueWatch(self.db, self.changes)
 
     @contextmanager
     def hold_idempotency_key(self, user_id: str, key: str | None) -> Iterator[None]:

@@ -104,6 +104,17 @@ class GoldShape(Shape):
     )
 
 
+class ClassCounts(Shape):
+    """How often each class occurs in a version of the gold."""
+
+    model_config = reply_example(gold_examples.CLASS_COUNTS)
+
+    classes: list[str]
+    counts: dict[str, list[int]] = Field(
+        description="By split, `all` without splits: how many instances have each class, in the order of the classes."
+    )
+
+
 def _activate(session: WriteSession, caller: Caller, slug: str, phase: str, number: int, *, queue: Queue) -> GoldShape:
     """Activate a version, and report remarks and what its scores reveal."""
     version, remarks = activate_gold(session, caller, slug, phase, number, queue=queue)
@@ -320,21 +331,27 @@ def _add_metadata_route(kind: GoldMetadataDeclaration, body_type: Any) -> None:
     )(put_metadata)
 
 
-async def count_gold_classes(
-    state: AppState, caller: Caller, slug: str, phase: str, version: int
-) -> dict[str, list[int]]:
-    """Per split, or under 'all', how many instances have each class, in the order of the classes; for organizers.
+@router.get(
+    "/{version}/counts",
+    summary="Count the instances of each class",
+    responses=error_responses(errors.Forbidden, errors.NotFound, TooManyWaiting, errors.Unavailable),
+)
+async def get_class_counts(
+    slug: str, phase: str, version: VersionNumber, caller: AccountDep, state: AppStateDep
+) -> ClassCounts:
+    """Returns how many instances of a version have each class, by split. A reader process reads the file for it.
 
-    The counts are not stored: a scoring process reads the gold for them.
+    Requires an organizer.
     """
 
-    def count() -> dict[str, list[int]]:
+    def count() -> ClassCounts:
         with state.db.read() as session:
             key = load_gold_version(session, caller, slug, phase, version)[1].file_key
         with state.files.local_path(key) as path:
             with state.db.read() as session:
-                file = stored_gold_file(path, load_gold_version(session, caller, slug, phase, version)[1])
-            return inspect_gold(state.gold_readers.processes, file).class_counts
+                row = load_gold_version(session, caller, slug, phase, version)[1]
+                file, classes = stored_gold_file(path, row), row.classes
+            return ClassCounts(classes=classes, counts=inspect_gold(state.gold_readers.processes, file).class_counts)
 
     with state.gold_readers.queue.enter(str(caller.user_id)) as position:
         await position.wait_for_turn()

@@ -7,11 +7,17 @@ from pydantic import Field
 
 from app import errors
 from app.actions.access import Caller, load_visible_challenge, require_owner
-from app.actions.challenges.manage_organizers import list_organizers, remove_organizer, set_organizer_role
+from app.actions.challenges.manage_organizers import (
+    list_organizers,
+    list_own_roles,
+    remove_organizer,
+    set_organizer_role,
+)
 from app.api.dependencies import AccountDep, AppStateDep, AuditedAccountDep, Cursor, Limit, paginate
 from app.api.field_types import (
     Body,
     Email,
+    Moment,
     Page,
     Reason,
     Shape,
@@ -20,7 +26,7 @@ from app.api.field_types import (
 )
 from app.api.http.json_body import api_router
 from app.api.http.problem_documents import error_responses
-from app.api.openapi import examples
+from app.api.openapi import challenge_examples, examples
 from app.store.tables import Organizer
 
 router = api_router("organizers")
@@ -51,6 +57,40 @@ class OrganizerShape(Shape):
     email: str
     name: str
     role: Literal["owner", "editor", "viewer"]
+
+
+class OwnRoleShape(Shape):
+    """A challenge that the caller organizes."""
+
+    model_config = reply_example(challenge_examples.OWN_ROLE)
+
+    challenge: str = Field(description="The slug of the challenge.")
+    title: str
+    role: Literal["owner", "editor", "viewer"]
+    status: Literal["draft", "published"]
+    visibility: Literal["public", "private"]
+    archived_at: Moment | None
+
+
+@router.get("/me/roles", summary="List my roles as an organizer", responses=error_responses())
+def get_own_roles(
+    caller: AccountDep, state: AppStateDep, limit: Limit = 50, cursor: Cursor = None
+) -> Page[OwnRoleShape]:
+    """Returns the challenges that you organize, newest first. A token without the scope `organize` has no roles."""
+    with state.db.read() as session:
+        rows, following = list_own_roles(session, caller, limit=limit, cursor=cursor)
+        items = [
+            OwnRoleShape(
+                challenge=challenge.slug,
+                title=challenge.title,
+                role=role,
+                status=challenge.status,
+                visibility=challenge.visibility,
+                archived_at=challenge.archived_at,
+            )
+            for challenge, role in rows
+        ]
+        return Page(items=items, next=following)
 
 
 def _organizer_shape(row: Organizer) -> OrganizerShape:

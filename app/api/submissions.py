@@ -140,6 +140,17 @@ class SubmissionShape(Shape):
     rerun: RerunState | None = Field(None, description="Set if the submission was scored again; organizers only.")
 
 
+class ListedSubmission(SubmissionShape):
+    """A submission among others, with whether it is the one that counts."""
+
+    model_config = reply_example(examples.LISTED_SUBMISSION)
+
+    counts: bool | None = Field(
+        description="Whether it is the submission that counts for its team now, by `selection`. Null for readers who may "
+        "not see the scores by which that one is chosen.",
+    )
+
+
 def _seconds_between(start: Any, end: Any) -> float | None:
     return round((end - start).total_seconds(), 6) if start is not None and end is not None else None
 
@@ -213,6 +224,10 @@ def submission_shape(view: SubmissionView) -> SubmissionShape:
     )
 
 
+def _listed_submission(view: SubmissionView) -> ListedSubmission:
+    return ListedSubmission(**dict(submission_shape(view)), counts=view.counts)
+
+
 def _filter(
     status: Annotated[Status | None, Query(description="Only submissions with this status.")] = None,
     mark: Annotated[SubmissionMark | None, Query(description="Only submissions that are marked so.")] = None,
@@ -245,14 +260,14 @@ def get_submissions(
     wanted: Filter = EVERY_SUBMISSION,
     limit: Limit = 50,
     cursor: Cursor = None,
-) -> Page[SubmissionShape]:
+) -> Page[ListedSubmission]:
     """Returns the submissions of your team, and of former teams while you were in them, newest first.
 
     Organizers see all. Who is registered and never was in a team gets 403 `no_team`.
     """
     with state.db.read() as session:
         rows, following = list_submissions(session, caller, slug, phase, wanted=wanted, limit=limit, cursor=cursor)
-        return Page(items=[submission_shape(row) for row in rows], next=following)
+        return Page(items=[_listed_submission(row) for row in rows], next=following)
 
 
 @router.get(

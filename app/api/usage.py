@@ -1,5 +1,6 @@
 """What happens on a site: why files were rejected, what challenges use, and the queue with its workers."""
 
+from dataclasses import asdict
 from datetime import timedelta
 from typing import Annotated, Literal
 
@@ -7,6 +8,7 @@ from fastapi import Query
 from pydantic import Field
 
 from app import errors
+from app.actions.challenges.challenge_facts import read_challenge_facts
 from app.actions.operations.read_usage import ChallengeUse, list_usage, read_queue
 from app.actions.submissions.count_failures import DEFAULT_DAYS, MAX_DAYS, count_failures
 from app.api.dependencies import AccountDep, AppStateDep, Cursor, Limit
@@ -64,6 +66,19 @@ class ChallengeUseShape(Shape):
     bytes: int = Field(description="The files of submissions that are kept; equal files count each.")
 
 
+class ChallengeFactsShape(Shape):
+    """How a challenge stands now. Tests by organizers and baselines do not count."""
+
+    model_config = reply_example(examples.CHALLENGE_FACTS)
+
+    teams: int
+    pending_registrations: int
+    submissions: int
+    today: int = Field(description="Submissions since midnight in the time zone of the challenge.")
+    waiting: int = Field(description="Submissions that are queued or running.")
+    failed: int = Field(description="Submissions that were not scored through no fault of their teams.")
+
+
 class WorkerShape(Shape):
     """A worker that shares the work list."""
 
@@ -115,6 +130,18 @@ def get_failures(
     with state.db.read() as session:
         rows = count_failures(session, caller, slug, phase=phase, days=days)
         return FailuresShape(days=[DayShape.model_validate(row) for row in rows])
+
+
+@router.get(
+    "/challenges/{slug}/facts",
+    summary="Count teams and submissions",
+    responses=error_responses(errors.Forbidden, errors.NotFound),
+)
+def get_facts(slug: str, caller: AccountDep, state: AppStateDep) -> ChallengeFactsShape:
+    """Returns how many teams and submissions a challenge has, and what waits. Requires an organizer."""
+    with state.db.read() as session:
+        facts = read_challenge_facts(session, caller, slug)
+        return ChallengeFactsShape.model_validate(asdict(facts))
 
 
 @router.get("/usage", summary="List what challenges use", responses=error_responses(errors.Forbidden))

@@ -44,6 +44,12 @@ def demo_secret(data_dir: Path) -> bytes:
     return bytes.fromhex(path.read_text("ascii"))
 
 
+def demo_password(secret: bytes, email: str) -> str:
+    """The password of a demo account."""
+    digest = hmac.digest(secret, email.encode(), hashlib.sha256)
+    return base64.urlsafe_b64encode(digest).decode().rstrip("=")
+
+
 @dataclass(frozen=True)
 class DemoLoader:
     """Loads the example in `folder` into the service at `url`; passwords are derived from `secret`."""
@@ -70,8 +76,7 @@ class DemoLoader:
         self, administrator: Client, email: str, name: str, *, approved: bool = False
     ) -> Iterator[Client]:
         """A client of the account, which is created if it is missing; its token is revoked when the block exits."""
-        digest = hmac.digest(self.secret, email.encode(), hashlib.sha256)
-        password = base64.urlsafe_b64encode(digest).decode().rstrip("=")
+        password = demo_password(self.secret, email)
         try:
             administrator.sign_up(email, name, password, approved=approved)
         except ApiError as error:

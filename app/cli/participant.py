@@ -36,7 +36,7 @@ from app.cli.terminal.problem_tables import show_problems
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from app.client import Json
+    from app.client import Client, Json
 
 TemplateFormat = Literal[
     "json", "columns", "map", "documents", "jsonl", "csv", "tsv", "npz", "parquet", "arrow"
@@ -164,17 +164,38 @@ def submission(
         Path | None,
         typer.Option("--download", metavar="FILE", dir_okay=False, help="Also save the submitted file here."),
     ] = None,
+    lines: Annotated[
+        bool,
+        typer.Option("--lines", help="Show the lines of problems also as an organizer; the audit trail records it."),
+    ] = False,
     url: Url = None,
     token: Token = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show a submission: status, scores, problems."""
+    """Show a submission: status, scores, problems.
+
+    Its team sees the lines of the file beside its problems.
+    """
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
         if download is not None:
             download.write_bytes(client.predictions(submission_id))
             out.note(f"Wrote {download}.")
-        result = client.submission(submission_id)
+        result = _with_lines(out, client, client.submission(submission_id), lines=lines)
         out.result(result, lambda console: object_tables.show_submission(console, result))
+
+
+def _with_lines(out: CommandOutput, client: "Client", submission: "Json", *, lines: bool) -> "Json":
+    """The submission, its problems with the lines of the file; for organizers only if they ask, as that is recorded."""
+    from app.client import ClientError
+
+    is_participant = "splits" in submission and submission["splits"] is None
+    if not submission.get("problems") or not (lines or is_participant):
+        return submission
+    try:
+        return submission | {"problems": client.problems(str(submission["id"]))["problems"]}
+    except ClientError as error:
+        out.note(f"The lines of the file are not shown: {error}")
+        return submission
 
 
 def select(

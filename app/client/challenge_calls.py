@@ -59,6 +59,14 @@ class ChallengeCalls(Transport):
             "PUT", api_path("challenges", slug, "recipe"), json=recipe, params={"phase": phase, "reason": reason}
         )
 
+    def check_recipe(self, slug: str, recipe: Json, phase: str | None = None) -> Json:
+        """What a recipe would mean, without activating it: equations, and what its scores would give away."""
+        return self._json("POST", api_path("challenges", slug, "recipe", "check"), json=recipe, params={"phase": phase})
+
+    def challenge_facts(self, slug: str) -> Json:
+        """As an organizer, how many teams and submissions a challenge has, and what waits."""
+        return self._json("GET", api_path("challenges", slug, "facts"))
+
     def drop_recipe(self, slug: str, phase: str, *, reason: str | None = None) -> Json:
         """Return a phase to the recipe of the challenge."""
         return self._json("DELETE", api_path("challenges", slug, "recipe"), params={"phase": phase, "reason": reason})

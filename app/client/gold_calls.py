@@ -46,6 +46,10 @@ class GoldCalls(Transport):
         """One version of the gold, without its labels."""
         return self._json("GET", phase_path(slug, phase, "gold", str(version)))
 
+    def class_counts(self, slug: str, phase: str, version: int) -> Json:
+        """How many instances of a version have each class: `{"classes", "counts": {split: [...]}}`."""
+        return self._json("GET", phase_path(slug, phase, "gold", str(version), "counts"))
+
     def delete_gold(self, slug: str, phase: str, version: int, *, reason: str | None = None) -> None:
         """Delete a draft of the gold."""
         self._call("DELETE", phase_path(slug, phase, "gold", str(version)), params={"reason": reason})

@@ -87,6 +87,13 @@ class SubmissionCalls(Transport):
         """One submission, with status, scores and problems."""
         return self._json("GET", api_path("submissions", submission))
 
+    def problems(self, submission: str) -> Json:
+        """The problems of a submitted file: `{"submission", "total", "problems"}`, with the line or value as `excerpt`.
+
+        For an organizer this counts as a download of the file, which the audit trail shows.
+        """
+        return self._json("GET", api_path("submissions", submission, "problems"))
+
     def events(self, submission: str) -> Iterator[tuple[str, Json]]:
         """Follow a submission: each event with its name, until the final status.
 

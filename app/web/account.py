@@ -15,6 +15,7 @@ from app.api.my_account import (
     patch_me,
     replace_password,
 )
+from app.api.organizers import get_own_roles
 from app.api.own_registrations import get_own_registrations
 from app.web.forms import FieldFault, Form, attempt, attempt_async
 from app.web.notices import notice
@@ -40,10 +41,23 @@ class Confirmation(BaseModel):
 
 
 @router.get("/account")
-def show_account(page: PageDep, cursor: str | None = Query(None, max_length=200)) -> Response:
-    """The challenges that the person takes part in."""
+def show_account(
+    page: PageDep,
+    cursor: str | None = Query(None, max_length=200),
+    organized: str | None = Query(None, max_length=200),
+) -> Response:
+    """The challenges that the person takes part in, and those that the person organizes; each list has a cursor."""
     listed = get_own_registrations(page.account, page.state, ROWS, cursor)
-    return render(page, "account.html", tab="challenges", registrations=listed.items, following=listed.next)
+    roles = get_own_roles(page.account, page.state, ROWS, organized)
+    return render(
+        page,
+        "account.html",
+        tab="challenges",
+        registrations=listed.items,
+        following=listed.next,
+        roles=roles.items,
+        more_roles=roles.next,
+    )
 
 
 @router.get(SETTINGS)

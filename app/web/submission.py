@@ -10,12 +10,13 @@ from starlette.concurrency import run_in_threadpool
 from app import errors
 from app.api.disqualifications import post_disqualify, post_reinstate, post_withdraw
 from app.api.limits.client_addresses import client_address_block
-from app.api.live.change_hub import submission_topic
-from app.api.live.change_stream import ChangeStream, Followed
+from app.api.live.queue_watch import QueueStream, ShownPlace
 from app.api.reasons import OptionalReason, Reason
 from app.api.reports import ReportQuestion, get_report
 from app.api.reruns import post_submission_rerun
 from app.api.submissions import (
+    FINAL_STATUSES,
+    Status,
     delete_submission,
     get_predictions,
     get_submission,
@@ -53,7 +54,9 @@ router = page_router()
 Order = Annotated[Literal["declared", "name", "frequency", "errors"], Query()]
 Split = Annotated[Literal["all", "public", "private"] | None, Query()]
 Start = Annotated[int, Query(alias="from", ge=0, le=1_000_000)]
+ShownStatus = Annotated[Status | None, Query()]
 NO_REPORT = ReportState({})
+STATUS_PART = "#submission-status"
 
 DONE: dict[str, Notice] = {
     "cancel": notice("cancelled", "The submission is cancelled."),
@@ -69,15 +72,38 @@ DONE: dict[str, Notice] = {
 
 @router.get("/submissions/{submission_id}")
 async def show_submission(
-    submission_id: str, page: PageDep, split: Split = None, order: Order = "declared", start: Start = 0
+    submission_id: str,
+    page: PageDep,
+    split: Split = None,
+    order: Order = "declared",
+    start: Start = 0,
+    status: ShownStatus = None,
 ) -> Response:
-    """A submission; what its report needs is waited for a few seconds."""
+    """A submission; what its report needs is waited for a few seconds.
+
+    For htmx, which names the status that the page shows, the sentence about it alone while the status is the same.
+    """
+    if status is not None and page.request.headers.get("hx-request"):
+        sentence = await run_in_threadpool(_status_sentence, page, submission_id, status)
+        if sentence is not None:
+            return sentence
     shown = await run_in_threadpool(read_page, page, submission_id)
     state = NO_REPORT
     if shown.has_report:
         state = await read_report(page, ReportQuestion(submission_id, split=split, points=CURVE_POINTS))
     problems = await read_problems(page, shown.submission)
     return await run_in_threadpool(_render, page, shown, state, problems, split, order, start)
+
+
+def _status_sentence(page: PageContext, submission_id: str, status: str) -> Response | None:
+    """The part of the page that says where the submission stands; None if the status is another one now."""
+    found = get_submission(submission_id, page.account, page.state)
+    if found.status != status or found.status in FINAL_STATUSES:
+        return None
+    reply = render(page, "submission_status.html", sub=found)
+    for name, value in (("Retarget", STATUS_PART), ("Reselect", STATUS_PART), ("Reswap", "outerHTML")):
+        reply.headers[f"HX-{name}"] = value
+    return reply
 
 
 def _render(
@@ -156,13 +182,18 @@ async def follow_submission(
     submission_id: str,
     page: PageDep,
     seen: Annotated[str | None, Query(max_length=100)] = None,
+    status: ShownStatus = None,
+    position: Annotated[int | None, Query(ge=1)] = None,
     last_event_id: Annotated[str | None, Header(alias="Last-Event-ID", max_length=100)] = None,
 ) -> Response:
-    """The stream of the page: says that the submission may have changed. Rights are checked once, when it opens."""
-    await run_in_threadpool(get_submission, submission_id, page.account, page.state)
-    followed = Followed({submission_topic(submission_id)})
-    block = client_address_block(page.request)
-    return ChangeStream(page.state.changes, followed, block=block, seen=last_event_id or seen)
+    """The stream of the page: says that the submission may have changed. Rights are checked once, when it opens.
+
+    `status` and `position` are those that the page shows.
+    """
+    found = await run_in_threadpool(get_submission, submission_id, page.account, page.state)
+    shown = ShownPlace(status or found.status, position if status else found.queue_position)
+    state, block = page.state, client_address_block(page.request)
+    return QueueStream(state.queue_watch, state.changes, submission_id, shown, block=block, seen=last_event_id or seen)
 
 
 @router.get("/submissions/{submission_id}/file")

@@ -6,11 +6,12 @@ from fastapi import Query
 from starlette.responses import Response
 
 from app import errors
+from app.actions.submissions.counting_submission import read_counting_submission
 from app.actions.submissions.describe_metrics import primary_metric
 from app.actions.submissions.read_submissions import SubmissionFilter
 from app.api.phases import PhaseShape
 from app.api.quotas import QuotaShape, get_quota
-from app.api.submissions import SubmissionShape, get_submissions
+from app.api.submissions import SubmissionShape, get_submissions, submission_shape
 from app.web.challenge_frame import ChallengeFrame, challenge_frame
 from app.web.page import PageContext, PageDep, page_router, redirect
 from app.web.rendering import render
@@ -58,6 +59,8 @@ def show_submissions(
         metric=metric,
         rule=rule,
         selected=selected,
+        counting=_counting(page, frame, chosen),
+        choice_hidden=any(row.team.id == frame.team_id and row.counts is None for row in rows),
         has_more_selected=has_more,
     )
 
@@ -76,6 +79,16 @@ def _selected(page: PageContext, frame: ChallengeFrame, phase: PhaseShape) -> tu
     slug, limit = frame.challenge.slug, MAX_SELECTED
     listed = get_submissions(slug, phase.slug, page.account, page.state, wanted, limit=limit)
     return [row for row in listed.items if row.team.id == frame.team_id], listed.next is not None
+
+
+def _counting(page: PageContext, frame: ChallengeFrame, phase: PhaseShape) -> SubmissionShape | None:
+    """The submission that counts now, also if another page of the list has it."""
+    with page.state.db.read() as session:
+        try:
+            view = read_counting_submission(session, page.account, frame.challenge.slug, phase.slug)
+        except (errors.NoTeam, errors.NotRegistered):  # a former member, who still reads what was sent then
+            return None
+        return None if view is None else submission_shape(view)
 
 
 def _quota(page: PageContext, frame: ChallengeFrame, phase: PhaseShape) -> QuotaShape | None:

@@ -1,4 +1,4 @@
-"""The demonstration's parts that need no running service; the whole of it is a journey of its own."""
+"""The parts of the demonstration that need no running service; tests/journeys/test_demo.py runs the whole of it."""
 
 import socket
 import stat

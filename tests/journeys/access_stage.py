@@ -33,7 +33,9 @@ SPLIT_GOLD = [row | {"split": ("public", "private")[at % 2]} for at, row in enum
 UNIQUE = itertools.count(1)
 ABSENT = "0" * 32
 FILE_NAME = "train.json"
-ALLOWED_IN_ARCHIVED = {f"/api/v1/challenges/{{slug}}/{verb}" for verb in ("archive", "unarchive", "copy")}
+ALLOWED_IN_ARCHIVED = {
+    f"/api/v1/challenges/{{slug}}/{verb}" for verb in ("archive", "unarchive", "copy", "recipe/check")
+}
 PAST, FUTURE = "2021-01-01T00:00:00Z", "2090-01-01T00:00:00Z"
 
 

@@ -137,6 +137,7 @@ CHALLENGES = (
         body={"email": "{olga}", "role": "owner"},
         changes={"role": (None, "owner")},
     ),
+    Act("olga", "POST", CHALLENGE + "/recipe/check", body=RECIPE),
     Act(
         *("olga", "POST", CHALLENGE + "/organizers", ("organizer.set_role",)),
         body={"email": "{viewer}", "role": "viewer"} | WHY,

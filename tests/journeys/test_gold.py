@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from app.client import Client
 from tests.faults.inspection import children_of, pid_of
 from tests.journeys.support import (
     CORRECT_PREDICTIONS,
@@ -332,3 +333,17 @@ def test_a_file_of_ours_that_cannot_be_read_is_not_the_callers_fault(people: Peo
     require_refused(answer, 503, "file_away")
     assert answer.headers["Retry-After"]
     assert people.admin.submit(slug, CORRECT_PREDICTIONS, team="Bench", dry_run="true").json()["valid"] is True
+
+
+def test_organizers_count_the_instances_of_each_class(people: People) -> None:
+    slug = bare(people, "gold-counts")
+    rows = [{"id": f"t{at}", "label": "ab"[at % 2], "split": "public" if at < 3 else "private"} for at in range(7)]
+    people.admin.post(f"/challenges/{slug}/phases/main/gold", json=rows).raise_for_status()
+    with Client(people.live.url, people.live.admin_token) as client:
+        counted = client.class_counts(slug, "main", 1)
+    assert (counted["classes"], counted["counts"]["public"], counted["counts"]["private"]) == (
+        ["a", "b"],
+        [2, 1],
+        [2, 2],
+    )
+    require_refused(people["Blue"].get(f"/challenges/{slug}/phases/main/gold/1/counts"), 403, "forbidden")

@@ -1,5 +1,6 @@
 """The problems of a file with the lines at their places: for whom, and what an organizer's reading leaves behind."""
 
+from app.client import Client
 from tests.journeys.support import GOLD, People, create_challenge, require_refused
 
 
@@ -22,6 +23,8 @@ def test_the_lines_are_for_those_who_may_have_the_file(people: People) -> None:
         trail = people.admin.get(f"/challenges/{slug}/audit").json()["items"]
         return sum(entry["action"] == "submission.download" for entry in trail)
 
+    with Client(people.live.url, blue.headers["Authorization"].removeprefix("Bearer ")) as client:
+        assert client.problems(answer.json()["id"])["problems"] == found["problems"]
     assert downloads() == 0
     assert people.admin.get(f"{path}/problems").json()["problems"] == found["problems"]
     assert downloads() == 1

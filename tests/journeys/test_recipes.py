@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from app.client import Client
 from tests.journeys.support import (
     CORRECT_PREDICTIONS,
     People,
@@ -144,3 +145,38 @@ def test_a_recipe_is_kept_by_the_strings_that_key_the_scores(people: People) -> 
     board = people.visitor.board(slug).json()
     assert board["primary"] == kept["primary"]
     assert {kept["primary"], *kept["tie_breakers"]} <= sent["scores"].keys() & board["rows"][0]["scores"].keys()
+
+
+def test_a_recipe_is_checked_before_it_is_activated(people: People) -> None:
+    slug = create_challenge(people.admin, "recipe-checked", recipe=AGREED)
+    before = people.admin.get(f"/challenges/{slug}/recipe").json()
+    path = f"/challenges/{slug}/recipe/check"
+    same = people.admin.post(path, json=AGREED).json()
+    board = people.visitor.board(slug).json()
+    assert (same["metrics"], same["primary"], same["selection"]) == (board["metrics"], "f1_macro", board["selection"])
+    assert same["inference"] == before["inference"]
+    other = people.admin.post(path, json=make_recipe("accuracy")).json()
+    assert other["inference"][0]["bits_per_submission"] < same["inference"][0]["bits_per_submission"]
+    faulty = make_recipe("f1_macro", "no_such_metric", tie_breakers=["mcc"])
+    refused = require_refused(people.admin.post(path, json=faulty), 422, "invalid_recipe")
+    assert refused["errors"] == require_refused(put(people, slug, faulty), 422, "invalid_recipe")["errors"]
+    require_refused(people["Blue"].post(path, json=faulty), 403, "forbidden")
+    assert people.admin.get(f"/challenges/{slug}/recipe").json() == before
+    with Client(people.live.url, people.live.admin_token) as client:
+        assert client.check_recipe(slug, AGREED, "main") == same
+
+
+def test_organizers_read_how_a_challenge_stands(people: People) -> None:
+    slug = create_challenge(people.admin, "facts", registration="approval")
+    with Client(people.live.url, people.live.admin_token) as client:
+        empty = {"teams": 0, "pending_registrations": 0, "submissions": 0, "today": 0, "waiting": 0, "failed": 0}
+        assert client.challenge_facts(slug) == empty
+        people["Blue"].join(slug, "Blue")
+        require_finished(people.admin.submit(slug, CORRECT_PREDICTIONS, team="Red"))
+        assert client.challenge_facts(slug) == empty | {
+            "teams": 2,
+            "pending_registrations": 1,
+            "submissions": 1,
+            "today": 1,
+        }
+    require_refused(people["Blue"].get(f"/challenges/{slug}/facts"), 403, "forbidden")

@@ -275,3 +275,16 @@ def test_an_f_of_averages_is_what_its_equation_says_where_both_averages_are_0() 
     assert value(of, "f1_of_averages_macro", zero_division="0") == 0
     assert value(of, "f1_of_averages_macro", zero_division="skip") == 0
     assert value(of, "f1_of_averages_macro", zero_division="1") == 1 / 3
+
+
+def test_a_definition_has_one_sign() -> None:
+    shown = render_equation(r"\tfrac{0}{0}:=1")["mathml"]
+    assert "<mo>:=</mo>" in shown
+    assert "<mi>:</mi>" not in shown
+    for latex in ("a : b", "x = y"):
+        assert ":=" not in render_equation(latex)["mathml"]
+    defining = {equation_of(call) for metric in CATALOGUE.values() for call in calls(metric)}
+    defining = {latex for latex in defining if ":=" in latex}
+    assert defining
+    for latex in defining:
+        assert render_equation(latex)["mathml"].count("<mo>:=</mo>") == latex.count(":="), latex

@@ -52,6 +52,29 @@ def test_own_challenges_with_deadline_and_quota(app: ServedApp, ada: Person) -> 
     assert f'href="/challenges/{slug}/submit"' in page.text
 
 
+def test_own_roles_as_an_organizer(app: ServedApp, ada: Person) -> None:
+    assert "that you organize" not in ada.get("/account").text
+    slugs = [f"role-{secrets.token_hex(4)}" for _ in range(22)]
+    for at, slug in enumerate(slugs):
+        open_challenge(app.admin(), slug, GOLD, title=f"Number {at}", visibility="private", draft=at == 21)
+        body = {"email": ada.email, "role": "viewer" if at == 21 else "editor"}
+        app.admin().post(f"/challenges/{slug}/organizers", json=body).raise_for_status()
+    page = ada.get("/account").text
+    organized = page.partition("Challenges that you organize")[2].partition("Challenges that you take part in")[0]
+    first = organized.partition("</li>")[0]
+    for said in ("Number 21", "<b>viewer</b>", "Draft", "Private", f'href="/challenges/{slugs[21]}/organize"'):
+        assert said in first
+    assert organized.count("<b>editor</b>") == 19
+    assert "no challenge yet" in page
+    (more,) = re.findall(r'href="(/account\?organized=[^"]+)"', organized)
+    assert "Number 0" in ada.get(more).text
+    app.admin().delete(f"/challenges/{slugs[0]}/organizers", params={"email": ada.email}).raise_for_status()
+    assert "Number 0" not in ada.get(more).text
+    read_only = app.caller(new_token(ada, scopes=["read"], days="7"))
+    assert read_only.get("/me/roles").json()["items"] == []
+    assert len(app.caller(new_token(ada, scopes=["read", "organize"], days="7")).get("/me/roles").json()["items"]) == 21
+
+
 def test_a_token_is_shown_once_works_and_is_revoked(app: ServedApp, ada: Person) -> None:
     token = new_token(ada, scopes=["read"], days="7")
     api = app.caller(token)

@@ -99,7 +99,7 @@ def test_settings_change_what_the_api_says(app: ServedApp, reader: Reader) -> No
     assert "The first draft was empty." in app.admin().get("/challenges/birdsong/audit").text
     desk = "/challenges/birdsong/organize"
     refused = reader.send(f"{desk}/settings", f"{desk}/settings/labels", task="binary")
-    assert (refused.status_code, 'id="fault-positive_label"' in refused.text) == (422, True)
+    assert (refused.status_code, 'id="fault-positive_label-labels"' in refused.text) == (422, True)
     reader.send(refused, f"{desk}/settings")  # the other form of the page keeps what it showed
     assert app.admin().get("/challenges/birdsong").json()["registration_fields"] == made["registration_fields"]
     again = reader.send("/challenges/birdsong/organize/settings", "/challenges/birdsong/organize/settings", contact="")
@@ -139,25 +139,75 @@ def test_phases_are_added_changed_ordered_paused_and_deleted(app: ServedApp, rea
     changed = app.admin().get("/challenges/bees/phases/final").json()
     assert changed == final | {"anonymous": True, "late": "unofficial"}
     refused = reader.send(page, f"{phases}/final", closes_at="2090-06-01 12:00")
-    assert (refused.status_code, 'id="fault-closes_at"' in refused.text) == (422, True)
+    assert (refused.status_code, 'id="fault-closes_at-rules"' in refused.text) == (422, True)
     reader.send(phases, f"{phases}/order", phase="final")
     assert [row["slug"] for row in app.admin().get("/challenges/bees").json()["phases"]] == ["final", "main"]
     reader.send(f"{phases}/main", f"{phases}/main", anonymous="yes")
-    refused = reader.send(f"{phases}/main", f"{phases}/main/pause", pause_reason="")
+    refused = reader.send(f"{phases}/main", f"{phases}/main/pause", reason="")
     assert refused.status_code == 422
     reader.send(refused, f"{phases}/main")  # another form of the page keeps what it showed
     kept = app.admin().get("/challenges/bees/phases/main").json()
     assert (kept["anonymous"], kept["reports"]) == (True, ["scores"])
-    reader.send(f"{phases}/main", f"{phases}/main/pause", pause_reason="The gold is wrong.")
+    reader.send(f"{phases}/main", f"{phases}/main/pause", reason="The gold is wrong.")
     assert app.admin().get("/challenges/bees/phases/main").json()["pause_reason"] == "The gold is wrong."
     reader.send(f"{phases}/main", f"{phases}/main/resume")
     assert app.admin().get("/challenges/bees/phases/main").json()["paused_at"] is None
     reader.send(
         f"{phases}/main", f"{phases}/main", own_labels="yes", task="binary", positive_label="bee", classes="bee\nwasp"
     )
+    own = reader.get(f"{phases}/main").text
+    assert "The phase now has a task of its own." in own
+    assert re.search(r'value="binary" checked', own) is not None
     reader.send(f"{phases}/main", f"{phases}/main/delete", reason="Not needed")
     assert app.admin().get("/challenges/bees/phases/main").status_code == 404
     assert reader.send(f"{phases}/final", f"{phases}/final/delete").status_code == 409
+
+
+def test_a_phase_says_which_labels_it_has_from_its_challenge(app: ServedApp, reader: Reader) -> None:
+    organizer(app, reader, "ida")
+    reader.send("/new-challenge", "/new-challenge", title="Ants", task="binary", positive_label="ant", classes="")
+    phase = "/challenges/ants/organize/phases/main"
+    page = " ".join(reader.get(phase).text.split())
+    assert "The challenge has the task Binary." in page
+    assert "Empty means that of the challenge, ant." in page
+    assert "The phase now has the task of the challenge." in page
+    assert "the labels that occur in the gold, which are not known yet." in page
+    assert upload(reader, f"{phase}/gold", f"{phase}/gold", b"id,label\na,ant\nb,bee\n").status_code == 303
+    assert reader.send(f"{phase}/gold", f"{phase}/gold/1/activate").status_code == 200
+    assert "The phase now has these classes: ant, bee." in " ".join(reader.get(phase).text.split())
+    assert reader.send(phase, phase, own_labels="yes", positive_label="bee").status_code == 303
+    own = reader.get(phase)
+    assert "The phase now has a positive label of its own." in own.text
+    assert 'name="positive_label" type="text" value="bee"' in own.text
+    assert reader.send(own, phase, own_labels="yes", positive_label="").status_code == 303
+    assert app.admin().get("/challenges/ants/phases/main").json()["positive_label"] == "ant"
+    settings = "/challenges/ants/organize/settings"
+    many = [f"c{number:02}" for number in range(22)]
+    fields = {"task": "multiclass", "positive_label": "", "classes": "\n".join(many), "usual_recipe": "yes"}
+    answer = reader.send(settings, f"{settings}/labels", **fields)
+    assert answer.status_code == 303, answer.text
+    page = " ".join(reader.get(phase).text.split())
+    assert f"The challenge declares the classes of all phases: {', '.join(many[:20])} and 2 more." in page
+
+
+def test_a_refused_form_leaves_the_other_forms_of_its_page_as_they_were(app: ServedApp, reader: Reader) -> None:
+    organizer(app, reader, "uma")
+    reader.send("/new-challenge", "/new-challenge", title="Elks")
+    settings, phase = (f"/challenges/elks/organize/{path}" for path in ("settings", "phases/main"))
+    refused = reader.send(settings, f"{settings}/labels", task="binary", positive_label="", reason="Two kinds")
+    assert refused.status_code == 422
+    assert 'value="Elks"' in refused.text
+    refused = reader.send(settings, settings, title="", reason="No title")
+    assert 'href="#field-title-settings"' in refused.text
+    assert 'id="fault-title-settings"' in refused.text
+    assert re.search(r'value="multiclass" checked', refused.text) is not None
+    refused = reader.send(phase, f"{phase}/pause", reason="x" * 2001)
+    assert refused.status_code == 422
+    assert 'id="fault-reason-pause"' in refused.text
+    assert 'id="fault-reason-delete"' not in refused.text
+    assert refused.text.count("x" * 2001) == 1
+    ids = re.findall(r' id="([^"]+)"', refused.text)
+    assert len(ids) == len(set(ids))
 
 
 def test_from_a_title_to_a_published_board_with_a_score(

@@ -278,6 +278,65 @@ def test_a_team_chooses_its_finals_in_the_list_of_its_submissions(
     assert new_reader().get(path).headers["location"].startswith("/log-in?next=")
 
 
+BETTER = {row["id"]: row["label"] for row in GOLD}
+WORSE = BETTER | {"t0": "dog"}
+
+
+def told(who: Person, slug: str) -> dict[str, bool | None]:
+    """Which submissions count, as the list of the API says."""
+    items = who.api.get(f"/challenges/{slug}/phases/main/submissions").json()["items"]
+    return {row["id"]: row["counts"] for row in items}
+
+
+CHOICES = {"best": [True, False], "latest": [False, True], "selected": [True, False]}
+
+
+@pytest.mark.parametrize("board", ["public", "hidden"])
+@pytest.mark.parametrize("rule", list(CHOICES))
+def test_the_list_says_which_submission_counts_now(app: ServedApp, ada: Person, rule: str, board: str) -> None:
+    slug = open_new(app, recipe={"primary": "accuracy", "metrics": ["accuracy"], "selection": rule}, leaderboard=board)
+    path = f"/challenges/{slug}/submissions"
+    ada.api.join(slug, "Blue")
+    keys = [sent(ada, slug, file, method=name) for file, name in ((BETTER, "better"), (WORSE, "worse"))]
+
+    def counting() -> list[bool]:
+        listed = {key: counts is True for key, counts in told(ada, slug).items()}
+        page = " ".join(ada.browser.get(path).text.split())
+        assert page.count("counts now</span>") == sum(listed.values())
+        for key, name in zip(keys, ("better", "worse"), strict=True):
+            assert (f"Counts now: <b>{name}</b>" in page) == listed[key]
+        shown = app.admin().get(f"/challenges/{slug}/phases/main/leaderboard").json()["rows"]
+        ranked = {row["submission"] for row in shown if row["rank"] is not None}
+        assert ranked == {key for key in keys if listed[key]}
+        return [listed[key] for key in keys]
+
+    assert counting() == CHOICES[rule]
+    if rule == "selected":
+        ada.api.post(f"/submissions/{keys[1]}/select").raise_for_status()
+        assert counting() == [False, True]
+    ada.api.post(f"/submissions/{keys[counting().index(True)]}/withdraw").raise_for_status()
+    assert sum(counting()) == 1
+    team = ada.api.get(f"/submissions/{keys[0]}").json()["team"]["id"]
+    app.admin().post(f"/challenges/{slug}/teams/{team}/disqualify", json={"reason": "two teams"}).raise_for_status()
+    assert sum(counting()) == 0
+    assert "No submission counts now." in ada.browser.get(path).text
+
+
+@pytest.mark.parametrize("rule", ["best", "latest"])
+def test_a_list_without_scores_does_not_say_which_value_is_greater(
+    app: ServedApp, ada: Person, organizer: Person, rule: str
+) -> None:
+    slug = open_new(app, "per_class", recipe={"primary": "accuracy", "metrics": ["accuracy"], "selection": rule})
+    ada.api.join(slug, "Blue")
+    keys = [sent(ada, slug, BETTER), sent(ada, slug, WORSE)]
+    page = ada.browser.get(f"/challenges/{slug}/submissions").text
+    is_told = rule == "latest"
+    assert told(ada, slug) == dict(zip(keys, [False, True] if is_told else [None, None], strict=True))
+    assert told(organizer, slug) == dict(zip(keys, [not is_told, is_told], strict=True))
+    assert page.count("counts now</span>") == is_told
+    assert ("Which one counts now is not shown" in page) != is_told
+
+
 def test_the_choice_is_found_however_many_were_sent_since(app: ServedApp, ada: Person) -> None:
     recipe = {"primary": "accuracy", "metrics": ["accuracy"], "selection": "selected"}
     slug = open_new(app, recipe=recipe)
@@ -293,6 +352,7 @@ def test_the_choice_is_found_however_many_were_sent_since(app: ServedApp, ada: P
     page = ada.browser.get(f"/challenges/{slug}/submissions").text
     assert "1 submission is selected." in page
     assert f'<a href="/submissions/{key}">The oldest</a>' in page
+    assert f'Counts now: <a href="/submissions/{key}">The oldest</a>' in page
 
 
 def test_an_organizer_without_a_team_goes_to_the_list_of_all(app: ServedApp, organizer: Person) -> None:

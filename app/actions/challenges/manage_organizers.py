@@ -1,16 +1,18 @@
-"""List, add and remove the organizers of a challenge."""
+"""List, add and remove the organizers of a challenge, and list the roles of a user."""
 
 from app.actions.access import (
     Caller,
+    can_organize,
     load_organized_challenge,
     load_visible_challenge,
     require_organizer,
     require_owner,
+    require_scope,
 )
 from app.actions.audit.record import record
 from app.errors import LastOwner, NotFound, StillRegistered
 from app.store import clock, locks
-from app.store.queries import challenges, registration_rules, users
+from app.store.queries import challenges, paging, registration_rules, users
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import Challenge, Organizer
 
@@ -18,6 +20,22 @@ from app.store.tables import Challenge, Organizer
 def list_organizers(session: ReadSession, caller: Caller, slug: str) -> list[Organizer]:
     """The organizers of the challenge; for its organizers."""
     return challenges.organizers_of(session, load_organized_challenge(session, caller, slug, writes=False).id)
+
+
+def list_own_roles(
+    session: ReadSession, caller: Caller, *, limit: int, cursor: str | None
+) -> tuple[list[tuple[Challenge, str]], str | None]:
+    """The challenges that the caller organizes with the caller's role, newest first, and the next cursor.
+
+    A token without the scope to organize has no role.
+    """
+    user_id = require_scope(caller, "read")
+    if not can_organize(caller):
+        return [], None
+    query = challenges.organized_by(user_id)
+    rows, following = paging.page(session, query, Challenge, limit=limit, cursor=cursor)
+    roles = {each.challenge_id: each.role for each in challenges.roles_of_user(session, user_id)}
+    return [(row, roles[row.id]) for row in rows], following
 
 
 def set_organizer_role(session: WriteSession, caller: Caller, slug: str, *, email: str, role: str) -> Organizer:

@@ -1,10 +1,11 @@
 """Which scores a board is computed from, and by which split the entry of each team is chosen."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from app.actions.challenges.change_recipe import equivalent_recipe_ids, parse_stored_recipe
+from app.actions.submissions.score_visibility import visible_split
 from app.scoring.standings import Standing, standings
-from app.store.queries import board_entries
+from app.store.queries import board_entries, board_marks, challenges, entry_choice, gold
 from app.store.queries.entry_choice import BoardScores
 from app.store.queries.score_provenance import ScoreProvenance
 from app.store.session import ReadSession
@@ -75,3 +76,19 @@ def split_standings(
     scores = board_scores(session, phase, version, stored, shown_split=split, ranked_by=primary)
     found = board_entries.entries(session, scores)
     return standings(found.entries), found.names
+
+
+def counting_submissions(session: ReadSession, phase_id: str, teams: Collection[str]) -> set[str]:
+    """The submissions of these teams that count now in a phase, as the board of the visible split chooses them.
+
+    A team that is disqualified or barred has none.
+    """
+    phase = session.get_one(Phase, phase_id)
+    version = gold.active(session, phase_id)
+    ranked = set(teams) - board_marks.marked_teams(session, phase.challenge_id).keys()
+    if version is None or not ranked:
+        return set()
+    stored = challenges.active_recipe(session, phase)
+    primary, shown = parse_stored_recipe(phase, stored).primary, visible_split(phase, version)
+    scores = board_scores(session, phase, version, stored, shown_split=shown, ranked_by=primary)
+    return {choice.submission for choice in entry_choice.chosen_entries(session, scores, sorted(ranked)).values()}

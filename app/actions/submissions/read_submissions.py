@@ -20,7 +20,7 @@ from app.actions.access import (
 )
 from app.actions.audit.record import record
 from app.actions.submissions.admission import has_limits, team_balance
-from app.actions.submissions.board_scores import describe_selection
+from app.actions.submissions.board_scores import counting_submissions, describe_selection
 from app.actions.submissions.check_quota import QuotaBalance
 from app.actions.submissions.released_ranks import NO_RANKS, ReleasedRanks, released_ranks
 from app.actions.submissions.score_visibility import ScoreView, current_split
@@ -111,6 +111,8 @@ class SubmissionView:
     organizer: bool
     selection: Mapping[str, Any]  # which submission of a team counts
     scored: bool  # whether there are current scores, even if this reader may not see them
+    knows_choice: bool  # whether this reader may know which submission of the team counts
+    counts: bool | None = None  # whether it is that submission; only in lists
     ranks: ReleasedRanks = NO_RANKS  # after the final release
     rerun: LastRescoring | None = None  # for organizers only
     balance: QuotaBalance | None = None  # of the sender's team, only in the reply to a submission
@@ -193,6 +195,13 @@ def read_finished(session: ReadSession, caller: Caller, submission_id: str) -> S
     )
 
 
+def _with_counting(session: ReadSession, views: list[SubmissionView]) -> list[SubmissionView]:
+    """Submissions of one phase that say whether they count for their teams now."""
+    teams = {view.submission.team_id for view in views if view.knows_choice and view.submission.status == "finished"}
+    counting = counting_submissions(session, views[0].submission.phase_id, teams) if teams else set()
+    return [replace(view, counts=view.submission.id in counting) if view.knows_choice else view for view in views]
+
+
 def _with_ranks(session: ReadSession, views: list[SubmissionView]) -> list[SubmissionView]:
     """Submissions of one phase with their ranks, once the private scores are released."""
     if not views or views[0].split != "private":
@@ -264,6 +273,9 @@ def _submission_view(
     if context.has_splits is not None:
         split = current_split(has_splits=context.has_splits, released=context.released_at)
     allowed = organizer or (can_read(caller) and "scores" in context.reports)
+    rule = context.recipe.get("selection", "best")
+    # The rules that compare values give away which is greater; a former member must not learn of later submissions.
+    own = can_read(caller) and context.team_id == submission.team_id
     return SubmissionView(
         submission=submission,
         is_file_visible=organizer or not submission.on_behalf,
@@ -279,9 +291,10 @@ def _submission_view(
         recipe_version=context.recipe_version,
         organizer=organizer,
         scored=bool(details.scores),
+        knows_choice=organizer or (own and (allowed or rule == "latest")),
         rerun=_last_rescoring(details) if organizer else None,
         selection=describe_selection(
-            context.recipe.get("selection", "best"),
+            rule,
             context.recipe.get("selection_max"),
             context.recipe.get("tie_breakers", ()),
         ),
@@ -340,7 +353,7 @@ def list_submissions(
     rows, next_cursor = paging.page(session, query, Submission, limit=limit, cursor=cursor)
     details = submission_details.load_submission_details(session, [row.id for row in rows], caller.user_id)
     views = submission_views(session, caller, [details[row.id] for row in rows], organizer=organizer)
-    return _with_ranks(session, views), next_cursor
+    return _with_ranks(session, _with_counting(session, views)), next_cursor
 
 
 def _readable_submissions(session: ReadSession, phase: Phase, user_id: str) -> Select[Submission]:

@@ -2,21 +2,17 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 
-import structlog
-from starlette.concurrency import run_in_threadpool
-
-from app.actions.submissions.follow_submissions import SubmissionProgress, look_at_submissions
+from app.actions.submissions.follow_submissions import SubmissionProgress
+from app.api.live.submission_looks import SubmissionLooks
 from app.api.notifier import Notifier, Waiter
-from app.errors import AssayError, TooManyRequests, Unavailable
+from app.errors import TooManyRequests, Unavailable
 from app.store.session import Database
 
 LOOK_SECONDS = 1.0  # between two looks, which see what no notification tells: that scoring began, and positions
 MAX_PER_CALLER = 10
-
-log = structlog.get_logger()
 
 
 class TooManyStreams(TooManyRequests):
@@ -55,12 +51,11 @@ class EventStreams:
 
     def __init__(self, db: Database, notifier: Notifier, limit: int) -> None:
         """At most `limit` streams may be open."""
-        self._db = db
         self._notifier = notifier
         self._limit = limit
         self._streams: set[EventStream] = set()
         self._per_caller: Counter[str] = Counter()
-        self._looking: asyncio.Task[None] | None = None
+        self._looks = SubmissionLooks(db, LOOK_SECONDS, self._followed, self._notice)
 
     @property
     def is_closing(self) -> bool:
@@ -82,33 +77,16 @@ class EventStreams:
             stream = EventStream(submission_id, waiter)
             self._streams.add(stream)
             self._per_caller[caller] += 1
-            if self._looking is None:
-                self._looking = asyncio.create_task(self._look_while_open())
+            self._looks.start()
             try:
                 yield stream
             finally:
                 self._streams.discard(stream)
                 self._per_caller -= Counter({caller: 1})  # drops what becomes zero
 
-    async def _look_while_open(self) -> None:
-        try:
-            while self._streams:
-                await asyncio.sleep(LOOK_SECONDS)
-                followed = {stream.submission_id for stream in self._streams}
-                if not followed:
-                    break
-                try:
-                    seen = await run_in_threadpool(self._look, followed)
-                except AssayError:
-                    continue  # the database is away; each stream reads again after a while
-                except Exception:
-                    log.exception("look_failed")
-                    continue
-                for stream in self._streams:
-                    stream.notice(seen.get(stream.submission_id))
-        finally:
-            self._looking = None
+    def _followed(self) -> set[str]:
+        return {stream.submission_id for stream in self._streams}
 
-    def _look(self, followed: Collection[str]) -> dict[str, SubmissionProgress]:
-        with self._db.read() as session:
-            return look_at_submissions(session, followed)
+    def _notice(self, seen: Mapping[str, SubmissionProgress]) -> None:
+        for stream in self._streams:
+            stream.notice(seen.get(stream.submission_id))

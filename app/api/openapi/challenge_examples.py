@@ -1,6 +1,6 @@
-"""Examples of announcements and files of challenges in the API description."""
+"""Examples of announcements, files, roles and checks of recipes in the API description."""
 
-from app.api.openapi.examples import JSON, TIMESTAMP, named_examples
+from app.api.openapi.examples import BOARD, INFERENCE, JSON, TIMESTAMP, named_examples
 
 ANNOUNCEMENT: JSON = {
     "id": "01a1fbb9e1d07c2fa6a27bb1e1f0a5c4",
@@ -24,4 +24,18 @@ CHALLENGE_FILE: JSON = {
 }
 DOWNLOADED_FILE: dict[str, JSON] = {
     "application/octet-stream": named_examples(file="id,label\nt1,cat\n"),
+}
+OWN_ROLE: JSON = {
+    "challenge": "pets",
+    "title": "Cats and dogs",
+    "role": "owner",
+    "status": "published",
+    "visibility": "public",
+    "archived_at": None,
+}
+RECIPE_CHECK: JSON = {
+    "primary": BOARD["primary"],
+    "metrics": BOARD["metrics"],
+    "selection": BOARD["selection"],
+    "inference": [INFERENCE],
 }

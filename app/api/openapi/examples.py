@@ -198,6 +198,7 @@ SUBMISSION: JSON = {
     },
     "rerun": None,
 }
+LISTED_SUBMISSION: JSON = SUBMISSION | {"counts": True}
 RERUN: JSON = {
     "id": "01a1fbbde2c17d0a8f5a2f1a7f2f6a30",
     "status": "running",

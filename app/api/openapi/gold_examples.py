@@ -24,3 +24,4 @@ GOLD: JSON = {
     "inference": None,
 }
 DRAFT_GOLD: JSON = GOLD | {"status": "draft", "activated_at": None}
+CLASS_COUNTS: JSON = {"classes": ["cat", "dog"], "counts": {"all": [2, 2]}}

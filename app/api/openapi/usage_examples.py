@@ -32,6 +32,14 @@ QUEUE: JSON = {
         }
     ],
 }
+CHALLENGE_FACTS: JSON = {
+    "teams": 12,
+    "pending_registrations": 2,
+    "submissions": 340,
+    "today": 17,
+    "waiting": 3,
+    "failed": 0,
+}
 FAILURES: JSON = {
     "timezone": "UTC",
     "days": [

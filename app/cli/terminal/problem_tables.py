@@ -46,7 +46,14 @@ def _first_of_each_code(problems: Sequence[Mapping[str, Any]]) -> list[Mapping[s
 
 
 def _problem_columns(problems: list[Mapping[str, Any]]) -> list[Column]:
-    fields = {"code": "code", "id": "instance_id", "got": "got", "expected": "expected", "remedy": "message"}
+    fields = {
+        "code": "code",
+        "id": "instance_id",
+        "in the file": "excerpt",
+        "got": "got",
+        "expected": "expected",
+        "remedy": "message",
+    }
     columns = [Column(name, [row.get(key) for row in problems], wrap=key != "code") for name, key in fields.items()]
     columns.insert(1, Column("location", list(map(problem_location, problems)), wrap=True))
     if any("file" in problem for problem in problems):
@@ -55,12 +62,17 @@ def _problem_columns(problems: list[Mapping[str, Any]]) -> list[Column]:
 
 
 def _problem_sentence(problem: Mapping[str, Any]) -> str:
-    """The location and the message, then what was found and what is expected, unless the message says it."""
+    """The location and the message, then what was found and what is expected, unless the message says it.
+
+    At the end what stands in the file.
+    """
     where = ", ".join(str(part) for part in (problem.get("file"), problem_location(problem)) if part)
     message = str(problem.get("message") or problem.get("code") or "")
     for word in ("got", "expected"):
         if problem.get(word) and str(problem[word]) not in message:
             message += f" {word.capitalize()}: {problem[word]}."
+    if problem.get("excerpt"):
+        message += f" In the file: {problem['excerpt']}"
     return clean(f"{where}: {message}" if where else message)
 
 

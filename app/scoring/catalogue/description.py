@@ -140,7 +140,8 @@ def _latex_to_mathml(latex: str) -> str:
     # Imported for the first equation only: scoring and the command line's help do not need it.
     from latex2mathml.converter import convert  # noqa: PLC0415
 
-    return str(convert(latex, display="block"))
+    # The converter takes the colon of ":=" for an identifier, which a browser sets apart from the equals sign.
+    return str(convert(latex, display="block")).replace("<mi>:</mi><mo>&#x0003D;</mo>", "<mo>:=</mo>")
 
 
 def _finite_bounds(ends: tuple[float, float]) -> list[float | None]:

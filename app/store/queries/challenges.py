@@ -71,6 +71,12 @@ def role_of(session: ReadSession, challenge_id: str, user_id: str) -> str | None
     )
 
 
+def organized_by(user_id: str) -> Select[Challenge]:
+    """The challenges that a user organizes."""
+    own = (Organizer.user_id == user_id, Organizer.removed_at.is_(None))
+    return select(Challenge).where(Challenge.id.in_(select(Organizer.challenge_id).where(*own)))
+
+
 def roles_of_user(session: ReadSession, user_id: str, *, ended: bool = False) -> list[Organizer]:
     """The roles of a user as an organizer, with `ended` also those that have ended."""
     query = select(Organizer).where(Organizer.user_id == user_id).order_by(Organizer.challenge_id)

@@ -9,17 +9,11 @@ from app.actions.access import Caller
 from app.api.dependencies import current_organizer
 from app.web.forms import Form
 from app.web.page import PageContext
-from app.web.rendering import NO_FORM
 
 
 def editor(page: PageContext, slug: str, form: Form) -> Caller:
     """The caller, who may edit the challenge, with the reason that the form gives; raises what current_organizer does."""
     return current_organizer(slug, page.account, page.state).with_reason(form.reason())
-
-
-def form_with(form: Form, name: str) -> Form:
-    """The form if it has this field, else an empty one: of several forms on a page, only one was sent."""
-    return form if form.has(name) else NO_FORM
 
 
 def text_lines(text: str) -> list[str] | None:

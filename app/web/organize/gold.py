@@ -15,7 +15,7 @@ from app.api.gold import (
     METADATA_ROUTES,
     GoldShape,
     VersionNumber,
-    count_gold_classes,
+    get_class_counts,
     get_data,
     get_version,
     get_versions,
@@ -28,7 +28,7 @@ from app.api.http.json_body import GoldMetadataRequest, parse_strict_json
 from app.api.reasons import OptionalReason
 from app.errors import BadRequest, InvalidGold, NotFound
 from app.web.form_upload import open_upload_form, require_file
-from app.web.forms import FieldFault, Form, attempt, attempt_async
+from app.web.forms import PART, FieldFault, Form, attempt, attempt_async
 from app.web.notices import notice
 from app.web.organize.form_values import editor
 from app.web.organize.frame import organizer_frame
@@ -51,7 +51,8 @@ async def get_gold(
     slug: str, phase: str, page: PageDep, checked: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None
 ) -> Response:
     """Shows the versions of the gold, the one that was just `checked` with its classes, and asks for a file."""
-    counts = None if checked is None else await count_gold_classes(page.state, page.account, slug, phase, checked)
+    found = None if checked is None else await get_class_counts(slug, phase, checked, page.account, page.state)
+    counts = None if found is None else found.counts
     return await run_in_threadpool(show_gold, page, slug, phase, checked=checked, counts=counts)
 
 
@@ -122,18 +123,18 @@ def post_deletion(slug: str, phase: str, version: VersionNumber, page: PageDep, 
 
 
 @router.get("/challenges/{slug}/organize/phases/{phase}/gold/{version}/counts")
-async def get_class_counts(slug: str, phase: str, version: VersionNumber, page: PageDep) -> Response:
+async def show_class_counts(slug: str, phase: str, version: VersionNumber, page: PageDep) -> Response:
     """How many instances of a version have each class."""
-    counts = await count_gold_classes(page.state, page.account, slug, phase, version)
+    found = await get_class_counts(slug, phase, version, page.account, page.state)
 
     def show() -> Response:
         frame = organizer_frame(page, slug)
         gold = get_version(slug, phase, version, page.account, page.state)
-        rows = list(zip(gold.classes, *counts.values(), strict=True))
+        rows = list(zip(found.classes, *found.counts.values(), strict=True))
         values: dict[str, Any] = {
             "phase": find_phase(frame, phase),
             "gold": gold,
-            "splits": list(counts),
+            "splits": list(found.counts),
             "rows": rows[:MAX_ROWS],
         }
         return render(
@@ -151,7 +152,7 @@ def get_gold_file(slug: str, phase: str, version: VersionNumber, page: PageDep) 
 
 async def _open_form(request: Request, page: PageContext, slug: str) -> tuple[Form, str]:
     """The fields of a form that comes from an editor, and the name of its file, which is not read yet."""
-    form, filename = await open_upload_form(page, request, ("reason",))
+    form, filename = await open_upload_form(page, request, (PART, "reason"))
     await run_in_threadpool(current_organizer, slug, page.account, page.state)
     return form, filename
 

@@ -2,8 +2,8 @@
 
 from starlette.responses import Response
 
-from app.actions.challenges.challenge_facts import read_challenge_facts
 from app.api.challenges import ChallengeEdit, patch_challenge
+from app.api.usage import get_facts
 from app.scoring.catalogue.description import describe_call
 from app.scoring.declaration.metric_parser import parse_metric
 from app.web.checklist import challenge_checklist
@@ -41,7 +41,7 @@ def show_overview(page: PageContext, slug: str, form: Form = NO_FORM, status: in
     with page.state.db.read() as session:
         frame = read_organizer_frame(page, session, slug)
         checklist = challenge_checklist(session, page.account, slug, signup=page.state.settings.signup)
-        facts = read_challenge_facts(session, page.account, slug)
+    facts = get_facts(slug, page.account, page.state)
     recipe = frame.challenge.recipe
     calls = [describe_call(parse_metric(metric, options=recipe.options)) for metric in recipe.metrics]
     todo = [item for item in checklist if item.point.kind != "draft"]

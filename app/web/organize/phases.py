@@ -5,6 +5,7 @@ from typing import Any
 from starlette.responses import Response
 
 from app.api.challenges import ChallengeEdit, patch_challenge
+from app.api.dependencies import current_organizer
 from app.api.gold import GoldShape, get_versions
 from app.api.phases import (
     NewPhase,
@@ -23,7 +24,6 @@ from app.web.notices import notice
 from app.web.organize.form_values import (
     changed_time,
     editor,
-    form_with,
     local_text,
     text_lines,
     with_field_names,
@@ -106,16 +106,13 @@ def post_phase_edit(slug: str, phase: str, page: PageDep, form: FormDep) -> Resp
 @router.post("/challenges/{slug}/organize/phases/{phase}/pause")
 def post_phase_pause(slug: str, phase: str, page: PageDep, form: FormDep) -> Response:
     """Pauses a phase, for a reason that its readers see."""
-    caller = editor(page, slug, form)
+    caller = current_organizer(slug, page.account, page.state)
 
     def act() -> Response:
-        post_pause(slug, phase, Reason.model_validate({"reason": form.value("pause_reason")}), caller, page.state)
+        post_pause(slug, phase, Reason.model_validate({"reason": form.value("reason")}), caller, page.state)
         return redirect(page, f"/challenges/{slug}/organize/phases/{phase}", done=PAUSED)
 
-    def again(refused: Form, status: int) -> Response:
-        return show_phase(page, slug, phase, with_field_names(refused, {"reason": "pause_reason"}), status)
-
-    return attempt(form, act, again)
+    return attempt(form, act, lambda refused, status: show_phase(page, slug, phase, refused, status))
 
 
 @router.post("/challenges/{slug}/organize/phases/{phase}/resume")
@@ -178,9 +175,7 @@ def show_phases(page: PageContext, slug: str, form: Form = NO_FORM, status: int 
         versions = get_versions(slug, phase.slug, page.account, page.state, 200).items
         active = (version for version in versions if version.status == "active")
         gold[phase.slug] = next(active, versions[0] if versions else None)
-    return render(
-        page, "organize/phases.html", form=form, status=status, frame=frame, gold=gold, own=form_with(form, "name")
-    )
+    return render(page, "organize/phases.html", form=form, status=status, frame=frame, gold=gold)
 
 
 def show_phase(page: PageContext, slug: str, phase: str, form: Form = NO_FORM, status: int = 200) -> Response:
@@ -188,5 +183,5 @@ def show_phase(page: PageContext, slug: str, phase: str, form: Form = NO_FORM, s
     frame = organizer_frame(page, slug)
     current = find_phase(frame, phase)
     texts = {name: local_text(getattr(current, name), current.timezone) for name in ("opens_at", "closes_at")}
-    values = {"phase": current, "texts": texts, "own": form_with(form, "name")}
+    values = {"phase": current, "texts": texts}
     return render(page, "organize/phase.html", form=form, status=status, frame=frame, **values)

@@ -1,19 +1,17 @@
 """The recipe of a challenge or of one phase: its metrics with all options, and a preview of what they mean."""
 
-from collections.abc import Mapping
 from typing import Any, cast
 from urllib.parse import quote
 
 from starlette.responses import Response
 
-from app.actions.challenges.preview_recipe import preview_recipe
-from app.actions.submissions.board_scores import describe_selection
 from app.api.challenges import delete_recipe, get_recipe, put_recipe
 from app.api.recipe_body import RecipeBody
-from app.api.recipes import RecipeShape, inference_shape
+from app.api.recipe_check import RecipeCheck, check_recipe
+from app.api.recipes import RecipeShape
 from app.errors import InvalidRecipe
 from app.scoring.catalogue.common_metrics import COMMON_METRIC_KEYS
-from app.scoring.catalogue.description import describe_call, search_metrics
+from app.scoring.catalogue.description import search_metrics
 from app.scoring.declaration.decision_rules import DECISION_RULES
 from app.scoring.declaration.metric import CATALOGUE
 from app.scoring.declaration.options import OPTIONS
@@ -84,10 +82,10 @@ def recipe_path(slug: str, phase: str | None) -> str:
 
 def preview(page: PageContext, slug: str, phase: str | None, form: Form, given: RecipeForm) -> Response:
     """The page with the recipe of a form that is not saved; for htmx the region of the preview alone."""
-    names = {each.slug: each.name for each in organizer_frame(page, slug).challenge.phases}
-    shown, refused = _meaning(page, slug, phase, given, form, names)
+    shown, refused = _meaning(page, slug, phase, given, form)
     if page.request.headers.get("hx-request"):
-        return render(page, "organize/recipe_preview.html", form=refused, preview=shown)
+        frame = organizer_frame(page, slug)
+        return render(page, "organize/recipe_preview.html", form=refused, frame=frame, preview=shown, in_words=in_words)
     return show_recipe(page, slug, phase, given, refused, unsaved=True)
 
 
@@ -107,12 +105,13 @@ def show_recipe(
     stored = get_recipe(slug, page.caller, page.state, phase)
     rules = own or frame.challenge
     given = given or _form_of(stored, rules.task, rules.positive_label, rules.classes)
-    shown = _meaning(page, slug, phase, given, form, {each.slug: each.name for each in frame.challenge.phases})[0]
+    shown = _meaning(page, slug, phase, given, form)[0]
     values = {
         "phase": own,
         "stored": stored,
         "recipe": given,
         "preview": shown,
+        "in_words": in_words,
         "unsaved": unsaved or bool(form.faults),
     }
     return render(page, "organize/recipe.html", form=form, status=status, frame=frame, **values, **_choices(rules.task))
@@ -139,23 +138,13 @@ def in_words(way: str) -> str:
 
 
 def _meaning(
-    page: PageContext, slug: str, phase: str | None, given: RecipeForm, form: Form, names: Mapping[str, str]
-) -> tuple[dict[str, Any] | None, Form]:
+    page: PageContext, slug: str, phase: str | None, given: RecipeForm, form: Form
+) -> tuple[RecipeCheck | None, Form]:
     """The equations of a recipe and what its scores give away; or None, and the form with the faults."""
     body = RecipeBody.model_construct(**given.body())
     fields = {name: value for name, value in body.model_dump().items() if value is not None}
     try:
         with page.state.db.read() as session:
-            found = preview_recipe(session, page.account, slug, fields, phase)
+            return check_recipe(session, page.account, slug, fields, phase), form
     except InvalidRecipe as error:
         return None, form if form.faults else given.place_faults(form.with_fault(error))
-    rule = describe_selection(found.recipe.selection, found.recipe.selection_max, found.recipe.tie_breakers)
-    return {
-        "calls": [describe_call(call) for call in found.recipe.metrics],
-        "primary": found.recipe.primary,
-        "bounds": [inference_shape(bound) for bound in found.bounds],
-        "names": names,
-        "desk": f"/challenges/{slug}/organize",
-        "in_words": in_words,
-        "selection": rule["meaning"],
-    }, form

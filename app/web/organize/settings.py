@@ -10,7 +10,7 @@ from app.api.challenges import ChallengeEdit, ChallengeShape, patch_challenge
 from app.scoring.catalogue.common_metrics import usual_recipe
 from app.web.forms import Form, attempt, whole_number
 from app.web.notices import notice
-from app.web.organize.form_values import changed_time, editor, form_with, local_text, text_lines, with_field_names
+from app.web.organize.form_values import changed_time, editor, local_text, text_lines, with_field_names
 from app.web.organize.frame import organizer_frame
 from app.web.page import FormDep, PageContext, PageDep, page_router, redirect
 from app.web.rendering import NO_FORM, render
@@ -116,5 +116,4 @@ def show_settings(page: PageContext, slug: str, form: Form = NO_FORM, status: in
         "rows": min(rows, MAX_ROWS),
         "preview": form.value("description", "") or None,
     }
-    values |= {"own": form_with(form, "title"), "labels_form": form_with(form, "task")}
     return render(page, "organize/settings.html", form=form, status=status, frame=frame, **values)
