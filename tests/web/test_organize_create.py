@@ -191,7 +191,7 @@ def test_a_phase_says_which_labels_it_has_from_its_challenge(app: ServedApp, rea
 
 
 def test_a_refused_form_leaves_the_other_forms_of_its_page_as_they_were(app: ServedApp, reader: Reader) -> None:
-    organizer(app, reader, "uma")
+    organizer(app, reader, "ursula")
     reader.send("/new-challenge", "/new-challenge", title="Elks")
     settings, phase = (f"/challenges/elks/organize/{path}" for path in ("settings", "phases/main"))
     refused = reader.send(settings, f"{settings}/labels", task="binary", positive_label="", reason="Two kinds")
