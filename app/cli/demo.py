@@ -172,6 +172,7 @@ def _wait_until_ready(service: _DemoService) -> None:
 def _serve_until_interrupted(out: CommandOutput, service: _DemoService, board: str) -> None:
     """Print the addresses, last that of the leaderboard's page, and serve until Ctrl-C or SIGTERM, which are successful ends."""
     from app.actions.accounts.bootstrap import first_log_in_advice
+    from app.cli.demo_data import ORGANIZER_EMAIL, write_organizer_password
 
     settings = service.settings
     url = local_url(settings)
@@ -179,6 +180,11 @@ def _serve_until_interrupted(out: CommandOutput, service: _DemoService, board: s
     if settings.admin_token is None and settings.admin_token_file is None:
         out.note(f"The administrator's token is in {settings.data_dir / 'admin-token'}.")
         out.note(f"{first_log_in_advice(settings)}.")
+    password = write_organizer_password(settings.data_dir)
+    out.note(
+        "The curves and confusion matrices of the entries, and the organizer's pages: "
+        f"log in at {url}/log-in as {ORGANIZER_EMAIL} with the password in {password}."
+    )
     out.note("Press Ctrl-C to stop. The leaderboard:")
     out.note(board)
     try:

@@ -50,6 +50,14 @@ def demo_password(secret: bytes, email: str) -> str:
     return base64.urlsafe_b64encode(digest).decode().rstrip("=")
 
 
+def write_organizer_password(data_dir: Path) -> Path:
+    """Write the password of the organizer's account into a file of the data folder, mode 600; returns its path."""
+    path = data_dir / "organizer-password"
+    path.touch(mode=0o600)
+    path.write_text(demo_password(demo_secret(data_dir), ORGANIZER_EMAIL) + "\n", "ascii")
+    return path
+
+
 @dataclass(frozen=True)
 class DemoLoader:
     """Loads the example in `folder` into the service at `url`; passwords are derived from `secret`."""
