@@ -34,8 +34,8 @@ def countdown(value: datetime, now: datetime) -> Markup:
 def relative(left: timedelta) -> str:
     """A period until or since now in words: 'in 3 days', '2 hours ago'."""
     seconds = abs(left.total_seconds())
-    for unit, size in (("day", 86400), ("hour", 3600), ("minute", 60)):
-        if seconds >= size:
+    for unit, size, least in (("year", 31_557_600, 2), ("day", 86400, 1), ("hour", 3600, 1), ("minute", 60, 1)):
+        if seconds >= least * size:
             count = int(seconds // size)
             words = f"{count} {unit}{'' if count == 1 else 's'}"
             return f"in {words}" if left > timedelta(0) else f"{words} ago"

@@ -12,6 +12,7 @@ from app.actions.submissions.read_submissions import SubmissionFilter
 from app.api.phases import PhaseShape
 from app.api.quotas import QuotaShape, get_quota
 from app.api.submissions import SubmissionShape, get_submissions, submission_shape
+from app.scoring.declaration.metric_parser import parse_metric
 from app.web.challenge_frame import ChallengeFrame, challenge_frame
 from app.web.page import PageContext, PageDep, page_router, redirect
 from app.web.rendering import render
@@ -57,6 +58,7 @@ def show_submissions(
         following=listed.next,
         quota=_quota(page, frame, chosen),
         metric=metric,
+        metric_name=parse_metric(metric).metric.name if metric else "Score",
         rule=rule,
         selected=selected,
         counting=_counting(page, frame, chosen),

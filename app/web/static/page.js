@@ -19,8 +19,8 @@ function showLocalTimes(root) {
 
 function countdownText(left) {
   const seconds = Math.abs(left) / 1000;
-  for (const [unit, size] of [["day", 86400], ["hour", 3600], ["minute", 60]]) {
-    if (seconds >= size) {
+  for (const [unit, size, from] of [["year", 31557600, 2], ["day", 86400, 1], ["hour", 3600, 1], ["minute", 60, 1]]) {
+    if (seconds >= from * size) {
       const count = Math.floor(seconds / size);
       const words = `${count} ${unit}${count === 1 ? "" : "s"}`;
       return left > 0 ? `in ${words}` : `${words} ago`;
