@@ -217,7 +217,7 @@ class Organizer:
         who = self.desk("Copy, archive, delete")
         who.press("Archive")
         who.sees("The challenge is archived: everybody can read it, and nobody can change it.")
-        who.write("Short name in addresses", f"{SLUG}-next")
+        who.write("Address", f"{SLUG}-next")
         who.press("Copy")
         who.sees("This is the copy, a draft that only you see.")
 
