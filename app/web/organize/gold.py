@@ -100,7 +100,7 @@ async def post_metadata_file(
 @router.post("/challenges/{slug}/organize/phases/{phase}/gold/{version}/activate")
 def post_activation(slug: str, phase: str, version: VersionNumber, page: PageDep, form: FormDep) -> Response:
     """Activates a version, and shows what the organizer should know about it."""
-    caller = editor(page, slug, form)
+    caller = editor(page, slug)
 
     def act() -> Response:
         reason = OptionalReason(reason=form.text("reason"))
@@ -113,10 +113,10 @@ def post_activation(slug: str, phase: str, version: VersionNumber, page: PageDep
 @router.post("/challenges/{slug}/organize/phases/{phase}/gold/{version}/delete")
 def post_deletion(slug: str, phase: str, version: VersionNumber, page: PageDep, form: FormDep) -> Response:
     """Deletes a draft."""
-    caller = editor(page, slug, form)
+    caller = editor(page, slug)
 
     def act() -> Response:
-        remove_version(slug, phase, version, caller, page.state)
+        remove_version(slug, phase, version, caller.with_reason(form.reason()), page.state)
         return redirect(page, f"/challenges/{slug}/organize/phases/{phase}/gold", done=DELETED)
 
     return attempt(form, act, lambda refused, status: show_gold(page, slug, phase, refused, status))
