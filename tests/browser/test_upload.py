@@ -67,7 +67,7 @@ def test_other_ways_send_it_too(service: Live, browser: Browser, tmp_path: Path,
     eve = service.person(name).join(SLUG, f"Team {name}")
     with person(browser, service.url, way) as who:
         who.log_in(eve.email).go(f"/challenges/{SLUG}/submit")
-        who.write("Method", "Forest")
+        who.write("Method (optional)", "Forest")
         who.attach("File with predictions", valid)
         who.press("Submit")
         expect(who.page.locator("main .status")).to_be_visible()

@@ -63,7 +63,7 @@ def table_file(folder: Path, name: str, labels: Mapping[str, str], public: tuple
 
 def send(sender: Person, file: Path, method: str, status: str = "Finished") -> None:
     """Send a file by the page to submit, which is open, and wait for what becomes of it."""
-    sender.write("Method", method)
+    sender.write("Method (optional)", method)
     sender.attach("File with predictions", file)
     sender.press("Submit")
     sender.waits_for(sender.page.locator("main div[role=status] .status"), status)

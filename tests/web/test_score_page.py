@@ -99,7 +99,7 @@ def test_a_phase_that_shows_less_says_so_and_organizers_see_all(
     own, organizers = (" ".join(who.browser.get(path).text.split()) for who in (ada, organizer))
     assert sentence in own
     assert "<math" in own
-    assert '"num">true positives' not in own
+    assert '"num">True positives' not in own
     assert "right <b>" not in own
     assert "right <b>" in organizers
     assert (f"<b>{value:.6g}</b>" in own) == ("scores" in reports)
@@ -188,7 +188,7 @@ def test_the_board_leads_to_the_counts_of_rows_that_the_reader_may_read(
     own = ada.browser.get(path).text
     assert set(score_links(own, key)) == {"f1_macro", "accuracy"}
     assert score_links(own, other) == {}
-    assert "A value that is a link leads to the counts behind it." in own
+    assert "An underlined value leads to the counts behind it." in own
     text = score_links(own, key)["accuracy"]
     assert f'aria-label="{text}, accuracy: counts">{text}</a>' in own
     for each in (key, other):

@@ -81,7 +81,7 @@ def _phase_points(session: ReadSession, phase: Phase, now: datetime) -> Iterator
         detail = f"The gold of phase '{phase.slug}' is not active, so files are refused. Activate a version."
         yield OpenPoint("gold_inactive", detail, phase.slug)
     elif active is None:
-        detail = f"Phase '{phase.slug}' has no gold labels, so files are refused. Upload them."
+        detail = f"Phase '{phase.slug}' has no gold labels, so files are refused. Upload the gold."
         yield OpenPoint("gold", detail, phase.slug)
     if phase.closes_at is None and phase.leaderboard == "after_close":
         detail = f"Phase '{phase.slug}' shows its board after the close, but it never closes. Set a closing time."

@@ -29,7 +29,7 @@ PAGES = {
     "Finish": {
         "release": "Release",
         "audit": "Audit trail",
-        "copy": "Copy, archive, delete",
+        "copy": "Copy, export, archive, delete",
     },
 }
 
@@ -58,7 +58,7 @@ class OrganizerFrame(ChallengeFrame):
             return []
         phase = f"{self.desk}/phases/{self.challenge.phases[0].slug}"
         return [
-            Tab("recipe", "Metrics", f"{self.desk}/recipe"),
+            Tab("recipe", "Recipe", f"{self.desk}/recipe"),
             Tab("phase", "Phase", phase),
             Tab("gold", "Gold", f"{phase}/gold"),
             Tab("settings", "Description and rules", f"{self.desk}/settings"),
