@@ -179,7 +179,7 @@ def _serve_until_interrupted(out: CommandOutput, service: _DemoService, board: s
     out.note(f"Serving on {url}; API documentation at {url}/docs, log in {log_path(settings)}.")
     if settings.admin_token is None and settings.admin_token_file is None:
         out.note(f"The administrator's token is in {settings.data_dir / 'admin-token'}.")
-        out.note(f"{first_log_in_advice(settings)}.")
+        out.note(first_log_in_advice(settings))  # no full stop: it ends with a command to copy
     password = write_organizer_password(settings.data_dir)
     out.note(
         "The curves and confusion matrices of the entries, and the organizer's pages: "

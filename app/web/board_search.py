@@ -23,6 +23,8 @@ from app.web.board_query import BoardQuery, Order
 Board = dict[str, Any]
 Places = NDArray[np.intp]
 MAX_KEPT_BYTES = 64 << 20
+MAX_READINGS = 2
+"""Boards that are read at the same time: reading needs ten times the memory of what is kept."""
 _FIXED_COLUMNS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "team": lambda row: row["team"]["name"].casefold(),
     "entries": lambda row: row["entries"],
@@ -107,6 +109,7 @@ class SearchableBoards:
         self._kept: OrderedDict[str, SearchableBoard] = OrderedDict()
         self._size = 0
         self._readings: dict[str, asyncio.Task[SearchableBoard]] = {}
+        self._turns = asyncio.Semaphore(MAX_READINGS)
 
     async def get(self, reply: CachedReply) -> SearchableBoard:
         """The board of a reply in JSON. To be called from the event loop; reading holds one thread."""
@@ -121,7 +124,8 @@ class SearchableBoards:
 
     async def _read(self, tag: str, body: bytes) -> SearchableBoard:
         try:
-            board = await run_in_threadpool(SearchableBoard.parse, body)
+            async with self._turns:
+                board = await run_in_threadpool(SearchableBoard.parse, body)
             self._keep(tag, board)
             return board
         finally:

@@ -97,10 +97,10 @@ def _public_address(page: PageContext, frame: ChallengeFrame) -> str | None:
 @router.get("/challenges/{slug}/files/{file_name}")
 async def download_file(slug: str, file_name: str, page: PageDep) -> Response:
     """A file of a challenge, for a browser by its session, with the rule of the API."""
-    return for_this_reader(page, await run_in_threadpool(get_file, slug, file_name, page.caller, page.state))
+    return for_this_reader(await run_in_threadpool(get_file, slug, file_name, page.caller, page.state))
 
 
 @router.get("/challenges/{slug}/phases/{phase}/template")
 async def download_template(slug: str, phase: str, page: PageDep, format_name: TemplateFormat = "csv") -> Response:
     """The template of a phase, for a browser by its session, in any format of the API."""
-    return for_this_reader(page, await get_template(slug, phase, page.request, page.caller, page.state, format_name))
+    return for_this_reader(await get_template(slug, phase, page.request, page.caller, page.state, format_name))

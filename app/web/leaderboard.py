@@ -114,7 +114,7 @@ async def get_leaderboard_data(
 ) -> Response:
     """The whole board in a form of the API, for an account by its session."""
     reply = await get_leaderboard(page.request, slug, phase, page.caller, page.state, metric, split, board_format)
-    return for_this_reader(page, reply)
+    return for_this_reader(reply)
 
 
 @router.get("/challenges/{slug}/leaderboard/changes")

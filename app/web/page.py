@@ -208,9 +208,8 @@ def _session_caller(state: AppState, text: str) -> Caller:
 PageDep = Annotated[PageContext, Depends(page_context)]
 
 
-def for_this_reader(page: PageContext, reply: Response) -> Response:
-    """A reply of the API, such as a file, as one that no cache keeps for a person and none shows to another one."""
-    reply.headers["Cache-Control"] = "no-store" if page.is_logged_in else "no-cache"
+def for_this_reader(reply: Response) -> Response:
+    """A reply of the API, such as a file, as one that depends on the session. ReplyMiddleware says who may keep it."""
     reply.headers.add_vary_header("Cookie")
     return reply
 

@@ -48,14 +48,9 @@ def environment() -> Environment:
     return templates
 
 
-# ":=" is one sign, with space on both sides.
-_APART, _JOINED = "<mi>:</mi><mo>&#x0003D;</mo>", "<mo>:=</mo>"
-
-
 def mathml(equation: Mapping[str, str] | str) -> Markup:
     """The MathML of an equation of the catalogue, which is made from our own formulas only."""
     text = equation if isinstance(equation, str) else equation["mathml"]
-    text = text.replace(_APART, _JOINED)
     return Markup(text)  # noqa: S704 - never from users
 
 

@@ -57,6 +57,8 @@ Start = Annotated[int, Query(alias="from", ge=0, le=1_000_000)]
 ShownStatus = Annotated[Status | None, Query()]
 NO_REPORT = ReportState({})
 STATUS_PART = "#submission-status"
+MAX_POSITION = 10**9
+"""The largest place in the queue that a request may name, so that places can be compared as numbers."""
 
 DONE: dict[str, Notice] = {
     "cancel": notice("cancelled", "The submission is cancelled."),
@@ -183,7 +185,7 @@ async def follow_submission(
     page: PageDep,
     seen: Annotated[str | None, Query(max_length=100)] = None,
     status: ShownStatus = None,
-    position: Annotated[int | None, Query(ge=1)] = None,
+    position: Annotated[int | None, Query(ge=1, le=MAX_POSITION)] = None,
     last_event_id: Annotated[str | None, Header(alias="Last-Event-ID", max_length=100)] = None,
 ) -> Response:
     """The stream of the page: says that the submission may have changed. Rights are checked once, when it opens.

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import math
+import threading
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from app.api.caching.cached_reply import CachedReply
 from app.web import board_search
 from app.web.board_query import BoardQuery
-from app.web.board_search import SearchableBoard, SearchableBoards
+from app.web.board_search import MAX_READINGS, SearchableBoard, SearchableBoards
 
 METRICS = [{"key": "accuracy", "direction": "higher"}, {"key": "log_loss", "direction": "lower"}]
 VALUES = st.sampled_from([0.25, 0.5, 0.75, 1, None])
@@ -116,3 +117,23 @@ def test_kept_boards_need_a_bounded_memory(monkeypatch: pytest.MonkeyPatch) -> N
 
     kept = asyncio.run(ask())
     assert (len(kept._kept), kept._size) == (0, 0)
+
+
+def test_few_boards_are_read_at_the_same_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    parse, slots, too_many = SearchableBoard.parse, threading.Semaphore(MAX_READINGS), threading.Event()
+
+    def in_a_slot(body: bytes) -> SearchableBoard:
+        if not slots.acquire(blocking=False):
+            too_many.set()
+        too_many.wait(0.1)  # long enough for another one to begin
+        slots.release()
+        return parse(body)
+
+    monkeypatch.setattr(SearchableBoard, "parse", in_a_slot)
+
+    async def ask() -> list[SearchableBoard]:
+        kept = SearchableBoards()
+        return await asyncio.gather(*(kept.get(reply(total)) for total in range(6)))
+
+    assert len(asyncio.run(ask())) == 6
+    assert not too_many.is_set()

@@ -268,3 +268,18 @@ def test_a_team_lists_its_own_submissions_by_the_same_filters(app: ServedApp, se
     assert green.get(path, params={"team": "Blue"}).json()["items"] == []
     assert [row["method"] for row in green.get(path, params={"q": "TREE"}).json()["items"]] == ["tree"]
     assert green.get(path, params={"status": "lost"}).status_code == 400
+
+
+def test_the_desk_says_that_a_phase_is_paused_and_offers_no_entry_to_an_archived_challenge(
+    app: ServedApp, reader: Reader
+) -> None:
+    open_challenge(app.admin(), "quiet", [{"id": "a", "label": "x"}, {"id": "b", "label": "y"}])
+    organizer(app, reader, slug="quiet")
+    desk = "/challenges/quiet/organize"
+    assert "Send a test entry" in reader.get(desk).text
+    app.admin().post("/challenges/quiet/phases/main/pause", json={"reason": "Gold."}).raise_for_status()
+    assert '<span class="status warn">is paused</span>' in reader.get(desk).text
+    app.admin().post("/challenges/quiet/archive", json={}).raise_for_status()
+    page = reader.get(desk).text
+    assert "is paused" not in page.split('aria-labelledby="now"')[1].split("</section>")[0]
+    assert "Send a test entry" not in page

@@ -61,6 +61,17 @@ def test_the_place_follows_the_queue_and_the_whole_page_the_status(live: Live) -
         assert fetch(stranger, page).status_code == 404
 
 
+def test_a_place_that_no_queue_has_is_refused(live: Live) -> None:
+    open_challenge(live.admin(), "birds", GOLD)
+    blue = live.person("Blue").join("birds", "Blue")
+    path = f"/submissions/{blue.submit('birds', CORRECT_PREDICTIONS).json()['id']}/changes?status=queued"
+    with closing(Reader(live.url).log_in(blue.email)) as reader:
+        with reader.client.stream("GET", f"{path}&position=1{'0' * 400}") as answer:
+            assert answer.status_code == 400
+        with reader.client.stream("GET", f"{path}&position=1") as answer:
+            assert answer.status_code == 200
+
+
 class CountingDatabase(Database):
     """A database that counts the sessions."""
 
@@ -96,6 +107,8 @@ def test_what_the_queue_costs_does_not_grow_with_its_readers(tmp_path: Path, mon
             def note(_: object) -> None:
                 counted.append(db.reads)
                 looks.release()
+                if len(counted) == 1:
+                    raise ValueError("One look that fails does not end the looks.")
 
             monkeypatch.setattr(watch._looks, "_notice", note)
             with ExitStack() as opened:

@@ -99,3 +99,11 @@ def test_a_file_needs_the_token_and_the_right_to_edit(
     foreign["data"] = {"csrf": token}
     assert stranger.client.post(path, **foreign).status_code == 404
     assert "There is no gold yet." in reader.get(path).text
+
+
+def test_a_draft_that_is_gone_does_not_hide_the_page(owner: tuple[Reader, str]) -> None:
+    reader, path = owner
+    upload(reader, path, path, GOLD)
+    reader.send(path, f"{path}/1/delete")
+    page = reader.get(f"{path}?checked=1")
+    assert (page.status_code, "There is no gold yet." in page.text) == (200, True)

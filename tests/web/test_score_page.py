@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from app.web import submission_view
 from app.web.board_query import BoardQuery
 from app.web.board_table import make_table
 from app.web.rendering import environment
@@ -158,6 +159,21 @@ def test_a_submission_without_scores_has_equations_alone(app: ServedApp, ada: Pe
     page = ada.browser.get(score_path(key, "accuracy")).text
     assert "The submission has no scores." in page
     assert "<math" in page
+
+
+def test_a_report_that_takes_long_is_shown_by_the_same_address(
+    app: ServedApp, ada: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slug = open_new(app, *REPORTS)
+    ada.api.join(slug, "Blue")
+    path = f"{score_path(sent(ada, slug), 'accuracy')}?split=all&order=name"
+    with monkeypatch.context() as patched:
+        patched.setattr(submission_view, "REPORT_WAIT_SECONDS", 0.0)
+        waiting = ada.browser.get(path)
+    (address,) = re.findall(r'The report is being made. <a href="([^"]+)">Show it</a>', waiting.text)
+    assert unescape(address) == path
+    assert "right of" not in waiting.text
+    assert ada.browser.get(unescape(address)).status_code == 200
 
 
 def test_the_board_leads_to_the_counts_of_rows_that_the_reader_may_read(

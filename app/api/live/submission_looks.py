@@ -44,13 +44,11 @@ class SubmissionLooks:
                 if not followed:
                     break
                 try:
-                    seen = await run_in_threadpool(self._look, followed)
+                    self._notice(await run_in_threadpool(self._look, followed))
                 except AssayError:
                     continue  # the database is away; whoever follows reads again after a while
                 except Exception:
                     log.exception("look_failed")
-                    continue
-                self._notice(seen)
         finally:
             self._looking = None
 

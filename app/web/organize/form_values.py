@@ -11,9 +11,12 @@ from app.web.forms import Form
 from app.web.page import PageContext
 
 
-def editor(page: PageContext, slug: str, form: Form) -> Caller:
-    """The caller, who may edit the challenge, with the reason that the form gives; raises what current_organizer does."""
-    return current_organizer(slug, page.account, page.state).with_reason(form.reason())
+def editor(page: PageContext, slug: str) -> Caller:
+    """The caller, who may edit the challenge; raises what current_organizer does.
+
+    The reason of a form is read with its other fields, so that a refused one is shown in the form, with all others.
+    """
+    return current_organizer(slug, page.account, page.state)
 
 
 def text_lines(text: str) -> list[str] | None:

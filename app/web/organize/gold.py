@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Annotated, Any
 
 from fastapi import Query, Request
@@ -26,7 +27,7 @@ from app.api.gold import (
 )
 from app.api.http.json_body import GoldMetadataRequest, parse_strict_json
 from app.api.reasons import OptionalReason
-from app.errors import BadRequest, InvalidGold, NotFound
+from app.errors import BadRequest, InvalidGold, NotFound, TooManyRequests, Unavailable
 from app.web.form_upload import open_upload_form, require_file
 from app.web.forms import PART, FieldFault, Form, attempt, attempt_async
 from app.web.notices import notice
@@ -51,7 +52,10 @@ async def get_gold(
     slug: str, phase: str, page: PageDep, checked: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None
 ) -> Response:
     """Shows the versions of the gold, the one that was just `checked` with its classes, and asks for a file."""
-    found = None if checked is None else await get_class_counts(slug, phase, checked, page.account, page.state)
+    found = None
+    if checked is not None:
+        with suppress(NotFound, TooManyRequests, Unavailable):  # a draft that was deleted since, or no reader is free
+            found = await get_class_counts(slug, phase, checked, page.account, page.state)
     counts = None if found is None else found.counts
     return await run_in_threadpool(show_gold, page, slug, phase, checked=checked, counts=counts)
 
@@ -100,7 +104,7 @@ async def post_metadata_file(
 @router.post("/challenges/{slug}/organize/phases/{phase}/gold/{version}/activate")
 def post_activation(slug: str, phase: str, version: VersionNumber, page: PageDep, form: FormDep) -> Response:
     """Activates a version, and shows what the organizer should know about it."""
-    caller = editor(page, slug, form)
+    caller = editor(page, slug)
 
     def act() -> Response:
         reason = OptionalReason(reason=form.text("reason"))
@@ -113,10 +117,10 @@ def post_activation(slug: str, phase: str, version: VersionNumber, page: PageDep
 @router.post("/challenges/{slug}/organize/phases/{phase}/gold/{version}/delete")
 def post_deletion(slug: str, phase: str, version: VersionNumber, page: PageDep, form: FormDep) -> Response:
     """Deletes a draft."""
-    caller = editor(page, slug, form)
+    caller = editor(page, slug)
 
     def act() -> Response:
-        remove_version(slug, phase, version, caller, page.state)
+        remove_version(slug, phase, version, caller.with_reason(form.reason()), page.state)
         return redirect(page, f"/challenges/{slug}/organize/phases/{phase}/gold", done=DELETED)
 
     return attempt(form, act, lambda refused, status: show_gold(page, slug, phase, refused, status))

@@ -27,10 +27,10 @@ def get_overview(slug: str, page: PageDep) -> Response:
 @router.post("/challenges/{slug}/organize/publish")
 def post_publication(slug: str, page: PageDep, form: FormDep) -> Response:
     """Publishes a draft."""
-    caller = editor(page, slug, form)
+    caller = editor(page, slug)
 
     def act() -> Response:
-        patch_challenge(slug, ChallengeEdit(draft=False), caller, page.state)
+        patch_challenge(slug, ChallengeEdit(draft=False), caller.with_reason(form.reason()), page.state)
         return redirect(page, f"/challenges/{slug}/organize", done=PUBLISHED)
 
     return attempt(form, act, lambda refused, status: show_overview(page, slug, refused, status))

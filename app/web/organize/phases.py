@@ -5,7 +5,6 @@ from typing import Any
 from starlette.responses import Response
 
 from app.api.challenges import ChallengeEdit, patch_challenge
-from app.api.dependencies import current_organizer
 from app.api.gold import GoldShape, get_versions
 from app.api.phases import (
     NewPhase,
@@ -52,10 +51,12 @@ def get_phases(slug: str, page: PageDep) -> Response:
 @router.post("/challenges/{slug}/organize/phases")
 def post_new_phase(slug: str, page: PageDep, form: FormDep) -> Response:
     """Adds a phase."""
-    caller = editor(page, slug, form)
+    caller = editor(page, slug)
 
     def act() -> Response:
-        added = post_phase(slug, NewPhase.model_validate(phase_values(form)), caller, page.state)
+        added = post_phase(
+            slug, NewPhase.model_validate(phase_values(form)), caller.with_reason(form.reason()), page.state
+        )
         return redirect(page, f"/challenges/{slug}/organize/phases/{added.slug}/gold", done=ADDED)
 
     def again(refused: Form, status: int) -> Response:
@@ -67,14 +68,16 @@ def post_new_phase(slug: str, page: PageDep, form: FormDep) -> Response:
 @router.post("/challenges/{slug}/organize/phases/order")
 def post_order(slug: str, page: PageDep, form: FormDep) -> Response:
     """Moves a phase one place up."""
-    caller = editor(page, slug, form)
+    caller = editor(page, slug)
 
     def act() -> Response:
         order = [phase.slug for phase in organizer_frame(page, slug).challenge.phases]
         place = order.index(form.value("phase")) if form.value("phase") in order else 0
         if place > 0:
             order.insert(place - 1, order.pop(place))
-        patch_challenge(slug, ChallengeEdit.model_validate({"phase_order": order}), caller, page.state)
+        patch_challenge(
+            slug, ChallengeEdit.model_validate({"phase_order": order}), caller.with_reason(form.reason()), page.state
+        )
         return redirect(page, f"/challenges/{slug}/organize/phases", done=ORDERED)
 
     return attempt(form, act, lambda refused, status: show_phases(page, slug, refused, status))
@@ -89,12 +92,12 @@ def get_phase(slug: str, phase: str, page: PageDep) -> Response:
 @router.post("/challenges/{slug}/organize/phases/{phase}")
 def post_phase_edit(slug: str, phase: str, page: PageDep, form: FormDep) -> Response:
     """Changes the rules of a phase."""
-    caller = editor(page, slug, form)
+    caller = editor(page, slug)
     current = find_phase(organizer_frame(page, slug), phase)
 
     def act() -> Response:
         body = PhaseEdit.model_validate(phase_values(form, current))
-        changed = patch_phase(slug, phase, body, caller, page.state)
+        changed = patch_phase(slug, phase, body, caller.with_reason(form.reason()), page.state)
         return redirect(page, f"/challenges/{slug}/organize/phases/{changed.slug}", done=SAVED)
 
     def again(refused: Form, status: int) -> Response:
@@ -106,7 +109,7 @@ def post_phase_edit(slug: str, phase: str, page: PageDep, form: FormDep) -> Resp
 @router.post("/challenges/{slug}/organize/phases/{phase}/pause")
 def post_phase_pause(slug: str, phase: str, page: PageDep, form: FormDep) -> Response:
     """Pauses a phase, for a reason that its readers see."""
-    caller = current_organizer(slug, page.account, page.state)
+    caller = editor(page, slug)
 
     def act() -> Response:
         post_pause(slug, phase, Reason.model_validate({"reason": form.value("reason")}), caller, page.state)
@@ -118,7 +121,7 @@ def post_phase_pause(slug: str, phase: str, page: PageDep, form: FormDep) -> Res
 @router.post("/challenges/{slug}/organize/phases/{phase}/resume")
 def post_phase_resume(slug: str, phase: str, page: PageDep, form: FormDep) -> Response:
     """Lets a phase take submissions again."""
-    caller = editor(page, slug, form)
+    caller = editor(page, slug)
 
     def act() -> Response:
         post_resume(slug, phase, caller, page.state, OptionalReason(reason=form.text("reason")))
@@ -130,10 +133,10 @@ def post_phase_resume(slug: str, phase: str, page: PageDep, form: FormDep) -> Re
 @router.post("/challenges/{slug}/organize/phases/{phase}/delete")
 def post_phase_deletion(slug: str, phase: str, page: PageDep, form: FormDep) -> Response:
     """Deletes a phase to which nothing was submitted."""
-    caller = editor(page, slug, form)
+    caller = editor(page, slug)
 
     def act() -> Response:
-        remove_phase(slug, phase, caller, page.state)
+        remove_phase(slug, phase, caller.with_reason(form.reason()), page.state)
         return redirect(page, f"/challenges/{slug}/organize/phases", done=DELETED)
 
     return attempt(form, act, lambda refused, status: show_phase(page, slug, phase, refused, status))

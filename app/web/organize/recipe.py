@@ -48,13 +48,13 @@ def get_recipe_page(slug: str, page: PageDep, phase: str | None = None) -> Respo
 @router.post("/challenges/{slug}/organize/recipe")
 def post_recipe(slug: str, page: PageDep, form: FormDep, phase: str | None = None) -> Response:
     """Activates a recipe, or shows it with its preview after a metric was added or taken out."""
-    caller = editor(page, slug, form)
+    caller = editor(page, slug)
     given = read_recipe_form(form)
     if form.value("do") != "save":
         return preview(page, slug, phase, form, given)
 
     def act() -> Response:
-        put_recipe(slug, RecipeBody.model_validate(given.body()), caller, page.state, phase)
+        put_recipe(slug, RecipeBody.model_validate(given.body()), caller.with_reason(form.reason()), page.state, phase)
         return redirect(page, recipe_path(slug, phase), done=SAVED)
 
     def again(refused: Form, status: int) -> Response:
@@ -66,10 +66,10 @@ def post_recipe(slug: str, page: PageDep, form: FormDep, phase: str | None = Non
 @router.post("/challenges/{slug}/organize/recipe/drop")
 def post_drop(slug: str, page: PageDep, form: FormDep) -> Response:
     """Lets a phase share the recipe of its challenge again."""
-    caller, phase = editor(page, slug, form), form.value("phase")
+    caller, phase = editor(page, slug), form.value("phase")
 
     def act() -> Response:
-        delete_recipe(slug, caller, page.state, phase)
+        delete_recipe(slug, caller.with_reason(form.reason()), page.state, phase)
         return redirect(page, recipe_path(slug, phase), done=DROPPED)
 
     return attempt(form, act, lambda refused, status: show_recipe(page, slug, phase, None, refused, status))

@@ -31,7 +31,7 @@ def get_settings(slug: str, page: PageDep) -> Response:
 @router.post("/challenges/{slug}/organize/settings")
 def post_settings(slug: str, page: PageDep, form: FormDep) -> Response:
     """Saves the settings, or shows a preview of the description."""
-    caller = editor(page, slug, form)
+    caller = editor(page, slug)
     if form.value("do") == "preview":
         if page.request.headers.get("hx-request"):
             return render(page, "organize/description_preview.html", text=form.value("description"))
@@ -40,16 +40,19 @@ def post_settings(slug: str, page: PageDep, form: FormDep) -> Response:
 
     def act() -> Response:
         body = ChallengeEdit.model_validate(settings_values(form, challenge))
-        changed = patch_challenge(slug, body, caller, page.state)
+        changed = patch_challenge(slug, body, caller.with_reason(form.reason()), page.state)
         return redirect(page, f"/challenges/{changed.slug}/organize/settings", done=SAVED)
 
-    return attempt(form, act, lambda refused, status: show_settings(page, slug, with_field_names(refused, {}), status))
+    def again(refused: Form, status: int) -> Response:
+        return show_settings(page, slug, with_field_names(refused, _question_names(form)), status)
+
+    return attempt(form, act, again)
 
 
 @router.post("/challenges/{slug}/organize/settings/labels")
 def post_labels(slug: str, page: PageDep, form: FormDep) -> Response:
     """Changes the task and the classes, and the recipe with them if that is wished."""
-    caller = editor(page, slug, form)
+    caller = editor(page, slug)
 
     def act() -> Response:
         task = form.value("task")
@@ -60,10 +63,10 @@ def post_labels(slug: str, page: PageDep, form: FormDep) -> Response:
         }
         if form.has("usual_recipe"):
             values["recipe"] = usual_recipe(task)
-        patch_challenge(slug, ChallengeEdit.model_validate(values), caller, page.state)
+        patch_challenge(slug, ChallengeEdit.model_validate(values), caller.with_reason(form.reason()), page.state)
         return redirect(page, f"/challenges/{slug}/organize/settings", done=LABELS_SAVED)
 
-    return attempt(form, act, lambda refused, status: show_settings(page, slug, with_field_names(refused, {}), status))
+    return attempt(form, act, lambda refused, status: show_settings(page, slug, refused, status))
 
 
 def settings_values(form: Form, challenge: ChallengeShape) -> dict[str, Any]:
@@ -84,14 +87,24 @@ def settings_values(form: Form, challenge: ChallengeShape) -> dict[str, Any]:
     }
 
 
+def _questions(form: Form) -> dict[int, str]:
+    """The questions of the rows that are not empty, by the number of the row."""
+    labels = {number: form.text(f"label_{number}") for number in range(1, MAX_ROWS + 1)}
+    return {number: label for number, label in labels.items() if label is not None}
+
+
+def _question_names(form: Form) -> dict[str, str]:
+    """The field of each question, by its place in the request, which has no empty rows."""
+    return {f"registration_fields.{place}.label": f"label_{number}" for place, number in enumerate(_questions(form))}
+
+
 def _registration_fields(form: Form) -> list[dict[str, Any]]:
     """The rows whose label is not empty. A new row gets a name, by which the answers to it are stored."""
-    labels = {number: form.text(f"label_{number}") for number in range(1, MAX_ROWS + 1)}
-    labels = {number: label for number, label in labels.items() if label is not None}
+    labels = _questions(form)
     names = {form.text(f"name_{number}") for number in labels}
     rows = []
     for number, label in labels.items():
-        name = form.text(f"name_{number}") or _new_name(label or "", names)
+        name = form.text(f"name_{number}") or _new_name(label, names)
         names.add(name)
         rows.append({"name": name, "label": label, "required": form.has(f"required_{number}")})
     return rows
