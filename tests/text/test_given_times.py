@@ -36,7 +36,7 @@ def test_each_form_names_one_instant(text: str, ends: bool, expected: str) -> No
     "text", ["2026-03-01", "tomorrow", "", "2026-13-01 AoE", "2026-03-01T25:00", "12:00", "20260301"]
 )
 def test_anything_else_is_refused_with_the_forms(text: str) -> None:
-    with pytest.raises(ValueError, match="must be a time such as 2027-03-01T12:00:00Z"):
+    with pytest.raises(ValueError, match=r"must be a time such as .*2027-03-01T12:00:00Z"):
         parse_time(text)
 
 

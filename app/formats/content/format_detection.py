@@ -99,7 +99,7 @@ def media_type_in_form(filename: str | None, media_type: str | None) -> str | No
     application/vnd.ms-excel, and a compressed file application/gzip.
     """
     media, name = (media_type or "").partition(";")[0].strip().lower(), (filename or "").strip().lower()
-    if any(media in form.media_types for form in FORMATS.values()):
+    if media.startswith("multipart/") or any(media in form.media_types for form in FORMATS.values()):
         return media_type
     for encoding in ENCODINGS.values():
         name = name.removesuffix(encoding.ending)
