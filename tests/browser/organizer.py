@@ -214,7 +214,7 @@ class Organizer:
 
     def archive_and_copy(self) -> None:
         """Make it read-only, and begin the next edition."""
-        who = self.desk("Copy, archive, delete")
+        who = self.desk("Copy, export, archive, delete")
         who.press("Archive")
         who.sees("The challenge is archived: everybody can read it, and nobody can change it.")
         who.write("Address", f"{SLUG}-next")
