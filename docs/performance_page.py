@@ -100,8 +100,8 @@ _LIMITS = """\
 - *`assay score` of a million records beside a careful user.* Of 1.2 s in another run, 0.4 s are the start of Python,
   numpy and the program, 0.33 s reading the gold, 0.22 s reading the predictions, 0.16 s the 132 metrics (the user
   computes twelve), and 0.1 s the table of 1,000 classes and the output as JSON.
-- *AUC and average precision, boards over HTTP, sets of labels.* Each missed its target in this run and met it in others,
-  AUC and boards on a machine with AVX-512. Sets of labels reached 6.4 times in the next run here.
+- *AUC and average precision, sets of labels.* Each missed its target in this run and met it in others, AUC on a machine
+  with AVX-512. Sets of labels reached 6.4 times in the next run here.
 - *Hostile files.* The limit of two seconds is absolute, so a slow machine exceeds it. The three slowest files of JSON
   label sets, read again at another time, took 0.9, 1.4 and 1.6 s.
 - *Waits under a recipe of few metrics.* Scoring such a file takes one or two milliseconds; the rest is not scoring. Per
