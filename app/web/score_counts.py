@@ -40,8 +40,8 @@ class Asked:
     """A score and the report of its submission, as the API gives them to the reader.
 
     `rows` are the counts of all classes in the report. `is_brief`: only the shortest form of the counts is needed.
-    `options` are those that the counts of the report follow, `digits` the significant ones of its numbers. `withheld` says why there is no report for the reader, and
-    `is_counted` whether the reader may see the counts of classes.
+    `options` are those that the counts of the report follow, `digits` the significant ones of its numbers. `withheld`
+    says why there is no report for the reader, and `is_counted` whether the reader may see the counts of classes.
     """
 
     call: MetricCall
