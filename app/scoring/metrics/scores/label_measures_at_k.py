@@ -10,6 +10,7 @@ from app.scoring.declaration.metric import (
     CATALOGUE,
     RANKING,
     Compute,
+    ComputeDraws,
     Metric,
     MetricCall,
     Param,
