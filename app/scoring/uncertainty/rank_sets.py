@@ -17,7 +17,6 @@ from app.scoring.uncertainty.small_samples import (
     Pair,
     PairTest,
     holm,
-    holm_levels,
     out_of_reach,
     why_exact,
 )
@@ -168,14 +167,17 @@ def _decide(board: Board, order: NDArray[np.intp], tested: StepDown) -> _Decisio
     if board.confirm is None:
         return _Decision(better, exact=True, notes=(reason, "No exact test is available, so no pair is different."))
     family = len(order) * (len(order) - 1) // 2
-    tests = dict(zip(pairs, board.confirm(pairs, holm_levels(family, len(pairs))), strict=True))
+    tests = dict(zip(pairs, board.confirm(pairs, family), strict=True))
     confirmed, level = holm(tests, family)
     for pair in confirmed:
         better[pair] = True
     too_few = frozenset(out_of_reach(tests, confirmed, level))
     notes: tuple[str, ...] = (reason,)
     if too_few:
-        notes += (f"Pairs with too few differences to tell at the adjusted level of {level:.2g}: {len(too_few):,}.",)
+        unit = "instances" if board.groups is None else "groups"
+        notes += (
+            f"Pairs that differ on too few {unit} to tell at the adjusted level of {level:.2g}: {len(too_few):,}.",
+        )
     return _Decision(better, exact=True, tests=tests, too_few=too_few, notes=notes)
 
 

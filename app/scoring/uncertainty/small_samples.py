@@ -36,8 +36,11 @@ class Levels(NamedTuple):
     loosest: float
 
 
-Confirm = Callable[[Sequence[Pair], Levels], Sequence[PairTest]]
-"""Tests pairs of row numbers, in their order. Random tests choose their rounds so that p can reach the strictest level."""
+Confirm = Callable[[Sequence[Pair], int], Sequence[PairTest]]
+"""Tests pairs of row numbers, in their order, of a family of so many pairs; the others count as p = 1.
+
+A random test needs enough rounds to reach the levels of `holm_levels`, as far as its budget allows.
+"""
 
 
 def why_exact(instances: int, groups: int | None, *, rare_classes: bool) -> str | None:
