@@ -17,10 +17,10 @@ from app.scoring.evaluate import evaluate_call
 from app.scoring.evaluation_input import EvaluationInput
 from app.scoring.tally import EvaluationContext
 from app.scoring.uncertainty.board_plan import BoardPlan, plan_board
+from app.scoring.uncertainty.board_tests import BoardTests
 from app.scoring.uncertainty.draw_values import draw_values
 from app.scoring.uncertainty.draws import unit_draws
 from app.scoring.uncertainty.intervals import has_rare_classes
-from app.scoring.uncertainty.pair_tests import PairTester
 from app.scoring.uncertainty.rank_sets import Board, RankSets, rank_sets
 from app.scoring.uncertainty.resampling import group_places, in_order_of, prediction_codes
 from app.scoring.uncertainty.seeds import RandomSource, derive_seed, random_source
@@ -128,7 +128,7 @@ def board_uncertainty(
         return BoardUncertainty(**facts, reason=reason)
     plan = draw_plan(len(cases), facts["instances"])
     draws = board_draws(cases, [call], derive_seed(draw_seed, "board", split, call.text), plan.draws)[call.text]
-    tester = PairTester(cases, sorted(ids), call, draw_seed=draw_seed, split=split)
+    tester = BoardTests(cases, sorted(ids), call, draw_seed=draw_seed, split=split)
     sets = rank_sets(board_of(cases, call, values, draws, tester.test))
     differences = _differences(facts["keys"], values, draws, sets)
     return BoardUncertainty(**facts, sets=sets, differences=tuple(differences), notes=plan.notes)
@@ -277,7 +277,7 @@ def _percentiles(differences: Floats) -> tuple[list[float | None], list[float | 
     count = differences.shape[1]
     below = max(0, (count + 1) // 40 - 1)
     parts = np.partition(differences, [below, count - 1 - below], axis=1)
-    null = np.isnan(differences).any(axis=1)
+    null = np.asarray(np.isnan(differences).any(axis=1))
     lows, highs = parts[:, below], parts[:, count - 1 - below]
     return (
         [None if missing else float(low) for low, missing in zip(lows, null, strict=True)],

@@ -5,7 +5,7 @@ the other strictly the other way. It is a significant flip if the rank sets of b
 """
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,7 @@ from app.scoring.declaration.requirements import needs_met_by, unmet_need_reason
 from app.scoring.evaluate import evaluate
 from app.scoring.evaluation_input import EvaluationInput
 from app.scoring.uncertainty.board import BoardCase, aligned_cases, board_draws, board_of, draw_plan
-from app.scoring.uncertainty.pair_tests import PairTester
+from app.scoring.uncertainty.board_tests import BoardTests
 from app.scoring.uncertainty.rank_sets import RankSets, rank_sets
 from app.scoring.uncertainty.seeds import derive_seed
 
@@ -119,12 +119,12 @@ class Rankings:
         }
 
 
-def confused_calls(case: EvaluationInput, calls: Sequence[MetricCall]) -> list[MetricCall]:
-    """The averages of F1 that fit the data and are not among `calls`, under the default conventions."""
+def confused_calls(case: EvaluationInput, calls: Sequence[MetricCall], options: Mapping[str, str]) -> list[MetricCall]:
+    """The averages of F1 that fit the data and are not among `calls`, under the options of the recipe."""
     found, has, known = [], needs_met_by(case), {call.text for call in calls}
     for text in CONFUSED_AVERAGES:
         try:
-            call = parse_metric(text, options={}, task=case.spec.task)
+            call = parse_metric(text, options=options, task=case.spec.task)
         except InvalidMetric:
             continue
         if call.text not in known and unmet_need_reason(call.metric, has) is None:
@@ -133,18 +133,24 @@ def confused_calls(case: EvaluationInput, calls: Sequence[MetricCall]) -> list[M
 
 
 def side_by_side(
-    entries: Sequence[BoardCase], ids: Sequence[str], calls: Sequence[MetricCall], *, draw_seed: str, split: str
+    entries: Sequence[BoardCase],
+    ids: Sequence[str],
+    calls: Sequence[MetricCall],
+    *,
+    draw_seed: str,
+    split: str,
+    options: Mapping[str, str] | None = None,
 ) -> Rankings:
     """The rankings of rows that were scored against the same gold, by these metrics and the confused averages.
 
-    `ids` names the instances of all rows, in any order.
+    `ids` names the instances of all rows, in any order; `options` are those of the recipe.
     """
     recipe = tuple(call.text for call in calls)
     cases = aligned_cases(entries, ids)
     if not cases:
         return _empty(split, recipe, "No row is ranked.")
     calls = [call for call in calls if call.metric.scalar and call.metric.direction != "none"]
-    calls = [*calls, *confused_calls(cases[0], calls)]
+    calls = [*calls, *confused_calls(cases[0], calls, options or {})]
     plan = draw_plan(len(cases), cases[0].gold.n)
     results = [evaluate(case, calls) for case in cases]
     values = {call.text: tuple(result[call.text].value for result in results) for call in calls}
@@ -152,7 +158,7 @@ def side_by_side(
     draws = board_draws(cases, calls, derive_seed(draw_seed, "rankings", split, ""), min(plan.draws, DRAWS))
     sets = {}
     for call in calls:
-        tester = PairTester(cases, sorted(ids), call, draw_seed=draw_seed, split=split)
+        tester = BoardTests(cases, sorted(ids), call, draw_seed=draw_seed, split=split)
         sets[call.text] = rank_sets(board_of(cases, call, values[call.text], draws[call.text], tester.test))
     names = tuple(entry.key for entry in entries)
     flips = list(_flips(names, keys, sets))
