@@ -34,7 +34,8 @@ class RankedRow:
 
     `rank` counts better values. `rank_low` is 1 + the number of rows that are significantly better, `rank_high` the
     number of rows minus those that are significantly worse. `first_share` is the share of draws in which the row is
-    first; rows that share the first place share the draw.
+    first; rows that share the first place share the draw. It is None if
+    a single unit is drawn.
     """
 
     rank: int | None
@@ -103,6 +104,11 @@ class Board:
         if self.draws.shape[0] != size or self.differing.shape != (size, size):
             raise ValueError(f"{size} values need {size} rows of draws and a table of {size} × {size} counts")
 
+    @property
+    def units(self) -> int:
+        """The number of units that are drawn."""
+        return self.instances if self.groups is None else self.groups
+
 
 def rank_sets(board: Board) -> RankSets:
     """The rank sets of a board."""
@@ -127,7 +133,7 @@ def rank_sets(board: Board) -> RankSets:
         *decision.notes,
     )
     return RankSets(
-        rows=_ranked_rows(values, draws, order, leaders, decision.better),
+        rows=_ranked_rows(values, draws, order, leaders, decision.better, has_spread=board.units > 1),
         better=decision.better,
         compared=_compared(len(values), order, leaders),
         draws=draws.shape[1],
@@ -182,13 +188,13 @@ def _decide(board: Board, order: NDArray[np.intp], tested: StepDown) -> _Decisio
 
 
 def _ranked_rows(
-    values: Floats, draws: Floats, order: NDArray[np.intp], leaders: int, better: NDArray[np.bool_]
+    values: Floats, draws: Floats, order: NDArray[np.intp], leaders: int, better: NDArray[np.bool_], *, has_spread: bool
 ) -> tuple[RankedRow, ...]:
     ordered = np.sort(values[~np.isnan(values)])
     ranks = 1 + len(ordered) - np.searchsorted(ordered, values, side="right")
     lows, highs = 1 + better.sum(axis=0), len(order) - better.sum(axis=1)
     groups = _tie_groups(order, leaders, better)
-    shares = dict(zip(order.tolist(), _first_shares(draws[order]), strict=True))
+    shares = dict(zip(order.tolist(), _first_shares(draws[order]), strict=True)) if has_spread else {}
     compared = set(order[:leaders].tolist())
     return tuple(
         RankedRow(

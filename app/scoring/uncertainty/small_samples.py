@@ -47,12 +47,16 @@ def why_exact(instances: int, groups: int | None, *, rare_classes: bool) -> str 
     """Why the bootstrap alone does not decide, in one sentence; None if it does."""
     rule = "a pair counts as different only if its exact p-value, adjusted over all pairs by Holm's method, agrees."
     if groups is not None and groups < MIN_GROUPS:
-        return f"There are {groups} groups, fewer than {MIN_GROUPS}: {rule}"
+        return f"There {_are(groups, 'group')}, fewer than {MIN_GROUPS}: {rule}"
     if instances < MIN_INSTANCES:
-        return f"There are {instances:,} instances, fewer than {MIN_INSTANCES:,}: {rule}"
+        return f"There {_are(instances, 'instance')}, fewer than {MIN_INSTANCES:,}: {rule}"
     if rare_classes:
         return f"More than a tenth of the classes have fewer than 5 gold instances: {rule}"
     return None
+
+
+def _are(count: int, noun: str) -> str:
+    return f"is 1 {noun}" if count == 1 else f"are {count:,} {noun}s"
 
 
 def holm_levels(family: int, tested: int) -> Levels:
