@@ -68,7 +68,7 @@ def holm(tests: Mapping[Pair, PairTest], family: int) -> tuple[set[Pair], float]
     """The pairs that Holm 1979 rejects at 5 % among `family`, and the level that the next one would have to reach."""
     confirmed: set[Pair] = set()
     for pair in sorted(tests, key=lambda pair: (tests[pair].p_value, pair)):
-        if tests[pair].p_value > ALPHA / (family - len(confirmed)):
+        if tests[pair].p_value > ALPHA / max(1, family - len(confirmed)):
             break
         confirmed.add(pair)
     return confirmed, ALPHA / max(1, family - len(confirmed))
