@@ -20,7 +20,7 @@ from app.scoring.uncertainty.small_samples import (
     out_of_reach,
     why_exact,
 )
-from app.scoring.uncertainty.step_down import ALPHA_INVERSE, StepDown, step_down
+from app.scoring.uncertainty.step_down import ALPHA_INVERSE, MIN_STANDARD_ERROR, StepDown, step_down
 
 Floats = NDArray[np.float64]
 MIN_DIFFERING = 6
@@ -129,7 +129,7 @@ def rank_sets(board: Board) -> RankSets:
     notes = (
         *plan.notes,
         *_null_notes(has_value, steady, usable),
-        *_size_notes(board, order, leaders, draws.shape[1]),
+        *_size_notes(board, order, tested, draws.shape[1]),
         *decision.notes,
     )
     return RankSets(
@@ -255,15 +255,22 @@ def _null_notes(has_value: NDArray[np.bool_], steady: NDArray[np.bool_], usable:
     return notes
 
 
-def _size_notes(board: Board, order: NDArray[np.intp], leaders: int, draws: int) -> list[str]:
+def _size_notes(board: Board, order: NDArray[np.intp], tested: StepDown, draws: int) -> list[str]:
     if len(order) < 2:
         return ["There are fewer than two rows to compare."]
     if draws + 1 < ALPHA_INVERSE:
         return [f"With {draws} draws nothing can be shown at 5 %; at least {ALPHA_INVERSE - 1} are needed."]
-    differing = board.differing[np.ix_(order[:leaders], order)]
-    close = int(np.triu(differing < MIN_DIFFERING, 1).sum())
-    if not close:
-        return []
-    if board.groups is None:
-        return [f"Pairs that differ on fewer than {MIN_DIFFERING} instances, which are never different: {close:,}."]
-    return [f"Pairs that differ in fewer than {MIN_DIFFERING} groups, which are never different: {close:,}."]
+    errors = tested.standard_errors
+    is_close = board.differing[np.ix_(order[: len(errors)], order)] < MIN_DIFFERING
+    close = int(np.triu(is_close, 1).sum())
+    constant = int(np.triu(~is_close & (errors <= MIN_STANDARD_ERROR), 1).sum())
+    notes = []
+    if close and board.groups is None:
+        notes.append(
+            f"Pairs that differ on fewer than {MIN_DIFFERING} instances, which are never different: {close:,}."
+        )
+    elif close:
+        notes.append(f"Pairs that differ in fewer than {MIN_DIFFERING} groups, which are never different: {close:,}.")
+    if constant:
+        notes.append(f"Pairs with the same difference in every draw, which are never different: {constant:,}.")
+    return notes
