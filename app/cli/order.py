@@ -10,7 +10,7 @@ import typer
 
 from app.cli.input import value_parsing
 from app.cli.input.piped_files import spool_pipe
-from app.cli.options import AsJson, file_option
+from app.cli.options import AsJson, DrawSeed, file_option
 from app.cli.terminal.output import CommandError, CommandOutput, command_output
 
 if TYPE_CHECKING:
@@ -30,10 +30,6 @@ _Groups = Annotated[
     Path | None,
     file_option("--groups", help="JSON {id: group}: its document, patient, speaker. Groups are drawn whole."),
 ]
-_DrawSeed = Annotated[
-    str,
-    typer.Option("--draw-seed", metavar="SEED", help="Seed of the bootstrap draws; the same seed, the same digits."),
-]
 _Svg = Annotated[
     Path | None, typer.Option("--svg", metavar="FILE", help="Write a chart of the rank sets to this file.")
 ]
@@ -45,7 +41,7 @@ def order(
     *,
     lower_is_better: _Lower = False,
     groups: _Groups = None,
-    draw_seed: _DrawSeed = "0",
+    draw_seed: DrawSeed = "0",
     svg: _Svg = None,
     html: _Html = None,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print the rows as CSV.")] = False,
