@@ -41,6 +41,7 @@ PIECES = {
     "secrecy": "secrecy",
     "hostile": "hostile",
     "offline": "offline",
+    "order": "order",
     "commands": "commands",
 }
 LONGEST = 900.0  # seconds that a piece may take, and for each size of W7
