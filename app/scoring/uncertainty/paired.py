@@ -124,6 +124,11 @@ def _scored_ids(case: EvaluationInput, ids: Sequence[str]) -> list[str]:
     return sorted(name for name, weight in zip(ids, case.weights.tolist(), strict=True) if weight)
 
 
+def null_hypothesis(case: EvaluationInput) -> str:
+    """What the test assumes of two systems on these instances, in one sentence."""
+    return INSTANCES_EXCHANGEABLE if case.groups is None else GROUPS_EXCHANGEABLE
+
+
 def check_rounds(rounds: int | None) -> None:
     """Raise InvalidContent unless this number of rounds can give a p-value."""
     if rounds is not None and not 1 <= rounds <= MAX_ROUNDS:
@@ -175,7 +180,7 @@ class _Comparer:
         results = [evaluate_call(context, call) for context in self._contexts]
         a, b = (result.value for result in results)
         grouped = self._contexts[0].case.groups is not None
-        facts: dict[str, Any] = {"null_hypothesis": GROUPS_EXCHANGEABLE if grouped else INSTANCES_EXCHANGEABLE}
+        facts: dict[str, Any] = {"null_hypothesis": null_hypothesis(self._contexts[0].case)}
         if a is None or b is None:
             reason = next(result.reason for result in results if result.value is None)
             return PairComparison(a, b, None, reason=f"The metric is null for at least one system: {reason}.", **facts)
@@ -202,7 +207,7 @@ class _Comparer:
             smallest_difference=smallest,
             discordant=pair.discordant,
             discordant_groups=pair.units if grouped else None,
-            notes=(*_notes_on_test(pair, test), *notes, *mcnemar_notes, *_notes_on_interval(interval)),
+            notes=(*_notes_on_test(test), *notes, *mcnemar_notes, *_notes_on_interval(interval)),
             **facts,
         )
         return comparison.mirrored() if family.backwards else comparison
@@ -244,8 +249,10 @@ def _is_right(context: EvaluationContext) -> np.ndarray[Any, np.dtype[np.bool_]]
 
 def _smallest_difference(pair: Pair, test: RandomizationTest) -> tuple[float | None, list[str]]:
     """The smallest difference that could have been shown, or a note why none could."""
-    if not pair.units or not test.spread:
-        return None, []
+    if not pair.units:
+        return None, [_IDENTICAL]
+    if not test.spread:
+        return None, ["No exchange changes the metric: it does not see where the systems differ."]
     attainable = 2.0 ** (1 - pair.units) if test.exact else 1 / (test.rounds + 1)
     if attainable > ALPHA:
         if not test.exact:
@@ -260,13 +267,12 @@ def _smallest_difference(pair: Pair, test: RandomizationTest) -> tuple[float | N
     return round_to_12_digits(_QUANTILES * test.spread), []
 
 
-def _notes_on_test(pair: Pair, test: RandomizationTest) -> list[str]:
-    notes = [] if pair.units else [_IDENTICAL]
+def _notes_on_test(test: RandomizationTest) -> list[str]:
     if test.undefined:
-        notes.append(
+        return [
             f"The metric is null after {test.undefined} of {test.rounds} exchanges; they count as reaching the difference."
-        )
-    return notes
+        ]
+    return []
 
 
 def _notes_on_interval(interval: Interval) -> list[str]:
