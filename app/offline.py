@@ -128,14 +128,14 @@ def score_pair_offline(
     first, second = (score(source, classes) for source in predictions)
     if classes is not None or first.case is None or second.case is None:
         return first, second
-    known = [outcome.case.spec.classes for outcome in (first, second)]
-    union = _union_of_vocabularies(known[0], known[1], task)
+    specs = first.case.spec, second.case.spec
+    union = _union_of_vocabularies(specs[0].classes, specs[1].classes, task)
     outcomes = []
-    for outcome, names, source in zip((first, second), known, predictions, strict=True):
-        alone = vocabulary_note(outcome.case.spec, BOTH_FILES)
-        found = outcome if names == union else score(source, union)
-        notes = [vocabulary_note(replace(outcome.case.spec, classes=union), ALL_FILES)]
-        outcomes.append(replace(found, notes=notes + [note for note in found.notes if note != alone]))
+    for outcome, spec, source in zip((first, second), specs, predictions, strict=True):
+        found = outcome if spec.classes == union else score(source, union)
+        own = vocabulary_note(spec, BOTH_FILES)
+        general = vocabulary_note(replace(spec, classes=union), ALL_FILES)
+        outcomes.append(replace(found, notes=[general, *(note for note in found.notes if note != own)]))
     return outcomes[0], outcomes[1]
 
 

@@ -89,13 +89,7 @@ def compare(
     as_json: AsJson = False,
 ) -> None:
     """Compare two systems: the difference of their scores, its interval, and whether it could be chance."""
-    if len(predictions) != 2:
-        raise typer.BadParameter(
-            f"needed exactly twice, once for each system; it is there {len(predictions)} times"
-            if len(predictions) != 1
-            else "needed twice, once for each system; it is there once",
-            param_hint="--predictions",
-        )
+    _check_both(predictions)
     if show_all and metric:
         raise typer.BadParameter("not allowed with --metric", param_hint="--all")
     options = value_parsing.parse_option_pairs(option or ()) | ({"preset": preset} if preset else {})
@@ -120,6 +114,14 @@ def compare(
         out.result(report, lambda console: show_comparison(console, report))
         if not as_json:
             out.notes(notes.condensed())
+
+
+def _check_both(predictions: Sequence[Path]) -> None:
+    """Refuse another number of prediction files than two."""
+    if len(predictions) == 2:
+        return
+    found = "there is only one" if len(predictions) == 1 else f"there are {len(predictions)}"
+    raise typer.BadParameter(f"needed twice, once for each system; {found}", param_hint="--predictions")
 
 
 def _score_both(
