@@ -152,17 +152,24 @@ class _Family:
 
     @classmethod
     def of(cls, pair: Pair, ids: Sequence[str]) -> "_Family":
-        first, second = (_content(case, ids, pair.seen) for case in (pair.first, pair.second))
+        first, second = (seen_content(case, ids, pair.seen) for case in (pair.first, pair.second))
         if second < first:
             turned = cls.of(replace(pair, first=pair.second, second=pair.first), ids)
             return replace(turned, backwards=True)
         return cls(pair, (first, second), Randomization(pair), PairedResampling(pair))
 
 
-def _content(case: EvaluationInput, ids: Sequence[str], seen: Seen) -> str:
-    """The hash of what metrics see of predictions: of ranks rather than scores, if they see ranks."""
+def seen_content(case: EvaluationInput, ids: Sequence[str], seen: Seen) -> str:
+    """The hash of what metrics see of the predictions of a pair: of ranks rather than scores, if they see ranks."""
     labels = case.predicted if seen in {"labels", "lists"} else None
     return content_hash(ids, labels, case.spec.classes, case.scores)
+
+
+def derive_parts(draw_seed: str, split: str, metric: str, contents: Sequence[str]) -> tuple[bytes, bytes]:
+    """The seeds of the exchanges and of the resamples of a pair, from the `seen_content` of both systems in any order."""
+    parts = (split, metric, *sorted(contents))
+    exchange, resample = (derive_seed(draw_seed, "pair", *parts, use) for use in ("exchange", "resample"))
+    return exchange, resample
 
 
 class _Comparer:
@@ -187,7 +194,8 @@ class _Comparer:
         if (self._contexts[0].case.scores is None) != (self._contexts[1].case.scores is None) and sees_scores(call):
             return PairComparison(a, b, a - b, reason=_DIFFERENT_FORMS, **facts)
         family = self._family(call)
-        pair, seeds = family.pair, self._seeds(call, family)
+        pair = family.pair
+        seeds = derive_parts(self._draw_seed, self._split, call.text, family.contents)
         test = family.randomization.test(call, random_source(seeds[0]), rounds)
         sign = -1 if family.backwards else 1
         interval = family.resampling.interval(sign * (a - b), call, seeds[1], resamples)
@@ -218,12 +226,6 @@ class _Comparer:
         if seen not in self._families:
             self._families[seen] = _Family.of(Pair.of(first, second, seen), self._ids)
         return self._families[seen]
-
-    def _seeds(self, call: MetricCall, family: _Family) -> tuple[bytes, bytes]:
-        """The seeds of the exchanges and of the resamples."""
-        parts = (self._split, call.text, *family.contents)
-        exchange, resample = (derive_seed(self._draw_seed, "pair", *parts, use) for use in ("exchange", "resample"))
-        return exchange, resample
 
     def _mcnemar(self, call: MetricCall) -> tuple[float | None, list[str]]:
         """The exact McNemar test of accuracy, and a note where it does not apply."""
