@@ -72,7 +72,7 @@ class Randomization:
             return _exact_test(parts.differences(call, _in_blocks(parts.exchange.every(), parts.rows)))
         merged = (
             self._merged()
-            if self._merge and getattr(call.metric, "merges_cells", call.metric.key in {"f1_macro", "accuracy"})
+            if self._merge and call.metric.merges_cells
             else None
         )
         if merged is not None:
