@@ -166,6 +166,8 @@ class Metric:
     - `compute_draws`: its value in each draw of a resampling, NaN where it is null; raises NoDrawForm under options
       that it has no form for. Without it every draw is evaluated by itself, which is slow.
     - `interval`: how its 95 % interval is computed.
+    - `merges_cells`: on single labels it is a function of the one-vs-rest counts, the 2×2 table of each class, alone. So
+      instances with the same labels of two systems, both wrong, count alike whatever their gold label is.
     - `check`: returns what is wrong with a combination of parameters that are each allowed.
     """
 
@@ -192,6 +194,7 @@ class Metric:
     counted: ReportedCounts = ReportedCounts()
     compute_draws: "ComputeDraws | None" = None
     interval: IntervalMethod = BOOTSTRAP
+    merges_cells: bool = False
     symbols: Mapping[str, str] = field(default_factory=dict)
     peers: Mapping[str, str] = field(default_factory=dict)
     equation_of_call: "Callable[[MetricCall], str] | None" = None
