@@ -109,6 +109,7 @@ class RowDifferences:
         self.rows = doubled.rows
 
     def differences(self, call: MetricCall, blocks: Iterable[Int]) -> Floats:
+        """The first part's value minus the second's, for each draw of these blocks of exchanges (`Exchange`)."""
         sizes: list[int] = []
 
         def both() -> Iterator[Counts]:
@@ -131,6 +132,7 @@ class MergedDifferences:
         self.rows = tallies.rows
 
     def differences(self, call: MetricCall, blocks: Iterable[Int]) -> Floats:
+        """The first part's value minus the second's, for each draw of these blocks of exchanges (`Exchange`)."""
         form = call.metric.compute_draws
         if form is None:
             raise NoDrawForm

@@ -75,10 +75,11 @@ def brute_force(a: EvaluationInput, b: EvaluationInput, wanted: list[MetricCall]
 
 @pytest.mark.parametrize("task", TASK_KINDS)
 @given(data=st.data())
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_few_instances_are_enumerated_as_by_brute_force_for_every_metric(task: TaskKind, data: st.DataObject) -> None:
-    a, b = data.draw(pairs(task, most=5))
-    wanted = scalar_calls(a)
+    a, b = data.draw(pairs(task, most=4))
+    first = data.draw(st.integers(0, 9))
+    wanted = scalar_calls(a)[first::10]
     found = compare_calls(a, b, wanted, rounds=1, resamples=1)
     by_view: dict[str, list[MetricCall]] = {}
     for call in wanted:
@@ -164,17 +165,18 @@ def per_instance(a: EvaluationInput, b: EvaluationInput, call: MetricCall, round
     return np.array(found)
 
 
-@pytest.mark.parametrize("text", ["f1_macro", "cohen_kappa", "accuracy"])
-@pytest.mark.parametrize("merge", [True, False])
-def test_cells_have_the_null_distribution_of_instances(text: str, merge: bool) -> None:
+@pytest.mark.parametrize(
+    ("text", "merge"), [("f1_macro", True), ("f1_macro", False), ("accuracy", True), ("cohen_kappa", False)]
+)
+def test_cells_have_the_null_distribution_of_instances(text: str, *, merge: bool) -> None:
     a, b = two_systems(np.random.default_rng(2), 250, 5)
     call = parse_metric(text, task="multiclass")
     pair = Pair.of(a, b, "labels")
     tallies = exchanged_tallies(pair)
     assert tallies is not None
     parts = MergedDifferences(tallies) if merge else RowDifferences(doubled_rows(pair))
-    cells = parts.differences(call, [parts.exchange.random(random_source(SEED), 4_000)])
-    assert ks_2samp(cells, per_instance(a, b, call, 1_500)).pvalue > 0.01
+    cells = parts.differences(call, [parts.exchange.random(random_source(SEED), 2_000)])
+    assert ks_2samp(cells, per_instance(a, b, call, 1_000)).pvalue > 0.01
 
 
 def test_merged_cells_are_far_fewer_than_instances() -> None:
