@@ -14,7 +14,8 @@ def read_system(challenge: str, system: str) -> EvaluationInput:
     folder = challenge_folder(challenge)
     lines = gzip.decompress((folder / "gold.jsonl.gz").read_bytes()).decode().splitlines()
     gold = {row["id"]: row["label"] for row in map(json.loads, lines)}
-    predicted: dict[str, Any] = read_json(folder / "predictions" / f"{system}.json.gz")
+    rows: list[dict[str, Any]] = read_json(folder / "predictions" / f"{system}.json.gz")
+    predicted = {row["id"]: row["label"] for row in rows}
     classes = sorted({*gold.values()})
     ids = sorted(gold)
     return case("multiclass", classes, [gold[name] for name in ids], [predicted[name] for name in ids])
