@@ -245,6 +245,7 @@ _RECALL_PROPERTIES = Properties(symmetric=False, prevalence_sensitive=False)
 _declare_mean_recall = partial(
     declare_single_label_metric,
     direction="higher",
+    merges_cells=True,
     granularity=CLASS_TABLES,
     options=("exclude_labels", *SINGLE_LABEL_OPTIONS),
     properties=_RECALL_PROPERTIES,
@@ -266,6 +267,7 @@ declare_single_label_metric(
     example=worked_example(MULTICLASS_EXAMPLE, "5/9"),
     compute=accuracy,
     compute_draws=accuracy_draws,
+    merges_cells=True,
     interval=PROPORTION,
     counted=ReportedCounts(sums=("tp",), divisor="instances"),
     hints=_ACCURACY_HINTS,
@@ -283,6 +285,7 @@ declare_single_label_metric(
     example=worked_example(MULTICLASS_EXAMPLE, "4/9"),
     compute=error_rate,
     compute_draws=error_rate_draws,
+    merges_cells=True,
     interval=PROPORTION,
     counted=ReportedCounts(sums=("tp",), divisor="instances", complement=True),
     hints={"multilabel": "for label sets use zero_one_loss or hamming_loss"},
