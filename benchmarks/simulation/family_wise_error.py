@@ -6,7 +6,6 @@ docs/uncertainty.md.
 
 import argparse
 import json
-import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -19,12 +18,12 @@ from numpy.typing import NDArray
 from app.scoring.declaration.metric_parser import parse_metric
 from app.scoring.evaluate import evaluate
 from app.scoring.evaluation_input import EvaluationInput, Labels
-from app.scoring.uncertainty.draw_values import blocks_of, draw_values
-from app.scoring.uncertainty.draws import swap_draws, unit_draws
-from app.scoring.uncertainty.pair_tests import ROUNDS, McNemarTests, SignFlipTests
+from app.scoring.uncertainty.board import board_draws, board_of
+from app.scoring.uncertainty.board_tests import BoardTests
+from app.scoring.uncertainty.draws import unit_draws
+from app.scoring.uncertainty.pair_tests import McNemarTests, SignFlipTests
 from app.scoring.uncertainty.rank_sets import Board, rank_sets
 from app.scoring.uncertainty.seeds import RandomSource, derive_seed, random_source
-from app.scoring.uncertainty.small_samples import PairTest
 from benchmarks.simulation.populations import Population
 
 DRAWS = 1_999
@@ -56,7 +55,7 @@ def make_board(setting: Setting, generator: np.random.Generator, run: int) -> Bo
     """A board of exchangeable systems, so that every difference that it shows is an error."""
     source = random_source(derive_seed(str(run), "board", setting.metric))
     if setting.metric == "f1_macro":
-        return _macro_f1(setting, generator, source)
+        return _macro_f1(setting, generator, run)
     values = _values(setting, generator)
     if setting.groups is not None:
         return _board_of_totals(values.reshape(setting.teams, setting.groups, -1).sum(axis=2), setting, source)
@@ -91,7 +90,7 @@ def _board_of_totals(totals: NDArray[np.float64], setting: Setting, source: Rand
     )
 
 
-def _macro_f1(setting: Setting, generator: np.random.Generator, source: RandomSource) -> Board:
+def _macro_f1(setting: Setting, generator: np.random.Generator, run: int) -> Board:
     """Labels over Zipf classes: of each instance the systems have 70 % right, and else guess by the shares."""
     assert setting.classes is not None
     population, call = (
@@ -103,35 +102,11 @@ def _macro_f1(setting: Setting, generator: np.random.Generator, source: RandomSo
     guesses = generator.choice(setting.classes, (setting.teams, setting.instances), p=shares).astype(np.int32)
     labels = np.where(generator.random(guesses.shape) < 0.7, gold, guesses)
     cases = [EvaluationInput(population.spec, Labels(gold), Labels(row)) for row in labels]
-    counts = unit_draws(source, setting.instances, DRAWS).astype(np.int64)
     results = [evaluate(case, [call])[call.text].value for case in cases]
-    present = np.bincount(gold, minlength=setting.classes)
-    return Board(
-        np.array([math.nan if value is None else value for value in results]),
-        np.array([draw_values(case, [call], blocks_of(counts))[call.text] for case in cases]),
-        np.array([(labels != row).sum(axis=1) for row in labels]),
-        setting.instances,
-        rare_classes=int((present < 5).sum()) * 10 > setting.classes,
-        confirm=lambda pairs, family: [_randomization(cases[a], cases[b], family) for a, b in pairs],
-    )
-
-
-def _randomization(first: EvaluationInput, second: EvaluationInput, family: int) -> PairTest:
-    """The two-sided approximate randomization test of macro F1; as many rounds as the adjusted level needs."""
-    call = parse_metric("f1_macro", options={}, task="multiclass")
-    codes = np.concatenate([first.predicted.codes, second.predicted.codes])
-    both = EvaluationInput(first.spec, Labels(np.tile(first.gold.codes, 2)), Labels(codes))
-    rounds = max(ROUNDS, 40 * family)
-    swaps = swap_draws(random_source(derive_seed("0", "pair")), np.ones(first.gold.n, dtype=np.int64), rounds)
-    kept = 1 - swaps
-
-    def values(upper: NDArray[np.int64], lower: NDArray[np.int64]) -> NDArray[np.float64]:
-        return draw_values(both, [call], blocks_of(np.concatenate([upper, lower])))[call.text]
-
-    ones, none = np.ones((first.gold.n, 1), dtype=np.int64), np.zeros((first.gold.n, 1), dtype=np.int64)
-    observed = abs(values(ones, none)[0] - values(none, ones)[0])
-    reached = int((np.abs(values(kept, swaps) - values(swaps, kept)) >= observed - 1e-12).sum())
-    return PairTest((reached + 1) / (rounds + 1), 1 / (rounds + 1), rounds)
+    draws = board_draws(cases, [call], derive_seed(str(run), "board", "all", call.text), DRAWS)[call.text]
+    ids = [f"{row:06}" for row in range(setting.instances)]
+    tests = BoardTests(cases, ids, call, draw_seed=str(run), split="all")
+    return board_of(cases, call, results, draws, tests.test)
 
 
 def simulate(
@@ -154,16 +129,17 @@ def main(words: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=1_000)
     parser.add_argument("--metric", choices=sorted({setting.metric for setting in GRID}))
+    parser.add_argument("--instances", type=int, help="only settings with so many")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args(words)
     rows: list[dict[str, Any]] = []
     for setting in GRID:
-        if options.metric in {None, setting.metric}:
+        if options.metric in {None, setting.metric} and options.instances in {None, setting.instances}:
             start = time.perf_counter()
             rows.append(simulate(setting, options.runs))
+            if options.json is not None:
+                _store(options.json, rows)
             print(rows[-1], f"{time.perf_counter() - start:.0f} s", flush=True)
-    if options.json is not None:
-        _store(options.json, rows)
 
 
 def _store(path: Path, rows: Sequence[dict[str, Any]]) -> None:
