@@ -165,9 +165,9 @@ class Metric:
     - `counted`: where a detailed report counts what it is computed from.
     - `compute_draws`: its value in each draw of a resampling, NaN where it is null; raises NoDrawForm under options
       that it has no form for. Without it every draw is evaluated by itself, which is slow.
-    - `interval`: how its 95 % interval is computed.
-    - `merges_cells`: on single labels it is a function of the one-vs-rest counts, the 2×2 table of each class, alone. So
-      instances with the same labels of two systems, both wrong, count alike whatever their gold label is.
+    - `interval`: how its confidence interval is computed. `merges_cells`: with one label per instance it is a function
+      of the counts of each class against the rest (TP, FP, FN, TN), so it does not matter for which gold class a wrong
+      label was predicted.
     - `check`: returns what is wrong with a combination of parameters that are each allowed.
     """
 
