@@ -11,6 +11,7 @@ from operator import mul
 import numpy as np
 
 from app.scoring.declaration.distinct_value_bounds import CLASS_TABLES, CORRECT_DECISIONS, CORRECT_INSTANCES
+from app.scoring.declaration.interval_method import PROPORTION
 from app.scoring.declaration.metric import MetricCall, Properties, ReportedCounts, Result, rounded_result
 from app.scoring.declaration.task import TASK_KINDS
 from app.scoring.draw_context import DrawContext, DrawTally, Floats, divide_draws
@@ -265,6 +266,8 @@ declare_single_label_metric(
     example=worked_example(MULTICLASS_EXAMPLE, "5/9"),
     compute=accuracy,
     compute_draws=accuracy_draws,
+    interval=PROPORTION,
+    merges_cells=True,
     counted=ReportedCounts(sums=("tp",), divisor="instances"),
     hints=_ACCURACY_HINTS,
     acceptable=True,
@@ -281,6 +284,8 @@ declare_single_label_metric(
     example=worked_example(MULTICLASS_EXAMPLE, "4/9"),
     compute=error_rate,
     compute_draws=error_rate_draws,
+    interval=PROPORTION,
+    merges_cells=True,
     counted=ReportedCounts(sums=("tp",), divisor="instances", complement=True),
     hints={"multilabel": "for label sets use zero_one_loss or hamming_loss"},
     acceptable=True,
@@ -296,6 +301,7 @@ _declare_mean_recall(
     example=worked_example(MULTICLASS_EXAMPLE, "5/9"),
     compute=balanced_accuracy,
     compute_draws=balanced_accuracy_draws,
+    merges_cells=True,
     counted=ReportedCounts(("recall",), "present"),
     symbols={"G": "the classes that occur in gold"},
     peers={
@@ -314,6 +320,7 @@ _declare_mean_recall(
     example=worked_example(MULTICLASS_EXAMPLE, "0.550321208149"),
     compute=gmean_recall,
     compute_draws=gmean_recall_draws,
+    merges_cells=True,
     counted=ReportedCounts(("recall",), "present"),
     symbols={"G": "the classes that occur in gold"},
     peers={
@@ -332,6 +339,7 @@ _declare_mean_recall(
     ),
     compute=weighted_accuracy,
     compute_draws=weighted_accuracy_draws,
+    merges_cells=True,
     counted=ReportedCounts(("recall",), "given"),
 )
 declare_label_set_metric(
@@ -346,6 +354,8 @@ declare_label_set_metric(
     example=worked_example(MULTILABEL_EXAMPLE, "1/4"),
     compute=subset_accuracy,
     compute_draws=accuracy_draws,
+    interval=PROPORTION,
+    merges_cells=True,
     counted=ReportedCounts(path=("label_sets", "status", "full", "count"), divisor="instances"),
     hints=_LABEL_SET_HINTS,
 )
@@ -361,6 +371,8 @@ declare_label_set_metric(
     example=worked_example(MULTILABEL_EXAMPLE, "3/4"),
     compute=error_rate,
     compute_draws=error_rate_draws,
+    interval=PROPORTION,
+    merges_cells=True,
     counted=ReportedCounts(path=("label_sets", "status", "full", "count"), divisor="instances", complement=True),
     hints=_LABEL_SET_HINTS,
 )
@@ -377,6 +389,7 @@ declare_label_set_metric(
     example=worked_example(MULTILABEL_EXAMPLE, "1/4"),
     compute=hamming_loss,
     compute_draws=hamming_loss_draws,
+    merges_cells=True,
     counted=ReportedCounts(sums=("fp", "fn"), divisor="decisions"),
     equation_of_call=capped_equation,
 )
