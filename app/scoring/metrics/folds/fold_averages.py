@@ -103,6 +103,7 @@ _declare(
     source=f"{_SOURCE} eq 27; Forman & Scholz 2010, Apples-to-apples in cross-validation studies",
     example=replace(_BINARY_EXAMPLE, value="2/3"),
     compute=_pooled_f1,
+    merges_cells=True,
     symbols={**_SYMBOLS, "K": "number of folds"},
     peers={"scikit-learn": "cross_val_predict, then f1_score; cross_val_score gives f1_cv_mean:undefined=zero"},
 )

@@ -135,7 +135,7 @@ def f_of_averages_metric(kind: _FMeasure, average: Average) -> Metric:
         example=average_example(average.suffix, kind.examples, {"beta": "0.5"} if kind.beta is None else {}),
         compute=value,
         compute_draws=values_of_draws,
-        merges_cells=True,
+        merges_cells=average is not SAMPLES,
         hints=dict.fromkeys(SINGLE_LABEL_TASKS, average.hint) if average.hint else {},
         floor=0 if average is LFB_TRAIN else 3,
         equation_of_call=_equation_of_call(kind, average),

@@ -6,6 +6,7 @@ from functools import partial
 import numpy as np
 
 from app.scoring.declaration.distinct_value_bounds import CORRECT_DECISIONS, CORRECT_INSTANCES, INSTANCES
+from app.scoring.declaration.interval_method import PROPORTION
 from app.scoring.declaration.metric import Compute, Example, MetricCall, Properties, ReportedCounts, Result
 from app.scoring.declaration.task import TASK_KINDS
 from app.scoring.label_set_edit_distance import EditDistanceCostLimitError, edit_distances
@@ -160,6 +161,7 @@ declare_label_set_metric(
     example=worked_example(MULTILABEL_EXAMPLE, "3/4"),
     compute=hamming_score,
     compute_draws=hamming_score_draws,
+    merges_cells=True,
     counted=ReportedCounts(sums=("fp", "fn"), divisor="decisions", complement=True),
     equation_of_call=capped_equation,
     peers={"torchmetrics": "its accuracy of multi-label data is this value for each label"},
@@ -259,6 +261,7 @@ _declare(
     source=_STATUS_SOURCE,
     example=worked_example(_STATUS_EXAMPLE, "1/2"),
     compute=_status_share("partial"),
+    interval=PROPORTION,
     counted=ReportedCounts(path=("label_sets", "status", "partial", "count"), divisor="instances"),
 )
 _declare(
@@ -272,5 +275,6 @@ _declare(
     source=_STATUS_SOURCE,
     example=worked_example(_STATUS_EXAMPLE, "1/4"),
     compute=_status_share("none"),
+    interval=PROPORTION,
     counted=ReportedCounts(path=("label_sets", "status", "none", "count"), divisor="instances"),
 )
