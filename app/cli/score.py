@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -14,16 +15,20 @@ from app.cli.input.gold_and_predictions import (
     report_problems_and_exit,
     wants_scores,
 )
+from app.cli.input.pairs_file import read_pairs
 from app.cli.options import (
     AsJson,
     Classes,
-    Gold,
     GoldLayout,
     Layout,
     Metrics,
+    OptionalGold,
+    OptionalPredictions,
     Options,
+    Pairs,
+    PairsLabelSeparator,
+    PairsSeparator,
     PositiveLabel,
-    Predictions,
     Preset,
     TaskType,
     VoidIds,
@@ -55,8 +60,11 @@ _Report = Annotated[
 @gold_metadata_options()
 def score(
     *,
-    gold: Gold,
-    predictions: Predictions,
+    gold: OptionalGold = None,
+    predictions: OptionalPredictions = None,
+    pairs: Pairs = None,
+    separator: PairsSeparator = None,
+    label_separator: PairsLabelSeparator = None,
     task: TaskType = None,
     positive_label: PositiveLabel = None,
     classes: Classes = None,
@@ -75,11 +83,14 @@ def score(
 ) -> None:
     """Score predictions against a gold file on this machine, with the same scorer as the service."""
     options = value_parsing.parse_option_pairs(option or ()) | ({"preset": preset} if preset else {})
-    with command_output(as_json=as_json) as out:
+    _check_files(
+        gold, predictions, pairs, layout=layout or gold_layout, separator=separator, label_separator=label_separator
+    )
+    with command_output(as_json=as_json) as out, TemporaryDirectory(prefix="assay-") as folder:
         table_options = _checked_options(ScoreTableOptions(bool(metric), show_all, per_class, confusion), report)
+        of_pairs = None if pairs is None else read_pairs(pairs, separator)
         files = read_gold_and_predictions(
-            gold,
-            predictions,
+            *_two_files(gold, predictions, None if of_pairs is None else of_pairs.write(Path(folder), label_separator)),
             gold_layout=gold_layout,
             layout=layout,
             task=task,
@@ -88,8 +99,43 @@ def score(
             void=void,
             gold_metadata=gold_metadata,
             preset=options.get("preset"),
+            pairs=of_pairs,
         )
         _score_and_show(out, files, metric or (), options, table_options=table_options, report_path=report)
+
+
+def _check_files(
+    gold: Path | None,
+    predictions: Path | None,
+    pairs: Path | None,
+    *,
+    layout: str | None,
+    separator: str | None,
+    label_separator: str | None,
+) -> None:
+    """Raise BadParameter unless there are either two files or one of pairs, with the options of that."""
+    if pairs is None:
+        for name, path in (("--gold", gold), ("--predictions", predictions)):
+            if path is None:
+                raise typer.BadParameter("required, unless --pairs is given", param_hint=name)
+        for name, sign in (("--separator", separator), ("--label-separator", label_separator)):
+            if sign is not None:
+                raise typer.BadParameter("only allowed with --pairs", param_hint=name)
+    elif gold is not None or predictions is not None:
+        raise typer.BadParameter("not allowed with --gold or --predictions", param_hint="--pairs")
+    elif label_separator == "":
+        raise typer.BadParameter("must not be empty", param_hint="--label-separator")
+    elif layout is not None:
+        raise typer.BadParameter("not allowed with --pairs", param_hint="--layout, --gold-layout")
+
+
+def _two_files(gold: Path | None, predictions: Path | None, written: tuple[Path, Path] | None) -> tuple[Path, Path]:
+    """The two files given, or those written from a file of pairs."""
+    if written is not None:
+        return written
+    assert gold is not None
+    assert predictions is not None
+    return gold, predictions
 
 
 def _checked_options(table_options: ScoreTableOptions, report: Path | None) -> ScoreTableOptions:
