@@ -62,7 +62,8 @@ class Tally:
     as their instance has. `without_prediction` counts instances of single-label data without a prediction. `exact`
     counts instances whose predicted set equals the gold set. `cells` and `wrong_cells` count the (instance, label)
     decisions and the wrong ones, over sets. Each of the `unknown_labels`, those outside the vocabulary, makes one more
-    decision of its instance wrong, until all are wrong.
+    decision of its instance wrong, until all are wrong. Cells that the gold leaves unknown are not among any of these
+    counts; `unseen` marks the classes that have no other cells, and is None where all cells are known.
     """
 
     n: int
@@ -76,6 +77,7 @@ class Tally:
     cells: int
     wrong_cells: int
     unknown_labels: int
+    unseen: Mask | None = None
     _count_instances: "Callable[[], InstanceCounts] | None" = None
     _parts: "dict[Hashable, Int]" = field(default_factory=dict)
 
@@ -115,7 +117,7 @@ class EvaluationContext:
 
     def __init__(self, case: EvaluationInput, common: "dict[Hashable, Any] | None" = None) -> None:
         """`common` is the cache that the contexts of one file share: those of all instances and of each split."""
-        self.case = case
+        self.case = case.over_known_cells()
         self.spec = case.spec
         self._common = {} if common is None else common
         self._tallies: dict[tuple[str, ...], Tally] = {}
@@ -276,6 +278,7 @@ def _tally_multilabel(case: EvaluationInput, options: Mapping[str, str]) -> Tall
     as_class = options["empty_label"] == "as_class"
     size = m + as_class
     weight = n if weights is None else total(weights)
+    unknown = _count_unknown_cells(case, size)
     sets = matched.count_by("rows", n, repetitions=False)
     equal = (sets.hits == sets.gold) & (sets.hits == sets.predicted)
     equal &= (gold.outside == 0) & (predicted.outside == 0)
@@ -283,17 +286,37 @@ def _tally_multilabel(case: EvaluationInput, options: Mapping[str, str]) -> Tall
     return Tally(
         n=weight,
         names=(*case.spec.classes, NO_LABEL) if as_class else case.spec.classes,
-        classes=matched.count_by("codes", size, weights).tables(weight),
+        classes=matched.count_by("codes", size, weights).tables(weight - unknown.by_class),
         outside_fp=_weighted_sum(predicted.outside + predicted.repeated, weights),
         outside_fn=_weighted_sum(gold.outside + gold.repeated, weights),
-        outside_tn=_weighted_sum(np.minimum(outside, size - sets.either), weights),
+        outside_tn=_weighted_sum(np.minimum(outside, size - unknown.by_instance - sets.either), weights),
         without_prediction=0,
         exact=_weighted_sum(equal.astype(np.int64), weights),
-        cells=weight * size,
-        wrong_cells=_weighted_sum(np.minimum(wrong + outside, size), weights),
+        cells=weight * size - unknown.total,
+        wrong_cells=_weighted_sum(np.minimum(wrong + outside, size - unknown.by_instance), weights),
         unknown_labels=_weighted_sum(outside, weights),
-        _count_instances=lambda: matched.count_instances(n, size, weights),
+        unseen=None if case.unknown is None else np.asarray(unknown.by_class == weight),
+        _count_instances=lambda: matched.count_instances(n, size - unknown.by_instance, weights),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _UnknownCells:
+    """How many cells the gold leaves unknown: of each class and in all by weight, and of each instance."""
+
+    by_class: Int | int
+    by_instance: Int | int
+    total: int
+
+
+def _count_unknown_cells(case: EvaluationInput, size: int) -> _UnknownCells:
+    """The unknown cells of label sets over `size` labels; numbers instead of arrays where all cells are known."""
+    unknown = case.unknown
+    if unknown is None:
+        return _UnknownCells(0, 0, 0)
+    heavy = None if case.weights is None else case.weights[unknown.rows]
+    by_class = _histogram(unknown.codes.astype(np.int64), heavy, size)
+    return _UnknownCells(by_class, unknown.sizes, total(by_class))
 
 
 def _weighted_sum(counts: Int, weights: Int | None) -> int:
@@ -310,7 +333,7 @@ class _SideCounts:
     hits: Int
     either: Int
 
-    def tables(self, cells: int) -> ConfusionCounts:
+    def tables(self, cells: Int | int) -> ConfusionCounts:
         """2×2 tables; true negatives are the `cells` of a bin without those where either side has the label."""
         return ConfusionCounts(self.hits, self.predicted - self.hits, self.gold - self.hits, cells - self.either)
 
@@ -341,8 +364,8 @@ class _MatchedPairs:
             gold, predicted, hits = (_histogram(*part, size) for part in zip(bins, times, strict=True))
         return _SideCounts(gold, predicted, hits, either)
 
-    def count_instances(self, n: int, size: int, weights: Int | None) -> InstanceCounts:
-        """The tables of the n instances over `size` labels.
+    def count_instances(self, n: int, size: Int | int, weights: Int | None) -> InstanceCounts:
+        """The tables of the n instances over `size` labels, one number for all or one each.
 
         Labels outside the vocabulary enlarge the sets. They displace true negatives, as long as there are any.
         """
