@@ -153,10 +153,13 @@ class EvaluationInput:
         return replace(case, predicted=case.predicted.without(case.unknown, m))
 
     def without_zero_weights(self) -> "EvaluationInput":
-        """The input without the instances of weight 0, which must not count; unchanged if all have weight 0."""
+        """The input without the instances that must not count: those of weight 0, and those without a known cell.
+
+        If all have weight 0, they stay.
+        """
         if self.weights is None or self.weights.all() or not self.weights.any():
-            return self
-        return self.take(np.flatnonzero(self.weights))
+            return self.over_known_cells()
+        return self.take(np.flatnonzero(self.weights)).over_known_cells()
 
     @property
     def acceptable(self) -> bool:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from app.scoring.evaluation_input import MISSING_CODE, EvaluationInput, Labels
 from app.scoring.numeric.constant_time_search import search_sorted
-from app.scoring.numeric.exact import multiply, total
+from app.scoring.numeric.exact import Integers, multiply, total
 
 Int = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -29,25 +29,28 @@ TALLY_OPTIONS = ("unknown_label", "duplicates", "empty_label")
 
 @dataclass(frozen=True, slots=True)
 class ConfusionCounts:
-    """Columns of 2×2 tables, one entry per class or per instance: true and false positives and negatives."""
+    """Columns of 2×2 tables: true and false positives and negatives.
 
-    tp: Int
-    fp: Int
-    fn: Int
-    tn: Int
+    One entry per class or per instance; for many draws, one row per class.
+    """
+
+    tp: Integers
+    fp: Integers
+    fn: Integers
+    tn: Integers
 
     @property
-    def columns(self) -> tuple[Int, Int, Int, Int]:
+    def columns(self) -> tuple[Integers, Integers, Integers, Integers]:
         """tp, fp, fn, tn: the order of the coefficients of a measure."""
         return self.tp, self.fp, self.fn, self.tn
 
     @property
-    def support(self) -> Int:
+    def support(self) -> Integers:
         """How often each class occurs in gold."""
         return self.tp + self.fn
 
     @property
-    def predicted(self) -> Int:
+    def predicted(self) -> Integers:
         """How often each class was predicted."""
         return self.tp + self.fp
 
@@ -146,12 +149,16 @@ class EvaluationContext:
         return self.case.gold.n if self.case.weights is None else total(self.case.weights)
 
     @cached_property
-    def accepted_weight(self) -> int:
-        """The total weight of the instances whose predicted label is among the acceptable answers of the gold."""
+    def is_accepted(self) -> Mask:
+        """Whether the predicted label of each instance is among the acceptable answers of the gold."""
         gold, chosen = self.case.gold.as_sets(), self.case.predicted.codes
         owner = gold.rows
-        hits = np.bincount(owner[gold.codes == chosen[owner]], minlength=gold.n)
-        return _weighted_sum((hits > 0).astype(np.int64), self.case.weights)
+        return np.asarray(np.bincount(owner[gold.codes == chosen[owner]], minlength=gold.n) > 0)
+
+    @cached_property
+    def accepted_weight(self) -> int:
+        """The total weight of these instances."""
+        return _weighted_sum(self.is_accepted.astype(np.int64), self.case.weights)
 
     @cached_property
     def train_frequencies(self) -> Int | None:
@@ -185,9 +192,9 @@ def _tally_single_label(case: EvaluationInput, options: Mapping[str, str]) -> Ta
     if options["unknown_label"] == "drop":
         predicted = np.where(predicted == m, np.int32(MISSING_CODE), predicted)
     right = (gold == predicted) & (gold >= 0) & (gold < m)
-    tp = _histogram(gold[right], None if weights is None else weights[right], m)[:m]
-    in_gold = _histogram(gold.astype(np.int64) + 1, weights, m + 2)
-    in_predicted = _histogram(predicted.astype(np.int64) + 1, weights, m + 2)
+    tp = histogram(gold[right], None if weights is None else weights[right], m)[:m]
+    in_gold = histogram(gold.astype(np.int64) + 1, weights, m + 2)
+    in_predicted = histogram(predicted.astype(np.int64) + 1, weights, m + 2)
     support, chosen = in_gold[1 : m + 1], in_predicted[1 : m + 1]
     counts = ConfusionCounts(tp=tp, fp=chosen - tp, fn=support - tp, tn=n - support - chosen + tp)
     outside_fp, outside_fn = int(in_predicted[m + 1]), int(in_gold[m + 1])
@@ -278,7 +285,7 @@ def _tally_multilabel(case: EvaluationInput, options: Mapping[str, str]) -> Tall
     as_class = options["empty_label"] == "as_class"
     size = m + as_class
     weight = n if weights is None else total(weights)
-    unknown = _count_unknown_cells(case, size)
+    unknown = count_unknown_cells(case, size)
     sets = matched.count_by("rows", n, repetitions=False)
     equal = (sets.hits == sets.gold) & (sets.hits == sets.predicted)
     equal &= (gold.outside == 0) & (predicted.outside == 0)
@@ -298,25 +305,6 @@ def _tally_multilabel(case: EvaluationInput, options: Mapping[str, str]) -> Tall
         unseen=None if case.unknown is None else np.asarray(unknown.by_class == weight),
         _count_instances=lambda: matched.count_instances(n, size - unknown.by_instance, weights),
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _UnknownCells:
-    """How many cells the gold leaves unknown: of each class and in all by weight, and of each instance."""
-
-    by_class: Int | int
-    by_instance: Int | int
-    total: int
-
-
-def _count_unknown_cells(case: EvaluationInput, size: int) -> _UnknownCells:
-    """The unknown cells of label sets over `size` labels; numbers instead of arrays where all cells are known."""
-    unknown = case.unknown
-    if unknown is None:
-        return _UnknownCells(0, 0, 0)
-    heavy = None if case.weights is None else case.weights[unknown.rows]
-    by_class = _histogram(unknown.codes.astype(np.int64), heavy, size)
-    return _UnknownCells(by_class, unknown.sizes, total(by_class))
 
 
 def _weighted_sum(counts: Int, weights: Int | None) -> int:
@@ -355,13 +343,13 @@ class _MatchedPairs:
         bins = [getattr(self.gold, by), getattr(self.predicted, by), getattr(self.predicted, by)[self.shared]]
         rows = self.gold.rows, self.predicted.rows, self.predicted.rows[self.shared]
         heavy: list[Any] = [None if weights is None else weights[part] for part in rows]
-        gold, predicted, hits = (_histogram(*part, size) for part in zip(bins, heavy, strict=True))
+        gold, predicted, hits = (histogram(*part, size) for part in zip(bins, heavy, strict=True))
         either = gold + predicted - hits
         if repetitions and self.overlap is not None:
             times: list[Any] = [self.gold.multiplicities, self.predicted.multiplicities, self.overlap]
             if weights is not None:
                 times = [multiply(count, weight) for count, weight in zip(times, heavy, strict=True)]
-            gold, predicted, hits = (_histogram(*part, size) for part in zip(bins, times, strict=True))
+            gold, predicted, hits = (histogram(*part, size) for part in zip(bins, times, strict=True))
         return _SideCounts(gold, predicted, hits, either)
 
     def count_instances(self, n: int, size: Int | int, weights: Int | None) -> InstanceCounts:
@@ -387,16 +375,3 @@ def _match_pairs(case: EvaluationInput, options: Mapping[str, str]) -> _MatchedP
     if predicted.multiplicities is not None and gold.multiplicities is not None:
         overlap = np.minimum(predicted.multiplicities[shared], gold.multiplicities[at[shared]])
     return _MatchedPairs(gold, predicted, shared, overlap)
-
-
-def _histogram(bins: Int, weights: Int | None, size: int) -> Int:
-    """The exact sum of the weights in each bin, or the number of entries.
-
-    `np.bincount` adds weights in binary64. That is exact while all of them together stay below 2**53, because every
-    partial sum is then an integer that binary64 holds; beyond it Python integers add up.
-    """
-    if weights is None or total(weights) < 2**53:
-        return np.bincount(bins, weights=weights, minlength=size).astype(np.int64)
-    sums = np.zeros(size, dtype=object)
-    np.add.at(sums, bins, weights.astype(object))
-    return sums if max(sums, default=0) >= 2**62 else sums.astype(np.int64)

@@ -16,6 +16,7 @@ from app.scoring.evaluate import evaluate
 from app.scoring.evaluation_input import EvaluationInput, Labels
 from app.scoring.metrics.call_equation import equation_of, symbols_of_call
 from app.scoring.reports.detailed_report import build_detailed_report
+from app.scoring.uncertainty.intervals import intervals
 from tests.scoring.case_builder import case, labels, reason, value
 from tests.scoring.strategies import metric_object
 
@@ -231,3 +232,24 @@ def test_a_report_counts_known_cells_alone() -> None:
     assert (report["per_class"]["b"]["tn"], report["per_class"]["b"]["recall"]) == (0, None)
     assert report["label_sets"]["empty"] == {"gold": 1, "predicted": 0}
     assert report["label_sets"]["status"]["full"]["count"] == 1
+
+
+def test_intervals_are_made_from_the_known_cells() -> None:
+    """Instances without a known cell are left out of the resamples, and predictions in unknown cells move nothing."""
+    gold, predicted = [[1, -1, 0], [0, 1, -1], [-1, -1, -1], [1, 0, 1]] * 10, HAND_PREDICTED * 10
+    other = [[1 - p if y == -1 else p for y, p in zip(*row, strict=True)] for row in zip(gold, predicted, strict=True)]
+    call = parse_metric("f1_macro", options=SKIP, task="multilabel")
+    found = []
+    for cells in (predicted, other):
+        of = built(gold, cells).over_known_cells()
+        ids = [f"t{at:02}" for at in range(of.gold.n)]
+        scores = {call.text: value(of, "f1_macro", **SKIP)}
+        found.append(intervals(of, [call], scores, ids, draw_seed="0", split="all", resamples=199)[call.text])
+    assert found[0] == found[1]
+    low, high = found[0].low, found[0].high
+    assert low is not None
+    assert high is not None
+    assert low < 5 / 6 < high
+    whole = built(gold, predicted)
+    ids = [f"t{at:02}" for at in range(whole.gold.n)]
+    assert intervals(whole, [call], scores, ids, draw_seed="0", split="all", resamples=101)[call.text].low is not None
