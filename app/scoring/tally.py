@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from app.scoring.evaluation_input import MISSING_CODE, EvaluationInput, Labels
 from app.scoring.numeric.constant_time_search import search_sorted
 from app.scoring.numeric.exact import Integers, multiply, total
+from app.scoring.unknown_cells import count_unknown_cells, histogram
 
 Int = NDArray[np.int64]
 Mask = NDArray[np.bool_]
