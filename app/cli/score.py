@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,7 +14,7 @@ from app.cli.input.gold_and_predictions import (
     report_problems_and_exit,
     wants_scores,
 )
-from app.cli.input.pairs_file import read_pairs
+from app.cli.input.pairs_file import PairsOptions
 from app.cli.options import (
     AsJson,
     Classes,
@@ -90,14 +89,12 @@ def score(
 ) -> None:
     """Score predictions against a gold file on this machine, with the same scorer as the service."""
     options = value_parsing.parse_option_pairs(option or ()) | ({"preset": preset} if preset else {})
-    _check_files(
-        gold, predictions, pairs, layout=layout or gold_layout, separator=separator, label_separator=label_separator
-    )
-    with command_output(as_json=as_json) as out, TemporaryDirectory(prefix="assay-") as folder:
+    of_pairs = PairsOptions(pairs, separator, label_separator)
+    with command_output(as_json=as_json) as out, of_pairs.files(gold, predictions, layout or gold_layout) as given:
         table_options = _checked_options(ScoreTableOptions(bool(metric), show_all, per_class, confusion), report)
-        of_pairs = None if pairs is None else read_pairs(pairs, separator)
         files = read_gold_and_predictions(
-            *_two_files(gold, predictions, None if of_pairs is None else of_pairs.write(Path(folder), label_separator)),
+            given.gold,
+            given.predictions,
             gold_layout=gold_layout,
             layout=layout,
             task=task,
@@ -106,7 +103,7 @@ def score(
             void=void,
             gold_metadata=gold_metadata,
             preset=options.get("preset"),
-            pairs=of_pairs,
+            pairs=given.pairs,
         )
         _score_and_show(
             out,
@@ -117,40 +114,6 @@ def score(
             report_path=report,
             draw_seed=draw_seed if ci else None,
         )
-
-
-def _check_files(
-    gold: Path | None,
-    predictions: Path | None,
-    pairs: Path | None,
-    *,
-    layout: str | None,
-    separator: str | None,
-    label_separator: str | None,
-) -> None:
-    """Raise BadParameter unless there are either two files or one of pairs, with the options of that."""
-    if pairs is None:
-        for name, path in (("--gold", gold), ("--predictions", predictions)):
-            if path is None:
-                raise typer.BadParameter("required, unless --pairs is given", param_hint=name)
-        for name, sign in (("--separator", separator), ("--label-separator", label_separator)):
-            if sign is not None:
-                raise typer.BadParameter("only allowed with --pairs", param_hint=name)
-    elif gold is not None or predictions is not None:
-        raise typer.BadParameter("not allowed with --gold or --predictions", param_hint="--pairs")
-    elif label_separator == "":
-        raise typer.BadParameter("must not be empty", param_hint="--label-separator")
-    elif layout is not None:
-        raise typer.BadParameter("not allowed with --pairs", param_hint="--layout, --gold-layout")
-
-
-def _two_files(gold: Path | None, predictions: Path | None, written: tuple[Path, Path] | None) -> tuple[Path, Path]:
-    """The two files given, or those written from a file of pairs."""
-    if written is not None:
-        return written
-    assert gold is not None
-    assert predictions is not None
-    return gold, predictions
 
 
 def _checked_options(table_options: ScoreTableOptions, report: Path | None) -> ScoreTableOptions:

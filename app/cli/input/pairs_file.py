@@ -6,9 +6,13 @@ The last two columns count, so the feature values that TiMBL repeats before them
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NoReturn
+from tempfile import TemporaryDirectory
+from typing import Any, Literal, NamedTuple, NoReturn
+
+import typer
 
 from app.cli.terminal.output import CommandError
 
@@ -159,3 +163,49 @@ def _require_pairs(path: Path, lines: Sequence[int], cells: Sequence[Sequence[st
     if gold in _GOLD_HEADERS and predicted in _PREDICTED_HEADERS:
         detail = f"{path}, line {lines[0]}: '{cells[0][-2]}' and '{cells[0][-1]}' look like the names of columns."
         raise CommandError("header_row", detail, "Remove this line: a file of pairs has no header.")
+
+
+class GivenFiles(NamedTuple):
+    """A file of gold and one of predictions, and the file of pairs that they were written from, if there is one."""
+
+    gold: Path
+    predictions: Path
+    pairs: LabelPairs | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PairsOptions:
+    """A file of pairs, if there is one, and how to read it."""
+
+    path: Path | None
+    separator: Separator | None
+    label_separator: str | None
+
+    @contextmanager
+    def files(self, gold: Path | None, predictions: Path | None, layout: str | None) -> Iterator[GivenFiles]:
+        """The files to score: the two that were given, or those written from the pairs, for as long as the block lasts.
+
+        Raises BadParameter unless there are either two files or one of pairs, with the options of that, and
+        CommandError for faults of the file of pairs.
+        """
+        if self.path is None:
+            yield self._two_files(gold, predictions)
+            return
+        if gold is not None or predictions is not None:
+            raise typer.BadParameter("not allowed with --gold or --predictions", param_hint="--pairs")
+        if layout is not None:
+            raise typer.BadParameter("not allowed with --pairs", param_hint="--layout, --gold-layout")
+        if self.label_separator == "":
+            raise typer.BadParameter("must not be empty", param_hint="--label-separator")
+        pairs = read_pairs(self.path, self.separator)
+        with TemporaryDirectory(prefix="assay-") as folder:
+            yield GivenFiles(*pairs.write(Path(folder), self.label_separator), pairs)
+
+    def _two_files(self, gold: Path | None, predictions: Path | None) -> GivenFiles:
+        for name, sign in (("--separator", self.separator), ("--label-separator", self.label_separator)):
+            if sign is not None:
+                raise typer.BadParameter("only allowed with --pairs", param_hint=name)
+        if gold is None or predictions is None:
+            missing = "--gold" if gold is None else "--predictions"
+            raise typer.BadParameter("required, unless --pairs is given", param_hint=missing)
+        return GivenFiles(gold, predictions)
