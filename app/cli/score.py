@@ -105,14 +105,9 @@ def score(
             preset=options.get("preset"),
             pairs=given.pairs,
         )
+        seed = draw_seed if ci else None
         _score_and_show(
-            out,
-            files,
-            metric or (),
-            options,
-            table_options=table_options,
-            report_path=report,
-            draw_seed=draw_seed if ci else None,
+            out, files, metric or (), options, table_options=table_options, report_path=report, draw_seed=seed
         )
 
 
