@@ -20,7 +20,7 @@ from app.formats.vectorized.labels import WideningJoin, sorted_classes
 from app.formats.vectorized.prediction_reader import read_predictions
 from app.gold import (
     Gold,
-    assign_groupings,
+    assign_instance_metadata,
     build_gold,
     find_void_ids,
     garbage_collection_paused,
@@ -31,8 +31,9 @@ from app.gold import (
 )
 from app.pipeline import hard_labels, score_labels
 from app.scoring.declaration.decision_rules import ConfiguredDecisionRule, redecide_subset
-from app.scoring.declaration.metric import ACCEPTABLE_SETS, MetricCall, Result
-from app.scoring.declaration.requirements import needs_met
+from app.scoring.declaration.metric import ACCEPTABLE_SETS, UNKNOWN_CELLS, MetricCall, Result
+from app.scoring.declaration.metric_syntax import pluralize
+from app.scoring.declaration.requirements import needs_met, require_unknown_cells_option
 from app.scoring.declaration.task import TaskKind, TaskSpec
 from app.scoring.evaluation_input import EvaluationInput, IdIndex, PredictionArrays
 from app.scoring.probability_rows import are_probabilities
@@ -188,7 +189,8 @@ class _OfflineTask:
         """The needs that two files and the gold metadata meet, and whether the gold gives acceptable answers."""
         parts = {name: self.metadata.get(name) is not None for name in ("folds", "groups")}
         needs = needs_met(spec, scores=scores, **parts)
-        return needs | {ACCEPTABLE_SETS} if acceptable else needs
+        marks = {ACCEPTABLE_SETS: acceptable, UNKNOWN_CELLS: self.metadata.get("unknown_cells") is not None}
+        return needs | {mark for mark, holds in marks.items() if holds}
 
 
 def _score_plain_files(
@@ -214,7 +216,7 @@ def _score_plain_files(
     notes = [*gold.reading_notes, *reading_notes]
     notes += [] if of.declared else [vocabulary_note(gold.spec, BOTH_FILES)]
     outcome = OfflineOutcome(Problems(), Problems(), list(dict.fromkeys((*notes, *gold.notes))), calls)
-    assign_groupings(gold, of.metadata)
+    assign_instance_metadata(gold, of.metadata)
     _score(outcome, gold, arrays, of.options)
     return outcome
 
@@ -258,6 +260,12 @@ def _widen_vocabulary(gold: Gold, predicted: PredictionArrays, classes: Sequence
 
 
 def _score(outcome: OfflineOutcome, gold: Gold, arrays: PredictionArrays, options: Mapping[str, str]) -> None:
+    if gold.unknown is not None:
+        require_unknown_cells_option(outcome.calls)
+        count = len(gold.unknown.codes)
+        outcome.notes.append(
+            f"{pluralize(count, 'gold cell is', 'gold cells are')} unknown and left out of every count"
+        )
     labels, rule, decision_notes = hard_labels(gold, arrays, None, options)
     outcome.notes += decision_notes
     outcome.case, outcome.gold, outcome.rule = gold.case(labels, arrays.scores), gold, rule
@@ -313,7 +321,7 @@ def _score_tables(
     gold_notes = gold_table.notes if gold is None else gold.notes
     outcome.notes = list(dict.fromkeys((*outcome.notes, *gold_notes, *prediction_table.notes)))
     if gold is not None and arrays is not None:
-        assign_groupings(gold, of.metadata)
+        assign_instance_metadata(gold, of.metadata)
         _score(outcome, gold, arrays, of.options)
 
 

@@ -22,8 +22,8 @@ from app.scoring.metrics.folds.fold_values import (
 from app.scoring.metrics.labels.averages import MACRO, MICRO, SINGLE_CLASS, Average, single_class
 from app.scoring.metrics.shared_declarations import (
     ASYMMETRIC,
+    KNOWN_CELL_OPTIONS,
     LABEL_PARAM,
-    LABEL_SET_OPTIONS,
     SYMMETRIC,
     UNIT_RANGE,
     declare_metric,
@@ -113,7 +113,7 @@ _declare(
     names=("F_avg", "macro-style cross-validated F1"),
     equation=_FOLD_MEAN + _f1_equation(""),
     params=(LABEL_PARAM, UNDEFINED_PARAM),
-    options=LABEL_SET_OPTIONS,
+    options=KNOWN_CELL_OPTIONS,
     source=f"{_SOURCE} eq 29 (which writes tp_N for tp_B)",
     example=replace(_BINARY_EXAMPLE, value="11/15"),
     compute=_mean_of_label,

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from app.scoring.declaration.metric import (
+    UNKNOWN_CELLS,
     Compute,
     ComputeDraws,
     Direction,
@@ -263,6 +264,7 @@ def averaged_equation(base: BaseMeasure, average: Average) -> str:
 def averaged_metric(base: BaseMeasure, average: Average) -> Metric:
     """The metric for this base measure under this average."""
     drop = set() if base.can_be_undefined and base.replaceable else {"zero_division"}
+    drop |= set() if {"multilabel"} & set(average.tasks) & set(base.tasks) else {UNKNOWN_CELLS}
     if average is SAMPLES:
         drop |= {"zero_division"} if base.set_like else {"both_empty", "one_empty"}
     return Metric(

@@ -195,7 +195,7 @@ def _zero_division_equations(average: Average, call: MetricCall) -> list[str]:
 
 
 _ZERO_F_EQUATION = r"0\text{ for }\bar{P}=\bar{R}=0"
-_ALL_LABELS_OPTIONS = {"absent_gold": "include", "exclude_labels": ""}
+_ALL_LABELS_OPTIONS = {"absent_gold": "include", "exclude_labels": "", "unknown_cells": "reject"}
 
 for _kind in _F_MEASURES:
     for _average in (MACRO, WEIGHTED, SAMPLES, LFB_TRAIN, LFB_TEST):

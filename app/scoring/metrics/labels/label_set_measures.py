@@ -16,6 +16,7 @@ from app.scoring.metrics.labels.undefined_rules import UndefinedError, zero_divi
 from app.scoring.metrics.labels.whole_task import capped_equation, hamming_score_draws, unknown_label_note
 from app.scoring.metrics.shared_declarations import (
     ASYMMETRIC,
+    KNOWN_CELL_OPTIONS,
     LABEL_SET_OPTIONS,
     SINGLE_LABEL_TASKS,
     SYMMETRIC,
@@ -100,7 +101,7 @@ def _mean_set_size(side: str, *, density: bool) -> Compute:
     def value(ws: EvaluationContext, call: MetricCall) -> Result:
         tally = ws.tally(call.options)
         sizes = getattr(tally.instances, f"{side}_size")
-        divisor = tally.n * len(tally.names) if density else tally.n
+        divisor = tally.cells if density else tally.n
         return Result(_weighted_sum(tally.instances, sizes) / divisor)
 
     return value
@@ -180,7 +181,7 @@ _declare(
     compute=harmonic_accuracy,
     symbols={"r_i": "recall of instance i", "s_i": "specificity of instance i"},
     peers={"MEKA": "leaves out instances whose gold set is empty or holds every label: use zero_division=skip"},
-    options=("zero_division", *LABEL_SET_OPTIONS),
+    options=("zero_division", *KNOWN_CELL_OPTIONS),
 )
 _declare(
     key="levenshtein",
@@ -189,6 +190,7 @@ _declare(
     equation=r"\frac{1}{n\,m}\sum_{i=1}^{n} \mathrm{lev}(p_{i},y_{i})",
     direction="lower",
     granularity=CORRECT_DECISIONS,
+    options=LABEL_SET_OPTIONS,
     properties=Properties(symmetric=True, prevalence_sensitive=True, ordinal=True),
     source="MEKA, Metrics.L_LevenshteinDistance; Levenshtein 1966",
     example=worked_example(_LEVENSHTEIN_EXAMPLE, "3/8"),
