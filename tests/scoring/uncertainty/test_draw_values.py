@@ -62,7 +62,14 @@ def test_default_conventions(task: TaskKind, data: st.DataObject) -> None:
     check(of, {}, data.draw(blocks(of.gold.n)))
 
 
-SLOW: set[str] = set()
+SLOW = {
+    "accuracy_lower",
+    "accuracy_p_value",
+    "accuracy_upper",
+    "chi_squared",
+    "cramers_v",
+    "mcnemar_confusion",
+}
 """Metrics without a form for many draws: each of them costs one evaluation a draw."""
 
 

@@ -98,7 +98,8 @@ def symmetric_difference_draws(draws: DrawContext, call: MetricCall) -> Floats:
 
 def _unshared_nodes(overlap: AugmentedOverlap) -> Integers:
     """How many nodes only one of the two extended sets of each instance has."""
-    return overlap.gold + overlap.predicted - 2 * overlap.shared
+    unshared: Integers = overlap.gold + overlap.predicted - 2 * overlap.shared
+    return unshared
 
 
 def tree_induced_error(ws: EvaluationContext, call: MetricCall) -> Result:

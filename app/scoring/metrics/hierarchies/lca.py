@@ -214,7 +214,7 @@ _declare = partial(declare_hierarchy_metric, source=_SOURCE)
 
 
 def _register_lca(
-    key: str, short: str, compute: Compute, compute_draws: ComputeDraws, terms: tuple[str, str], value: str
+    key: str, short: str, computes: tuple[Compute, ComputeDraws], terms: tuple[str, str], value: str
 ) -> None:
     """Register one of the three measures; `terms` are numerator and denominator for one instance."""
     _declare(
@@ -225,8 +225,8 @@ def _register_lca(
         params=(COUNT_ROOT_PARAM, _LINKS_PARAM, _REDUNDANT_PARAM),
         properties=Properties(symmetric=key == "lca_f1", prevalence_sensitive=True),
         example=hierarchy_example(value),
-        compute=compute,
-        compute_draws=compute_draws,
+        compute=computes[0],
+        compute_draws=computes[1],
         symbols={
             "P\u0303_i": f"predicted labels of instance i {_LINKED_MEANING}",
             "Y\u0303_i": f"gold labels of instance i {_LINKED_MEANING}",
@@ -238,16 +238,15 @@ def _register_lca(
 _register_lca(
     "lca_precision",
     "LCA-P",
-    lca_precision,
-    _average_of_draws(precision_terms),
+    (lca_precision, _average_of_draws(precision_terms)),
     (_SHARED_LATEX, r"|\tilde{P}_{i}|"),
     "2/3",
 )
 _register_lca(
-    "lca_recall", "LCA-R", lca_recall, _average_of_draws(recall_terms), (_SHARED_LATEX, r"|\tilde{Y}_{i}|"), "5/6"
+    "lca_recall", "LCA-R", (lca_recall, _average_of_draws(recall_terms)), (_SHARED_LATEX, r"|\tilde{Y}_{i}|"), "5/6"
 )
 _register_lca(
-    "lca_f1", "LCA-F", lca_f1, lca_f1_draws, (rf"2\,{_SHARED_LATEX}", r"|\tilde{P}_{i}|+|\tilde{Y}_{i}|"), "13/18"
+    "lca_f1", "LCA-F", (lca_f1, lca_f1_draws), (rf"2\,{_SHARED_LATEX}", r"|\tilde{P}_{i}|+|\tilde{Y}_{i}|"), "13/18"
 )
 _declare(
     key="mgia",

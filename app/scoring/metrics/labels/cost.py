@@ -84,7 +84,7 @@ def mean_absolute_class_distance_macro(ws: EvaluationContext, call: MetricCall) 
     return rounded_result(distance / int(mask.sum()), notes)
 
 
-def expected_cost_draws(draws: DrawContext, call: MetricCall) -> Floats:
+def expected_cost_draws(draws: DrawContext, _call: MetricCall) -> Floats:
     """`expected_cost` for many draws at once."""
     costs, names, m = draws.spec.cost_matrix or {}, draws.spec.classes, len(draws.spec.classes)
     gold, predicted = draws.case.gold.codes.astype(np.int64), draws.case.predicted.codes
@@ -110,7 +110,7 @@ def _has_costs(costs: Mapping[str, Mapping[str, float]], names: tuple[str, ...],
     return True
 
 
-def mean_absolute_class_distance_draws(draws: DrawContext, call: MetricCall) -> Floats:
+def mean_absolute_class_distance_draws(draws: DrawContext, _call: MetricCall) -> Floats:
     """`mean_absolute_class_distance` for many draws at once."""
     distances, undefined = class_distances(draws.rows)
     values = divide_draws(draws.sum_of(distances), draws.total)
