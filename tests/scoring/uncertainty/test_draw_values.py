@@ -12,6 +12,7 @@ from app.scoring.declaration.task import TASK_KINDS, TaskKind
 from app.scoring.evaluate import evaluate
 from app.scoring.evaluation_input import EvaluationInput
 from app.scoring.uncertainty.draw_values import draw_values
+from tests.scoring.case_builder import case
 from tests.scoring.strategies import OPTION_VALUES, calls, cases, cases_with_odd_predictions
 
 MANY = settings(max_examples=25, deadline=None)
@@ -60,6 +61,16 @@ def test_odd_predictions_and_every_convention(task: TaskKind, data: st.DataObjec
 def test_default_conventions(task: TaskKind, data: st.DataObject) -> None:
     of = data.draw(cases(task))
     check(of, {}, data.draw(blocks(of.gold.n)))
+
+
+def test_a_draw_without_the_instances_that_are_undefined_has_a_value() -> None:
+    of = case("multilabel", ["a", "b"], [["a", "b"], ["a"]], [["a"], ["b"]])
+    wanted = [call for call in calls(of, {"zero_division": "error"}) if call.metric.key.endswith("_samples")]
+    draws = np.array([[0, 1, 1], [1, 1, 0]])
+    expected, found = engine_values(of, wanted, draws), draw_values(of, wanted, [draws])
+    assert not np.isnan(found["specificity_samples"][0])
+    for text, values in expected.items():
+        assert found[text] == pytest.approx(values, rel=1e-10, nan_ok=True), text
 
 
 SLOW = {
