@@ -21,7 +21,18 @@ class IntervalMethod:
     kind: Literal["bootstrap", "proportion", "auc", "none"]
     reason: str = ""
 
+    @property
+    def sentence(self) -> str:
+        """How the interval is computed, for people."""
+        return self.reason or _SENTENCES[self.kind]
 
+
+_SENTENCES = {
+    "bootstrap": "Bias-corrected percentile bootstrap.",
+    "proportion": "Exact binomial (Clopper-Pearson); with instance weights or groups, the bootstrap.",
+    "auc": "DeLong on the logit scale, with 30 positives and negatives or more; with instance weights or groups, the "
+    "bootstrap.",
+}
 BOOTSTRAP = IntervalMethod("bootstrap")
 PROPORTION = IntervalMethod("proportion")
 AUC = IntervalMethod("auc")
