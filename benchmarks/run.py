@@ -26,6 +26,7 @@ PIECES = {
     "W2": "sets",
     "W3-metrics": "scores",
     "W3-files": "uploads",
+    "W4": "resampling",
     "W6-boards": "boards",
     "W6-readers": "board_readers",
     "W6-pages": "board_pages",

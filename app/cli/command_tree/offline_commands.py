@@ -10,6 +10,12 @@ COMMANDS: tuple[CommandDeclaration | GroupDeclaration, ...] = (
         "assay score --gold gold.jsonl --predictions mine.json --metric f1_macro",
     ),
     CommandDeclaration(
+        "compare",
+        "compare.compare",
+        "Compare two systems: the difference of their scores, its interval, and whether it could be chance.",
+        "assay compare --gold gold.jsonl --predictions mine.json --predictions theirs.json --metric f1_macro",
+    ),
+    CommandDeclaration(
         "what-if",
         "what_if.what_if",
         "Show what changed predictions would cost or gain, or the scores at another share of positive instances.",

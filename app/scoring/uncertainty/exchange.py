@@ -18,12 +18,12 @@ from app.scoring.uncertainty.cells import (
     cells_of,
     differing_labels,
     division_columns,
-    group_places,
     has_single_labels,
     label_places,
 )
 from app.scoring.uncertainty.draws import swap_draws
 from app.scoring.uncertainty.rank_scores import Seen, as_seen
+from app.scoring.uncertainty.resampling import group_places
 from app.scoring.uncertainty.seeds import RandomSource
 
 _BLOCK_WORDS = 2**20
@@ -163,7 +163,7 @@ def _units_of(pair: Pair, differ: Int) -> Int:
     """The unit of each instance that differs: itself, or its group."""
     if pair.first.groups is None:
         return np.arange(len(differ))
-    return np.unique(group_places(pair.first)[differ], return_inverse=True)[1].astype(np.int64)
+    return np.unique(group_places(pair.first.groups).of_row[differ], return_inverse=True)[1].astype(np.int64)
 
 
 def _collapsed(pair: Pair, differ: Int, unit: Int | None) -> DoubledRows:
@@ -172,8 +172,7 @@ def _collapsed(pair: Pair, differ: Int, unit: Int | None) -> DoubledRows:
     one, other = pair.outputs()
     kept = [gold, *division_columns(case)]
     same = np.flatnonzero(~pair.differ)
-    grouped = case.groups is not None
-    places = [group_places(case)] if grouped else []  # metrics of groups need them
+    places = [] if case.groups is None else [group_places(case.groups).of_row]  # metrics of groups need them
     shared = cells_of([column[same] for column in (*kept, one, *places)])
     low, high = np.minimum(one, other), np.maximum(one, other)
     columns = [column[differ] for column in (*kept, low, high)]

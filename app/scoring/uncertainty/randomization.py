@@ -72,7 +72,7 @@ class Randomization:
             return _exact_test(parts.differences(call, _in_blocks(parts.exchange.every(), parts.rows)))
         merged = (
             self._merged()
-            if self._merge and getattr(call.metric, "merges_cells", call.metric.key in {"f1_macro", "accuracy"})
+            if self._merge and call.metric.merges_cells
             else None
         )
         if merged is not None:
@@ -151,7 +151,9 @@ class _Merged:
 def _exact_test(differences: Floats) -> RandomizationTest:
     """The share of all exchanges; the first of them is what was observed."""
     reached, undefined = _reached(differences, differences[0])
-    return RandomizationTest(reached / len(differences), len(differences), True, undefined, _spread(differences))
+    return RandomizationTest(
+        reached / len(differences), len(differences), exact=True, undefined=undefined, spread=_spread(differences)
+    )
 
 
 def _random_test(parts: _Parts, call: MetricCall, source: RandomSource, rounds: int) -> RandomizationTest:
@@ -160,7 +162,9 @@ def _random_test(parts: _Parts, call: MetricCall, source: RandomSource, rounds: 
     blocks = exchange_blocks(exchange, source, rounds, max(1, MAX_BLOCK_CELLS // max(1, parts.rows)))
     differences = parts.differences(call, blocks)
     reached, undefined = _reached(differences, observed)
-    return RandomizationTest((reached + 1) / (rounds + 1), rounds, False, undefined, _spread(differences))
+    return RandomizationTest(
+        (reached + 1) / (rounds + 1), rounds, exact=False, undefined=undefined, spread=_spread(differences)
+    )
 
 
 def _in_blocks(numbers: Int, rows: int) -> Iterator[Int]:
