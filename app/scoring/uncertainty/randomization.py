@@ -70,11 +70,7 @@ class Randomization:
         if self._exact:
             parts = self._rows()
             return _exact_test(parts.differences(call, _in_blocks(parts.exchange.every(), parts.rows)))
-        merged = (
-            self._merged()
-            if self._merge and call.metric.merges_cells
-            else None
-        )
+        merged = self._merged() if self._merge and call.metric.merges_cells else None
         if merged is not None:
             try:
                 return _random_test(merged, call, source, rounds or ROUNDS)
