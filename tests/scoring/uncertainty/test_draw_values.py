@@ -62,7 +62,7 @@ def test_default_conventions(task: TaskKind, data: st.DataObject) -> None:
     check(of, {}, data.draw(blocks(of.gold.n)))
 
 
-SLOW: set[str] = set()
+SLOW: set[str] = {"classwise_ece", "delong_variance", "ece", "mce"}
 """Metrics without a form for many draws: each of them costs one evaluation a draw."""
 
 

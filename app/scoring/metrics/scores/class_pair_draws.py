@@ -1,6 +1,7 @@
 """Averaged AUCs of class pairs in many draws at once."""
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,7 +80,8 @@ def _doubled_wins(
     sizes = draws.sum_by(name, gold, len(codes))
     doubled = np.empty((len(codes), len(codes), draws.draws))
     for row, code in enumerate(codes):
-        ordered = draws.rows.shared((name, key, code), lambda code=code, row=row: _OrderedRows(values(code), gold, row))
+        make = partial(_OrderedRows, values(code), gold, row)
+        ordered: _OrderedRows = draws.rows.shared((name, key, code), make)
         doubled[row] = ordered.doubled_wins(draws, TIE_CREDIT_IN_HALVES[call.params["ties"]], sizes[row], len(codes))
     return doubled, sizes
 
