@@ -181,7 +181,7 @@ def ordered_sum(values: Floats, weights: Counts) -> Floats:
     sums = np.zeros(weights.shape[1])
     for start in range(0, len(values), 1024):
         part = values[start : start + 1024, None] * weights[start : start + 1024].astype(np.float64, copy=False)
-        sums = sums + np.add.reduce(part, axis=0)
+        sums = sums + added_in_order(part)
     return sums
 
 

@@ -18,7 +18,7 @@ from app.scoring.metrics.scores.score_columns import class_code, score_columns
 from app.scoring.numeric.exact import round_to_12_digits
 from app.scoring.numeric.exact_intervals import clopper_pearson
 from app.scoring.tally import EvaluationContext
-from app.scoring.uncertainty.bootstrap_interval import Interval, no_interval, percentile_interval
+from app.scoring.uncertainty.bootstrap_interval import NO_WIDTH_NOTE, Interval, no_interval, percentile_interval
 from app.scoring.uncertainty.delong import auc_interval
 from app.scoring.uncertainty.draw_values import draw_values
 from app.scoring.uncertainty.resampling import Content, Resampling, in_order_of
@@ -106,4 +106,6 @@ def _rounded(interval: Interval) -> Interval:
         for name in ("low", "high", "bias", "standard_error")
         if (number := getattr(interval, name)) is not None
     }
+    if parts.get("low", 0) == parts.get("high", 1) and not interval.notes:
+        parts["notes"] = (NO_WIDTH_NOTE,)
     return replace(interval, **parts)

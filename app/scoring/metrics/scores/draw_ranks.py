@@ -112,12 +112,15 @@ def partial_roc_area_draws(ranks: DrawRanks, max_fpr: float) -> Floats:
     inside = np.minimum(end, limit) - np.minimum(ranks.ahead, limit)
     rise = np.divide(inside, ranks.tied, out=np.zeros(end.shape), where=ranks.tied > 0)
     slanted = inside * (before + ranks.positives_at_score * rise / 2)
-    last = ranks.positives * (limit - np.minimum(end[-1], limit))
+    reached = end[-1] if len(end) else np.zeros_like(limit)
+    last = ranks.positives * (limit - np.minimum(reached, limit))
     return divide_draws(added_in_order(flat + slanted) + last, ranks.positives * ranks.negatives)
 
 
 def fp_at_recall_draws(ranks: DrawRanks, min_tp: Floats) -> Floats:
     """The fewest false positives of any threshold with at least so many true positives."""
+    if not len(ranks.ahead):
+        return np.zeros(len(min_tp))
     at = np.argmax(ranks.positives_at_or_above >= min_tp, axis=0)
     columns = np.arange(len(min_tp))
     return np.where(min_tp > 0, ranks.ahead[at, columns] + ranks.tied[at, columns], 0.0)
