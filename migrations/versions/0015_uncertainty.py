@@ -93,12 +93,8 @@ def _create_tasks() -> sa.Table:
         *(sa.Column(name, UTCDateTime()) for name in ("not_before", "next_start", "lease_until", "finished_at")),
         sa.Column("failure", JSON),
         sa.CheckConstraint("kind IN ('intervals', 'significance', 'rankings')", name=op.f("ck_analysis_tasks_kind")),
-        sa.CheckConstraint(
-            "status IN ('queued', 'running', 'done', 'failed')", name=op.f("ck_analysis_tasks_status")
-        ),
-        sa.CheckConstraint(
-            "(phase_id IS NULL) <> (submission_id IS NULL)", name=op.f("ck_analysis_tasks_subject")
-        ),
+        sa.CheckConstraint("status IN ('queued', 'running', 'done', 'failed')", name=op.f("ck_analysis_tasks_status")),
+        sa.CheckConstraint("(phase_id IS NULL) <> (submission_id IS NULL)", name=op.f("ck_analysis_tasks_subject")),
         _reference("analysis_tasks", "phase_id", "phases"),
         *(_reference("analysis_tasks", *each) for each in SCORE_PARENTS),
         sa.UniqueConstraint("key", name=op.f("uq_analysis_tasks_key")),
