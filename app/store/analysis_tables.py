@@ -102,6 +102,8 @@ class BoardAnalysis(Base):
     scorer_version: Mapped[int]
     entries: Mapped[list[str]]
     """The submissions that were compared, in the order of their ids."""
+    rows: Mapped[list[Any]]
+    """What boards show of the result: rank sets by submission; empty for rankings."""
     result: Mapped[JSONObject] = mapped_column(deferred=True)
     computed_at: Mapped[datetime] = mapped_column(default=utcnow)
 

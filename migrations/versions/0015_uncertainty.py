@@ -124,6 +124,7 @@ def _create_board_tables() -> None:
         sa.Column("fingerprint", sa.String(length=64), nullable=False),
         sa.Column("scorer_version", sa.Integer(), nullable=False),
         sa.Column("entries", JSON, nullable=False),
+        sa.Column("rows", JSON, nullable=False),
         sa.Column("result", JSON, nullable=False),
         sa.Column("computed_at", UTCDateTime(), nullable=False),
         sa.CheckConstraint("kind IN ('significance', 'rankings')", name=op.f("ck_board_analyses_kind")),

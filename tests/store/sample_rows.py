@@ -139,7 +139,13 @@ def fill_tables(session: Session) -> RowIds:
     add_row(session, AnalysisTask(kind="intervals", key="0" * 64, status="queued", **key))
     add_row(session, ScoreInterval(split="all", intervals={}, **key))
     of_board = {"phase_id": phase, "kind": "significance", "split": "all", "metric": "accuracy", "gold_id": gold}
-    compared = {"fingerprint": "f", "scorer_version": SCORER_VERSION, "entries": [submission_id], "result": {}}
+    compared = {
+        "fingerprint": "f",
+        "scorer_version": SCORER_VERSION,
+        "entries": [submission_id],
+        "rows": [],
+        "result": {},
+    }
     add_row(session, BoardAnalysis(**of_board, **compared))
     add_row(session, EntryCount(provenance="0" * 32, team_id=team, entries=0))
     ledger = {"phase_id": phase, "team_id": team, "submission_id": submission_id, "day": "2026-01-01"}

@@ -33,7 +33,7 @@ from app.scoring_processes import (
 )
 from app.scoring_processes.messages import AnalysisResult, BoardFile, CompareBoard, ComputeIntervals
 from app.store import board_invalidation, clock
-from app.store.analysis_tables import INTERVALS
+from app.store.analysis_tables import INTERVALS, SIGNIFICANCE
 from app.store.queries import analysis_tasks, board_analyses, board_entries, challenges, gold
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import AnalysisTask, GoldVersion, Phase, Recipe, Submission
@@ -216,7 +216,9 @@ def settle(
     if analysis.kind == INTERVALS:
         board_analyses.add_intervals(session, analysis.columns, outcome.result)
     else:
-        values = {**analysis.columns, "result": dict(outcome.result), "computed_at": clock.now(session)}
+        result = dict(outcome.result)
+        rows = result.get("rows", []) if analysis.kind == SIGNIFICANCE else []
+        values = {**analysis.columns, "rows": rows, "result": result, "computed_at": clock.now(session)}
         board_analyses.store_comparison(session, _board_key(task), values)
     board_invalidation.invalidate(session, board_invalidation.analysis_tag(analysis.phase_id))
     analysis_tasks.finish(session, task)

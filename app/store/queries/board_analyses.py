@@ -10,7 +10,7 @@ from app.store.board_invalidation import ALL_BOARDS
 from app.store.queries.id_lists import is_among
 from app.store.queries.score_provenance import ScoreProvenance
 from app.store.session import ReadSession, WriteSession
-from app.store.tables import BoardAnalysis, GoldVersion, Phase, ScoreInterval, Submission
+from app.store.tables import BoardAnalysis, GoldVersion, Phase, ScoreInterval, Submission, Team
 
 _NO_SYNC = {"synchronize_session": False}
 
@@ -78,3 +78,10 @@ def store_comparison(session: WriteSession, key: Mapping[str, str], values: Mapp
 def forget_comparison(session: WriteSession, key: Mapping[str, str]) -> None:
     """Delete the comparison of a board, if there is one."""
     session.execute(delete(BoardAnalysis).filter_by(**key), execution_options=_NO_SYNC)
+
+
+def teams_of(session: ReadSession, submissions: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """Id and name of the team of each of these submissions that are still there, by the id of the submission."""
+    query = select(Submission.id, Team.id, Team.name).join(Team, Team.id == Submission.team_id)
+    found = session.execute(query.where(is_among(session, Submission.id, submissions)))
+    return {submission: (team, name) for submission, team, name in found}
