@@ -2,19 +2,15 @@
 
 from typing import Any
 
-import pytest
-
 from tests.journeys.support import (
     MAIN_PHASE_PATH,
     People,
     create_challenge,
     make_recipe,
     predictions_with_hits,
-    require_finished,
-    require_refused,
     submit_for_teams,
 )
-from tests.live_service import Caller, Live, eventually
+from tests.live_service import Caller, eventually
 
 RANK_SET = ("rank_low", "rank_high", "tie_group")
 
