@@ -1,1 +1,0 @@
-"""How sure values, differences and ranks are: resampling, intervals, tests and rank sets, all from given seeds."""
