@@ -30,11 +30,14 @@ from app.gold import (
     vocabulary_note,
 )
 from app.pipeline import hard_labels, score_labels
+from app.scoring.declaration.decision_rules import ConfiguredDecisionRule, redecide_subset
 from app.scoring.declaration.metric import ACCEPTABLE_SETS, MetricCall, Result
 from app.scoring.declaration.requirements import needs_met
 from app.scoring.declaration.task import TaskKind, TaskSpec
 from app.scoring.evaluation_input import EvaluationInput, IdIndex, PredictionArrays
 from app.scoring.probability_rows import are_probabilities
+from app.scoring.uncertainty.bootstrap_interval import Interval
+from app.scoring.uncertainty.intervals import intervals
 
 BOTH_FILES = "gold and predictions"
 Choose = Callable[[TaskSpec, frozenset[str]], Sequence[MetricCall]]
@@ -50,7 +53,22 @@ class OfflineOutcome:
     notes: list[str]
     calls: Sequence[MetricCall] = ()
     case: EvaluationInput | None = None
+    gold: Gold | None = None
+    rule: ConfiguredDecisionRule | None = None
     scores: dict[str, dict[str, Result]] = field(default_factory=dict)
+
+    def intervals(self, calls: Sequence[MetricCall], draw_seed: str) -> dict[str, dict[str, Interval]]:
+        """The intervals of those scores that are single numbers, by split and canonical metric string."""
+        assert self.case is not None
+        assert self.gold is not None
+        found, ids = {}, self.gold.ids
+        calls = [call for call in calls if call.metric.scalar]
+        for split, rows in self.gold.rows_by_split().items():
+            case = self.case if rows is None else redecide_subset(self.rule, self.case.take(rows))
+            values = {text: result.value for text, result in self.scores[split].items()}
+            names = ids if rows is None else [ids[row] for row in rows]
+            found[split] = intervals(case, calls, values, names, draw_seed=draw_seed, split=split)
+        return found
 
 
 def score_offline(
@@ -175,7 +193,7 @@ def _widen_vocabulary(gold: Gold, predicted: PredictionArrays, classes: Sequence
 def _score(outcome: OfflineOutcome, gold: Gold, arrays: PredictionArrays, options: Mapping[str, str]) -> None:
     labels, rule, decision_notes = hard_labels(gold, arrays, None, options)
     outcome.notes += decision_notes
-    outcome.case = gold.case(labels, arrays.scores)
+    outcome.case, outcome.gold, outcome.rule = gold.case(labels, arrays.scores), gold, rule
     outcome.scores = score_labels(gold, labels, outcome.calls, arrays.scores, rule)
 
 

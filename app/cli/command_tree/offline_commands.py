@@ -16,6 +16,12 @@ COMMANDS: tuple[CommandDeclaration | GroupDeclaration, ...] = (
         "assay what-if --gold gold.jsonl --predictions mine.json --share 0.05 --target-label cat",
     ),
     CommandDeclaration(
+        "order",
+        "order.order",
+        "Say how sure an order is: intervals, rank sets and tie groups of the systems in a table of results.",
+        "assay order results.csv --html report.html",
+    ),
+    CommandDeclaration(
         "convert",
         "convert.convert",
         "Find all counts that fit published figures, or prove that there are none.",

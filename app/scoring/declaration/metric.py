@@ -1,11 +1,13 @@
 """The declaration of a metric, a call of one with concrete parameters, and the catalogue of all metrics."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from app.scoring.declaration.distinct_value_bounds import Granularity
+from app.scoring.declaration.interval_method import BOOTSTRAP, IntervalMethod
 from app.scoring.declaration.task import TaskKind
+from app.scoring.draw_context import DrawContext, Floats
 from app.scoring.numeric.correct_rounding import Real
 from app.scoring.tally import EvaluationContext
 
@@ -112,6 +114,11 @@ class MetricCall:
     requested: str
     title: str | None = None
 
+    @property
+    def cache_key(self) -> tuple[Hashable, ...]:
+        """Equal for calls that compute the same."""
+        return self.metric.key, self.text, tuple(self.params.items()), tuple(sorted(self.options.items()))
+
 
 ClassWeighting = Literal["", "equal", "present", "support", "predicted", "training", "given"]
 
@@ -139,6 +146,7 @@ class ReportedCounts:
 
 
 Compute = Callable[[EvaluationContext, MetricCall], Result]
+ComputeDraws = Callable[[DrawContext, MetricCall], Floats]
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +163,9 @@ class Metric:
     - `scalar`: it is a single number. `acceptable`: it is defined for gold with sets of acceptable answers.
       `supports_weights`: a weight of w counts like w equal instances.
     - `counted`: where a detailed report counts what it is computed from.
+    - `compute_draws`: its value in each draw of a resampling, NaN where it is null; raises NoDrawForm under options
+      that it has no form for. Without it every draw is evaluated by itself, which is slow.
+    - `interval`: how its 95 % interval is computed.
     - `check`: returns what is wrong with a combination of parameters that are each allowed.
     """
 
@@ -179,6 +190,8 @@ class Metric:
     supports_weights: bool = True
     floor: int = 0
     counted: ReportedCounts = ReportedCounts()
+    compute_draws: "ComputeDraws | None" = None
+    interval: IntervalMethod = BOOTSTRAP
     symbols: Mapping[str, str] = field(default_factory=dict)
     peers: Mapping[str, str] = field(default_factory=dict)
     equation_of_call: "Callable[[MetricCall], str] | None" = None
