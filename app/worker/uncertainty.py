@@ -5,12 +5,11 @@ from typing import Any
 from app.formats import Limits, ReadingRules
 from app.pipeline import Gold, SourceFile, predicted_cases
 from app.scoring.declaration.recipe import ScoringRecipe
-from app.scoring.evaluate import BestAttainableValues, evaluate
+from app.scoring.evaluate import evaluate
 from app.scoring.evaluation_input import EvaluationInput
 from app.scoring.uncertainty.board import BoardCase, board_uncertainty
 from app.scoring.uncertainty.intervals import intervals
 from app.scoring.uncertainty.rankings import side_by_side
-from app.scoring.uncertainty.seeds import content_hash
 from app.scoring_processes.messages import CompareBoard, ComputeIntervals
 
 
@@ -20,9 +19,9 @@ def score_intervals(
     """Intervals by split and canonical metric string."""
     found = {}
     for split, case in _cases(gold, recipe, request.predictions, limits).items():
-        results = evaluate(case, recipe.metrics, BestAttainableValues(case))
-        seeds = {"draw_seed": request.draw_seed, "split": split, "content": _content(gold, split, case)}
-        computed = intervals(case, recipe.metrics, results, **seeds)
+        values = {text: result.value for text, result in evaluate(case, recipe.metrics).items()}
+        ids = _ids(gold, split)
+        computed = intervals(case, recipe.metrics, values, ids, draw_seed=request.draw_seed, split=split)
         found[split] = {name: interval.to_dict() for name, interval in computed.items()}
     return found
 
@@ -33,11 +32,13 @@ def compare_board(gold: Gold, recipe: ScoringRecipe, request: CompareBoard, limi
     entries = []
     for file in request.entries:
         case = _cases(gold, recipe, file.predictions, limits, split)[split]
-        entries.append(BoardCase(file.key, case, _content(gold, split, case)))
+        entries.append(BoardCase(file.key, case))
+    ids = _ids(gold, split)
     if request.metric is None:
-        return side_by_side(entries, recipe.metrics, draw_seed=seed, split=split).to_dict()
+        found = side_by_side(entries, ids, recipe.metrics, draw_seed=seed, split=split, options=recipe.options)
+        return found.to_dict()
     call = next(each for each in recipe.metrics if each.text == request.metric)
-    return board_uncertainty(entries, call, draw_seed=seed, split=split).to_dict()
+    return board_uncertainty(entries, ids, call, draw_seed=seed, split=split).to_dict()
 
 
 def _cases(
@@ -49,8 +50,7 @@ def _cases(
     return predicted_cases(gold, predictions, rules, splits=None if split is None else [split], **settings)
 
 
-def _content(gold: Gold, split: str, case: EvaluationInput) -> str:
-    """The hash of what a submission predicts on a split."""
+def _ids(gold: Gold, split: str) -> list[str]:
+    """The ids of the instances of a split, in the order of its rows."""
     rows, ids = gold.rows_by_split()[split], gold.ids
-    scored = ids if rows is None else [ids[row] for row in rows.tolist()]
-    return content_hash(scored, case.predicted, gold.spec.classes, case.scores)
+    return ids if rows is None else [ids[row] for row in rows.tolist()]
