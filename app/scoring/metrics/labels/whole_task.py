@@ -197,6 +197,7 @@ declare_single_label_metric(
     counted=ReportedCounts(sums=("tp",), divisor="instances"),
     hints=_ACCURACY_HINTS,
     acceptable=True,
+    instance_mean=True,
 )
 declare_single_label_metric(
     key="error_rate",
@@ -212,6 +213,7 @@ declare_single_label_metric(
     counted=ReportedCounts(sums=("tp",), divisor="instances", complement=True),
     hints={"multilabel": "for label sets use zero_one_loss or hamming_loss"},
     acceptable=True,
+    instance_mean=True,
 )
 _declare_mean_recall(
     key="balanced_accuracy",
@@ -272,6 +274,7 @@ declare_label_set_metric(
     compute=subset_accuracy,
     counted=ReportedCounts(path=("label_sets", "status", "full", "count"), divisor="instances"),
     hints=_LABEL_SET_HINTS,
+    instance_mean=True,
 )
 declare_label_set_metric(
     key="zero_one_loss",
@@ -286,6 +289,7 @@ declare_label_set_metric(
     compute=error_rate,
     counted=ReportedCounts(path=("label_sets", "status", "full", "count"), divisor="instances", complement=True),
     hints=_LABEL_SET_HINTS,
+    instance_mean=True,
 )
 declare_label_set_metric(
     key="hamming_loss",
@@ -301,4 +305,5 @@ declare_label_set_metric(
     compute=hamming_loss,
     counted=ReportedCounts(sums=("fp", "fn"), divisor="decisions"),
     equation_of_call=capped_equation,
+    instance_mean=True,
 )

@@ -1,0 +1,1 @@
+"""How sure values, differences and orders are, and what limits the feedback of a board."""
