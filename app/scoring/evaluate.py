@@ -15,8 +15,6 @@ from app.scoring.metrics.labels.undefined_rules import UndefinedError
 from app.scoring.numeric.unscaled_counts import scale_weighted_counts
 from app.scoring.tally import EvaluationContext
 
-_CallKey = tuple[str, tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]]
-
 
 class BestAttainableValues:
     """What a perfect prediction scores if the gold lacks some declared classes.
@@ -28,7 +26,7 @@ class BestAttainableValues:
         case = case.without_zero_weights()
         gold, spec = case.gold, case.spec
         self._case = EvaluationInput(spec, gold, _perfect_prediction(case), None, case.weights, case.folds, case.groups)
-        self._values: dict[_CallKey, float | None] = {}
+        self._values: dict[Hashable, float | None] = {}
         m = len(spec.classes)
         known = gold.codes[(gold.codes >= 0) & (gold.codes < m)]
         self.gold_lacks_classes = not np.bincount(known, minlength=m).all()
@@ -39,13 +37,13 @@ class BestAttainableValues:
             return
         ws = EvaluationContext(self._case)
         for call in calls:
-            key = _call_key(call)
+            key = call.cache_key
             if key not in self._values:
-                self._values[key] = _evaluate_call(ws, call).value if _has_best_attainable_value(call) else None
+                self._values[key] = evaluate_call(ws, call).value if _has_best_attainable_value(call) else None
 
     def note(self, call: MetricCall, value: float) -> tuple[str, ...]:
         """A note with the best attainable value, if this gold keeps a metric from reaching its best value."""
-        best = self._values.get(_call_key(call)) if self.gold_lacks_classes else None
+        best = self._values.get(call.cache_key) if self.gold_lacks_classes else None
         metric = call.metric
         if best is None or best == metric.range[metric.direction == "higher"]:
             return ()
@@ -62,10 +60,6 @@ def _perfect_prediction(case: EvaluationInput) -> Labels:
     if not case.acceptable or gold.offsets is None:
         return gold
     return Labels(gold.codes[gold.offsets[:-1]])
-
-
-def _call_key(call: MetricCall) -> _CallKey:
-    return call.text, tuple(call.params.items()), tuple(sorted(call.options.items()))
 
 
 def _has_best_attainable_value(call: MetricCall) -> bool:
@@ -93,7 +87,7 @@ def evaluate(
     ceilings.compute_missing(calls)
     results = {}
     for call in calls:
-        result = _evaluate_call(ws, call)
+        result = evaluate_call(ws, call)
         if result.data is not None:
             result = replace(result, data=scale_weighted_counts(result.data, case.weight_unit))
         note = () if result.value is None else ceilings.note(call, result.value)
@@ -101,8 +95,9 @@ def evaluate(
     return results
 
 
-def _evaluate_call(ws: EvaluationContext, call: MetricCall) -> Result:
-    reason = _inapplicable_reason(ws, call.metric)
+def evaluate_call(ws: EvaluationContext, call: MetricCall) -> Result:
+    """The result of one metric; a value that the data do not define is None with a reason."""
+    reason = inapplicable_reason(ws, call.metric)
     if reason is not None:
         return undefined_result(reason)
     try:
@@ -111,7 +106,7 @@ def _evaluate_call(ws: EvaluationContext, call: MetricCall) -> Result:
         return undefined_result(str(problem))
 
 
-def _inapplicable_reason(ws: EvaluationContext, metric: Metric) -> str | None:
+def inapplicable_reason(ws: EvaluationContext, metric: Metric) -> str | None:
     """Why a metric does not apply to data of this kind, whatever the labels are."""
     if ws.spec.task not in metric.tasks:
         return f"{metric.key} is not defined for {ws.spec.task} tasks"

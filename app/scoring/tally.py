@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from app.scoring.evaluation_input import MISSING_CODE, EvaluationInput, Labels
 from app.scoring.numeric.constant_time_search import search_sorted
-from app.scoring.numeric.exact import multiply, total
+from app.scoring.numeric.exact import Integers, multiply, total
 
 Int = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -29,25 +29,28 @@ TALLY_OPTIONS = ("unknown_label", "duplicates", "empty_label")
 
 @dataclass(frozen=True, slots=True)
 class ConfusionCounts:
-    """Columns of 2×2 tables, one entry per class or per instance: true and false positives and negatives."""
+    """Columns of 2×2 tables: true and false positives and negatives.
 
-    tp: Int
-    fp: Int
-    fn: Int
-    tn: Int
+    One entry per class or per instance; for many draws, one row per class.
+    """
+
+    tp: Integers
+    fp: Integers
+    fn: Integers
+    tn: Integers
 
     @property
-    def columns(self) -> tuple[Int, Int, Int, Int]:
+    def columns(self) -> tuple[Integers, Integers, Integers, Integers]:
         """tp, fp, fn, tn: the order of the coefficients of a measure."""
         return self.tp, self.fp, self.fn, self.tn
 
     @property
-    def support(self) -> Int:
+    def support(self) -> Integers:
         """How often each class occurs in gold."""
         return self.tp + self.fn
 
     @property
-    def predicted(self) -> Int:
+    def predicted(self) -> Integers:
         """How often each class was predicted."""
         return self.tp + self.fp
 
@@ -144,12 +147,16 @@ class EvaluationContext:
         return self.case.gold.n if self.case.weights is None else total(self.case.weights)
 
     @cached_property
-    def accepted_weight(self) -> int:
-        """The total weight of the instances whose predicted label is among the acceptable answers of the gold."""
+    def is_accepted(self) -> Mask:
+        """Whether the predicted label of each instance is among the acceptable answers of the gold."""
         gold, chosen = self.case.gold.as_sets(), self.case.predicted.codes
         owner = gold.rows
-        hits = np.bincount(owner[gold.codes == chosen[owner]], minlength=gold.n)
-        return _weighted_sum((hits > 0).astype(np.int64), self.case.weights)
+        return np.asarray(np.bincount(owner[gold.codes == chosen[owner]], minlength=gold.n) > 0)
+
+    @cached_property
+    def accepted_weight(self) -> int:
+        """The total weight of these instances."""
+        return _weighted_sum(self.is_accepted.astype(np.int64), self.case.weights)
 
     @cached_property
     def train_frequencies(self) -> Int | None:

@@ -1,11 +1,12 @@
 """The declaration of a metric, a call of one with concrete parameters, and the catalogue of all metrics."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from app.scoring.declaration.distinct_value_bounds import Granularity
 from app.scoring.declaration.task import TaskKind
+from app.scoring.draw_context import DrawContext, Floats
 from app.scoring.numeric.correct_rounding import Real
 from app.scoring.tally import EvaluationContext
 
@@ -112,6 +113,11 @@ class MetricCall:
     requested: str
     title: str | None = None
 
+    @property
+    def cache_key(self) -> tuple[Hashable, ...]:
+        """Equal for calls that compute the same."""
+        return self.metric.key, self.text, tuple(self.params.items()), tuple(sorted(self.options.items()))
+
 
 ClassWeighting = Literal["", "equal", "present", "support", "predicted", "training", "given"]
 
@@ -139,6 +145,7 @@ class ReportedCounts:
 
 
 Compute = Callable[[EvaluationContext, MetricCall], Result]
+ComputeDraws = Callable[[DrawContext, MetricCall], Floats]
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +163,8 @@ class Metric:
     - `scalar`: it is a single number. `acceptable`: it is defined for gold with sets of acceptable answers.
       `supports_weights`: a weight of w counts like w equal instances.
     - `counted`: where a detailed report counts what it is computed from.
+    - `compute_draws`: its value in each draw of a resampling, NaN where it is null; raises NoDrawForm under options
+      that it has no form for. Without it every draw is evaluated by itself, which is slow.
     - `check`: returns what is wrong with a combination of parameters that are each allowed.
     """
 
@@ -181,6 +190,7 @@ class Metric:
     floor: int = 0
     instance_mean: bool = False
     counted: ReportedCounts = ReportedCounts()
+    compute_draws: "ComputeDraws | None" = None
     symbols: Mapping[str, str] = field(default_factory=dict)
     peers: Mapping[str, str] = field(default_factory=dict)
     equation_of_call: "Callable[[MetricCall], str] | None" = None

@@ -24,8 +24,13 @@ _EXACT_INTEGER_LIMIT = 2**53  # integers below it are exact in binary64, so an I
 
 
 def linear_combination(coefficients: tuple[int, ...], columns: tuple[Integers, ...]) -> Integers:
-    """The exact sum of coefficient × column: in int64 if no intermediate sum can overflow, else in Python integers."""
+    """The exact sum of coefficient × column: in int64 if no intermediate sum can overflow, else in Python integers.
+
+    Columns of binary64 hold the counts of many draws; their sum is binary64 too.
+    """
     used = [(c, column) for c, column in zip(coefficients, columns, strict=True) if c]
+    if _is_binary64(columns[0]):
+        return np.asarray(reduce(np.add, (c * column for c, column in used), np.zeros_like(columns[0])))
     # A magnitude of at least 1, because the coefficient itself must fit int64 even if all counts are 0.
     bound = sum(abs(c) * max(1, _max_magnitude(column)) for c, column in used)
     if not used:
@@ -35,7 +40,9 @@ def linear_combination(coefficients: tuple[int, ...], columns: tuple[Integers, .
 
 
 def multiply(left: Integers, right: Integers) -> Integers:
-    """The exact elementwise product: in int64 below the limit, else in Python integers."""
+    """The exact elementwise product: in int64 below the limit, else in Python integers; in binary64 for counts of draws."""
+    if _is_binary64(left):
+        return np.asarray(left * right)
     if _max_magnitude(left) * _max_magnitude(right) < _EXACT_INTEGER_LIMIT:
         return np.asarray(left * right)
     return np.asarray(left.astype(object) * right.astype(object))
@@ -116,6 +123,10 @@ def integer_weights(weights: Iterable[float]) -> list[int]:
     whole = [int(weight * scale) for weight in exact]
     common = math.gcd(*whole) or 1
     return [weight // common for weight in whole]
+
+
+def _is_binary64(column: Integers) -> bool:
+    return bool(column.dtype == np.float64)
 
 
 def _max_magnitude(column: Integers) -> int:

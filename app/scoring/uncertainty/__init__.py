@@ -1,1 +1,1 @@
-"""How sure values, differences and orders are, and what limits the feedback of a board."""
+"""How sure values, differences and ranks are: resampling, intervals, tests and rank sets, all from given seeds."""

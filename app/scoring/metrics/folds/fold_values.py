@@ -108,7 +108,7 @@ def average_f1_by_fold(ws: EvaluationContext, call: MetricCall, average: Average
     for fold in folds:
         tally = fold.ws.tally(call.options)
         value = None
-        if tally.classes.support[~excluded_mask(tally, call)].any():
+        if tally.classes.support[~excluded_mask(tally.names, call)].any():
             try:
                 result = average.compute(fold.ws, call, F1.ratio(call))
             except UndefinedError as error:

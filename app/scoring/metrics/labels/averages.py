@@ -20,6 +20,16 @@ from app.scoring.declaration.metric import (
 )
 from app.scoring.declaration.metric_syntax import pluralize
 from app.scoring.declaration.task import TASK_KINDS, TaskKind
+from app.scoring.draw_context import DrawContext, InstanceValues
+from app.scoring.metrics.labels.average_draws import (
+    AverageDraws,
+    lfb_train_draws,
+    macro_draws,
+    micro_draws,
+    single_class_draws,
+    weighted_by_predicted_draws,
+    weighted_draws,
+)
 from app.scoring.metrics.labels.ratio_forms import ConfusionTable, RatioMeasure, single_table
 from app.scoring.metrics.labels.undefined_rules import (
     Mask,
@@ -37,10 +47,14 @@ from app.scoring.metrics.labels.undefined_rules import (
 )
 from app.scoring.metrics.shared_declarations import LABEL_SET_OPTIONS, MULTILABEL_TASKS
 from app.scoring.numeric.correct_rounding import Real, to_real, weighted_sum
-from app.scoring.numeric.exact import Integers, square_root, total
-from app.scoring.tally import EvaluationContext, Tally
+from app.scoring.numeric.exact import Floats, Integers, divide, square_root, total
+from app.scoring.tally import EvaluationContext, InstanceCounts, Tally
 
 _LABEL_AVERAGE_OPTIONS = ("zero_division", "exclude_labels", *LABEL_SET_OPTIONS)
+
+
+FixedInstances = tuple[Mask, float | None, str]
+"""A mask of instances, the value that each of them gets (None: left out), and the option that decides it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,12 +64,14 @@ class Average:
     `equation` contains `{B}` in place of the measure, whose counts get the index `index`. `is_prevalence_sensitive`:
     replicating the instances of a class moves the value even if the measures of that class stay the same. `symmetric`:
     the average treats gold and predictions alike. `weights`: how it weighs the classes, if it is a mean over them.
+    `compute_draws` is `compute` for many draws at once.
     """
 
     suffix: str
     name: str
     equation: str
     compute: Callable[[EvaluationContext, MetricCall, RatioMeasure], Result]
+    compute_draws: AverageDraws
     source: str = ""
     names: tuple[str, ...] = ()
     index: str = "j"
@@ -122,7 +138,7 @@ def weighted_by_predicted(ws: EvaluationContext, call: MetricCall, ratio: RatioM
 def lfb_train(ws: EvaluationContext, call: MetricCall, ratio: RatioMeasure) -> Result:
     """The mean weighted by training frequency (V eq 10); labels absent from the training data have weight 0."""
     tally = ws.tally(call.options)
-    weights = train_weights(ws, tally)
+    weights = train_weights(ws, tally.names)
     mask, notes = averaged_labels(ws, tally, call, by_label_set=False)
     if (mask & (weights == 0)).any():
         notes.append(
@@ -163,7 +179,7 @@ def zero_division_note(call: MetricCall, subject: str, value: float | None) -> s
 def micro(ws: EvaluationContext, call: MetricCall, ratio: RatioMeasure) -> Result:
     """The measure of the summed counts (W eq 11, 14, 17, 18; V eq 9); summing over instances gives the same counts."""
     tally = ws.tally(call.options)
-    left_out = excluded_mask(tally, call)
+    left_out = excluded_mask(tally.names, call)
     included = ~left_out
     if not included.any():
         raise UndefinedError("no label is left to sum over")
@@ -180,8 +196,25 @@ def micro(ws: EvaluationContext, call: MetricCall, ratio: RatioMeasure) -> Resul
 
 def samples(ws: EvaluationContext, call: MetricCall, ratio: RatioMeasure) -> Result:
     """The mean over instances (W eq 23-28; Z), with separate options for empty sets."""
-    tally = ws.tally(call.options)
-    instances = tally.instances
+    instances = ws.tally(call.options).instances
+    numerator, denominator, fixed = _sample_terms(instances, call, ratio)
+    return average_instances(numerator, denominator, fixed, instances.weights, summed=ratio.summed)
+
+
+def samples_draws(draws: DrawContext, call: MetricCall, ratio: RatioMeasure) -> Floats:
+    """`samples` for many draws at once."""
+
+    def values() -> InstanceValues:
+        numerator, denominator, fixed = _sample_terms(draws.rows.tally(call.options).instances, call, ratio)
+        return instance_values(numerator, denominator, fixed, ratio.values)
+
+    return draws.mean_of_call((call.cache_key, ratio.name), values)
+
+
+def _sample_terms(
+    instances: InstanceCounts, call: MetricCall, ratio: RatioMeasure
+) -> tuple[Integers, Integers, list[FixedInstances]]:
+    """Numerator and denominator of each instance, and the instances whose value the options fix."""
     numerator, denominator = ratio.parts(instances.counts.columns)
     fixed: list[FixedInstances] = []
     if ratio.set_like:
@@ -191,11 +224,7 @@ def samples(ws: EvaluationContext, call: MetricCall, ratio: RatioMeasure) -> Res
         reason = f"{ratio.name} is 0/0 for some instances"
         value = zero_division_value(call, ratio.direction, reason, lowest=ratio.lowest)
         fixed.append((np.asarray(denominator == 0), value, setting))
-    return average_instances(numerator, denominator, fixed, instances.weights, summed=ratio.summed)
-
-
-FixedInstances = tuple[Mask, float | None, str]
-"""A mask of instances, the value that each of them gets (None: left out), and the option that decides it."""
+    return numerator, denominator, fixed
 
 
 def empty_set_values(call: MetricCall, gold: Integers, predicted: Integers, known: Integers) -> list[FixedInstances]:
@@ -246,6 +275,24 @@ def average_instances(
     return rounded_result((summed(numerator[regular], denominator[regular], regular_weights) + extra) / divisor, notes)
 
 
+def instance_values(
+    numerator: Integers,
+    denominator: Integers,
+    fixed: list[FixedInstances],
+    divided: Callable[[Integers, Integers], Floats] = divide,
+) -> InstanceValues:
+    """The value of each instance whose mean `average_instances` gives, and which instances the mean takes in."""
+    regular = np.ones(len(numerator), dtype=bool)
+    counted = regular.copy()
+    values = np.zeros(len(numerator))
+    for mask, value, _ in fixed:
+        regular &= ~mask
+        counted &= ~mask if value is None else True
+        values[mask] = value or 0.0
+    values[regular] = divided(numerator[regular], denominator[regular])
+    return values, counted
+
+
 def f_beta_of(precision: Real, recall: Real, beta: Fraction) -> Real:
     """F_beta of two averages that are not both 0."""
     square = beta * beta
@@ -260,6 +307,7 @@ SINGLE_CLASS = Average(
     options=("zero_division", *LABEL_SET_OPTIONS[:3]),
     granularity=ONE_TABLE,
     compute=single_class,
+    compute_draws=single_class_draws,
 )
 MACRO = Average(
     suffix="macro",
@@ -270,6 +318,7 @@ MACRO = Average(
     source="Wenzel eq 12, 15, 19; Van Asch 2013 eq 8",
     weights="equal",
     compute=macro,
+    compute_draws=macro_draws,
 )
 MICRO = Average(
     suffix="micro",
@@ -281,6 +330,7 @@ MICRO = Average(
     source="Wenzel eq 11, 14, 17, 18; Van Asch 2013 eq 9",
     granularity=POOLED_TABLE,
     compute=micro,
+    compute_draws=micro_draws,
 )
 WEIGHTED = Average(
     suffix="weighted",
@@ -292,6 +342,7 @@ WEIGHTED = Average(
     source="Wenzel eq 13, 21, Fig 10",
     weights="support",
     compute=weighted,
+    compute_draws=weighted_draws,
 )
 WEIGHTED_BY_PREDICTED = Average(
     suffix="weighted_by_predicted",
@@ -304,6 +355,7 @@ WEIGHTED_BY_PREDICTED = Average(
     source="Wenzel eq 16 as printed (its example weights by support, as _weighted does)",
     weights="predicted",
     compute=weighted_by_predicted,
+    compute_draws=weighted_by_predicted_draws,
 )
 LFB_TRAIN = Average(
     suffix="lfb_train",
@@ -315,6 +367,7 @@ LFB_TRAIN = Average(
     source="Van Asch 2013 eq 10",
     weights="training",
     compute=lfb_train,
+    compute_draws=lfb_train_draws,
 )
 LFB_TEST = replace(
     WEIGHTED,
@@ -336,6 +389,7 @@ SAMPLES = Average(
     source="Wenzel eq 23-28; Zhang & Zhou 2014 sec 2.2.2",
     granularity=INSTANCES,
     compute=samples,
+    compute_draws=samples_draws,
     hint="the mean over instances is for multi-label tasks; with one label per instance, use the _micro key",
 )
 AVERAGES = (SINGLE_CLASS, MACRO, MICRO, WEIGHTED, WEIGHTED_BY_PREDICTED, LFB_TRAIN, LFB_TEST, SAMPLES)

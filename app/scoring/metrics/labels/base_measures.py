@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from app.scoring.declaration.metric import (
     Compute,
+    ComputeDraws,
     Direction,
     Example,
     Metric,
@@ -18,7 +19,9 @@ from app.scoring.declaration.metric import (
     register,
 )
 from app.scoring.declaration.task import TASK_KINDS, TaskKind
+from app.scoring.draw_context import DrawContext, Floats
 from app.scoring.metrics.example_data import average_example, values_per_average
+from app.scoring.metrics.labels.average_draws import AverageDraws
 from app.scoring.metrics.labels.averages import AVERAGES, LFB_TRAIN, MICRO, SAMPLES, SINGLE_CLASS, Average
 from app.scoring.metrics.labels.ratio_forms import (
     ALL_COUNTS,
@@ -281,6 +284,7 @@ def averaged_metric(base: BaseMeasure, average: Average) -> Metric:
         source="; ".join(part for part in (base.source, average.source) if part),
         example=_example(base, average),
         compute=_compute(base, average.compute),
+        compute_draws=_compute_draws(base, average.compute_draws),
         hints=dict.fromkeys(SINGLE_LABEL_TASKS, average.hint) if average.hint else base.hints,
         floor=3 if base.range == UNIT_RANGE and average is not LFB_TRAIN else 0,
         peers=base.peers,
@@ -323,6 +327,13 @@ def _compute(base: BaseMeasure, compute: Callable[[EvaluationContext, MetricCall
         return compute(ws, call, base.ratio(call))
 
     return value
+
+
+def _compute_draws(base: BaseMeasure, compute: AverageDraws) -> ComputeDraws:
+    def values(draws: DrawContext, call: MetricCall) -> Floats:
+        return compute(draws, call, base.ratio(call))
+
+    return values
 
 
 def register_averages(bases: tuple[BaseMeasure, ...]) -> None:

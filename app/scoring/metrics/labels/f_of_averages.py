@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
+
 from app.scoring.declaration.metric import (
     Metric,
     MetricCall,
@@ -13,6 +15,7 @@ from app.scoring.declaration.metric import (
     register,
     rounded_result,
 )
+from app.scoring.draw_context import DrawContext, Floats, divide_draws
 from app.scoring.metrics.example_data import average_example
 from app.scoring.metrics.labels.averages import LFB_TEST, LFB_TRAIN, MACRO, SAMPLES, WEIGHTED, Average, f_beta_of
 from app.scoring.metrics.labels.base_measures import BETA_PARAM, PRECISION, RECALL
@@ -88,12 +91,27 @@ def compute_f_of_averages(ws: EvaluationContext, call: MetricCall, average: Aver
     return Result(0.0, None, (*notes, f"{zero} 0, and so is their F"))
 
 
+def f_of_averages_draws(draws: DrawContext, call: MetricCall, average: Average, beta: Fraction) -> Floats:
+    """`compute_f_of_averages` for many draws at once."""
+    precision = average.compute_draws(draws, call, PRECISION.ratio(call))
+    recall = average.compute_draws(draws, call, RECALL.ratio(call))
+    square = float(beta * beta)
+    denominator = square * precision + recall
+    values = divide_draws((1 + square) * precision * recall, denominator)
+    return np.where((recall == 0) & ((precision == 0) | (not beta)), 0.0, values)
+
+
 def f_of_averages_metric(kind: _FMeasure, average: Average) -> Metric:
     """The metric for this average and this β."""
 
     def value(ws: EvaluationContext, call: MetricCall) -> Result:
         beta = to_fraction(call.params["beta"]) if kind.beta is None else kind.beta
         return compute_f_of_averages(ws, call, average, beta)
+
+    def values_of_draws(draws: DrawContext, call: MetricCall) -> Floats:
+        return f_of_averages_draws(
+            draws, call, average, to_fraction(call.params["beta"]) if kind.beta is None else kind.beta
+        )
 
     excluded = {"zero_division"} if average is SAMPLES else set()  # empty sets have options of their own there
     options = [name for name in average.options if name not in excluded]
@@ -116,6 +134,7 @@ def f_of_averages_metric(kind: _FMeasure, average: Average) -> Metric:
         source="Wenzel eq 20, 29, Fig 10; Döring; Zhang & Zhou 2014 sec 2.2.2",
         example=average_example(average.suffix, kind.examples, {"beta": "0.5"} if kind.beta is None else {}),
         compute=value,
+        compute_draws=values_of_draws,
         hints=dict.fromkeys(SINGLE_LABEL_TASKS, average.hint) if average.hint else {},
         floor=0 if average is LFB_TRAIN else 3,
         equation_of_call=_equation_of_call(kind, average),

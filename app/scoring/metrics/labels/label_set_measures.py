@@ -12,7 +12,7 @@ from app.scoring.label_set_edit_distance import EditDistanceCostLimitError, edit
 from app.scoring.metrics.example_data import MULTILABEL_EXAMPLE
 from app.scoring.metrics.labels.averages import average_instances
 from app.scoring.metrics.labels.undefined_rules import UndefinedError, zero_division_value
-from app.scoring.metrics.labels.whole_task import capped_equation, unknown_label_note
+from app.scoring.metrics.labels.whole_task import capped_equation, hamming_score_draws, unknown_label_note
 from app.scoring.metrics.shared_declarations import (
     ASYMMETRIC,
     LABEL_SET_OPTIONS,
@@ -159,6 +159,7 @@ declare_label_set_metric(
     source="MEKA, Metrics.P_Hamming; 1 minus the Hamming loss of Zhang & Zhou 2014",
     example=worked_example(MULTILABEL_EXAMPLE, "3/4"),
     compute=hamming_score,
+    compute_draws=hamming_score_draws,
     counted=ReportedCounts(sums=("fp", "fn"), divisor="decisions", complement=True),
     equation_of_call=capped_equation,
     peers={"torchmetrics": "its accuracy of multi-label data is this value for each label"},

@@ -72,13 +72,13 @@ def class_names(tally: Tally, mask: Mask) -> str:
     return join_names(tally.names[position] for position in np.flatnonzero(mask))
 
 
-def excluded_mask(tally: Tally, call: MetricCall) -> Mask:
+def excluded_mask(names: Sequence[str], call: MetricCall) -> Mask:
     """The classes that exclude_labels names; raises UndefinedError for a name that is not a declared class."""
-    excluded = excluded_labels(call.options["exclude_labels"], tally.names)
-    mask = np.zeros(len(tally.names), dtype=bool)
+    excluded = excluded_labels(call.options["exclude_labels"], names)
+    mask = np.zeros(len(names), dtype=bool)
     if not excluded:
         return mask
-    position = {name: index for index, name in enumerate(tally.names)}
+    position = {name: index for index, name in enumerate(names)}
     undeclared = [name for name in excluded if name not in position]
     if undeclared:
         raise UndefinedError(f"exclude_labels names labels that are not declared: {join_names(undeclared)}")
@@ -92,7 +92,7 @@ def occurring_labels(tally: Tally, call: MetricCall) -> tuple[Mask, list[str]]:
     Raises UndefinedError where there are none.
     """
     occurs = np.asarray(tally.classes.support > 0)
-    left_out = excluded_mask(tally, call)
+    left_out = excluded_mask(tally.names, call)
     absent, mask = ~occurs & ~left_out, occurs & ~left_out
     if not mask.any():
         raise UndefinedError("no label that occurs in gold is left to average over")
@@ -106,7 +106,7 @@ def averaged_labels(
     ws: EvaluationContext, tally: Tally, call: MetricCall, *, by_label_set: bool, absent_matters: bool = True
 ) -> tuple[Mask, list[str]]:
     """The classes that enter an average, and notes on those that do not."""
-    mask = ~excluded_mask(tally, call)
+    mask = ~excluded_mask(tally.names, call)
     notes = []
     if not mask.all():
         notes.append(f"left out by exclude_labels: {class_names(tally, ~mask)}")
@@ -135,18 +135,18 @@ def _label_set_mask(ws: EvaluationContext, tally: Tally, rule: str) -> Mask:
     if rule == "gold_or_predicted":
         return np.asarray((counts.support > 0) | (counts.predicted > 0))
     if rule == "training":
-        return np.asarray(train_weights(ws, tally) > 0)
+        return np.asarray(train_weights(ws, tally.names) > 0)
     return np.ones(len(tally.names), dtype=bool)
 
 
-def train_weights(ws: EvaluationContext, tally: Tally) -> NDArray[np.int64]:
+def train_weights(ws: EvaluationContext, names: Sequence[str]) -> NDArray[np.int64]:
     """The training frequency of each class, 0 for a class absent from the training data. Raises UndefinedError."""
     if ws.train_frequencies is None:
         raise UndefinedError("no training frequencies of the labels were given")
     if not ws.train_frequencies.any():
         raise UndefinedError("the training frequencies of all classes are 0")
     # the empty set as a class is not in the training counts
-    extra_classes = len(tally.names) - len(ws.train_frequencies)
+    extra_classes = len(names) - len(ws.train_frequencies)
     return np.append(ws.train_frequencies, np.zeros(extra_classes, dtype=np.int64))
 
 

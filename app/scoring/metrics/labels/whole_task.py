@@ -13,8 +13,15 @@ import numpy as np
 from app.scoring.declaration.distinct_value_bounds import CLASS_TABLES, CORRECT_DECISIONS, CORRECT_INSTANCES
 from app.scoring.declaration.metric import MetricCall, Properties, ReportedCounts, Result, rounded_result
 from app.scoring.declaration.task import TASK_KINDS
+from app.scoring.draw_context import DrawContext, DrawTally, Floats, divide_draws
 from app.scoring.metrics.example_data import MULTICLASS_EXAMPLE, MULTILABEL_EXAMPLE
-from app.scoring.metrics.labels.undefined_rules import Mask, UndefinedError, join_names, occurring_labels
+from app.scoring.metrics.labels.undefined_rules import (
+    Mask,
+    UndefinedError,
+    excluded_mask,
+    join_names,
+    occurring_labels,
+)
 from app.scoring.metrics.shared_declarations import (
     SIGNED_RANGE,
     SINGLE_LABEL_OPTIONS,
@@ -53,6 +60,69 @@ def hamming_loss(ws: EvaluationContext, call: MetricCall) -> Result:
     return Result(tally.wrong_cells / tally.cells, None, unknown_label_note(tally))
 
 
+def _right_draws(draws: DrawContext, call: MetricCall) -> Floats:
+    """`_right_weight` of each draw."""
+    return draws.sum_rows(draws.rows.is_accepted) if draws.case.acceptable else draws.tally(call.options).exact
+
+
+def accuracy_draws(draws: DrawContext, call: MetricCall) -> Floats:
+    """`accuracy`, or the share of right sets, for many draws at once."""
+    return divide_draws(_right_draws(draws, call), draws.total)
+
+
+def error_rate_draws(draws: DrawContext, call: MetricCall) -> Floats:
+    """`error_rate` for many draws at once."""
+    return divide_draws(draws.total - _right_draws(draws, call), draws.total)
+
+
+def hamming_loss_draws(draws: DrawContext, call: MetricCall) -> Floats:
+    """`hamming_loss` for many draws at once."""
+    tally = draws.tally(call.options)
+    return divide_draws(tally.wrong_cells, tally.cells)
+
+
+def hamming_score_draws(draws: DrawContext, call: MetricCall) -> Floats:
+    """The share of right decisions for many draws at once."""
+    tally = draws.tally(call.options)
+    return divide_draws(tally.cells - tally.wrong_cells, tally.cells)
+
+
+def _recall_draws(draws: DrawContext, call: MetricCall) -> tuple[Floats, Mask, DrawTally]:
+    """The recall of each class and draw, 0 where the class does not count, and which classes count."""
+    tally = draws.tally(call.options)
+    support = tally.classes.support
+    mask = np.asarray((support > 0) & ~excluded_mask(tally.names, call)[:, None])
+    return np.where(mask, divide_draws(tally.classes.tp, support), 0.0), mask, tally
+
+
+def balanced_accuracy_draws(draws: DrawContext, call: MetricCall) -> Floats:
+    """`balanced_accuracy` for many draws at once."""
+    recalls, mask, _ = _recall_draws(draws, call)
+    k, recall = np.add.reduce(mask, axis=0, dtype=np.float64), np.add.reduce(recalls, axis=0)
+    if call.params["adjusted"] == "false":
+        return divide_draws(recall, k)
+    return np.where(k > 0, divide_draws(recall - 1, k - 1), np.nan)
+
+
+def weighted_accuracy_draws(draws: DrawContext, call: MetricCall) -> Floats:
+    """`weighted_accuracy` for many draws at once."""
+    recalls, mask, tally = _recall_draws(draws, call)
+    occurs = np.asarray(mask.any(axis=1))
+    weights = _class_weights(draws.rows, tally, occurs)
+    spread, largest = np.zeros((len(mask), 1)), max(map(int, weights), default=1) or 1
+    spread[occurs, 0] = [int(weight) / largest for weight in weights]
+    return divide_draws(np.add.reduce(recalls * spread, axis=0), np.add.reduce(mask * spread, axis=0))
+
+
+def gmean_recall_draws(draws: DrawContext, call: MetricCall) -> Floats:
+    """`gmean_recall` for many draws at once."""
+    recalls, mask, _ = _recall_draws(draws, call)
+    k = np.add.reduce(mask, axis=0, dtype=np.float64)
+    logs = np.add.reduce(np.log(np.where(mask & (recalls > 0), recalls, 1.0)), axis=0)
+    values = np.exp(divide_draws(logs, k))
+    return np.where((mask & (recalls == 0)).any(axis=0), 0.0, values)
+
+
 def unknown_label_note(tally: Tally) -> tuple[str, ...]:
     """The note on labels outside the vocabulary, where there are any."""
     if not tally.unknown_labels:
@@ -88,7 +158,7 @@ def _recalls(ws: EvaluationContext, call: MetricCall) -> _Recalls:
     return _Recalls(tally, mask, tally.classes.tp[mask], tally.classes.support[mask], tuple(notes))
 
 
-def _class_weights(ws: EvaluationContext, tally: Tally, mask: Mask) -> Integers:
+def _class_weights(ws: EvaluationContext, tally: Tally | DrawTally, mask: Mask) -> Integers:
     class_weights = ws.spec.class_weights
     names = [tally.names[position] for position in np.flatnonzero(mask)]
     if class_weights is None:
@@ -194,6 +264,7 @@ declare_single_label_metric(
     source="Van Asch 2013 eq 6; Döring",
     example=worked_example(MULTICLASS_EXAMPLE, "5/9"),
     compute=accuracy,
+    compute_draws=accuracy_draws,
     counted=ReportedCounts(sums=("tp",), divisor="instances"),
     hints=_ACCURACY_HINTS,
     acceptable=True,
@@ -210,6 +281,7 @@ declare_single_label_metric(
     source="Wenzel sec 3.2.3",
     example=worked_example(MULTICLASS_EXAMPLE, "4/9"),
     compute=error_rate,
+    compute_draws=error_rate_draws,
     counted=ReportedCounts(sums=("tp",), divisor="instances", complement=True),
     hints={"multilabel": "for label sets use zero_one_loss or hamming_loss"},
     acceptable=True,
@@ -225,6 +297,7 @@ _declare_mean_recall(
     source="Döring; Brodersen et al. 2010, The balanced accuracy and its posterior distribution",
     example=worked_example(MULTICLASS_EXAMPLE, "5/9"),
     compute=balanced_accuracy,
+    compute_draws=balanced_accuracy_draws,
     counted=ReportedCounts(("recall",), "present"),
     symbols={"G": "the classes that occur in gold"},
     peers={
@@ -242,6 +315,7 @@ _declare_mean_recall(
     source="Kubat & Matwin 1997, Addressing the curse of imbalanced training sets",
     example=worked_example(MULTICLASS_EXAMPLE, "0.550321208149"),
     compute=gmean_recall,
+    compute_draws=gmean_recall_draws,
     counted=ReportedCounts(("recall",), "present"),
     symbols={"G": "the classes that occur in gold"},
     peers={
@@ -259,6 +333,7 @@ _declare_mean_recall(
         replace(MULTICLASS_EXAMPLE, train_frequencies=None, class_weights={"cat": 1, "dog": 3, "mouse": 2}), "7/12"
     ),
     compute=weighted_accuracy,
+    compute_draws=weighted_accuracy_draws,
     counted=ReportedCounts(("recall",), "given"),
 )
 declare_label_set_metric(
@@ -272,6 +347,7 @@ declare_label_set_metric(
     source="Wenzel eq 25; Sefidian; Zhang & Zhou 2014",
     example=worked_example(MULTILABEL_EXAMPLE, "1/4"),
     compute=subset_accuracy,
+    compute_draws=accuracy_draws,
     counted=ReportedCounts(path=("label_sets", "status", "full", "count"), divisor="instances"),
     hints=_LABEL_SET_HINTS,
     instance_mean=True,
@@ -287,6 +363,7 @@ declare_label_set_metric(
     source="Sefidian",
     example=worked_example(MULTILABEL_EXAMPLE, "3/4"),
     compute=error_rate,
+    compute_draws=error_rate_draws,
     counted=ReportedCounts(path=("label_sets", "status", "full", "count"), divisor="instances", complement=True),
     hints=_LABEL_SET_HINTS,
     instance_mean=True,
@@ -303,6 +380,7 @@ declare_label_set_metric(
     source="Wenzel eq 27; Sefidian; Zhang & Zhou 2014",
     example=worked_example(MULTILABEL_EXAMPLE, "1/4"),
     compute=hamming_loss,
+    compute_draws=hamming_loss_draws,
     counted=ReportedCounts(sums=("fp", "fn"), divisor="decisions"),
     equation_of_call=capped_equation,
     instance_mean=True,

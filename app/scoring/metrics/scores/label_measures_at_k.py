@@ -10,6 +10,7 @@ from app.scoring.declaration.metric import (
     CATALOGUE,
     RANKING,
     Compute,
+    ComputeDraws,
     Metric,
     MetricCall,
     Param,
@@ -96,6 +97,11 @@ def _compute(base: Metric) -> Compute:
     return value
 
 
+def _compute_draws(base: Metric) -> ComputeDraws | None:
+    form = base.compute_draws
+    return form and (lambda draws, call: form(draws.with_rows(top_k_workspace(draws.rows, call)), call))
+
+
 def _top_k_equation(base: Metric) -> tuple[str, str]:
     """The equation with the definition of the predicted sets, and the symbol of these sets."""
     has_predicted_set = any(use in base.equation for use in ("[P_{i}", "|P_{i}"))
@@ -120,6 +126,7 @@ def top_k_metric(base: Metric, value: str) -> Metric:
         source=f"{base.source}; Wenzel sec 4 (top-3 evaluation of SS-GRL)",
         example=replace(_TOP_K_EXAMPLE, value=value, params={**base.example.params, "k": "2"}),
         compute=_compute(base),
+        compute_draws=_compute_draws(base),
         hints=dict.fromkeys(SINGLE_LABEL_TASKS, "with one label per instance, use top_k_accuracy"),
         symbols={
             **base.symbols,

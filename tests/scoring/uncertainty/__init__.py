@@ -1,0 +1,1 @@
+"""Tests of intervals, tests of differences and rank intervals."""

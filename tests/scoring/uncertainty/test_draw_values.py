@@ -1,0 +1,72 @@
+"""The value of a metric in many draws at once is what the engine gives for each draw: for every metric and convention."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.scoring.declaration.metric import CATALOGUE, MetricCall
+from app.scoring.declaration.task import TASK_KINDS, TaskKind
+from app.scoring.evaluate import evaluate
+from app.scoring.evaluation_input import EvaluationInput
+from app.scoring.uncertainty.draw_values import draw_values
+from tests.scoring.strategies import OPTION_VALUES, calls, cases, cases_with_odd_predictions
+
+MANY = settings(max_examples=25, deadline=None)
+
+
+def scalar_calls(of: EvaluationInput, options: dict[str, str]) -> list[MetricCall]:
+    return [call for call in calls(of, options) if call.metric.scalar]
+
+
+def engine_values(of: EvaluationInput, wanted: list[MetricCall], block: Any) -> dict[str, list[float]]:
+    """The value of each draw by the engine on rows that are repeated as often as their multiplicity says."""
+    found: dict[str, list[float]] = {call.text: [] for call in wanted}
+    for draw in block.T:
+        results = evaluate(of.take(np.repeat(np.arange(len(draw)), draw)), wanted)
+        for text, values in found.items():
+            value = results[text].value
+            values.append(float("nan") if value is None else value)
+    return found
+
+
+def check(of: EvaluationInput, options: dict[str, str], block: Any) -> None:
+    wanted = scalar_calls(of, options)
+    expected = engine_values(of, wanted, block)
+    found = draw_values(of, wanted, [block[:, :1], block[:, 1:]])
+    for text, values in expected.items():
+        assert found[text] == pytest.approx(values, rel=1e-10, abs=1e-12, nan_ok=True), text
+
+
+@st.composite
+def blocks(draw: st.DrawFn, rows: int) -> Any:
+    one = st.lists(st.integers(0, 3), min_size=rows, max_size=rows)
+    return np.array(draw(st.lists(one, min_size=3, max_size=3)), dtype=np.int64).T
+
+
+@pytest.mark.parametrize("task", TASK_KINDS)
+@given(data=st.data(), options=OPTION_VALUES)
+@MANY
+def test_odd_predictions_and_every_convention(task: TaskKind, data: st.DataObject, options: dict[str, str]) -> None:
+    of = data.draw(cases_with_odd_predictions(task))
+    check(of, options, data.draw(blocks(of.gold.n)))
+
+
+@pytest.mark.parametrize("task", TASK_KINDS)
+@given(data=st.data())
+@MANY
+def test_default_conventions(task: TaskKind, data: st.DataObject) -> None:
+    of = data.draw(cases(task))
+    check(of, {}, data.draw(blocks(of.gold.n)))
+
+
+SLOW: set[str] = set()
+"""Metrics without a form for many draws: each of them costs one evaluation a draw."""
+
+
+@pytest.mark.skip(reason="forms are being written")
+def test_only_these_metrics_are_evaluated_draw_by_draw() -> None:
+    found = {key for key, metric in CATALOGUE.items() if metric.scalar and metric.compute_draws is None}
+    assert found == SLOW
