@@ -9,7 +9,9 @@ from app.actions.access import Caller
 from app.actions.challenges.inference_bounds import PhaseInferenceBound, read_inference_bounds
 from app.actions.challenges.replace_recipe import RecipeInForce
 from app.actions.submissions.board_scores import describe_selection
+from app.actions.submissions.ladder_board import stored_ladder_meaning
 from app.api.field_types import Shape, reply_example
+from app.api.ladder_fields import LadderRuleField
 from app.api.openapi import examples
 from app.scoring.disclosure.inference_bound import MetricBound
 from app.scoring.disclosure.wording import describe_inference_bound, round_bits_up, suggest_reductions
@@ -72,6 +74,8 @@ class RecipeShape(Shape):
     selection_meaning: str = Field(description="Which submission of a team counts, in words.")
     decision: Any = None
     disclosure: dict[str, Any]
+    ladder: LadderRuleField | None = Field(None, description="What limits feedback; null if scores are shown.")
+    ladder_meaning: str | None = Field(None, description="What is shown instead of scores, in words.")
     inference: list[InferenceShape] = Field(
         description="For each phase that it scores, an upper bound on what the scores reveal about its gold, and how to lower it."
     )
@@ -125,4 +129,5 @@ def recipe_shape(session: ReadSession, caller: Caller, stored: RecipeInForce) ->
     added = {"version": recipe.version, "status": recipe.status, "inference": list(bounds)}
     added["phase"] = None if phase is None else phase.slug
     added["selection_meaning"] = rule["meaning"]
+    added["ladder_meaning"] = stored_ladder_meaning(recipe.body)
     return RecipeShape.model_validate({**recipe.body, **added})

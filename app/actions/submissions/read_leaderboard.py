@@ -12,8 +12,9 @@ from app.actions import access
 from app.actions.access import Caller
 from app.actions.challenges.change_recipe import parse_stored_recipe
 from app.actions.submissions.board_scores import board_scores, describe_selection, public_ranks
+from app.actions.submissions.ladder_board import BoardView, board_view
 from app.actions.submissions.pseudonyms import pseudonyms
-from app.actions.submissions.score_visibility import ScoreView, require_visible_board, resolve_split, score_view_for
+from app.actions.submissions.score_visibility import require_visible_board, resolve_split
 from app.errors import (
     AssayError,
     BadCursor,
@@ -24,7 +25,6 @@ from app.errors import (
     NotFound,
     SplitHidden,
 )
-from app.scoring.catalogue.description import describe_call
 from app.scoring.declaration.metric_parser import parse_metric
 from app.scoring.declaration.metric_syntax import pluralize
 from app.scoring.declaration.recipe import ScoringRecipe
@@ -180,6 +180,8 @@ def build_cacheable_board(
     except (LeaderboardHidden, SplitHidden, NoGold) as refusal:
         return CacheableBoard(None, None, refusal.with_traceback(None), frozenset(marks), seconds)
     marks.add(board_invalidation.scores_tag(version.id, board["scorer_version"]))
+    if board["ladder"] is not None:  # an output waits for the final status of every earlier submission
+        marks.add(board_invalidation.waiting_tag(phase.id))
     return CacheableBoard(board, rows, None, frozenset(marks), seconds, _may_be_incomplete(session, audience))
 
 
@@ -269,14 +271,14 @@ def _build_board(
     recipe = parse_stored_recipe(phase, stored)
     shown_split = resolve_split(phase, version, split, organizer=organizer)
     ranked_by = _ranking_metric(recipe, metric)
+    view = board_view(session, phase, version, stored, ranked_by=ranked_by, organizer=organizer)
     scores = board_scores(session, phase, version, stored, shown_split=shown_split, ranked_by=ranked_by)
     hides_names = phase.anonymous and not organizer
     # Each pseudonym depends on those of all other teams.
     needed = None if page is None or hides_names else page.start + page.limit
-    found = board_entries.entries(session, scores, needed)
+    found = view.entries(session, scores, needed)
     board_standings = standings(found.entries)
     hidden = _pseudonyms(board_standings, phase, own_team=audience.own_team) if hides_names else {}
-    view = score_view_for(recipe, organizer=organizer)
     shown, following = _page_of(board_standings, page, found.total)
     of_teams = None if page is None else {standing.entry.team for standing in shown}
     counts = board_entries.count_entries(session, scores, of_teams)
@@ -300,7 +302,7 @@ def _build_board(
         "recipe_version": stored.version,
         "scorer_version": phase.scorer_version,
         "as_of": _as_of(session, phase, version, stored),
-        "metrics": [describe_call(call) for call in recipe.metrics],
+        **view.fields,
         "total": found.total,
         "next": following,
     }
@@ -359,7 +361,7 @@ def _board_row(
     *,
     counts: dict[str, int],
     public_ranks: dict[str, int],
-    view: ScoreView,
+    view: BoardView,
 ) -> dict[str, Any]:
     entry = standing.entry
     hidden = entry.team in teams.pseudonyms
@@ -380,5 +382,5 @@ def _board_row(
         "baseline": entry.baseline,
         "mark": entry.mark,
         "on_behalf": row.on_behalf and not entry.baseline,
-        "scores": view.metrics(row.metrics),
+        "scores": view.shown_scores(standing, row),
     }

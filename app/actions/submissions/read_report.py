@@ -69,12 +69,15 @@ def authorize_report(
 
     Raises NotFound, NoOpenPhase before the phase opens, SubmissionNotFinished without current scores, SplitHidden, and
     Forbidden for parts that the phase does not allow. Also Forbidden for a file that an organizer sent for the team,
-    because the report would reveal its predictions.
+    because the report would reveal its predictions, and while a Ladder limits feedback.
     """
     view = read_submission(session, caller, submission_id)
     if not view.is_file_visible:
         detail = "An organizer sent this file on behalf of the team; only organizers may read its report."
         raise Forbidden(detail, remedy="Read its scores in the submission, or ask the organizers for the report.")
+    if view.ladder is not None:
+        detail = "While the Ladder limits the feedback of this phase, only organizers may read reports."
+        raise Forbidden(detail, remedy="Read the report after the final release.")
     phase = session.get_one(Phase, view.submission.phase_id)
     version = gold.active(session, phase.id)
     if view.submission.status != "finished" or version is None or not view.scored:

@@ -85,6 +85,8 @@ RECIPE: JSON = {
     "selection_meaning": describe_selection("best", None, ())["meaning"],
     "decision": None,
     "disclosure": {"digits": 6},
+    "ladder": None,
+    "ladder_meaning": None,
     "inference": [INFERENCE],
 }
 PHASE: JSON = {
@@ -197,6 +199,7 @@ SUBMISSION: JSON = {
         "seconds_scoring": None,
     },
     "rerun": None,
+    "ladder": None,
 }
 LISTED_SUBMISSION: JSON = SUBMISSION | {"counts": True}
 RERUN: JSON = {
@@ -257,6 +260,7 @@ BOARD: JSON = {
     "scorer_version": SCORER_VERSION,
     "as_of": TIMESTAMP,
     "metrics": [describe_call(parse_metric(name)) for name in RECIPE["metrics"]],
+    "ladder": None,
     "total": 1,
     "next": None,
     "rows": [

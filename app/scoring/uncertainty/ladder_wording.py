@@ -24,9 +24,7 @@ _HEURISTIC_METRIC = (
     "With '{metric}' the Ladder is a heuristic: the theorem of Blum and Hardt is about means over instances of a loss "
     "from 0 to 1."
 )
-_HEURISTIC_WEIGHTS = (
-    "With weighted instances the Ladder is a heuristic: the theorem of Blum and Hardt is about plain means over instances."
-)
+_HEURISTIC_WEIGHTS = "With weighted instances the Ladder is a heuristic: the theorem of Blum and Hardt is about plain means over instances."
 _THEOREM = (
     "Theorem 3.1 of Blum and Hardt holds for the best so far of one team: with n = {n} scored instances, k = {k} "
     "submissions and a step of η = {step}, the probability that it differs from the true value of the team's best "

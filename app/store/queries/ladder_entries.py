@@ -47,9 +47,7 @@ def entries_in_order(
     versions for the first time is awaited, too.
     """
     value = RankedValue
-    of_submission = and_(
-        Score.submission_id == Submission.id, provenance.score_condition(), Score.split == split
-    )
+    of_submission = and_(Score.submission_id == Submission.id, provenance.score_condition(), Score.split == split)
     rescored = exists().where(
         ScoreTask.submission_id == Submission.id, provenance.task_condition(), ScoreTask.status.in_(_AWAITED)
     )
@@ -77,5 +75,5 @@ def entries_in_order(
     rows: Any = session.connection().execute(query)
     for row in rows:
         key = None if row[7] is None else (bool(row[7]), float(row[8]))
-        found.setdefault(row[0], LadderEntry(*row[:4], bool(row[4]), row[5], bool(row[6]), key))
+        found.setdefault(row[0], LadderEntry(row[0], row[1], row[2], row[3], bool(row[4]), row[5], bool(row[6]), key))
     return list(found.values())
