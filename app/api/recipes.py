@@ -42,6 +42,9 @@ class InferenceShape(Shape):
         description="How many labels can be learned; with label sets, one per instance and class."
     )
     labels_at_most: int | None = Field(description="How many of them a team can learn at most.")
+    labels_without_ladder: int | None = Field(
+        None, description="How many it could learn at most without the Ladder; null if there is no Ladder."
+    )
     submissions: int | None = Field(description="How many submissions a team may have scored; null for no limit.")
     digits: int | None = Field(description="How many significant digits are shown; null for full precision.")
     metrics: list[MetricInference]
@@ -92,6 +95,7 @@ def inference_shape(phase_bound: PhaseInferenceBound) -> InferenceShape:
         classes=sizes and sizes.classes,
         labels=sizes and sizes.labels,
         labels_at_most=sizes and bound.labels,
+        labels_without_ladder=sizes and bound.without_ladder and bound.without_ladder.labels,
         submissions=rules.submissions,
         digits=bound.digits,
         metrics=[_metric_inference(metric_bound) for metric_bound in bound.metrics],
