@@ -28,6 +28,13 @@ class LadderShape(Shape):
     meaning: str = Field(description="What is shown, in words.")
 
 
+class LadderCheck(LadderShape):
+    """What the Ladder of a recipe would mean."""
+
+    heuristic: bool = Field(description="Whether no theorem bounds how far the best so far may be off.")
+    guarantee: str = Field(description="What bounds it, or why nothing does.")
+
+
 class LadderFeedbackShape(LadderShape):
     """What the Ladder told after one submission."""
 

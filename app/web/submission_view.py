@@ -101,6 +101,8 @@ class SubmissionPage:
     def report_kinds(self) -> set[str]:
         """The kinds of report that the phase shows the reader, whatever this submission has."""
         kinds = {"per_class", "confusion", "curves"}
+        if self.submission.ladder is not None:
+            return set()
         if self.frame.role is not None:
             return kinds
         return set() if self.phase is None else kinds & set(self.phase.reports)

@@ -51,7 +51,6 @@ INFERENCE: JSON = {
     "classes": 2,
     "labels": 4,
     "labels_at_most": 4,
-    "labels_without_ladder": None,
     "submissions": None,
     "digits": 6,
     "metrics": [
@@ -87,8 +86,6 @@ RECIPE: JSON = {
     "selection_meaning": describe_selection("best", None, ())["meaning"],
     "decision": None,
     "disclosure": {"digits": 6},
-    "ladder": None,
-    "ladder_meaning": None,
     "inference": [INFERENCE],
 }
 PHASE: JSON = {
@@ -201,7 +198,6 @@ SUBMISSION: JSON = {
         "seconds_scoring": None,
     },
     "rerun": None,
-    "ladder": None,
 }
 LISTED_SUBMISSION: JSON = SUBMISSION | {"counts": True}
 RERUN: JSON = {
@@ -262,7 +258,6 @@ BOARD: JSON = {
     "scorer_version": SCORER_VERSION,
     "as_of": TIMESTAMP,
     "metrics": [describe_call(parse_metric(name)) for name in RECIPE["metrics"]],
-    "ladder": None,
     "total": 1,
     "next": None,
     "rows": [

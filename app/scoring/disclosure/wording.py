@@ -122,13 +122,26 @@ def inference_warning(bound: InferenceBound) -> str | None:
 
 
 def _reductions(bound: InferenceBound) -> Iterator[str]:
-    rules, has_ladder = bound.rules, bound.without_ladder is not None
+    rules = bound.rules
     if rules.submissions is None:
         yield "a total quota, or a daily quota and a close after which nothing is taken (late: refuse)"
     if bound.reports:
         yield f"no {' or '.join(bound.reports)} report for participants"
     if bound.separating and not bound.weighted:
         yield f"count-based metrics instead of {', '.join(one.call.text for one in bound.separating)}"
+    yield from _coarser_answers(bound)
+    if len(bound.metrics) > 1:
+        yield "fewer metrics"
+    if rules.submissions is not None:
+        yield "fewer submissions"
+    if not rules.closed_teams:
+        yield "registration by approval or invitation"
+    yield "a private split, which reveals nothing before the final release"
+
+
+def _coarser_answers(bound: InferenceBound) -> Iterator[str]:
+    """What would make each answer coarser."""
+    rules, has_ladder = bound.rules, bound.without_ladder is not None
     if has_ladder:
         yield "a larger step of the Ladder"
     elif rules.board == "public":
@@ -137,13 +150,6 @@ def _reductions(bound: InferenceBound) -> Iterator[str]:
         yield "fewer digits"
     if not has_ladder and bound.shows_values:
         yield "a Ladder, which tells a team only of improvements by more than a step"
-    if len(bound.metrics) > 1:
-        yield "fewer metrics"
-    if rules.submissions is not None:
-        yield "fewer submissions"
-    if not rules.closed_teams:
-        yield "registration by approval or invitation"
-    yield "a private split, which reveals nothing before the final release"
 
 
 def _format_bits(bits: float) -> str:

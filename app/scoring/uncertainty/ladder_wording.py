@@ -30,8 +30,14 @@ _THEOREM = (
     "submissions and a step of η = {step}, the probability that it differs from the true value of the team's best "
     "submission by more than ε + η is at most exp(−2ε²n + (1/η + 2)·ln(4k/η) + 1)."
 )
+_PROVEN = (
+    "Theorem 3.1 of Blum and Hardt bounds by how much the best so far may be off. The page of the phase states it for "
+    "its gold and its quota."
+)
+_UNLESS_WEIGHTED = "If the instances of the gold have weights, the Ladder is a heuristic."
 _MARGIN = "With {confidence} % confidence it is off by at most {margin}."
 _NOTHING = "For these numbers the theorem excludes nothing: a larger step or more instances would be needed."
+_LATER = "Theorem 3.1 of Blum and Hardt is stated here once there are gold and a submission."
 _ASSUMPTION = "It supposes that the team uses no outputs but its own."
 
 
@@ -50,6 +56,11 @@ def why_heuristic(rule: LadderRule, primary: MetricCall, *, weighted: bool) -> s
     return _HEURISTIC_WEIGHTS if weighted else None
 
 
+def announce_guarantee(rule: LadderRule, primary: MetricCall) -> str:
+    """Whether a theorem will hold, where neither gold nor quota are known: the word 'heuristic' says that none will."""
+    return why_heuristic(rule, primary, weighted=False) or f"{_PROVEN} {_UNLESS_WEIGHTED}"
+
+
 def describe_guarantee(
     rule: LadderRule, primary: MetricCall, *, instances: int, submissions: int, weighted: bool = False
 ) -> str:
@@ -59,7 +70,7 @@ def describe_guarantee(
         return reason
     assert rule.step is not None
     if not instances or not submissions:
-        return "Theorem 3.1 of Blum and Hardt is stated here once there are gold and a submission."
+        return _LATER
     margin = guaranteed_error(instances, submissions, float(rule.step))
     stated = _THEOREM.format(n=f"{instances:,}", k=f"{submissions:,}", step=rule.text)
     worth = _NOTHING if margin >= 1 else _MARGIN.format(confidence=f"{CONFIDENCE * 100:g}", margin=f"{margin:.3f}")
