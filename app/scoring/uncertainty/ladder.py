@@ -3,7 +3,7 @@
 A value is released only if it is better than the best released so far by more than a step. With a fixed step the
 released value is rounded to a multiple of the step (Algorithm 1 of the paper). The parameter-free variant uses
 the standard error of the difference to the best submission so far as its step and rounds to multiples of 1/n
-(Algorithm 3). All comparisons are exact: a value stands for its shortest decimal text.
+(Algorithm 3). All comparisons are exact: a value stands for its shortest decimal text, or for a count divided by n.
 """
 
 import math
@@ -49,7 +49,7 @@ def fold_ladder(values: Iterable[float | None], rule: LadderRule, direction: str
     error that the difference of two means with these values can have, so each comparison is at least as strict as that
     of the paper.
     """
-    exact = [_exact(value) for value in values]
+    exact = [_exact(value, instances if rule.step is None else 0) for value in values]
 
     def squared_step(best: int, new: int) -> Fraction | None:
         if rule.step is not None:
@@ -114,8 +114,12 @@ def _improves(value: Fraction, best: _Best, position: int, sign: int, squared_st
     return squared is not None and gain**2 > squared
 
 
-def _exact(value: float | None) -> Fraction | None:
-    return None if value is None or not math.isfinite(value) else Fraction(repr(float(value)))
+def _exact(value: float | None, instances: int) -> Fraction | None:
+    """The number that a value stands for: k/n for n instances, if it is the value of that, else its shortest text."""
+    if value is None or not math.isfinite(value):
+        return None
+    counted = Fraction(round(value * instances), instances) if instances else None
+    return counted if counted is not None and float(counted) == value else Fraction(repr(float(value)))
 
 
 def failure_bound(instances: int, submissions: int, step: float, error: float) -> float:
