@@ -38,5 +38,5 @@ def test_everybody_is_told_what_limits_feedback_and_organizers_what_was_spent(
     desk = owner.get("/challenges/steps/organize/phases/main").text
     assert "Feedback spent" in desk
     assert "Theorem 3.1 of Blum and Hardt" in desk
-    assert "0.666667" in owner.get(f"/submissions/{sent[0]}").text
+    assert "0.66666" in owner.get(f"/submissions/{sent[0]}").text
     assert "Feedback spent" not in owner.get("/challenges/digits/organize/phases/main").text
