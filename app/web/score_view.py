@@ -27,7 +27,9 @@ class ScoreLink(NamedTuple):
 
 
 def score_links(shown: SubmissionPage, split: str | None, state: ReportState) -> dict[str, ScoreLink]:
-    """The links from the page of a submission, by metric; none without scores."""
+    """The links from the page of a submission, by metric; none without scores of it."""
+    if shown.submission.ladder is not None:
+        return {}
     scores, rows = shown.scores_on(split), classes_of(state.report)
 
     def text(call: MetricCall) -> str:
