@@ -30,13 +30,19 @@ from app.gold import (
     vocabulary_note,
 )
 from app.pipeline import hard_labels, score_labels
+from app.scoring.declaration.decision_rules import ConfiguredDecisionRule, redecide_subset
 from app.scoring.declaration.metric import ACCEPTABLE_SETS, MetricCall, Result
 from app.scoring.declaration.requirements import needs_met
 from app.scoring.declaration.task import TaskKind, TaskSpec
 from app.scoring.evaluation_input import EvaluationInput, IdIndex, PredictionArrays
 from app.scoring.probability_rows import are_probabilities
+from app.scoring.uncertainty.bootstrap_interval import Interval
+from app.scoring.uncertainty.intervals import intervals
+from app.scoring.uncertainty.paired import PairComparison, compare_systems
+from app.scoring.uncertainty.resampling import in_order_of
 
 BOTH_FILES = "gold and predictions"
+ALL_FILES = "the gold and both predictions"
 Choose = Callable[[TaskSpec, frozenset[str]], Sequence[MetricCall]]
 """Returns the metrics for a task and the needs that are met."""
 
@@ -50,7 +56,22 @@ class OfflineOutcome:
     notes: list[str]
     calls: Sequence[MetricCall] = ()
     case: EvaluationInput | None = None
+    gold: Gold | None = None
+    rule: ConfiguredDecisionRule | None = None
     scores: dict[str, dict[str, Result]] = field(default_factory=dict)
+
+    def intervals(self, calls: Sequence[MetricCall], draw_seed: str) -> dict[str, dict[str, Interval]]:
+        """The intervals of those scores that are single numbers, by split and canonical metric string."""
+        assert self.case is not None
+        assert self.gold is not None
+        found, ids = {}, self.gold.ids
+        calls = [call for call in calls if call.metric.scalar]
+        for split, rows in self.gold.rows_by_split().items():
+            case = self.case if rows is None else redecide_subset(self.rule, self.case.take(rows))
+            values = {text: result.value for text, result in self.scores[split].items()}
+            names = ids if rows is None else [ids[row] for row in rows]
+            found[split] = intervals(case, calls, values, names, draw_seed=draw_seed, split=split)
+        return found
 
 
 def score_offline(
@@ -85,6 +106,67 @@ def score_offline(
         return _score_plain_files(gold, predictions, choose, task_of) or _score_strictly(
             gold, predictions, choose, task_of
         )
+
+
+def score_pair_offline(
+    gold: SourceFile,
+    predictions: tuple[SourceFile, SourceFile],
+    choose: Choose,
+    *,
+    task: TaskKind,
+    classes: Sequence[str] | None = None,
+    **settings: Any,
+) -> tuple[OfflineOutcome, OfflineOutcome]:
+    """Score two files of predictions against one gold; the settings are those of `score_offline`.
+
+    Without `classes` the vocabulary is the sorted union of the labels of all three files, and a note says so.
+    """
+
+    def score(source: SourceFile, names: Sequence[str] | None) -> OfflineOutcome:
+        return score_offline(gold, source, choose, task=task, classes=names, **settings)
+
+    first, second = (score(source, classes) for source in predictions)
+    if classes is not None or first.case is None or second.case is None:
+        return first, second
+    specs = first.case.spec, second.case.spec
+    union = _union_of_vocabularies(specs[0].classes, specs[1].classes, task)
+    outcomes = []
+    for outcome, spec, source in zip((first, second), specs, predictions, strict=True):
+        found = outcome if spec.classes == union else score(source, union)
+        own = vocabulary_note(spec, BOTH_FILES)
+        general = vocabulary_note(replace(spec, classes=union), ALL_FILES)
+        outcomes.append(replace(found, notes=[general, *(note for note in found.notes if note != own)]))
+    return outcomes[0], outcomes[1]
+
+
+def compare_outcomes(
+    outcomes: tuple[OfflineOutcome, OfflineOutcome],
+    calls: Sequence[MetricCall],
+    *,
+    draw_seed: str,
+    rounds: int | None,
+    progress: Callable[[int, int], None],
+) -> dict[str, PairComparison]:
+    """The comparison of two valid outcomes of `score_pair_offline` on all instances, by canonical metric string."""
+    (first, first_ids), (second, second_ids) = (_in_id_order(outcome) for outcome in outcomes)
+    assert first_ids == second_ids
+    return compare_systems(
+        first, second, calls, first_ids, draw_seed=draw_seed, split="all", rounds=rounds, progress=progress
+    )
+
+
+def _in_id_order(outcome: OfflineOutcome) -> tuple[EvaluationInput, list[str]]:
+    """The evaluation input of an outcome with its rows in the order of their ids, and the ids."""
+    assert outcome.case is not None
+    assert outcome.gold is not None
+    ids = outcome.gold.ids
+    return in_order_of(outcome.case, ids), sorted(ids)
+
+
+def _union_of_vocabularies(first: Sequence[str], second: Sequence[str], task: TaskKind) -> tuple[str, ...]:
+    """The labels of both vocabularies; in a binary task those that both have if there are more than two in total."""
+    union = tuple(sorted({*first, *second}))
+    return tuple(sorted({*first} & {*second})) if task == "binary" and len(union) > 2 else union
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +257,7 @@ def _widen_vocabulary(gold: Gold, predicted: PredictionArrays, classes: Sequence
 def _score(outcome: OfflineOutcome, gold: Gold, arrays: PredictionArrays, options: Mapping[str, str]) -> None:
     labels, rule, decision_notes = hard_labels(gold, arrays, None, options)
     outcome.notes += decision_notes
-    outcome.case = gold.case(labels, arrays.scores)
+    outcome.case, outcome.gold, outcome.rule = gold.case(labels, arrays.scores), gold, rule
     outcome.scores = score_labels(gold, labels, outcome.calls, arrays.scores, rule)
 
 

@@ -182,3 +182,8 @@ Options = Annotated[
 GoldLayout = Annotated[
     Literal["long"] | None, typer.Option("--gold-layout", metavar="LAYOUT", help="Layout of the gold, as --layout.")
 ]
+
+DrawSeed = Annotated[
+    str,
+    typer.Option("--draw-seed", metavar="SEED", help="Seed of the random draws; the same seed gives the same digits."),
+]

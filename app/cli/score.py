@@ -17,6 +17,7 @@ from app.cli.input.gold_and_predictions import (
 from app.cli.options import (
     AsJson,
     Classes,
+    DrawSeed,
     Gold,
     GoldLayout,
     Layout,
@@ -41,6 +42,10 @@ if TYPE_CHECKING:
 _PerClass = Annotated[bool, typer.Option("--per-class", help="Show counts and measures per class.")]
 _Confusion = Annotated[bool, typer.Option("--confusion", help="Show the confusion matrix.")]
 _All = Annotated[bool, typer.Option("--all", help="Show all metrics by family, not only the common ones.")]
+_Intervals = Annotated[
+    bool,
+    typer.Option("--ci", help="Show a 95 % interval of each score: what it might be on other instances like these."),
+]
 _Report = Annotated[
     Path | None,
     typer.Option(
@@ -71,6 +76,8 @@ def score(
     confusion: _Confusion = False,
     show_all: _All = False,
     report: _Report = None,
+    ci: _Intervals = False,
+    draw_seed: DrawSeed = "0",
     as_json: AsJson = False,
 ) -> None:
     """Score predictions against a gold file on this machine, with the same scorer as the service."""
@@ -89,7 +96,15 @@ def score(
             gold_metadata=gold_metadata,
             preset=options.get("preset"),
         )
-        _score_and_show(out, files, metric or (), options, table_options=table_options, report_path=report)
+        _score_and_show(
+            out,
+            files,
+            metric or (),
+            options,
+            table_options=table_options,
+            report_path=report,
+            draw_seed=draw_seed if ci else None,
+        )
 
 
 def _checked_options(table_options: ScoreTableOptions, report: Path | None) -> ScoreTableOptions:
@@ -109,6 +124,7 @@ def _score_and_show(
     *,
     table_options: ScoreTableOptions,
     report_path: Path | None,
+    draw_seed: str | None,
 ) -> None:
     needs_scores = report_path is not None or wants_scores(metrics)
     outcome = files.score(metric_chooser(metrics, options), options, wants_scores=needs_scores)
@@ -119,6 +135,9 @@ def _score_and_show(
     if report_path is not None:
         _write_report(outcome, options, notes, report_path)
     groups = table_options.groups(report["task"], outcome.calls)
+    if draw_seed is not None:
+        shown = outcome.calls if out.as_json else [call for _, calls in groups for call in calls]
+        report |= _build_intervals(outcome, shown, draw_seed)
     out.result(report, lambda console: show_scores(console, report, groups, table_options))
     if not out.as_json:
         shown = [call for _, calls in groups for call in calls]
@@ -163,6 +182,17 @@ def _build_report(outcome: "OfflineOutcome", options: Mapping[str, str], *, conf
     if confusion:
         report["confusion"] = scale_weighted_counts(confusion_of(case), case.weight_unit)
     return report
+
+
+def _build_intervals(outcome: "OfflineOutcome", calls: "Sequence[MetricCall]", draw_seed: str) -> dict[str, Any]:
+    """The intervals as JSON, by metric as it was requested, for all instances and each split."""
+    found = outcome.intervals(calls, draw_seed)
+    by_split = {
+        split: {call.requested: some[call.text].to_dict() for call in calls if call.text in some}
+        for split, some in found.items()
+    }
+    report: dict[str, Any] = {"intervals": by_split.pop("all"), "draw_seed": draw_seed}
+    return report | ({"split_intervals": by_split} if by_split else {})
 
 
 def _write_report(outcome: "OfflineOutcome", options: Mapping[str, str], notes: Sequence[str], path: Path) -> None:

@@ -10,10 +10,22 @@ COMMANDS: tuple[CommandDeclaration | GroupDeclaration, ...] = (
         "assay score --gold gold.jsonl --predictions mine.json --metric f1_macro",
     ),
     CommandDeclaration(
+        "compare",
+        "compare.compare",
+        "Compare two systems: the difference of their scores, its interval, and whether it could be chance.",
+        "assay compare --gold gold.jsonl --predictions mine.json --predictions theirs.json --metric f1_macro",
+    ),
+    CommandDeclaration(
         "what-if",
         "what_if.what_if",
         "Show what changed predictions would cost or gain, or the scores at another share of positive instances.",
         "assay what-if --gold gold.jsonl --predictions mine.json --share 0.05 --target-label cat",
+    ),
+    CommandDeclaration(
+        "order",
+        "order.order",
+        "Say how sure an order is: intervals, rank sets and tie groups of the systems in a table of results.",
+        "assay order results.csv --html report.html",
     ),
     CommandDeclaration(
         "convert",

@@ -44,17 +44,18 @@ class GoldAndPredictions:
         from app.offline import score_offline
 
         return score_offline(
-            self.gold,
-            self.predictions,
-            choose,
-            task=self.task,
-            classes=self.classes,
-            positive_label=self.positive_label,
-            metadata=self.gold_metadata,
-            void=self.void,
-            wants_scores=wants_scores,
-            options=options,
+            self.gold, self.predictions, choose, wants_scores=wants_scores, options=options, **self.task_settings()
         )
+
+    def task_settings(self) -> dict[str, Any]:
+        """What is known of the task besides the files: settings of `score_offline`."""
+        return {
+            "task": self.task,
+            "classes": self.classes,
+            "positive_label": self.positive_label,
+            "metadata": self.gold_metadata,
+            "void": self.void,
+        }
 
     def check_positive_label(self, outcome: "OfflineOutcome") -> None:
         """Refuse --positive-label if the gold has problems because that is not one of its labels."""

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from app.scoring.declaration.task import TaskKind
 
 _MAX_DATA_ROWS = 50  # of one metric
+_INTERVAL_COLUMNS = (("95 % from", "low"), ("to", "high"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,7 @@ def show_scores(
     data = report.get("data", {})
     for title, calls in groups:
         _show_group(console, report, title, [call.requested for call in calls if call.requested not in data])
+    _show_interval_notes(console, report)
     omitted = len(report["metrics"]) - sum(len(calls) for _, calls in groups)
     if omitted and not options.explicit:
         console.print(f"{omitted} more metrics apply: --all shows them by family, --metric one.", **PLAIN)
@@ -73,7 +75,20 @@ def _show_group(console: "Console", report: Mapping[str, Any], title: str, keys:
         console.print(f"\n{title}", style="bold", **PLAIN)
     splits = {name: [values[key] for key in keys] for name, values in report.get("splits", {}).items()}
     columns = [Column("metric", keys), score_column("value", [report["metrics"][key] for key in keys])]
+    if "intervals" in report:
+        ends = [report["intervals"].get(key, {}) for key in keys]
+        columns += [score_column(name, [end.get(part) for end in ends]) for name, part in _INTERVAL_COLUMNS]
     show_table(console, [*columns, *(score_column(name, values) for name, values in splits.items())])
+
+
+def _show_interval_notes(console: "Console", report: Mapping[str, Any]) -> None:
+    """Print why intervals are missing, and what their notes say; equal sentences once, with the metrics they are about."""
+    about: dict[str, list[str]] = {}
+    for key, interval in report.get("intervals", {}).items():
+        for sentence in filter(None, (interval["reason"], *interval["notes"])):
+            about.setdefault(sentence, []).append(key)
+    for sentence, keys in about.items():
+        console.print(f"{', '.join(keys)}: {sentence}", style="dim", **PLAIN)
 
 
 def _show_data(console: "Console", key: str, value: Any) -> None:

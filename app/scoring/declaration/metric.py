@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from app.scoring.declaration.distinct_value_bounds import Granularity
+from app.scoring.declaration.interval_method import BOOTSTRAP, IntervalMethod
 from app.scoring.declaration.task import TaskKind
 from app.scoring.draw_context import DrawContext, Floats
 from app.scoring.numeric.correct_rounding import Real
@@ -165,6 +166,9 @@ class Metric:
     - `counted`: where a detailed report counts what it is computed from.
     - `compute_draws`: its value in each draw of a resampling, NaN where it is null; raises NoDrawForm under options
       that it has no form for. Without it every draw is evaluated by itself, which is slow.
+    - `interval`: how its confidence interval is computed. `merges_cells`: with one label per instance it is a function
+      of the counts of each class against the rest (TP, FP, FN, TN), so it does not matter for which gold class a wrong
+      label was predicted.
     - `check`: returns what is wrong with a combination of parameters that are each allowed.
     """
 
@@ -191,6 +195,8 @@ class Metric:
     instance_mean: bool = False
     counted: ReportedCounts = ReportedCounts()
     compute_draws: "ComputeDraws | None" = None
+    interval: IntervalMethod = BOOTSTRAP
+    merges_cells: bool = False
     symbols: Mapping[str, str] = field(default_factory=dict)
     peers: Mapping[str, str] = field(default_factory=dict)
     equation_of_call: "Callable[[MetricCall], str] | None" = None

@@ -44,6 +44,10 @@ class RandomSource:
         self._words = np.random.PCG64(int.from_bytes(seed, "big"))
         self._state = np.random.RandomState(self._words)
 
+    def words(self, size: int) -> NDArray[np.uint64]:
+        """So many words of 64 random bits."""
+        return self._words.random_raw(size)
+
     def uniform_indices(self, n: int, size: int) -> NDArray[np.int64]:
         """`size` numbers from 0 to n - 1, each from one word: its first 53 bits as a share of 1, times n."""
         shares = (self._words.random_raw(size) >> np.uint64(11)).astype(np.float64)

@@ -11,6 +11,7 @@ from operator import mul
 import numpy as np
 
 from app.scoring.declaration.distinct_value_bounds import CLASS_TABLES, CORRECT_DECISIONS, CORRECT_INSTANCES
+from app.scoring.declaration.interval_method import PROPORTION
 from app.scoring.declaration.metric import MetricCall, Properties, ReportedCounts, Result, rounded_result
 from app.scoring.declaration.task import TASK_KINDS
 from app.scoring.draw_context import DrawContext, DrawTally, Floats, divide_draws
@@ -265,6 +266,7 @@ declare_single_label_metric(
     example=worked_example(MULTICLASS_EXAMPLE, "5/9"),
     compute=accuracy,
     compute_draws=accuracy_draws,
+    interval=PROPORTION,
     counted=ReportedCounts(sums=("tp",), divisor="instances"),
     hints=_ACCURACY_HINTS,
     acceptable=True,
@@ -282,6 +284,7 @@ declare_single_label_metric(
     example=worked_example(MULTICLASS_EXAMPLE, "4/9"),
     compute=error_rate,
     compute_draws=error_rate_draws,
+    interval=PROPORTION,
     counted=ReportedCounts(sums=("tp",), divisor="instances", complement=True),
     hints={"multilabel": "for label sets use zero_one_loss or hamming_loss"},
     acceptable=True,
@@ -348,6 +351,7 @@ declare_label_set_metric(
     example=worked_example(MULTILABEL_EXAMPLE, "1/4"),
     compute=subset_accuracy,
     compute_draws=accuracy_draws,
+    interval=PROPORTION,
     counted=ReportedCounts(path=("label_sets", "status", "full", "count"), divisor="instances"),
     hints=_LABEL_SET_HINTS,
     instance_mean=True,
@@ -364,6 +368,7 @@ declare_label_set_metric(
     example=worked_example(MULTILABEL_EXAMPLE, "3/4"),
     compute=error_rate,
     compute_draws=error_rate_draws,
+    interval=PROPORTION,
     counted=ReportedCounts(path=("label_sets", "status", "full", "count"), divisor="instances", complement=True),
     hints=_LABEL_SET_HINTS,
     instance_mean=True,

@@ -1,0 +1,36 @@
+"""The tables of `assay order`."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from app.analysis.order.html_report import first_share_text, interval_text, rank_set_text
+from app.cli.terminal.safe_text import PLAIN, clean
+from app.cli.terminal.table_layout import UNDEFINED, Column, score_column, show_table
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def show_order(console: "Console", report: Mapping[str, Any]) -> None:
+    """Print the conclusion and one row per system, its rank set first."""
+    rows = report["rows"]
+    console.print(clean(report["conclusion"]), **PLAIN)
+    shares = [first_share_text(row) or UNDEFINED for row in rows]
+    columns = [
+        Column("ranks", [rank_set_text(row) or UNDEFINED for row in rows]),
+        Column("system", [row["system"] for row in rows], wrap=True),
+        score_column("value", [row["value"] for row in rows]),
+        Column("95 % interval", [interval_text(row) or UNDEFINED for row in rows], drop_priority=1),
+        Column("tie group", [row["tie_group"] for row in rows], right=True, drop_priority=2),
+        Column("first", shares, right=True, drop_priority=3),
+    ]
+    show_table(console, columns)
+    console.print(_sizes(report), **PLAIN)
+    reasons = {note: row["system"] for row in reversed(rows) for note in row["notes"]}
+    for note, system in reversed(reasons.items()):
+        console.print(f"{clean(system)}: {clean(note)}", **PLAIN)
+
+
+def _sizes(report: Mapping[str, Any]) -> str:
+    groups = "" if report["groups"] is None else f", groups: {report['groups']:,}"
+    return f"instances: {report['n']:,}{groups}, bootstrap draws: {report['draws']:,}"

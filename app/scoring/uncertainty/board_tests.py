@@ -1,0 +1,89 @@
+"""Exact tests of pairs of rows of a board, for small samples: McNemar for accuracy, else approximate randomization."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from app.scoring.declaration.metric import MetricCall
+from app.scoring.evaluation_input import EvaluationInput
+from app.scoring.tally import EvaluationContext
+from app.scoring.uncertainty.exchange import Pair as SystemPair
+from app.scoring.uncertainty.pair_tests import McNemarTests
+from app.scoring.uncertainty.paired import derive_parts
+from app.scoring.uncertainty.randomization import MAX_ENUMERATED_UNITS, ROUNDS, Randomization, RandomizationTest
+from app.scoring.uncertainty.rank_scores import seen_by
+from app.scoring.uncertainty.resampling import Content
+from app.scoring.uncertainty.seeds import random_source
+from app.scoring.uncertainty.small_samples import Pair, PairTest, holm, holm_levels
+
+ACCURACY_KEYS = frozenset({"accuracy", "error_rate"})
+MAX_ROUNDS = 1_000_000
+"""Rounds of one pair."""
+MAX_ROW_ROUNDS = 10**10
+"""Rows of differing outputs × rounds of all pairs after the first 9,999 rounds: about a minute."""
+_ROUNDS_PER_LEVEL = 2  # so many rounds for each 1 / level: a p-value of half the level can be told from it
+
+
+class BoardTests:
+    """The tests of a board's pairs for one metric; `cases` have the instances in the order of `ids`."""
+
+    def __init__(
+        self, cases: Sequence[EvaluationInput], ids: Sequence[str], call: MetricCall, *, draw_seed: str, split: str
+    ) -> None:
+        self._cases, self._call = cases, call
+        self._draw_seed, self._split = draw_seed, split
+        self._contents = [Content(case, ids) for case in cases]
+
+    def test(self, pairs: Sequence[Pair], family: int) -> list[PairTest]:
+        """The tests of these pairs, in their order, of a family of so many pairs."""
+        first = self._cases[0]
+        if self._call.metric.key in ACCURACY_KEYS and first.weights is None and first.groups is None:
+            return McNemarTests(np.array([_is_right(case) for case in self._cases]))(pairs, family)
+        tests = {pair: self._randomize(pair, ROUNDS) for pair in pairs}
+        again = self._undecided(tests, family)
+        level = holm(tests, family)[1]
+        rows = sum(max(1, self._differing(pair)) for pair in again)
+        rounds = min(math.ceil(_ROUNDS_PER_LEVEL / level), MAX_ROUNDS, MAX_ROW_ROUNDS // max(1, rows))
+        if rounds > ROUNDS:
+            tests |= {pair: self._randomize(pair, rounds) for pair in again}
+        return [tests[pair] for pair in pairs]
+
+    def _undecided(self, tests: dict[Pair, PairTest], family: int) -> list[Pair]:
+        """The pairs that more rounds may confirm."""
+        confirmed, level = holm(tests, family)
+        expected = ROUNDS * holm_levels(family, len(tests)).loosest
+        likely = (expected + 5 * math.sqrt(expected) + 5 + 1) / (ROUNDS + 1)
+        return [
+            pair
+            for pair, test in tests.items()
+            if pair not in confirmed and test.rounds is not None and level < test.p_value <= likely
+        ]
+
+    def _differing(self, pair: Pair) -> int:
+        return self._pair(pair).discordant
+
+    def _pair(self, pair: Pair) -> SystemPair:
+        one, other = sorted(pair, key=lambda row: self._contents[row].seen_by(self._call))
+        first, second = self._cases[one], self._cases[other]
+        return SystemPair.of(first, second, seen_by(self._call, first))
+
+    def _randomize(self, pair: Pair, rounds: int) -> PairTest:
+        systems = self._pair(pair)
+        contents = [self._contents[row].seen_by(self._call) for row in pair]
+        seed, _ = derive_parts(self._draw_seed, self._split, self._call.text, contents)
+        found = Randomization(systems).test(self._call, random_source(seed), rounds)
+        return PairTest(found.p_value, _smallest(systems, found), None if found.exact else found.rounds)
+
+
+def _smallest(pair: SystemPair, test: RandomizationTest) -> float:
+    """The smallest p-value that the units and rounds can give: the identity and its mirror always reach it."""
+    if test.exact or pair.units <= MAX_ENUMERATED_UNITS:
+        return min(1.0, 2.0 ** (1 - pair.units))
+    return max(1 / (test.rounds + 1), 2.0 ** (1 - min(pair.units, 1_000)))
+
+
+def _is_right(case: EvaluationInput) -> np.ndarray:
+    if case.acceptable:
+        return EvaluationContext(case).is_accepted
+    return np.asarray((case.gold.codes == case.predicted.codes) & (case.gold.codes < len(case.spec.classes)))
