@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from app.actions.access import Caller
+from app.actions.submissions.ladders import limits_feedback
 from app.actions.submissions.pseudonyms import pseudonyms
 from app.actions.submissions.read_leaderboard import BoardAudience, ResolvedBoard, board_audience, resolve_board
 from app.actions.submissions.score_visibility import score_view_for
@@ -86,6 +87,9 @@ def _require_report(session: ReadSession, caller: Caller, slug: str, phase_slug:
     if not audience.organizer and report not in audience.phase.reports:
         remedy = f"Reports of this phase: {', '.join(audience.phase.reports) or 'none'}."
         raise Forbidden(f"This phase does not show its participants the report '{report}'.", remedy=remedy)
+    if limits_feedback(session, audience.phase, organizer=audience.organizer):
+        detail = "While the Ladder limits the feedback of this phase, only organizers may read comparisons."
+        raise Forbidden(detail, remedy="Read them after the final release.")
     return audience
 
 

@@ -292,6 +292,7 @@ def averaged_metric(base: BaseMeasure, average: Average) -> Metric:
         floor=3 if base.range == UNIT_RANGE and average is not LFB_TRAIN else 0,
         peers=base.peers,
         counted=ReportedCounts((base.key,), average.weights),
+        instance_mean=average is SAMPLES and base.set_like and base.range == UNIT_RANGE,
     )
 
 

@@ -229,6 +229,7 @@ declare_label_set_metric(
     counted=ReportedCounts(sums=("fp", "fn"), divisor="decisions", complement=True),
     equation_of_call=capped_equation,
     peers={"torchmetrics": "its accuracy of multi-label data is this value for each label"},
+    instance_mean=True,
 )
 _declare(
     key="harmonic_accuracy",

@@ -271,6 +271,7 @@ declare_single_label_metric(
     counted=ReportedCounts(sums=("tp",), divisor="instances"),
     hints=_ACCURACY_HINTS,
     acceptable=True,
+    instance_mean=True,
 )
 declare_single_label_metric(
     key="error_rate",
@@ -289,6 +290,7 @@ declare_single_label_metric(
     counted=ReportedCounts(sums=("tp",), divisor="instances", complement=True),
     hints={"multilabel": "for label sets use zero_one_loss or hamming_loss"},
     acceptable=True,
+    instance_mean=True,
 )
 _declare_mean_recall(
     key="balanced_accuracy",
@@ -358,6 +360,7 @@ declare_label_set_metric(
     merges_cells=True,
     counted=ReportedCounts(path=("label_sets", "status", "full", "count"), divisor="instances"),
     hints=_LABEL_SET_HINTS,
+    instance_mean=True,
 )
 declare_label_set_metric(
     key="zero_one_loss",
@@ -375,6 +378,7 @@ declare_label_set_metric(
     merges_cells=True,
     counted=ReportedCounts(path=("label_sets", "status", "full", "count"), divisor="instances", complement=True),
     hints=_LABEL_SET_HINTS,
+    instance_mean=True,
 )
 declare_label_set_metric(
     key="hamming_loss",
@@ -392,4 +396,5 @@ declare_label_set_metric(
     merges_cells=True,
     counted=ReportedCounts(sums=("fp", "fn"), divisor="decisions"),
     equation_of_call=capped_equation,
+    instance_mean=True,
 )

@@ -99,4 +99,5 @@ declare_metric(
         "use ties=last. In a binary task it takes one score, with the threshold at 0 if a score is outside [0, 1]",
         "torchmetrics": "accuracy with top_k; torch.topk decides the order of equal scores",
     },
+    instance_mean=True,
 )
