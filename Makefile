@@ -10,7 +10,7 @@ COMPILE := pip-compile --quiet --upgrade --generate-hashes --allow-unsafe --stri
 	--no-emit-index-url --no-emit-trusted-host --no-emit-find-links
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test quick lint tested compiled browser screenshots format bench fuzz explore storm docs pins \
+.PHONY: help setup run test quick lint tested compiled browser screenshots format bench fuzz explore storm simulate docs pins \
 	clean
 
 help: ## Show this list
@@ -82,6 +82,10 @@ explore: $(VENV)/dev.stamp ## Draw new examples for all property tests (SECONDS=
 
 storm: $(VENV)/dev.stamp ## Kill and freeze a service at random while 2,000 submissions come in (RUNS=10, SEED=1, OUT=FILE)
 	$(BIN)/python -m tests.storm.run --runs $(or $(RUNS),10) --seed $(or $(SEED),1) $(if $(OUT),--out $(OUT))
+
+simulate: $(VENV)/dev.stamp ## Simulate the errors of intervals and rank sets again: hours (docs/uncertainty.md)
+	$(BIN)/python -m benchmarks.simulation.coverage --json docs/coverage.json
+	$(BIN)/python -m benchmarks.simulation.family_wise_error --json docs/family_wise_error.json
 
 docs: $(VENV)/run.stamp ## Generate the documents that follow from declarations
 	$(BIN)/python docs/build.py

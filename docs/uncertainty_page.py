@@ -114,6 +114,13 @@ split that is shown, each row is partly chosen for its luck, and neighbours look
 so beside the number of entries. Only a split that chose nothing carries the promise: the private split after the
 release.
 
+### Any table
+
+`assay order results.csv` does the same for a table of any origin: a header of any name and instance ids, and one row per
+system with its name and a value for each instance. The metric is the mean: accuracy for 0 and 1, which get exact binomial
+intervals. `--lower-is-better` is for losses, `--groups` draws groups whole, `--svg` and `--html` write a chart and a
+report. Empty cells are refused, with their places.
+
 ### How often a board of equal systems shows any difference
 
 All systems are equally good, so every difference that a board shows is an error. `bootstrap` is what the step-down method
