@@ -49,7 +49,7 @@ class PairedResampling:
             return no_interval(call.metric.interval.reason)
         if call.metric.compute_draws is None:
             affordable = _MAX_SLOW_ROW_DRAWS // (resampling.case.gold.n + _SLOW_ROWS)
-            resamples = max(_FEWEST_RESAMPLES, min(resamples, affordable))
+            resamples = min(resamples, max(_FEWEST_RESAMPLES, affordable))
         one, other = (
             draw_values(case, [call], blocks)[call.text]
             for case, blocks in zip((resampling.case, self._second), self._twice(seed, resamples), strict=True)
