@@ -73,7 +73,7 @@ def test_swapping_the_files_mirrors_everything(files: tuple[object, ...]) -> Non
 
 def test_the_seed_decides_the_digits_and_rows_may_have_any_order(files: tuple[object, ...], tmp_path: Path) -> None:
     many = {f"m{at}": "abcd"[at % 4] for at in range(400)}
-    a = many | {f"m{at}": "a" for at in range(0, 120)}
+    a = many | {f"m{at}": "a" for at in range(120)}
     b = many | {f"m{at}": "b" for at in range(40, 190)}
     paths = [write_file(tmp_path / f"m{at}.json", labels) for at, labels in enumerate((many, a, b))]
     turned = [
@@ -106,7 +106,7 @@ def test_both_files_get_the_same_vocabulary(tmp_path: Path) -> None:
 
 
 def test_groups_are_exchanged_whole(files: tuple[object, ...], tmp_path: Path) -> None:
-    groups = write_file(tmp_path / "groups.json", {name: "all" for name in GOLD})
+    groups = write_file(tmp_path / "groups.json", dict.fromkeys(GOLD, "all"))
     ran = run_assay(*files, "--groups", groups, "--metric", "accuracy", "--json")
     report = ran.value()
     row = report["metrics"]["accuracy"]
