@@ -132,13 +132,13 @@ def _score_both(
     second: Any,
     metrics: Sequence[str],
     options: Mapping[str, str],
-) -> "tuple[OfflineOutcome, OfflineOutcome]":
+) -> "list[OfflineOutcome]":
     """Both files scored against the same gold; the problems of the first that has some end the command."""
-    from app.offline import score_pair_offline
+    from app.offline import score_systems_offline
 
-    outcomes = score_pair_offline(
+    outcomes = score_systems_offline(
         files.gold,
-        (files.predictions, second),
+        [files.predictions, second],
         metric_chooser(metrics, options),
         wants_scores=wants_scores(metrics),
         options=options,
@@ -150,7 +150,7 @@ def _score_both(
     return outcomes
 
 
-def _applicable_calls(outcomes: "tuple[OfflineOutcome, OfflineOutcome]", *, explicit: bool) -> "list[MetricCall]":
+def _applicable_calls(outcomes: "list[OfflineOutcome]", *, explicit: bool) -> "list[MetricCall]":
     """The metrics that were named, else all that apply to both systems."""
     first, second = outcomes
     if explicit:
@@ -159,7 +159,7 @@ def _applicable_calls(outcomes: "tuple[OfflineOutcome, OfflineOutcome]", *, expl
     return [call for call in first.calls if call.text in texts and call.metric.scalar]
 
 
-def _common_calls(outcomes: "tuple[OfflineOutcome, OfflineOutcome]", calls: "list[MetricCall]") -> "list[MetricCall]":
+def _common_calls(outcomes: "list[OfflineOutcome]", calls: "list[MetricCall]") -> "list[MetricCall]":
     """The common ones of these metrics; all of them if none is common."""
     from app.scoring.catalogue.common_metrics import select_common_metrics
 
@@ -170,7 +170,7 @@ def _common_calls(outcomes: "tuple[OfflineOutcome, OfflineOutcome]", calls: "lis
 
 def _compare(
     out: CommandOutput,
-    outcomes: "tuple[OfflineOutcome, OfflineOutcome]",
+    outcomes: "list[OfflineOutcome]",
     calls: "Sequence[MetricCall]",
     notes: ScoreNotes,
     *,

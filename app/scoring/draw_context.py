@@ -58,8 +58,10 @@ class DrawContext:
     """
 
     def __init__(self, rows: EvaluationContext, multiplicities: Counts) -> None:
-        """Multiplicities: rows × draws, whole numbers ≥ 0. Raises NoDrawForm where weighted sums are not exact."""
+        """Multiplicities: rows × draws, whole numbers ≥ 0. Raises NoDrawForm where sums are not exact or cells unknown."""
         self.rows, self.case, self.spec = rows, rows.case, rows.spec
+        if rows.case.unknown is not None:
+            raise NoDrawForm
         largest = int(multiplicities.max(initial=0))
         weights = rows.case.weights
         if weights is not None:

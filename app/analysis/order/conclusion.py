@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+from app.scoring.declaration.metric_syntax import pluralize
 from app.scoring.uncertainty.rank_sets import Board, RankSets
 
 
@@ -14,10 +15,8 @@ def conclude(rows: Sequence[Mapping[str, Any]], sets: RankSets, order: Sequence[
         return "There is one system, so there is no order."
     leader = rows[0]["system"]
     if not sets.better.any():
-        return (
-            f"No two of the {size:,} systems are shown to differ at 5 %: these {board.instances:,} instances "
-            "support no order."
-        )
+        data = pluralize(board.instances, "instance") if board.groups is None else pluralize(board.groups, "group")
+        return f"No two of the {size:,} systems are shown to differ at 5 %; these data ({data}) support no order."
     neighbours = sum(bool(sets.better[upper, lower]) for upper, lower in pairwise(order))
     first = sum(row["rank_low"] == 1 for row in rows)
     if size == 2:

@@ -23,6 +23,8 @@ HIERARCHY = "hierarchy"
 COST_MATRIX = "cost_matrix"
 ACCEPTABLE_SETS = "acceptable"
 """Not a need: marks gold with sets of acceptable answers, for which few metrics are defined."""
+UNKNOWN_CELLS = "unknown_cells"
+"""Not a need: marks gold with unknown cells, which the metrics with the option of this name leave out."""
 FOLDS = "folds"
 GROUPS = "groups"
 

@@ -121,7 +121,7 @@ def compute_inference_bound(
 ) -> InferenceBound:
     """The bound for a team under these rules; without `sizes`, the bound that follows from the digits alone.
 
-    `weighted`: instances of the gold have weights, so every sum of weights may identify its labels.
+    `weighted`: instances of the gold have weights or unknown cells, so every sum may identify its labels.
     """
     gold_bits = math.inf if sizes is None else sizes.bits
     metrics = tuple(_metric_bound(call, recipe.digits, rules, sizes, weighted=weighted) for call in recipe.metrics)

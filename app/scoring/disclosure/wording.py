@@ -91,7 +91,7 @@ def inference_warning(bound: InferenceBound) -> str | None:
     if not (bound.separating and shown and (unknown or bound.is_unbounded)):
         return None
     names = ", ".join(one.call.text for one in bound.separating)
-    why = ", because its instances have weights" if bound.weighted else ""
+    why = ", because its instances have weights or unknown cells" if bound.weighted else ""
     return (
         f"shows {names}, whose value may differ for every labelling of the gold{why}: {' '.join(_describe_sources(bound))} "
         f"{_describe_total(bound)}"

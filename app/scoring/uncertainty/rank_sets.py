@@ -20,7 +20,7 @@ from app.scoring.uncertainty.small_samples import (
     out_of_reach,
     why_exact,
 )
-from app.scoring.uncertainty.step_down import ALPHA_INVERSE, StepDown, step_down
+from app.scoring.uncertainty.step_down import ALPHA_INVERSE, MIN_STANDARD_ERROR, StepDown, step_down
 
 Floats = NDArray[np.float64]
 MIN_DIFFERING = 6
@@ -34,7 +34,8 @@ class RankedRow:
 
     `rank` counts better values. `rank_low` is 1 + the number of rows that are significantly better, `rank_high` the
     number of rows minus those that are significantly worse. `first_share` is the share of draws in which the row is
-    first; rows that share the first place share the draw.
+    first; rows that share the first place share the draw. It is None if
+    a single unit is drawn.
     """
 
     rank: int | None
@@ -103,6 +104,11 @@ class Board:
         if self.draws.shape[0] != size or self.differing.shape != (size, size):
             raise ValueError(f"{size} values need {size} rows of draws and a table of {size} × {size} counts")
 
+    @property
+    def units(self) -> int:
+        """The number of units that are drawn."""
+        return self.instances if self.groups is None else self.groups
+
 
 def rank_sets(board: Board) -> RankSets:
     """The rank sets of a board."""
@@ -123,11 +129,11 @@ def rank_sets(board: Board) -> RankSets:
     notes = (
         *plan.notes,
         *_null_notes(has_value, steady, usable),
-        *_size_notes(board, order, leaders, draws.shape[1]),
+        *_size_notes(board, order, tested, draws.shape[1]),
         *decision.notes,
     )
     return RankSets(
-        rows=_ranked_rows(values, draws, order, leaders, decision.better),
+        rows=_ranked_rows(values, draws, order, leaders, decision.better, has_spread=board.units > 1),
         better=decision.better,
         compared=_compared(len(values), order, leaders),
         draws=draws.shape[1],
@@ -182,13 +188,13 @@ def _decide(board: Board, order: NDArray[np.intp], tested: StepDown) -> _Decisio
 
 
 def _ranked_rows(
-    values: Floats, draws: Floats, order: NDArray[np.intp], leaders: int, better: NDArray[np.bool_]
+    values: Floats, draws: Floats, order: NDArray[np.intp], leaders: int, better: NDArray[np.bool_], *, has_spread: bool
 ) -> tuple[RankedRow, ...]:
     ordered = np.sort(values[~np.isnan(values)])
     ranks = 1 + len(ordered) - np.searchsorted(ordered, values, side="right")
     lows, highs = 1 + better.sum(axis=0), len(order) - better.sum(axis=1)
     groups = _tie_groups(order, leaders, better)
-    shares = dict(zip(order.tolist(), _first_shares(draws[order]), strict=True))
+    shares = dict(zip(order.tolist(), _first_shares(draws[order]), strict=True)) if has_spread else {}
     compared = set(order[:leaders].tolist())
     return tuple(
         RankedRow(
@@ -249,15 +255,22 @@ def _null_notes(has_value: NDArray[np.bool_], steady: NDArray[np.bool_], usable:
     return notes
 
 
-def _size_notes(board: Board, order: NDArray[np.intp], leaders: int, draws: int) -> list[str]:
+def _size_notes(board: Board, order: NDArray[np.intp], tested: StepDown, draws: int) -> list[str]:
     if len(order) < 2:
         return ["There are fewer than two rows to compare."]
     if draws + 1 < ALPHA_INVERSE:
         return [f"With {draws} draws nothing can be shown at 5 %; at least {ALPHA_INVERSE - 1} are needed."]
-    differing = board.differing[np.ix_(order[:leaders], order)]
-    close = int(np.triu(differing < MIN_DIFFERING, 1).sum())
-    if not close:
-        return []
-    if board.groups is None:
-        return [f"Pairs that differ on fewer than {MIN_DIFFERING} instances, which are never different: {close:,}."]
-    return [f"Pairs that differ in fewer than {MIN_DIFFERING} groups, which are never different: {close:,}."]
+    errors = tested.standard_errors
+    is_close = board.differing[np.ix_(order[: len(errors)], order)] < MIN_DIFFERING
+    close = int(np.triu(is_close, 1).sum())
+    constant = int(np.triu(~is_close & (errors <= MIN_STANDARD_ERROR), 1).sum())
+    notes = []
+    if close and board.groups is None:
+        notes.append(
+            f"Pairs that differ on fewer than {MIN_DIFFERING} instances, which are never different: {close:,}."
+        )
+    elif close:
+        notes.append(f"Pairs that differ in fewer than {MIN_DIFFERING} groups, which are never different: {close:,}.")
+    if constant:
+        notes.append(f"Pairs with the same difference in every draw, which are never different: {constant:,}.")
+    return notes

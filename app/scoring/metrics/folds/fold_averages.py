@@ -22,8 +22,8 @@ from app.scoring.metrics.folds.fold_values import (
 from app.scoring.metrics.labels.averages import MACRO, MICRO, SINGLE_CLASS, Average, single_class
 from app.scoring.metrics.shared_declarations import (
     ASYMMETRIC,
+    KNOWN_CELL_OPTIONS,
     LABEL_PARAM,
-    LABEL_SET_OPTIONS,
     SYMMETRIC,
     UNIT_RANGE,
     declare_metric,
@@ -103,6 +103,7 @@ _declare(
     source=f"{_SOURCE} eq 27; Forman & Scholz 2010, Apples-to-apples in cross-validation studies",
     example=replace(_BINARY_EXAMPLE, value="2/3"),
     compute=_pooled_f1,
+    merges_cells=True,
     symbols={**_SYMBOLS, "K": "number of folds"},
     peers={"scikit-learn": "cross_val_predict, then f1_score; cross_val_score gives f1_cv_mean:undefined=zero"},
 )
@@ -112,7 +113,7 @@ _declare(
     names=("F_avg", "macro-style cross-validated F1"),
     equation=_FOLD_MEAN + _f1_equation(""),
     params=(LABEL_PARAM, UNDEFINED_PARAM),
-    options=LABEL_SET_OPTIONS,
+    options=KNOWN_CELL_OPTIONS,
     source=f"{_SOURCE} eq 29 (which writes tp_N for tp_B)",
     example=replace(_BINARY_EXAMPLE, value="11/15"),
     compute=_mean_of_label,

@@ -182,6 +182,7 @@ _declare(
     source=f"Scott 1955, Reliability of content analysis; {OUTSIDE_IS_CATEGORY}",
     example=worked_example(MULTICLASS_EXAMPLE, "29/101"),
     compute=scott_pi,
+    merges_cells=True,
     hints={"multilabel": "this coefficient requires one label per instance"},
     symbols=_PI_SYMBOLS,
     peers={"PyCM": 'Scott PI; "None" if it is 0/0'},
@@ -194,6 +195,7 @@ _declare(
     source=f"Gwet 2008, Computing inter-rater reliability and its variance; {OUTSIDE_NEVER_AGREES}",
     example=worked_example(MULTICLASS_EXAMPLE, "79/223"),
     compute=gwet_ac1,
+    merges_cells=True,
     hints={"multilabel": "this coefficient requires one label per instance"},
     symbols={**_PI_SYMBOLS, "K": "number of declared classes"},
     peers={
@@ -209,6 +211,7 @@ _declare(
     f"{OUTSIDE_IS_CATEGORY}",
     example=worked_example(MULTICLASS_EXAMPLE, "0.32714432804381227"),
     compute=mcc,
+    merges_cells=True,
     hints={"multilabel": "the correlation requires one label per instance"},
     peers={
         "scikit-learn": "matthews_corrcoef; 0 if a side is constant, as here",

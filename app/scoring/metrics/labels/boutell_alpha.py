@@ -15,7 +15,7 @@ from app.scoring.metrics.labels.averages import FixedInstances, average_instance
 from app.scoring.metrics.labels.undefined_rules import UndefinedError
 from app.scoring.metrics.shared_declarations import (
     ASYMMETRIC,
-    LABEL_SET_OPTIONS,
+    KNOWN_CELL_OPTIONS,
     MULTILABEL_TASKS,
     SINGLE_LABEL_TASKS,
     choice_param,
@@ -160,7 +160,7 @@ declare_label_set_metric(
         ),
         Param("epsilon", "number", "a constant added to the pooled denominator", default="0", bounds=(0, 1)),
     ),
-    options=("both_empty", "one_empty", *LABEL_SET_OPTIONS),
+    options=("both_empty", "one_empty", *KNOWN_CELL_OPTIONS),
     properties=replace(ASYMMETRIC, significant_digits=12),
     source="Boutell et al. 2004, Learning multi-label scene classification, sec 5.3; Sefidian (the pooled form)",
     example=worked_example(MULTILABEL_EXAMPLE, "13/16", {"alpha": "1", "beta": "0.25", "gamma": "1"}),

@@ -6,6 +6,7 @@ from functools import partial
 import numpy as np
 
 from app.scoring.declaration.distinct_value_bounds import CORRECT_DECISIONS, CORRECT_INSTANCES, INSTANCES
+from app.scoring.declaration.interval_method import PROPORTION
 from app.scoring.declaration.metric import Compute, Example, MetricCall, Properties, ReportedCounts, Result
 from app.scoring.declaration.task import TASK_KINDS
 from app.scoring.label_set_edit_distance import EditDistanceCostLimitError, edit_distances
@@ -15,6 +16,7 @@ from app.scoring.metrics.labels.undefined_rules import UndefinedError, zero_divi
 from app.scoring.metrics.labels.whole_task import capped_equation, hamming_score_draws, unknown_label_note
 from app.scoring.metrics.shared_declarations import (
     ASYMMETRIC,
+    KNOWN_CELL_OPTIONS,
     LABEL_SET_OPTIONS,
     SINGLE_LABEL_TASKS,
     SYMMETRIC,
@@ -99,7 +101,7 @@ def _mean_set_size(side: str, *, density: bool) -> Compute:
     def value(ws: EvaluationContext, call: MetricCall) -> Result:
         tally = ws.tally(call.options)
         sizes = getattr(tally.instances, f"{side}_size")
-        divisor = tally.n * len(tally.names) if density else tally.n
+        divisor = tally.cells if density else tally.n
         return Result(_weighted_sum(tally.instances, sizes) / divisor)
 
     return value
@@ -160,6 +162,7 @@ declare_label_set_metric(
     example=worked_example(MULTILABEL_EXAMPLE, "3/4"),
     compute=hamming_score,
     compute_draws=hamming_score_draws,
+    merges_cells=True,
     counted=ReportedCounts(sums=("fp", "fn"), divisor="decisions", complement=True),
     equation_of_call=capped_equation,
     peers={"torchmetrics": "its accuracy of multi-label data is this value for each label"},
@@ -178,7 +181,7 @@ _declare(
     compute=harmonic_accuracy,
     symbols={"r_i": "recall of instance i", "s_i": "specificity of instance i"},
     peers={"MEKA": "leaves out instances whose gold set is empty or holds every label: use zero_division=skip"},
-    options=("zero_division", *LABEL_SET_OPTIONS),
+    options=("zero_division", *KNOWN_CELL_OPTIONS),
 )
 _declare(
     key="levenshtein",
@@ -187,6 +190,7 @@ _declare(
     equation=r"\frac{1}{n\,m}\sum_{i=1}^{n} \mathrm{lev}(p_{i},y_{i})",
     direction="lower",
     granularity=CORRECT_DECISIONS,
+    options=LABEL_SET_OPTIONS,
     properties=Properties(symmetric=True, prevalence_sensitive=True, ordinal=True),
     source="MEKA, Metrics.L_LevenshteinDistance; Levenshtein 1966",
     example=worked_example(_LEVENSHTEIN_EXAMPLE, "3/8"),
@@ -259,6 +263,7 @@ _declare(
     source=_STATUS_SOURCE,
     example=worked_example(_STATUS_EXAMPLE, "1/2"),
     compute=_status_share("partial"),
+    interval=PROPORTION,
     counted=ReportedCounts(path=("label_sets", "status", "partial", "count"), divisor="instances"),
 )
 _declare(
@@ -272,5 +277,6 @@ _declare(
     source=_STATUS_SOURCE,
     example=worked_example(_STATUS_EXAMPLE, "1/4"),
     compute=_status_share("none"),
+    interval=PROPORTION,
     counted=ReportedCounts(path=("label_sets", "status", "none", "count"), divisor="instances"),
 )

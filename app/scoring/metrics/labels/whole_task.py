@@ -245,7 +245,6 @@ _RECALL_PROPERTIES = Properties(symmetric=False, prevalence_sensitive=False)
 _declare_mean_recall = partial(
     declare_single_label_metric,
     direction="higher",
-    merges_cells=True,
     granularity=CLASS_TABLES,
     options=("exclude_labels", *SINGLE_LABEL_OPTIONS),
     properties=_RECALL_PROPERTIES,
@@ -267,8 +266,8 @@ declare_single_label_metric(
     example=worked_example(MULTICLASS_EXAMPLE, "5/9"),
     compute=accuracy,
     compute_draws=accuracy_draws,
-    merges_cells=True,
     interval=PROPORTION,
+    merges_cells=True,
     counted=ReportedCounts(sums=("tp",), divisor="instances"),
     hints=_ACCURACY_HINTS,
     acceptable=True,
@@ -285,8 +284,8 @@ declare_single_label_metric(
     example=worked_example(MULTICLASS_EXAMPLE, "4/9"),
     compute=error_rate,
     compute_draws=error_rate_draws,
-    merges_cells=True,
     interval=PROPORTION,
+    merges_cells=True,
     counted=ReportedCounts(sums=("tp",), divisor="instances", complement=True),
     hints={"multilabel": "for label sets use zero_one_loss or hamming_loss"},
     acceptable=True,
@@ -302,6 +301,7 @@ _declare_mean_recall(
     example=worked_example(MULTICLASS_EXAMPLE, "5/9"),
     compute=balanced_accuracy,
     compute_draws=balanced_accuracy_draws,
+    merges_cells=True,
     counted=ReportedCounts(("recall",), "present"),
     symbols={"G": "the classes that occur in gold"},
     peers={
@@ -320,6 +320,7 @@ _declare_mean_recall(
     example=worked_example(MULTICLASS_EXAMPLE, "0.550321208149"),
     compute=gmean_recall,
     compute_draws=gmean_recall_draws,
+    merges_cells=True,
     counted=ReportedCounts(("recall",), "present"),
     symbols={"G": "the classes that occur in gold"},
     peers={
@@ -338,6 +339,7 @@ _declare_mean_recall(
     ),
     compute=weighted_accuracy,
     compute_draws=weighted_accuracy_draws,
+    merges_cells=True,
     counted=ReportedCounts(("recall",), "given"),
 )
 declare_label_set_metric(
@@ -353,6 +355,7 @@ declare_label_set_metric(
     compute=subset_accuracy,
     compute_draws=accuracy_draws,
     interval=PROPORTION,
+    merges_cells=True,
     counted=ReportedCounts(path=("label_sets", "status", "full", "count"), divisor="instances"),
     hints=_LABEL_SET_HINTS,
 )
@@ -369,6 +372,7 @@ declare_label_set_metric(
     compute=error_rate,
     compute_draws=error_rate_draws,
     interval=PROPORTION,
+    merges_cells=True,
     counted=ReportedCounts(path=("label_sets", "status", "full", "count"), divisor="instances", complement=True),
     hints=_LABEL_SET_HINTS,
 )
@@ -385,6 +389,7 @@ declare_label_set_metric(
     example=worked_example(MULTILABEL_EXAMPLE, "1/4"),
     compute=hamming_loss,
     compute_draws=hamming_loss_draws,
+    merges_cells=True,
     counted=ReportedCounts(sums=("fp", "fn"), divisor="decisions"),
     equation_of_call=capped_equation,
 )

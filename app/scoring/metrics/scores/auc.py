@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from app.scoring.declaration.distinct_value_bounds import PAIRS, PAIRS_BY_CLASS, POOLED_PAIRS
+from app.scoring.declaration.interval_method import AUC, BOOTSTRAP
 from app.scoring.declaration.metric import SCORES, Example, Metric, MetricCall, register
 from app.scoring.declaration.task import TaskKind
 from app.scoring.metrics.example_data import BINARY_EXAMPLE
@@ -116,6 +117,7 @@ _AUC = Metric(
     source=AUC_SOURCE,
     example=replace(SCORED_BINARY_EXAMPLE, value="5/6"),
     compute=label_area(ROC_AREA),
+    interval=AUC,
     hints={"multiclass": "use auc_ovr:label=… for one class against the rest, auc_ovr_macro or auc_ovo_macro for all"},
     symbols=AUC_SYMBOLS,
     peers=_PEERS | {"pROC": "auc; reverses the direction if that gives a higher value, unless a direction is given"},
@@ -134,6 +136,7 @@ _MACRO = replace(
     source="Zhang & Zhou 2014 sec. 2.2.3 (with ties=full)",
     example=replace(SCORED_MULTILABEL_EXAMPLE, value="7/8"),
     compute=mean_area(ROC_AREA),
+    interval=BOOTSTRAP,
     hints={"multiclass": "use auc_ovr_macro or auc_ovo_macro"},
     symbols=AUC_SYMBOLS | AVERAGED_LABELS_SYMBOLS,
     peers=_PEERS,

@@ -13,6 +13,7 @@ from app.scoring.curves import (
     standardize_partial_area,
 )
 from app.scoring.declaration.distinct_value_bounds import ORDER
+from app.scoring.declaration.interval_method import NO_INTERVAL_OF_VARIANCE
 from app.scoring.declaration.metric import SCORES, Compute, Metric, MetricCall, Param, Result, register
 from app.scoring.declaration.task import TASK_KINDS
 from app.scoring.metrics.labels.undefined_rules import UndefinedError
@@ -171,6 +172,7 @@ _DELONG = replace(
     source="DeLong, DeLong & Clarke-Pearson 1988; Sun & Xu 2014",
     example=replace(SCORED_BINARY_EXAMPLE, value="1/27"),
     compute=auc_variance,
+    interval=NO_INTERVAL_OF_VARIANCE,
     hints=dict.fromkeys(("multiclass", "multilabel"), "it applies to the AUC of a binary task"),
     supports_weights=False,
     symbols={name: meaning for name, meaning in AUC_SYMBOLS.items() if name != "s_u, s_v"}

@@ -1,6 +1,7 @@
 """Top-k accuracy: whether the right label is among the k labels with the best scores."""
 
 from app.scoring.declaration.distinct_value_bounds import HITS
+from app.scoring.declaration.interval_method import PROPORTION
 from app.scoring.declaration.metric import SCORES, Example, MetricCall, Param, Result
 from app.scoring.label_ranking import LabelRanks, RelevantLabels, rank_by_scores
 from app.scoring.metrics.labels.undefined_rules import UndefinedError
@@ -80,6 +81,7 @@ declare_metric(
         scores=((0.5, 0.25, 0.25), (0.5, 0.375, 0.125), (0.5, 0.375, 0.125)),
     ),
     compute=top_k_accuracy,
+    interval=PROPORTION,
     hints={"multilabel": "for label sets use precision_at_k or recall_at_k"},
     acceptable=True,
     symbols={
