@@ -16,7 +16,7 @@ from app.errors import InvalidContent
 from app.scoring.declaration.metric import MetricCall
 from app.scoring.declaration.metric_syntax import pluralize
 from app.scoring.evaluate import evaluate_call
-from app.scoring.evaluation_input import EvaluationInput
+from app.scoring.evaluation_input import EvaluationInput, Grouping
 from app.scoring.numeric.exact import round_to_12_digits
 from app.scoring.tally import EvaluationContext
 from app.scoring.uncertainty.bootstrap_interval import Interval
@@ -119,9 +119,10 @@ def compare_systems(
 
 def _scored_ids(case: EvaluationInput, ids: Sequence[str]) -> list[str]:
     """The ids of the instances that count, in order."""
-    if case.weights is None or not case.weights.any():
-        return sorted(ids)
-    return sorted(name for name, weight in zip(ids, case.weights.tolist(), strict=True) if weight)
+    numbered = replace(case, folds=Grouping(ids, np.arange(case.gold.n, dtype=np.int32)))
+    kept = numbered.without_zero_weights().folds
+    assert kept is not None
+    return sorted(ids[row] for row in kept.codes.tolist())
 
 
 def null_hypothesis(case: EvaluationInput) -> str:

@@ -155,6 +155,17 @@ def test_instances_of_weight_0_do_not_count() -> None:
     assert found == compare(plain[0], plain[1], "f1_macro", rounds=299, ids=[ids[row] for row in kept])
 
 
+def test_cells_that_the_gold_leaves_open_do_not_count() -> None:
+    """Predictions of such cells make no difference, and an instance with nothing else is left out."""
+    classes, gold = ["a", "b"], [["a"], ["b"], [], ["a"]]
+    a = case("multilabel", classes, gold, [["a"], ["b"], ["a"], ["a", "b"]])
+    b = case("multilabel", classes, gold, [["a"], [], ["b"], ["a"]])
+    unknown = Labels(np.array([0, 1, 1], dtype=np.int32), np.array([0, 0, 0, 2, 3]))
+    one, other = (replace(of, unknown=unknown) for of in (a, b))
+    found = compare(one, other, "f1_micro")["f1_micro"]
+    assert (found.discordant, found.p_value, found.rounds) == (1, 1.0, 2)
+
+
 # ---- groups --------------------------------------------------------------------------------------
 
 
