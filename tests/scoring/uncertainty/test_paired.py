@@ -162,7 +162,7 @@ def test_cells_that_the_gold_leaves_open_do_not_count() -> None:
     b = case("multilabel", classes, gold, [["a"], [], ["b"], ["a"]])
     unknown = Labels(np.array([0, 1, 1], dtype=np.int32), np.array([0, 0, 0, 2, 3]))
     one, other = (replace(of, unknown=unknown) for of in (a, b))
-    found = compare(one, other, "f1_micro")["f1_micro"]
+    found = compare(one, other, "f1_micro:unknown_cells=skip")["f1_micro:unknown_cells=skip"]
     assert (found.discordant, found.p_value, found.rounds) == (1, 1.0, 2)
 
 
