@@ -22,7 +22,7 @@ from app.scoring.tally import EvaluationContext
 from app.scoring.uncertainty.bootstrap_interval import Interval
 from app.scoring.uncertainty.exchange import Pair
 from app.scoring.uncertainty.paired_resampling import RESAMPLES, PairedResampling
-from app.scoring.uncertainty.randomization import Randomization, RandomizationTest
+from app.scoring.uncertainty.randomization import ROUNDS, Randomization, RandomizationTest
 from app.scoring.uncertainty.rank_scores import Seen, seen_by
 from app.scoring.uncertainty.resampling import in_order_of, sees_scores
 from app.scoring.uncertainty.seeds import content_hash, derive_seed, random_source
@@ -216,7 +216,7 @@ class _Comparer:
             smallest_difference=smallest,
             discordant=pair.discordant,
             discordant_groups=pair.units if grouped else None,
-            notes=(*_notes_on_test(test), *notes, *mcnemar_notes, *_notes_on_interval(interval)),
+            notes=(*_notes_on_test(test, rounds), *notes, *mcnemar_notes, *_notes_on_interval(interval)),
             **facts,
         )
         return comparison.mirrored() if family.backwards else comparison
@@ -270,12 +270,15 @@ def _smallest_difference(pair: Pair, test: RandomizationTest) -> tuple[float | N
     return round_to_12_digits(_QUANTILES * test.spread), []
 
 
-def _notes_on_test(test: RandomizationTest) -> list[str]:
+def _notes_on_test(test: RandomizationTest, rounds: int | None) -> list[str]:
+    notes = []
+    if rounds is None and not test.exact and test.rounds < ROUNDS:
+        notes.append(f"{test.rounds:,} random rounds instead of {ROUNDS:,}, because more would take long.")
     if test.undefined:
-        return [
+        notes.append(
             f"The metric is null after {test.undefined} of {test.rounds} exchanges; they count as reaching the difference."
-        ]
-    return []
+        )
+    return notes
 
 
 def _notes_on_interval(interval: Interval) -> list[str]:

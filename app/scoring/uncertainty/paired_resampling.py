@@ -16,7 +16,7 @@ RESAMPLES = 1_999
 _MAX_SLOW_ROW_DRAWS = 10**8  # rows × resamples of a metric that is evaluated draw by draw
 _SLOW_ROWS = 2_000  # that cost as much as one evaluation of any size
 _FEWEST_RESAMPLES = 199
-_MAX_KEPT = 2**25
+_MAX_KEPT = 2**24
 """Up to so many multiplicities are kept in memory for the second system; more are drawn again."""
 
 

@@ -8,9 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.errors import InvalidContent
+from app.scoring.declaration.metric_parser import parse_metric
 from app.scoring.declaration.task import TASK_KINDS, TaskKind
 from app.scoring.evaluation_input import EvaluationInput, Grouping, Labels
 from app.scoring.uncertainty.paired import GROUPS_EXCHANGEABLE, INSTANCES_EXCHANGEABLE
+from app.scoring.uncertainty.randomization import affordable_rounds
 from app.scoring.uncertainty.small_samples import exact_mcnemar
 from tests.golden.reference_data import challenge_folder, load_vector
 from tests.reference_material import needs_shared
@@ -224,6 +226,22 @@ def test_identical_systems() -> None:
         assert any("same outputs" in note for note in comparison.notes)
         assert any("without width" in note for note in comparison.notes)
     assert found["accuracy"].mcnemar_p == 1.0
+
+
+@pytest.mark.parametrize("groups", [None, ["x", "y", "x", "z"]])
+def test_identical_label_sets_and_scores(groups: list[str] | None) -> None:
+    sets = [["a"], ["b"], ["a", "b"], []]
+    scores = [[0.9, 0.2], [0.3, 0.4], [0.8, 0.7], [0.1, 0.2]]
+    of = case("multilabel", ["a", "b"], [["a"], ["a", "b"], ["b"], []], sets, scores, groups=groups)
+    for comparison in compare(of, of, "f1_macro", "auc_macro", "mrr", "log_loss_multilabel", "coverage").values():
+        assert (comparison.difference, comparison.p_value, comparison.rounds, comparison.discordant) == (0.0, 1.0, 1, 0)
+
+
+def test_many_instances_get_fewer_rounds_unless_some_are_asked_for() -> None:
+    call = parse_metric("f1_macro", task="multiclass")
+    assert affordable_rounds(call, 100_000) == 9_999
+    assert 199 < affordable_rounds(call, 10_000_000) < 9_999
+    assert affordable_rounds(call, 10**9) == 199
 
 
 def test_one_instance() -> None:
