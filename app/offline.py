@@ -129,7 +129,7 @@ def score_systems_offline(
 
     outcomes = [score(source, classes) for source in predictions]
     specs = [outcome.case.spec for outcome in outcomes if outcome.case is not None]
-    if classes is not None or len(specs) < len(outcomes):
+    if classes is not None or len(outcomes) == 1 or len(specs) < len(outcomes):
         return outcomes
     union = _union_of_vocabularies([spec.classes for spec in specs], task)
     found = []

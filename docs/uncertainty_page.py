@@ -99,7 +99,7 @@ order.
   significantly worse.
 - `tie_group` is a reading aid: from its leader downwards until the first row that differs from the leader. Members may
   differ from each other, so it is no group of equals.
-- **Small samples**: below 2,000 instances, below 100 groups or with many rare classes the bootstrap alone breaks its
+- **Small samples**: below 2,000 instances, below 1,000 groups or with many rare classes the bootstrap alone breaks its
   promise. Then a pair counts as different only if its exact p-value agrees (McNemar for accuracy, else randomization),
   adjusted over all pairs by Holm's method. Where the instances or rounds cannot reach that level, the answer is "too few
   to tell".
@@ -168,8 +168,19 @@ def _share(part: int, whole: int) -> str:
 
 def _error_table() -> list[str]:
     rows: list[dict[str, Any]] = json.loads(FAMILY_WISE_ERROR.read_text(encoding="utf-8"))["rows"]
-    names = list(rows[0])
-    return table(names, ([str(row[name]) for name in names] for row in rows))
+    cells = (
+        [
+            row["metric"] if row["classes"] is None else f"{row['metric']}, {row['classes']} Zipf classes",
+            str(row["teams"]),
+            f"{row['instances']:,}",
+            "" if row["groups"] is None else f"{row['groups']:,}",
+            f"{row['runs']:,}",
+            _share(row["bootstrap_alone"], row["runs"]),
+            _share(row["rank_sets"], row["runs"]),
+        ]
+        for row in rows
+    )
+    return table(["metric", "systems", "instances", "groups", "boards", "`bootstrap`", "`board`"], cells)
 
 
 def _worked_example() -> Iterator[str]:

@@ -86,6 +86,14 @@ class DrawContext:
         found: DrawContext = self.shared(("with rows", id(rows)), make)
         return found
 
+    def part(self, rows: EvaluationContext, positions: NDArray[np.integer]) -> "DrawContext":
+        """The same draws of some of the instances; `rows` is their context."""
+        other = copy(self)
+        other.__dict__.pop("total", None)
+        other.rows, other.case, other._cache = rows, rows.case, {}  # noqa: SLF001
+        other.weights = self.weights[positions]
+        return other
+
     @property
     def draws(self) -> int:
         """The number of draws in this block."""

@@ -45,7 +45,7 @@ class Setting:
 _FIELDS = tuple(Setting.__dataclass_fields__)
 GRID = (
     *(Setting("accuracy", teams, n) for teams in (10, 30) for n in (100, 300, 1_000, 2_000)),
-    *(Setting("accuracy", teams, groups * 20, groups=groups) for teams in (10, 30) for groups in (10, 50, 100)),
+    *(Setting("accuracy", teams, groups * 20, groups=groups) for teams in (10, 30) for groups in (10, 50, 100, 1_000)),
     *(Setting("mean", teams, n) for teams in (10, 30) for n in (100, 1_000)),
     *(Setting("f1_macro", teams, n, classes=20) for teams in (10, 30) for n in (100, 300, 1_000, 2_000)),
 )

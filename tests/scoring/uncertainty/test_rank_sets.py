@@ -82,9 +82,9 @@ def test_in_a_small_sample_a_pair_needs_an_exact_test_adjusted_over_all_pairs() 
 
 def test_groups_and_rare_classes_need_exact_tests_too() -> None:
     board = large(board_of(right_and_wrong(SPREAD, 150, 2)))
-    assert "99 groups" in rank_sets(replace(board, groups=99)).notes[-1]
+    assert "999 groups" in rank_sets(replace(board, groups=999)).notes[-1]
     assert "fewer than 5 gold instances" in rank_sets(replace(board, rare_classes=True)).notes[-1]
-    assert not rank_sets(replace(board, groups=100)).exact
+    assert not rank_sets(replace(board, groups=1_000)).exact
 
 
 def test_without_an_exact_test_no_pair_of_a_small_sample_is_different() -> None:

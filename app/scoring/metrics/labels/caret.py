@@ -11,6 +11,7 @@ import numpy as np
 from app.scoring.declaration.distinct_value_bounds import CONFUSION
 from app.scoring.declaration.interval_method import NO_INTERVAL_OF_BOUND, NO_INTERVAL_OF_TEST
 from app.scoring.declaration.metric import Compute, MetricCall, Param, Properties, Result
+from app.scoring.draw_context import DrawContext, Floats, divide_draws
 from app.scoring.metrics.example_data import BINARY_EXAMPLE, MULTICLASS_EXAMPLE
 from app.scoring.metrics.labels.agreement import unweighted_kappa
 from app.scoring.metrics.labels.confusion_cells import confusion_cells
@@ -55,6 +56,11 @@ def no_information_rate(ws: EvaluationContext, call: MetricCall) -> Result:
     """The share of the most frequent gold class: the accuracy of always predicting that class."""
     tally = ws.tally(call.options)
     return Result(_most_frequent(tally) / tally.n)
+
+
+def no_information_rate_draws(draws: DrawContext, call: MetricCall) -> Floats:
+    """`no_information_rate` for many draws at once."""
+    return divide_draws(draws.tally(call.options).classes.support.max(axis=0), draws.total)
 
 
 def _most_frequent(tally: Tally) -> int:
@@ -231,6 +237,7 @@ _declare(
     equation=r"\frac{1}{n}\max_{j} n_{j}",
     example=worked_example(MULTICLASS_EXAMPLE, "4/9"),
     compute=no_information_rate,
+    compute_draws=no_information_rate_draws,
     merges_cells=True,
     name="no-information rate",
     names=("NIR", "AccuracyNull", "majority class baseline"),
