@@ -154,10 +154,11 @@ class _Family:
     @classmethod
     def of(cls, pair: Pair, ids: Sequence[str]) -> "_Family":
         first, second = (seen_content(case, ids, pair.seen) for case in (pair.first, pair.second))
-        if second < first:
-            turned = cls.of(replace(pair, first=pair.second, second=pair.first), ids)
-            return replace(turned, backwards=True)
-        return cls(pair, (first, second), Randomization(pair), PairedResampling(pair))
+        backwards = second < first
+        if backwards:
+            pair = replace(pair, first=pair.second, second=pair.first)
+        contents = (min(first, second), max(first, second))
+        return cls(pair, contents, Randomization(pair), PairedResampling(pair), backwards)
 
 
 def seen_content(case: EvaluationInput, ids: Sequence[str], seen: Seen) -> str:
