@@ -8,6 +8,7 @@ from app.scoring.declaration.distinct_value_bounds import GoldSize, Granularity
 from app.scoring.declaration.metric import CATALOGUE
 from app.scoring.declaration.recipe import parse_recipe
 from app.scoring.declaration.task import TaskKind
+from app.scoring.disclosure.comparison_bits import NOTE_BITS
 from app.scoring.disclosure.inference_bound import (
     MIN_RIVALS,
     OWN_ROWS,
@@ -52,6 +53,12 @@ predict, once the phase is open; organizers for the ids of the public split.
   65,536 labellings. With instance weights, every sum of weights may differ for every labelling.
 - **The number of metrics**, and the reports per class, of the confusion matrix and of the curves, where the phase shows
   them. The curves alone reveal all labels with distinct scores.
+- **Intervals, p-values and rank sets**, where the phase shows them. Both ends of an interval, the numbers of a pair of
+  rows (difference, its interval, p-value) and the share of draws in which a row is first count with the digits that are
+  shown, rank sets and tie groups with log2 of the number of rows, and the notes beside them with {notes} bits. One
+  submission shows the numbers of its row and of its pairs with all other rows, and may move every rank set. On a
+  hidden board nothing is compared for participants; on one that is shown after the close it counts once. Draw seeds are
+  public and reveal nothing.
 - **The quota.** `total`, or `per_day` times the days of the window. Without either, submissions are unlimited and the
   bound is all labels. Dry runs and rejected files reveal nothing: they are answered without the labels. Failed
   submissions are refunded, and count again if organizers have them scored after all.
@@ -93,7 +100,7 @@ predict, once the phase is open; organizers for the ids of the public split.
 ## How to reduce it
 
 Set a total quota; show the board after the close, and then fewer digits; use fewer metrics, and metrics that count;
-show no reports of curves, confusion or classes; require approval or invitation for registration; and decide by a
+show no reports of curves, confusion, classes, rankings, significance or intervals; require approval or invitation for registration; and decide by a
 private split.
 """
 
@@ -106,7 +113,12 @@ def page() -> str:
         f"For 6 digits between 0\n  and 1, and every power of ten of binary64, this gives {one} bits; for 3 digits "
         f"{small}. Once there is\n  gold, metrics whose values cannot be that small have fewer."
     )
-    lines = [_HEAD.replace("{digits}", digits).replace("{teams}", str(MIN_RIVALS)).replace("{own_rows}", str(OWN_ROWS))]
+    lines = [
+        _HEAD.replace("{notes}", f"{NOTE_BITS:g}")
+        .replace("{digits}", digits)
+        .replace("{teams}", str(MIN_RIVALS))
+        .replace("{own_rows}", str(OWN_ROWS))
+    ]
     lines += [
         "## Examples",
         "",

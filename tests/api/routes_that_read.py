@@ -45,6 +45,8 @@ READ: dict[str, list[str]] = {  # every route that reads, with the queries that 
     PHASES: [],
     PHASES + "/template": ["format=csv", "format=npz&values=scores", "format=jsonl"],
     PHASES + "/leaderboard": ["format=csv", "metric=f1_macro", "limit=1", "split=public", "split=private", "split=all"],
+    PHASES + "/leaderboard/significance": ["metric=accuracy", "split=public", "split=private", "split=all"],
+    PHASES + "/leaderboard/rankings": ["split=public", "split=private", "split=all"],
     PHASES + "/submissions": ["limit=1", "status=finished", "team=Green&q=a", "mark=withdrawn", "mark=selected"],
     PHASES + "/quota": ["team=Blue"],
     PHASES + "/rerun": [],

@@ -13,6 +13,7 @@ from app.actions.challenges.upload_gold import stored_file_kind
 from app.actions.scoring_tasks.scoring_request import GoldReference, gold_reference, send_scoring_request
 from app.actions.submissions.read_submissions import read_submission
 from app.actions.submissions.score_visibility import resolve_split, score_view_for
+from app.actions.uncertainty.show_intervals import without_intervals
 from app.errors import BadRequest, Conflict, Forbidden, SubmissionNotFinished
 from app.files import FileStore
 from app.pipeline import SourceFile
@@ -109,7 +110,7 @@ def authorize_report(
             "recipe_version": recipe.version,
             "scorer_version": phase.scorer_version,
             **(dict(zip(RANKS, view.ranks, strict=True)) if view.split == "private" else {}),
-            **({"scores": scores} if scores else {}),
+            **({"scores": without_intervals(scores)} if scores else {}),
         },
     )
 

@@ -30,6 +30,7 @@ from app.actions.submissions.submission_access import (
     may_read_as_former_member,
     require_file_reader,
 )
+from app.actions.uncertainty.show_intervals import with_intervals
 from app.errors import FileDeleted, NoTeam, NotFound, NotRegistered, RegistrationPending
 from app.scoring.declaration.recipe import disclosed_digits
 from app.store import clock
@@ -269,6 +270,9 @@ def _submission_view(
     submission, context = details.submission, details.context
     score_view = ScoreView(organizer=organizer, digits=None if organizer else disclosed_digits(context.recipe))
     shown = {split: score_view.metrics(metrics) for split, metrics in details.scores.items()}
+    if organizer or "intervals" in context.reports:
+        digits, known = score_view.digits, details.intervals
+        shown = {split: with_intervals(values, known.get(split, {}), digits) for split, values in shown.items()}
     split = None
     if context.has_splits is not None:
         split = current_split(has_splits=context.has_splits, released=context.released_at)

@@ -9,6 +9,7 @@ entirely right reveals everything. The bound does not depend on any gold label.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 from app.scoring.declaration.distinct_value_bounds import (
@@ -21,6 +22,7 @@ from app.scoring.declaration.distinct_value_bounds import (
 )
 from app.scoring.declaration.metric import MetricCall
 from app.scoring.declaration.recipe import ScoringRecipe
+from app.scoring.disclosure.comparison_bits import UNCERTAINTY_REPORTS, uncertainty_bits
 
 BoardVisibility = Literal["public", "hidden", "after_close"]
 MIN_RIVALS = 100
@@ -67,7 +69,7 @@ class InferenceBound:
     """The bound for one team in one phase; `sizes` are those of the gold whose scores are shown, if known.
 
     Bits are infinite if nothing bounds them. `per_submission` is what one more submission can reveal. `once` is what
-    the board reveals when it is shown after the close; `choice` is the part of it that comes from which files represent
+    the board reveals, with its intervals and comparisons, when it is shown after the close; `choice` is the part of it that comes from which files represent
     a team that was shown no values. `total` is what all submissions of a team can reveal.
     """
 
@@ -127,7 +129,9 @@ def compute_inference_bound(
     metrics = tuple(_metric_bound(call, recipe.digits, rules, sizes, weighted=weighted) for call in recipe.metrics)
     shown_reports = [name for name in DETAILED_REPORTS if name in rules.reports]
     reports = {name: _report_bits(name, recipe, rules, sizes, weighted=weighted) for name in shown_reports}
+    sure = _uncertainty_bits(recipe, rules, gold_bits)
     own, public = "scores" in rules.reports, rules.board == "public"
+    reports |= {name: bits for name, bits in sure.items() if public or (own and name == "intervals")}
     values = math.fsum(metric.shown for metric in metrics)
     ranked = math.fsum(metric.ranked for metric in metrics)
     per_submission = (ranked if public else values if own else 0.0) + math.fsum(reports.values())
@@ -136,7 +140,8 @@ def compute_inference_bound(
     if rules.board == "after_close":
         rows = min(rules.own_rows, answered)
         choice = 0.0 if own else rows * math.log2(max(1, answered))
-        once = rows * (ranked - values if own else ranked) + choice
+        with_board = math.fsum(bits for name, bits in sure.items() if name not in reports)
+        once = rows * ((ranked - values if own else ranked) + with_board) + choice
     total = (answered * per_submission if per_submission else 0.0) + once
     return InferenceBound(
         digits=recipe.digits,
@@ -150,6 +155,13 @@ def compute_inference_bound(
         once=min(gold_bits, once),
         total=min(gold_bits, total),
     )
+
+
+def _uncertainty_bits(recipe: ScoringRecipe, rules: DisclosureRules, gold_bits: float) -> dict[str, float]:
+    """The bits of intervals and comparisons that the phase shows, for one submission."""
+    shown = [name for name in UNCERTAINTY_REPORTS if name in rules.reports]
+    of_number = partial(digit_bits, recipe.digits)
+    return {name: min(gold_bits, uncertainty_bits(name, recipe, rules.rivals, of_number)) for name in shown}
 
 
 def digit_bits(digits: int | None, span: tuple[float, float], least: float = 0.0) -> float:
