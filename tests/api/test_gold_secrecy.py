@@ -64,12 +64,15 @@ class Stage(NamedTuple):
 
     recipe: dict[str, Any]
     public: Sequence[str]
+    reports: Sequence[str] = ()
 
 
 STAGES = {
     "scores": Stage(RECIPE, PUBLIC),
     "ladder": Stage(
-        {"primary": "accuracy", "metrics": RECIPE["metrics"], "ladder": {"step": 0.5}}, ("cbbaac", "aacbbb")
+        {"primary": "accuracy", "metrics": RECIPE["metrics"], "ladder": {"step": 0.5}},
+        ("cbbaac", "aacbbb"),
+        ("intervals", "significance", "rankings"),
     ),
 }
 """The first file of each team has 3 or 2 of 6 right: 0.5 in steps of 0.5, which no later file can leave behind."""
@@ -154,7 +157,9 @@ def play(app: ServedApp, stage: Stage, which: int, record: Recording) -> None:
     """A challenge with this gold, everything that participants can do, and everything that anybody can read."""
     labels = zip(PUBLIC_IDS + PRIVATE_IDS, stage.public[which] + PRIVATE[which], strict=True)
     gold = [{"id": key, "label": label, "split": "public" if key in PUBLIC_IDS else "private"} for key, label in labels]
-    open_challenge(app.admin(), "pets", gold, recipe=stage.recipe, phases=[PHASE])
+    open_challenge(
+        app.admin(), "pets", gold, recipe=stage.recipe, phases=[PHASE | {"reports": [*REPORTS, *stage.reports]}]
+    )
     offered = {"name": "train.csv", "licence": "CC0-1.0", "audience": "teams"}
     app.admin().post("/challenges/pets/files", params=offered, content=b"id,label\n").raise_for_status()
     announced = app.admin().post("/challenges/pets/announcements", json={"title": "Begin"}).raise_for_status()
