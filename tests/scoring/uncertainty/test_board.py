@@ -86,6 +86,7 @@ def test_groups_are_drawn_whole_and_counted() -> None:
     cases = systems(2_000, [0.9, 0.3], groups)
     got = order(cases).to_dict()
     assert got["groups"] == 4
+    assert any("with single instances drawn" in note for note in got["notes"])
     assert got["pairs"][0]["different"] is False  # they differ in 4 groups, which can show nothing
     assert differing_units(cases, call()).tolist() == [[0, 4], [4, 0]]
 
