@@ -20,7 +20,7 @@ from app.formats.vectorized.labels import WideningJoin, sorted_classes
 from app.formats.vectorized.prediction_reader import read_predictions
 from app.gold import (
     Gold,
-    assign_groupings,
+    assign_instance_metadata,
     build_gold,
     find_void_ids,
     garbage_collection_paused,
@@ -31,8 +31,9 @@ from app.gold import (
 )
 from app.pipeline import hard_labels, score_labels
 from app.scoring.declaration.decision_rules import ConfiguredDecisionRule, redecide_subset
-from app.scoring.declaration.metric import ACCEPTABLE_SETS, MetricCall, Result
-from app.scoring.declaration.requirements import needs_met
+from app.scoring.declaration.metric import ACCEPTABLE_SETS, UNKNOWN_CELLS, MetricCall, Result
+from app.scoring.declaration.metric_syntax import pluralize
+from app.scoring.declaration.requirements import needs_met, require_unknown_cells_option
 from app.scoring.declaration.task import TaskKind, TaskSpec
 from app.scoring.evaluation_input import EvaluationInput, IdIndex, PredictionArrays
 from app.scoring.probability_rows import are_probabilities
@@ -108,54 +109,55 @@ def score_offline(
         )
 
 
-def score_pair_offline(
+def score_systems_offline(
     gold: SourceFile,
-    predictions: tuple[SourceFile, SourceFile],
+    predictions: Sequence[SourceFile],
     choose: Choose,
     *,
     task: TaskKind,
     classes: Sequence[str] | None = None,
     **settings: Any,
-) -> tuple[OfflineOutcome, OfflineOutcome]:
-    """Score two files of predictions against one gold; the settings are those of `score_offline`.
+) -> list[OfflineOutcome]:
+    """Score several files of predictions against one gold; the settings are those of `score_offline`.
 
-    Without `classes` the vocabulary is the sorted union of the labels of all three files, and a note says so.
+    Without `classes` the vocabulary is the sorted union of the labels of all files, and a note says so. If one of the
+    files has problems, no common vocabulary is made.
     """
 
     def score(source: SourceFile, names: Sequence[str] | None) -> OfflineOutcome:
         return score_offline(gold, source, choose, task=task, classes=names, **settings)
 
-    first, second = (score(source, classes) for source in predictions)
-    if classes is not None or first.case is None or second.case is None:
-        return first, second
-    specs = first.case.spec, second.case.spec
-    union = _union_of_vocabularies(specs[0].classes, specs[1].classes, task)
-    outcomes = []
-    for outcome, spec, source in zip((first, second), specs, predictions, strict=True):
-        found = outcome if spec.classes == union else score(source, union)
+    outcomes = [score(source, classes) for source in predictions]
+    specs = [outcome.case.spec for outcome in outcomes if outcome.case is not None]
+    if classes is not None or len(outcomes) == 1 or len(specs) < len(outcomes):
+        return outcomes
+    union = _union_of_vocabularies([spec.classes for spec in specs], task)
+    found = []
+    for outcome, spec, source in zip(outcomes, specs, predictions, strict=True):
+        common = outcome if spec.classes == union else score(source, union)
         own = vocabulary_note(spec, BOTH_FILES)
         general = vocabulary_note(replace(spec, classes=union), ALL_FILES)
-        outcomes.append(replace(found, notes=[general, *(note for note in found.notes if note != own)]))
-    return outcomes[0], outcomes[1]
+        found.append(replace(common, notes=[general, *(note for note in common.notes if note != own)]))
+    return found
 
 
 def compare_outcomes(
-    outcomes: tuple[OfflineOutcome, OfflineOutcome],
+    outcomes: Sequence[OfflineOutcome],
     calls: Sequence[MetricCall],
     *,
     draw_seed: str,
     rounds: int | None,
     progress: Callable[[int, int], None],
 ) -> dict[str, PairComparison]:
-    """The comparison of two valid outcomes of `score_pair_offline` on all instances, by canonical metric string."""
-    (first, first_ids), (second, second_ids) = (_in_id_order(outcome) for outcome in outcomes)
+    """The comparison of two valid outcomes of `score_systems_offline` on all instances, by canonical metric string."""
+    (first, first_ids), (second, second_ids) = (in_id_order(outcome) for outcome in outcomes)
     assert first_ids == second_ids
     return compare_systems(
         first, second, calls, first_ids, draw_seed=draw_seed, split="all", rounds=rounds, progress=progress
     )
 
 
-def _in_id_order(outcome: OfflineOutcome) -> tuple[EvaluationInput, list[str]]:
+def in_id_order(outcome: OfflineOutcome) -> tuple[EvaluationInput, list[str]]:
     """The evaluation input of an outcome with its rows in the order of their ids, and the ids."""
     assert outcome.case is not None
     assert outcome.gold is not None
@@ -163,10 +165,12 @@ def _in_id_order(outcome: OfflineOutcome) -> tuple[EvaluationInput, list[str]]:
     return in_order_of(outcome.case, ids), sorted(ids)
 
 
-def _union_of_vocabularies(first: Sequence[str], second: Sequence[str], task: TaskKind) -> tuple[str, ...]:
-    """The labels of both vocabularies; in a binary task those that both have if there are more than two in total."""
-    union = tuple(sorted({*first, *second}))
-    return tuple(sorted({*first} & {*second})) if task == "binary" and len(union) > 2 else union
+def _union_of_vocabularies(vocabularies: Sequence[Sequence[str]], task: TaskKind) -> tuple[str, ...]:
+    """The labels of all vocabularies; in a binary task those that all have if there are more than two in total."""
+    union = set[str]().union(*vocabularies)
+    if task == "binary" and len(union) > 2:
+        union = union.intersection(*vocabularies)
+    return tuple(sorted(union))
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +189,8 @@ class _OfflineTask:
         """The needs that two files and the gold metadata meet, and whether the gold gives acceptable answers."""
         parts = {name: self.metadata.get(name) is not None for name in ("folds", "groups")}
         needs = needs_met(spec, scores=scores, **parts)
-        return needs | {ACCEPTABLE_SETS} if acceptable else needs
+        marks = {ACCEPTABLE_SETS: acceptable, UNKNOWN_CELLS: self.metadata.get("unknown_cells") is not None}
+        return needs | {mark for mark, holds in marks.items() if holds}
 
 
 def _score_plain_files(
@@ -211,7 +216,7 @@ def _score_plain_files(
     notes = [*gold.reading_notes, *reading_notes]
     notes += [] if of.declared else [vocabulary_note(gold.spec, BOTH_FILES)]
     outcome = OfflineOutcome(Problems(), Problems(), list(dict.fromkeys((*notes, *gold.notes))), calls)
-    assign_groupings(gold, of.metadata)
+    assign_instance_metadata(gold, of.metadata)
     _score(outcome, gold, arrays, of.options)
     return outcome
 
@@ -255,6 +260,12 @@ def _widen_vocabulary(gold: Gold, predicted: PredictionArrays, classes: Sequence
 
 
 def _score(outcome: OfflineOutcome, gold: Gold, arrays: PredictionArrays, options: Mapping[str, str]) -> None:
+    if gold.unknown is not None:
+        require_unknown_cells_option(outcome.calls)
+        count = len(gold.unknown.codes)
+        outcome.notes.append(
+            f"{pluralize(count, 'gold cell is', 'gold cells are')} unknown and left out of every count"
+        )
     labels, rule, decision_notes = hard_labels(gold, arrays, None, options)
     outcome.notes += decision_notes
     outcome.case, outcome.gold, outcome.rule = gold.case(labels, arrays.scores), gold, rule
@@ -310,7 +321,7 @@ def _score_tables(
     gold_notes = gold_table.notes if gold is None else gold.notes
     outcome.notes = list(dict.fromkeys((*outcome.notes, *gold_notes, *prediction_table.notes)))
     if gold is not None and arrays is not None:
-        assign_groupings(gold, of.metadata)
+        assign_instance_metadata(gold, of.metadata)
         _score(outcome, gold, arrays, of.options)
 
 

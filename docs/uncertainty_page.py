@@ -15,6 +15,7 @@ from app.scoring.evaluate import evaluate
 from app.scoring.uncertainty.board import BoardCase, board_uncertainty
 from app.scoring.uncertainty.intervals import RESAMPLES, intervals
 from app.scoring.uncertainty.randomization import ROUNDS
+from app.scoring.uncertainty.small_samples import MIN_GROUPS, MIN_INSTANCES
 
 HERE = Path(__file__).resolve().parent
 COVERAGE, FAMILY_WISE_ERROR = HERE / "coverage.json", HERE / "family_wise_error.json"
@@ -123,8 +124,8 @@ report. Empty cells are refused, with their places.
 
 ### How often a board of equal systems shows any difference
 
-All systems are equally good, so every difference that a board shows is an error. `bootstrap` is what the step-down method
-alone would show, `board` what Assay shows. The promise is 5 %.
+All systems are equally good, so every difference that a board shows is an error. `bootstrap alone` is what the step-down
+method would show, `board` what Assay shows. The promise is 5 %.
 """
 _AFTER_BOARD = """\
 ## Rankings side by side
@@ -174,7 +175,7 @@ def _share(part: int, whole: int) -> str:
 
 
 def _error_table() -> list[str]:
-    rows: list[dict[str, Any]] = json.loads(FAMILY_WISE_ERROR.read_text(encoding="utf-8"))["rows"]
+    rows = json.loads(FAMILY_WISE_ERROR.read_text(encoding="utf-8"))["rows"]
     cells = (
         [
             row["metric"] if row["classes"] is None else f"{row['metric']}, {row['classes']} Zipf classes",
@@ -187,7 +188,8 @@ def _error_table() -> list[str]:
         ]
         for row in rows
     )
-    return table(["metric", "systems", "instances", "groups", "boards", "`bootstrap`", "`board`"], cells)
+    head = ["metric", "teams", "instances", "groups", "boards simulated", "bootstrap alone", "board"]
+    return table(head, cells)
 
 
 def _worked_example() -> Iterator[str]:

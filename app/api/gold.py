@@ -96,6 +96,7 @@ class GoldShape(Shape):
     class_weights: dict[str, float] | None = None
     accessories: list[str] = Field(description="The kinds of metadata that this version has.")
     notes: list[str]
+    draw_seed: str = Field(description="The public seed of all resampling with this gold; it is never drawn again.")
     created_at: Moment
     activated_at: Moment | None
     remarks: list[str] = Field(default_factory=list, description="Remarks for the organizer.")
@@ -295,6 +296,7 @@ METADATA_BODIES: dict[str, Any] = {
     "cost-matrix": Annotated[dict[Label, dict[Label, Cost]], Field(min_length=1)],
     "folds": _Partition,
     "groups": _Partition,
+    "unknown-cells": Annotated[dict[Label, Annotated[list[Label], Field(min_length=1)]], Field(min_length=1)],
 }
 """The request body of each route, by the name of its kind, in the order of the API documentation."""
 

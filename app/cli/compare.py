@@ -130,13 +130,13 @@ def _score_both(
     second: Any,
     metrics: Sequence[str],
     options: Mapping[str, str],
-) -> "tuple[OfflineOutcome, OfflineOutcome]":
+) -> "list[OfflineOutcome]":
     """Both files scored against the same gold; the problems of the first that has some end the command."""
-    from app.offline import score_pair_offline
+    from app.offline import score_systems_offline
 
-    outcomes = score_pair_offline(
+    outcomes = score_systems_offline(
         files.gold,
-        (files.predictions, second),
+        [files.predictions, second],
         metric_chooser(metrics, options),
         wants_scores=wants_scores(metrics),
         options=options,
@@ -148,9 +148,7 @@ def _score_both(
     return outcomes
 
 
-def _calls_to_compare(
-    outcomes: "tuple[OfflineOutcome, OfflineOutcome]", *, explicit: bool, show_all: bool
-) -> "list[MetricCall]":
+def _calls_to_compare(outcomes: "list[OfflineOutcome]", *, explicit: bool, show_all: bool) -> "list[MetricCall]":
     """The metrics that were named, else the common ones, or all, that apply to both systems."""
     from app.scoring.catalogue.common_metrics import select_common_metrics
 
@@ -166,7 +164,7 @@ def _calls_to_compare(
 
 def _compare(
     out: CommandOutput,
-    outcomes: "tuple[OfflineOutcome, OfflineOutcome]",
+    outcomes: "list[OfflineOutcome]",
     calls: "Sequence[MetricCall]",
     notes: ScoreNotes,
     *,

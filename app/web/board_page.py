@@ -93,7 +93,7 @@ def _table(place: BoardPlace, asked: BoardQuery, board: Board, searched: Searcha
         return place.frame.role is not None or (own is not None and row["team"]["id"] == own)
 
     slug = place.frame.challenge.slug
-    has_counts = place.frame.role is not None or "scores" in place.phase.reports
+    has_counts = place.frame.role is not None or ("scores" in place.phase.reports and not board["ladder"])
     return make_table(board, slug, asked, may_read=may_read, own_team=own, searched=searched, has_counts=has_counts)
 
 

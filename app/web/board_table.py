@@ -187,7 +187,7 @@ def _row(
     rank = row["rank"]
     return Row(
         rank=DASH if rank is None else str(rank),
-        shared=0 if rank is None else row["rank_high"] - row["rank_low"] + 1,
+        shared=row["tied"] or 0,
         public_rank="" if row["public_rank"] is None else str(row["public_rank"]),
         team=row["team"]["name"],
         method=row["method"],

@@ -168,7 +168,7 @@ def _describe_row(system: str, value: float, sets: RankSets, row: int, interval:
     ranked = sets.rows[row]
     return {
         "system": system,
-        "value": value,
+        "value": None if np.isnan(value) else value,
         "low": interval.low,
         "high": interval.high,
         "rank": ranked.rank,

@@ -24,7 +24,7 @@ COMMANDS: tuple[CommandDeclaration | GroupDeclaration, ...] = (
     CommandDeclaration(
         "order",
         "order.order",
-        "Say how sure an order is: intervals, rank sets and tie groups of the systems in a table of results.",
+        "Say how sure an order is: intervals, rank sets and tie groups of the systems in a table or folder of results.",
         "assay order results.csv --html report.html",
     ),
     CommandDeclaration(

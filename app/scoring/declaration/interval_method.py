@@ -9,9 +9,10 @@ class IntervalMethod:
     """The method of the interval of a metric; `reason` says in one sentence why a metric has no interval.
 
     - `bootstrap`: from the values of resamples.
-    - `proportion`: exact binomial. The value is a number of instances divided by the number of all instances.
+    - `proportion`: exact binomial. The value is a number of instances divided by the number of all instances, unless
+      ties count in part: then the bootstrap applies.
     - `auc`: DeLong's variance on the logit scale. The value is the probability that a score of a positive instance
-      exceeds one of a negative instance, with ties as half.
+      exceeds one of a negative instance, with ties as half; with other rules for ties the bootstrap applies.
     - `none`: the values of resamples do not tell how far the value may be from that of the population.
 
     `proportion` and `auc` hold for instances without weights and groups; with them the bootstrap applies.
@@ -44,6 +45,7 @@ def no_interval(reason: str) -> IntervalMethod:
 
 NO_INTERVAL_OF_TEST = no_interval("It is the result of a test, which has no interval of its own.")
 NO_INTERVAL_OF_BOUND = no_interval("It is the end of an interval already.")
+NO_INTERVAL_OF_VARIANCE = no_interval("It is itself a measure of uncertainty, that of the AUC.")
 NO_INTERVAL_OF_BINS = no_interval(
     "Resamples raise it: chance differences within bins add to it, so an interval from resamples would be too high."
 )

@@ -56,6 +56,7 @@ class BoardUncertainty:
     values: tuple[float | None, ...]
     instances: int
     groups: int | None
+    board: Board | None = None
     sets: RankSets | None = None
     differences: tuple["Difference", ...] = ()
     reason: str | None = None
@@ -129,9 +130,10 @@ def board_uncertainty(
     plan = draw_plan(len(cases), facts["instances"])
     draws = board_draws(cases, [call], derive_seed(draw_seed, "board", split, call.text), plan.draws)[call.text]
     tester = BoardTests(cases, sorted(ids), call, draw_seed=draw_seed, split=split)
-    sets = rank_sets(board_of(cases, call, values, draws, tester.test))
+    board = board_of(cases, call, values, draws, tester.test)
+    sets = rank_sets(board)
     differences = _differences(facts["keys"], values, draws, sets)
-    return BoardUncertainty(**facts, sets=sets, differences=tuple(differences), notes=plan.notes)
+    return BoardUncertainty(**facts, board=board, sets=sets, differences=tuple(differences), notes=plan.notes)
 
 
 def aligned_cases(entries: Sequence[BoardCase], ids: Sequence[str]) -> list[EvaluationInput]:

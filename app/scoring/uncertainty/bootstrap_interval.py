@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+NO_WIDTH_NOTE = "All resamples that count have the same value: an interval without width is not certainty."
 MIN_DRAWS = 100
 """With fewer usable draws there is no interval."""
 SHIFTED_FROM = 0.25
@@ -75,7 +76,7 @@ def percentile_interval(
     if abs(bias) <= max(SHIFTED_FROM * spread, _NO_SPREAD):
         low, high = _bias_corrected(value, usable)
         if low == high:
-            notes += ("All resamples that count have the same value: an interval without width is not certainty.",)
+            notes += (NO_WIDTH_NOTE,)
         return Interval(low, high, "bias-corrected percentile bootstrap", **facts, notes=notes)
     if abs(bias) > spread:
         detail = f"Resampling moves the value by {bias:.3g}, more than its standard error of {spread:.3g}."

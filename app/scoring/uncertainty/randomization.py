@@ -79,18 +79,18 @@ class Randomization:
         parts = self._rows()
         return _random_test(parts, call, source, rounds or _affordable_rounds(call, parts.rows))
 
-    def _rows(self) -> "_Rows":
-        found = self._known.setdefault("rows", None) or _Rows(doubled_rows(self._pair, one_by_one=self._exact))
+    def _rows(self) -> "RowDifferences":
+        found = self._known.setdefault("rows", None) or RowDifferences(doubled_rows(self._pair, one_by_one=self._exact))
         self._known["rows"] = found
-        assert isinstance(found, _Rows)
+        assert isinstance(found, RowDifferences)
         return found
 
-    def _merged(self) -> "_Merged | None":
+    def _merged(self) -> "MergedDifferences | None":
         if "merged" not in self._known:
             tallies = exchanged_tallies(self._pair)
-            self._known["merged"] = None if tallies is None else _Merged(tallies)
+            self._known["merged"] = None if tallies is None else MergedDifferences(tallies)
         found = self._known["merged"]
-        assert found is None or isinstance(found, _Merged)
+        assert found is None or isinstance(found, MergedDifferences)
         return found
 
 
@@ -100,7 +100,7 @@ def _affordable_rounds(call: MetricCall, rows: int) -> int:
     return max(_FEWEST_ROUNDS, min(ROUNDS, _MAX_ROW_ROUNDS // max(1, rows)))
 
 
-class _Rows:
+class RowDifferences:
     """Differences from rows with multiplicities: right for every metric."""
 
     def __init__(self, doubled: DoubledRows) -> None:
@@ -109,6 +109,7 @@ class _Rows:
         self.rows = doubled.rows
 
     def differences(self, call: MetricCall, blocks: Iterable[Int]) -> Floats:
+        """The first part's value minus the second's, for each draw of these blocks of exchanges (`Exchange`)."""
         sizes: list[int] = []
 
         def both() -> Iterator[Counts]:
@@ -122,7 +123,7 @@ class _Rows:
         return np.concatenate(parts[0::2]) - np.concatenate(parts[1::2])
 
 
-class _Merged:
+class MergedDifferences:
     """Differences from the counts of merged cells. Raises NoDrawForm for metrics that need more."""
 
     def __init__(self, tallies: ExchangedTallies) -> None:
@@ -131,6 +132,7 @@ class _Merged:
         self.rows = tallies.rows
 
     def differences(self, call: MetricCall, blocks: Iterable[Int]) -> Floats:
+        """The first part's value minus the second's, for each draw of these blocks of exchanges (`Exchange`)."""
         form = call.metric.compute_draws
         if form is None:
             raise NoDrawForm

@@ -135,6 +135,7 @@ def f_of_averages_metric(kind: _FMeasure, average: Average) -> Metric:
         example=average_example(average.suffix, kind.examples, {"beta": "0.5"} if kind.beta is None else {}),
         compute=value,
         compute_draws=values_of_draws,
+        merges_cells=average is not SAMPLES,
         hints=dict.fromkeys(SINGLE_LABEL_TASKS, average.hint) if average.hint else {},
         floor=0 if average is LFB_TRAIN else 3,
         equation_of_call=_equation_of_call(kind, average),
@@ -194,7 +195,7 @@ def _zero_division_equations(average: Average, call: MetricCall) -> list[str]:
 
 
 _ZERO_F_EQUATION = r"0\text{ for }\bar{P}=\bar{R}=0"
-_ALL_LABELS_OPTIONS = {"absent_gold": "include", "exclude_labels": ""}
+_ALL_LABELS_OPTIONS = {"absent_gold": "include", "exclude_labels": "", "unknown_cells": "reject"}
 
 for _kind in _F_MEASURES:
     for _average in (MACRO, WEIGHTED, SAMPLES, LFB_TRAIN, LFB_TEST):
