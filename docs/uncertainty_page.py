@@ -15,7 +15,6 @@ from app.scoring.evaluate import evaluate
 from app.scoring.uncertainty.board import BoardCase, board_uncertainty
 from app.scoring.uncertainty.intervals import RESAMPLES, intervals
 from app.scoring.uncertainty.randomization import ROUNDS
-from app.scoring.uncertainty.small_samples import MIN_GROUPS, MIN_INSTANCES
 
 HERE = Path(__file__).resolve().parent
 COVERAGE, FAMILY_WISE_ERROR = HERE / "coverage.json", HERE / "family_wise_error.json"
