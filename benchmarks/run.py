@@ -27,6 +27,7 @@ PIECES = {
     "W3-metrics": "scores",
     "W3-files": "uploads",
     "W4": "resampling",
+    "W5": "comparing",
     "W6-boards": "boards",
     "W6-readers": "board_readers",
     "W6-pages": "board_pages",

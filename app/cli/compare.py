@@ -107,11 +107,13 @@ def compare(
             preset=options.get("preset"),
         )
         outcomes = _score_both(out, files, value_parsing.make_source(predictions[1], layout), metric or (), options)
-        calls = _calls_to_compare(outcomes, explicit=bool(metric), show_all=show_all)
+        applicable = _applicable_calls(outcomes, explicit=bool(metric))
+        calls = applicable if metric or show_all else _common_calls(outcomes, applicable)
         notes = ScoreNotes([*files.notes, *outcomes[0].notes, *outcomes[1].notes])
         report = _compare(out, outcomes, calls, notes, draw_seed=draw_seed, rounds=rounds)
         report["files"] = {"a": str(predictions[0]), "b": str(predictions[1])}
-        out.result(report, lambda console: show_comparison(console, report))
+        omitted = len(applicable) - len(calls)
+        out.result(report, lambda console: show_comparison(console, report, omitted))
         if not as_json:
             out.notes(notes.condensed())
 
@@ -142,24 +144,28 @@ def _score_both(
         options=options,
         **files.task_settings(),
     )
-    for outcome in outcomes:
+    for outcome, name in zip(outcomes, ("predictions a", "predictions b"), strict=True):
         if outcome.case is None:
-            report_problems_and_exit(out, files, outcome)
+            report_problems_and_exit(out, files, outcome, predictions=name)
     return outcomes
 
 
-def _calls_to_compare(outcomes: "list[OfflineOutcome]", *, explicit: bool, show_all: bool) -> "list[MetricCall]":
-    """The metrics that were named, else the common ones, or all, that apply to both systems."""
-    from app.scoring.catalogue.common_metrics import select_common_metrics
-
+def _applicable_calls(outcomes: "list[OfflineOutcome]", *, explicit: bool) -> "list[MetricCall]":
+    """The metrics that were named, else all that apply to both systems."""
     first, second = outcomes
-    case = first.case
-    assert case is not None
     if explicit:
         return list(first.calls)
     texts = {call.text for call in second.calls}
-    calls = [call for call in first.calls if call.text in texts and call.metric.scalar]
-    return calls if show_all else select_common_metrics(case.spec.task, calls) or calls
+    return [call for call in first.calls if call.text in texts and call.metric.scalar]
+
+
+def _common_calls(outcomes: "list[OfflineOutcome]", calls: "list[MetricCall]") -> "list[MetricCall]":
+    """The common ones of these metrics; all of them if none is common."""
+    from app.scoring.catalogue.common_metrics import select_common_metrics
+
+    case = outcomes[0].case
+    assert case is not None
+    return select_common_metrics(case.spec.task, calls) or calls
 
 
 def _compare(

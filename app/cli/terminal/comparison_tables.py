@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 _LEVEL = 0.05
 
 
-def show_comparison(console: "Console", report: Mapping[str, Any]) -> None:
-    """Print the comparison of two systems, and what it says in words."""
+def show_comparison(console: "Console", report: Mapping[str, Any], omitted: int) -> None:
+    """Print the comparison of two systems, and what it says in words; `omitted` metrics apply and were not compared."""
     console.print(describe_size(report), **PLAIN)
     for name in ("a", "b"):
         console.print(f"{name}: {clean(report['files'][name])}", **PLAIN)
@@ -32,6 +32,8 @@ def show_comparison(console: "Console", report: Mapping[str, Any]) -> None:
         Column("differ on", [row["discordant"] for row in rows], format_numbers, right=True, drop_priority=3),
     ]
     show_table(console, columns)
+    if omitted:
+        console.print(f"{omitted} more metrics apply: --all compares them, --metric one.", **PLAIN)
     console.print(f"\nThe test assumes: {report['null_hypothesis']}", **PLAIN)
     console.print(_conclusion(metrics), **PLAIN)
 

@@ -134,9 +134,11 @@ class DoubledRows:
 
     def parts(self, numbers: Int) -> tuple[Counts, Counts]:
         """The multiplicities of the rows in the first and the second part, rows × draws."""
-        draws = numbers.shape[1]
-        shared = np.broadcast_to(self.shared[:, None], (len(self.shared), draws))
-        others = self.exchange.counts[:, None] - numbers
+        counts = self.exchange.counts
+        kind = np.min_scalar_type(max(counts.max(initial=0), self.shared.max(initial=0)))  # a byte for single instances
+        shared = np.broadcast_to(self.shared[:, None].astype(kind), (len(self.shared), numbers.shape[1]))
+        others = (counts[:, None] - numbers).astype(kind)
+        numbers = numbers.astype(kind)
         return np.concatenate([shared, numbers, others]), np.concatenate([shared, others, numbers])
 
     @cached_property

@@ -34,6 +34,12 @@ class TallyDraws(DrawContext):
         self.total = tally.n
         self._cache: dict[Any, Any] = {}
 
+    def __getattr__(self, name: str) -> Any:
+        """The weights of rows are not known."""
+        if name == "weights":
+            raise NoDrawForm
+        raise AttributeError(name)
+
     @property
     def draws(self) -> int:
         """The number of draws."""

@@ -4,7 +4,6 @@ The order in which the systems are named does not matter: they are computed in t
 round at the end. So swapping them keeps every p-value and mirrors every interval.
 """
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, asdict, dataclass, replace
 from statistics import NormalDist
@@ -16,13 +15,13 @@ from app.errors import InvalidContent
 from app.scoring.declaration.metric import MetricCall
 from app.scoring.declaration.metric_syntax import pluralize
 from app.scoring.evaluate import evaluate_call
-from app.scoring.evaluation_input import EvaluationInput
+from app.scoring.evaluation_input import EvaluationInput, Grouping
 from app.scoring.numeric.exact import round_to_12_digits
 from app.scoring.tally import EvaluationContext
-from app.scoring.uncertainty.bootstrap_interval import Interval
+from app.scoring.uncertainty.bootstrap_interval import NO_WIDTH_NOTE, Interval
 from app.scoring.uncertainty.exchange import Pair
 from app.scoring.uncertainty.paired_resampling import RESAMPLES, PairedResampling
-from app.scoring.uncertainty.randomization import Randomization, RandomizationTest
+from app.scoring.uncertainty.randomization import ROUNDS, Randomization, RandomizationTest
 from app.scoring.uncertainty.rank_scores import Seen, seen_by
 from app.scoring.uncertainty.resampling import in_order_of, sees_scores
 from app.scoring.uncertainty.seeds import content_hash, derive_seed, random_source
@@ -39,6 +38,7 @@ INSTANCES_EXCHANGEABLE = (
 )
 GROUPS_EXCHANGEABLE = "The two systems are exchangeable: for each group as a whole it is pure chance which of their outputs came from which."
 _QUANTILES = NormalDist().inv_cdf(1 - ALPHA / 2) + NormalDist().inv_cdf(POWER)
+_NOISE = 1e-12  # differences below it are rounding
 _TESTS_OF_ACCURACY = "accuracy"
 _DIFFERENT_FORMS = (
     "One system has scores and the other has not, so their outputs cannot be exchanged: give both the same form."
@@ -119,9 +119,10 @@ def compare_systems(
 
 def _scored_ids(case: EvaluationInput, ids: Sequence[str]) -> list[str]:
     """The ids of the instances that count, in order."""
-    if case.weights is None or not case.weights.any():
-        return sorted(ids)
-    return sorted(name for name, weight in zip(ids, case.weights.tolist(), strict=True) if weight)
+    numbered = replace(case, folds=Grouping(ids, np.arange(case.gold.n, dtype=np.int32)))
+    kept = numbered.without_zero_weights().folds
+    assert kept is not None
+    return sorted(ids[row] for row in kept.codes.tolist())
 
 
 def null_hypothesis(case: EvaluationInput) -> str:
@@ -153,10 +154,11 @@ class _Family:
     @classmethod
     def of(cls, pair: Pair, ids: Sequence[str]) -> "_Family":
         first, second = (seen_content(case, ids, pair.seen) for case in (pair.first, pair.second))
-        if second < first:
-            turned = cls.of(replace(pair, first=pair.second, second=pair.first), ids)
-            return replace(turned, backwards=True)
-        return cls(pair, (first, second), Randomization(pair), PairedResampling(pair))
+        backwards = second < first
+        if backwards:
+            pair = replace(pair, first=pair.second, second=pair.first)
+        contents = (min(first, second), max(first, second))
+        return cls(pair, contents, Randomization(pair), PairedResampling(pair), backwards)
 
 
 def seen_content(case: EvaluationInput, ids: Sequence[str], seen: Seen) -> str:
@@ -201,7 +203,7 @@ class _Comparer:
         interval = family.resampling.interval(sign * (a - b), call, seeds[1], resamples)
         smallest, notes = _smallest_difference(pair, test)
         facts["mcnemar_p"], mcnemar_notes = self._mcnemar(call)
-        low, high = (None if end is None else round_to_12_digits(end) for end in (interval.low, interval.high))
+        low, high = _rounded_ends(interval)
         comparison = PairComparison(
             a,
             b,
@@ -215,7 +217,7 @@ class _Comparer:
             smallest_difference=smallest,
             discordant=pair.discordant,
             discordant_groups=pair.units if grouped else None,
-            notes=(*_notes_on_test(test), *notes, *mcnemar_notes, *_notes_on_interval(interval)),
+            notes=(*_notes_on_test(test, rounds), *notes, *mcnemar_notes, *_notes_on_interval(interval, low, high)),
             **facts,
         )
         return comparison.mirrored() if family.backwards else comparison
@@ -253,7 +255,7 @@ def _smallest_difference(pair: Pair, test: RandomizationTest) -> tuple[float | N
     """The smallest difference that could have been shown, or a note why none could."""
     if not pair.units:
         return None, [_IDENTICAL]
-    if not test.spread:
+    if not test.spread or test.spread < _NOISE:
         return None, ["No exchange changes the metric: it does not see where the systems differ."]
     attainable = 2.0 ** (1 - pair.units) if test.exact else 1 / (test.rounds + 1)
     if attainable > ALPHA:
@@ -269,16 +271,28 @@ def _smallest_difference(pair: Pair, test: RandomizationTest) -> tuple[float | N
     return round_to_12_digits(_QUANTILES * test.spread), []
 
 
-def _notes_on_test(test: RandomizationTest) -> list[str]:
+def _notes_on_test(test: RandomizationTest, rounds: int | None) -> list[str]:
+    notes = []
+    if rounds is None and not test.exact and test.rounds < ROUNDS:
+        notes.append(f"{test.rounds:,} random rounds instead of {ROUNDS:,}, because more would take long.")
     if test.undefined:
-        return [
+        notes.append(
             f"The metric is null after {test.undefined} of {test.rounds} exchanges; they count as reaching the difference."
-        ]
-    return []
+        )
+    return notes
 
 
-def _notes_on_interval(interval: Interval) -> list[str]:
+def _rounded_ends(interval: Interval) -> tuple[float | None, float | None]:
+    """The ends of an interval at 12 significant digits; what is only rounding of the two values is 0."""
+    ends = (interval.low, interval.high)
+    low, high = (None if end is None else 0.0 if abs(end) < _NOISE else round_to_12_digits(end) for end in ends)
+    return low, high
+
+
+def _notes_on_interval(interval: Interval, low: float | None, high: float | None) -> list[str]:
     notes = list(interval.notes)
+    if low is not None and low == high and NO_WIDTH_NOTE not in notes:
+        notes.append(NO_WIDTH_NOTE)
     if interval.reason is not None:
         notes.append(f"No interval: {interval.reason}")
     return notes
@@ -287,8 +301,3 @@ def _notes_on_interval(interval: Interval) -> list[str]:
 def _negated(value: float | None) -> float | None:
     """The value with the other sign; 0 stays 0."""
     return None if value is None else 0.0 - value
-
-
-def is_significant(comparison: PairComparison) -> bool:
-    """Whether the difference is significant at the 5 % level."""
-    return comparison.p_value is not None and not math.isnan(comparison.p_value) and comparison.p_value <= ALPHA

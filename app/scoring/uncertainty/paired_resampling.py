@@ -16,7 +16,7 @@ RESAMPLES = 1_999
 _MAX_SLOW_ROW_DRAWS = 10**8  # rows × resamples of a metric that is evaluated draw by draw
 _SLOW_ROWS = 2_000  # that cost as much as one evaluation of any size
 _FEWEST_RESAMPLES = 199
-_MAX_KEPT = 2**25
+_MAX_KEPT = 2**24
 """Up to so many multiplicities are kept in memory for the second system; more are drawn again."""
 
 
@@ -49,7 +49,7 @@ class PairedResampling:
             return no_interval(call.metric.interval.reason)
         if call.metric.compute_draws is None:
             affordable = _MAX_SLOW_ROW_DRAWS // (resampling.case.gold.n + _SLOW_ROWS)
-            resamples = max(_FEWEST_RESAMPLES, min(resamples, affordable))
+            resamples = min(resamples, max(_FEWEST_RESAMPLES, affordable))
         one, other = (
             draw_values(case, [call], blocks)[call.text]
             for case, blocks in zip((resampling.case, self._second), self._twice(seed, resamples), strict=True)

@@ -77,7 +77,7 @@ class Randomization:
             except NoDrawForm:
                 pass
         parts = self._rows()
-        return _random_test(parts, call, source, rounds or _affordable_rounds(call, parts.rows))
+        return _random_test(parts, call, source, rounds or affordable_rounds(call, parts.rows))
 
     def _rows(self) -> "RowDifferences":
         found = self._known.setdefault("rows", None) or RowDifferences(doubled_rows(self._pair, one_by_one=self._exact))
@@ -94,7 +94,8 @@ class Randomization:
         return found
 
 
-def _affordable_rounds(call: MetricCall, rows: int) -> int:
+def affordable_rounds(call: MetricCall, rows: int) -> int:
+    """The rounds if none are asked for: 9,999, fewer if so many rounds of these rows would take minutes."""
     if call.metric.compute_draws is None:
         return max(_FEWEST_ROUNDS, min(ROUNDS, _MAX_SLOW_ROW_ROUNDS // (rows + _SLOW_ROWS)))
     return max(_FEWEST_ROUNDS, min(ROUNDS, _MAX_ROW_ROUNDS // max(1, rows)))

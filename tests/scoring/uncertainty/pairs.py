@@ -32,8 +32,8 @@ def compare(
 def compare_calls(
     a: EvaluationInput, b: EvaluationInput, wanted: Sequence[MetricCall], *, draw_seed: str = "0", **settings: Any
 ) -> dict[str, PairComparison]:
-    settings = {"resamples": 150, "ids": ids_of(a)} | settings
-    return compare_systems(a, b, wanted, settings.pop("ids"), draw_seed=draw_seed, split="all", **settings)
+    more: dict[str, Any] = {"resamples": 150, "ids": ids_of(a)} | settings
+    return compare_systems(a, b, wanted, more.pop("ids"), draw_seed=draw_seed, split="all", **more)
 
 
 def two_systems(

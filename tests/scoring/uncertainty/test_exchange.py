@@ -13,6 +13,7 @@ from scipy.stats import binomtest, ks_2samp, rankdata
 from app.scoring.declaration.metric import CATALOGUE, MetricCall
 from app.scoring.declaration.metric_parser import parse_metric
 from app.scoring.declaration.task import TASK_KINDS, TaskKind
+from app.scoring.draw_context import NoDrawForm
 from app.scoring.evaluate import evaluate
 from app.scoring.evaluation_input import EvaluationInput, Grouping, Labels
 from app.scoring.uncertainty.exchange import Exchange, Pair, coins, doubled_rows
@@ -98,7 +99,7 @@ def test_few_instances_are_enumerated_as_by_brute_force_for_every_metric(task: T
 
 # ---- merged cells --------------------------------------------------------------------------------
 
-MERGING = sorted(key for key, metric in CATALOGUE.items() if metric.merges_cells)
+MERGING = sorted(key for key, metric in CATALOGUE.items() if metric.merges_cells and metric.compute_draws is not None)
 
 
 def test_the_usual_averages_and_agreement_are_functions_of_the_one_vs_rest_counts() -> None:
@@ -132,6 +133,24 @@ def test_the_counts_of_merged_cells_give_the_differences_of_rows(task: TaskKind,
         every = np.sort(rows.differences(call, [rows.exchange.every()]))
         again = np.sort(merged.differences(call, [every_number(merged.exchange)]))
         assert again == pytest.approx(every, abs=1e-10, nan_ok=True), key
+
+
+def test_counts_alone_do_not_pretend_to_know_rows() -> None:
+    """A metric that asks for more than the counts gets rows instead."""
+    a, b = two_systems(np.random.default_rng(17), 40, 3)
+    tallies = exchanged_tallies(Pair.of(a, b, "labels"))
+    assert tallies is not None
+    draws, _ = tallies.parts(tallies.exchange.identity())
+    asks: list[Callable[[], object]] = [
+        lambda: draws.weights,
+        lambda: draws.sum_rows(np.ones(40, dtype=bool)),
+        lambda: draws.mean_of(np.ones(40)),
+        lambda: draws.sum_by("gold", a.gold.codes, 3),
+        lambda: draws.with_rows(draws.rows),
+    ]
+    for ask in asks:
+        with pytest.raises(NoDrawForm):
+            ask()
 
 
 def every_number(exchange: Exchange) -> np.ndarray:

@@ -8,9 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.errors import InvalidContent
+from app.scoring.declaration.metric_parser import parse_metric
 from app.scoring.declaration.task import TASK_KINDS, TaskKind
 from app.scoring.evaluation_input import EvaluationInput, Grouping, Labels
 from app.scoring.uncertainty.paired import GROUPS_EXCHANGEABLE, INSTANCES_EXCHANGEABLE
+from app.scoring.uncertainty.randomization import affordable_rounds
 from app.scoring.uncertainty.small_samples import exact_mcnemar
 from tests.golden.reference_data import challenge_folder, load_vector
 from tests.reference_material import needs_shared
@@ -155,6 +157,17 @@ def test_instances_of_weight_0_do_not_count() -> None:
     assert found == compare(plain[0], plain[1], "f1_macro", rounds=299, ids=[ids[row] for row in kept])
 
 
+def test_cells_that_the_gold_leaves_open_do_not_count() -> None:
+    """Predictions of such cells make no difference, and an instance with nothing else is left out."""
+    classes, gold = ["a", "b"], [["a"], ["b"], [], ["a"]]
+    a = case("multilabel", classes, gold, [["a"], ["b"], ["a"], ["a", "b"]])
+    b = case("multilabel", classes, gold, [["a"], [], ["b"], ["a"]])
+    unknown = Labels(np.array([0, 1, 1], dtype=np.int32), np.array([0, 0, 0, 2, 3]))
+    one, other = (replace(of, unknown=unknown) for of in (a, b))
+    found = compare(one, other, "f1_micro:unknown_cells=skip")["f1_micro:unknown_cells=skip"]
+    assert (found.discordant, found.p_value, found.rounds) == (1, 1.0, 2)
+
+
 # ---- groups --------------------------------------------------------------------------------------
 
 
@@ -213,6 +226,22 @@ def test_identical_systems() -> None:
         assert any("same outputs" in note for note in comparison.notes)
         assert any("without width" in note for note in comparison.notes)
     assert found["accuracy"].mcnemar_p == 1.0
+
+
+@pytest.mark.parametrize("groups", [None, ["x", "y", "x", "z"]])
+def test_identical_label_sets_and_scores(groups: list[str] | None) -> None:
+    sets = [["a"], ["b"], ["a", "b"], []]
+    scores = [[0.9, 0.2], [0.3, 0.4], [0.8, 0.7], [0.1, 0.2]]
+    of = case("multilabel", ["a", "b"], [["a"], ["a", "b"], ["b"], []], sets, scores, groups=groups)
+    for comparison in compare(of, of, "f1_macro", "auc_macro", "mrr", "log_loss_multilabel", "coverage").values():
+        assert (comparison.difference, comparison.p_value, comparison.rounds, comparison.discordant) == (0.0, 1.0, 1, 0)
+
+
+def test_many_instances_get_fewer_rounds_unless_some_are_asked_for() -> None:
+    call = parse_metric("f1_macro", task="multiclass")
+    assert affordable_rounds(call, 100_000) == 9_999
+    assert 199 < affordable_rounds(call, 10_000_000) < 9_999
+    assert affordable_rounds(call, 10**9) == 199
 
 
 def test_one_instance() -> None:

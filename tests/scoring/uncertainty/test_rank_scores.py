@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -54,14 +55,14 @@ def metric(key: str, of: EvaluationInput) -> MetricCall:
     return parsed_call(CATALOGUE[key], of, {})
 
 
-@pytest.mark.parametrize("n", [8, 25])
+@pytest.mark.parametrize("n", [6, 25])
 @pytest.mark.parametrize("task", TASK_KINDS)
 def test_p_does_not_change_if_the_scores_of_either_system_are_transformed(task: TaskKind, n: int) -> None:
     """With few instances all exchanges are tried, with more some are drawn."""
     a, b = scored(task, n, seed=n)
-    wanted = [metric(key, a) for key, of in RANK_METRICS if of == task and not key.endswith("_top_k")]
+    wanted = [metric(key, a) for key, of in RANK_METRICS if of == task and (not key.endswith("_top_k") or "f1" in key)]
     assert len(wanted) > 10
-    settings = {"rounds": 19, "resamples": 1}
+    settings: dict[str, Any] = {"rounds": 19, "resamples": 1}
     expected = compare_calls(a, b, wanted, **settings)
     assert any(comparison.p_value not in {None, 1.0} for comparison in expected.values())
     for name, by in INCREASING.items():

@@ -300,12 +300,6 @@ def instance_values(
     return values, counted
 
 
-def f_beta_of(precision: Real, recall: Real, beta: Fraction) -> Real:
-    """F_beta of two averages that are not both 0."""
-    square = beta * beta
-    return precision * recall * (1 + square) / (precision * square + recall)
-
-
 SINGLE_CLASS = Average(
     suffix="",
     name="",

@@ -17,8 +17,9 @@ from app.scoring.declaration.metric import (
 )
 from app.scoring.draw_context import DrawContext, Floats, divide_draws
 from app.scoring.metrics.example_data import average_example
-from app.scoring.metrics.labels.averages import LFB_TEST, LFB_TRAIN, MACRO, SAMPLES, WEIGHTED, Average, f_beta_of
+from app.scoring.metrics.labels.averages import LFB_TEST, LFB_TRAIN, MACRO, SAMPLES, WEIGHTED, Average
 from app.scoring.metrics.labels.base_measures import BETA_PARAM, PRECISION, RECALL
+from app.scoring.metrics.labels.ratio_forms import f_beta_of
 from app.scoring.metrics.shared_declarations import SINGLE_LABEL_TASKS, UNIT_RANGE
 from app.scoring.numeric.exact import to_fraction
 from app.scoring.tally import EvaluationContext
