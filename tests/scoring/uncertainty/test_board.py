@@ -10,6 +10,7 @@ from app.scoring.declaration.metric import MetricCall
 from app.scoring.declaration.metric_parser import parse_metric
 from app.scoring.evaluation_input import EvaluationInput, Labels
 from app.scoring.uncertainty.board import BoardCase, BoardUncertainty, board_draws, board_uncertainty, differing_units
+from app.scoring.uncertainty.paired import compare_systems
 from app.scoring.uncertainty.seeds import derive_seed
 from tests.scoring.case_builder import case
 
@@ -64,6 +65,14 @@ def test_a_small_sample_needs_exact_tests() -> None:
     (pair,) = got["pairs"]
     assert pair["different"] is True
     assert pair["p_value"] <= 0.05
+
+
+def test_the_p_value_of_a_pair_is_that_of_the_named_comparison() -> None:
+    cases = systems(120, [0.75, 0.35])
+    ids = [f"{row:05}" for row in range(120)]
+    named = compare_systems(cases[0], cases[1], [call()], ids, draw_seed="0", split="all")["f1_macro"]
+    (pair,) = order(cases).to_dict()["pairs"]
+    assert pair["p_value"] == named.p_value
 
 
 def test_rows_that_are_added_change_no_draw_of_another() -> None:
