@@ -22,7 +22,6 @@ from app.cli.options import (
     Gold,
     GoldLayout,
     Layout,
-    Metrics,
     Options,
     PositiveLabel,
     Preset,
@@ -55,6 +54,12 @@ _Both = Annotated[
         help="Predictions of a system; give it twice, first for a, then for b.",
     ),
 ]
+_Metrics = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--metric", "-m", metavar="METRIC", help="Metric to compare; repeatable (default: the common ones that apply)."
+    ),
+]
 _Rounds = Annotated[
     int | None,
     typer.Option(
@@ -78,7 +83,7 @@ def compare(
     classes: Classes = None,
     gold_metadata: Mapping[str, Path | None],
     void: VoidIds = None,
-    metric: Metrics = None,
+    metric: _Metrics = None,
     option: Options = None,
     preset: Preset = None,
     layout: Layout = None,

@@ -15,7 +15,7 @@ from app.scoring.numeric.exact_intervals import clopper_pearson
 from app.scoring.uncertainty.board_plan import MAX_LEADERS, plan_board
 from app.scoring.uncertainty.bootstrap_interval import Interval, no_interval, percentile_interval
 from app.scoring.uncertainty.pair_tests import McNemarTests, SignFlipTests
-from app.scoring.uncertainty.rank_sets import Board, RankSets, rank_sets
+from app.scoring.uncertainty.rank_sets import Board, RankSets, rank_sets, widening_note
 from app.scoring.uncertainty.seeds import derive_seed, random_source
 from app.scoring.uncertainty.small_samples import Confirm
 
@@ -83,8 +83,11 @@ def order_systems(
     if plan.notes:
         board = replace(board, draws=board.draws[:, : plan.draws])
     intervals = _intervals(board, units, right)
-    extra = {} if groups is None else _widening(sets, sets_by(instances)[1])
-    notes += list(extra.pop("notes", ()))
+    extra: dict[str, Any] = {}
+    if groups is not None:
+        by_instances = sets_by(instances)[1]
+        extra = {"mean_rank_set": sets.mean_width, "mean_rank_set_of_instances": by_instances.mean_width}
+        notes.append(widening_note(sets, by_instances))
     head = {"metric": "accuracy" if right is not None else "mean", "direction": board.direction}
     return head | describe_order(systems, board, sets, intervals, [*plan.notes, *notes]) | extra
 
@@ -122,21 +125,6 @@ def _intervals(board: Board, units: _Units, right: Floats | None) -> list[Interv
         percentile_interval(float(value), draws, value_range)
         for value, draws in zip(board.values, board.draws, strict=True)
     ]
-
-
-def _widening(sets: RankSets, of_instances: RankSets) -> dict[str, Any]:
-    """How much wider the rank sets are because groups are drawn whole."""
-    widths = [_mean_width(each) for each in (sets, of_instances)]
-    note = (
-        f"A rank set has {widths[0]:.3g} ranks on average with whole groups drawn; with single instances drawn, which "
-        f"would understate the uncertainty, it would have {widths[1]:.3g}."
-    )
-    return {"mean_rank_set": widths[0], "mean_rank_set_of_instances": widths[1], "notes": [note]}
-
-
-def _mean_width(sets: RankSets) -> float:
-    widths = [row.rank_high - row.rank_low + 1 for row in sets.rows if row.rank_low and row.rank_high]
-    return sum(widths) / max(1, len(widths))
 
 
 def describe_order(

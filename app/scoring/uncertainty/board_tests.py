@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -10,10 +11,9 @@ from app.scoring.evaluation_input import EvaluationInput
 from app.scoring.tally import EvaluationContext
 from app.scoring.uncertainty.exchange import Pair as SystemPair
 from app.scoring.uncertainty.pair_tests import McNemarTests
-from app.scoring.uncertainty.paired import derive_parts
+from app.scoring.uncertainty.paired import derive_parts, seen_content
 from app.scoring.uncertainty.randomization import MAX_ENUMERATED_UNITS, ROUNDS, Randomization, RandomizationTest
 from app.scoring.uncertainty.rank_scores import seen_by
-from app.scoring.uncertainty.resampling import Content
 from app.scoring.uncertainty.seeds import random_source
 from app.scoring.uncertainty.small_samples import Pair, PairTest, holm, holm_levels
 
@@ -33,7 +33,8 @@ class BoardTests:
     ) -> None:
         self._cases, self._call = cases, call
         self._draw_seed, self._split = draw_seed, split
-        self._contents = [Content(case, ids) for case in cases]
+        self._ids = ids
+        self._contents: dict[tuple[int, int], str] = {}
 
     def test(self, pairs: Sequence[Pair], family: int) -> list[PairTest]:
         """The tests of these pairs, in their order, of a family of so many pairs."""
@@ -61,16 +62,27 @@ class BoardTests:
         ]
 
     def _differing(self, pair: Pair) -> int:
-        return self._pair(pair).discordant
+        return self._pair(pair)[0].discordant
 
-    def _pair(self, pair: Pair) -> SystemPair:
-        one, other = sorted(pair, key=lambda row: self._contents[row].seen_by(self._call))
-        first, second = self._cases[one], self._cases[other]
-        return SystemPair.of(first, second, seen_by(self._call, first))
+    def _pair(self, pair: Pair) -> tuple[SystemPair, list[str]]:
+        """Both systems as the metric sees them, in the order of their content, and the content hashes."""
+        first, second = (self._cases[row] for row in pair)
+        systems = SystemPair.of(first, second, seen_by(self._call, first))
+        contents = [
+            self._content(row, case, systems) for row, case in zip(pair, (systems.first, systems.second), strict=True)
+        ]
+        if contents[1] < contents[0]:
+            systems = replace(systems, first=systems.second, second=systems.first)
+        return systems, contents
+
+    def _content(self, row: int, case: EvaluationInput, systems: SystemPair) -> str:
+        key = row, 0 if case.scores is None else case.scores.shape[1]
+        if key not in self._contents:
+            self._contents[key] = seen_content(case, self._ids, systems.seen)
+        return self._contents[key]
 
     def _randomize(self, pair: Pair, rounds: int) -> PairTest:
-        systems = self._pair(pair)
-        contents = [self._contents[row].seen_by(self._call) for row in pair]
+        systems, contents = self._pair(pair)
         seed, _ = derive_parts(self._draw_seed, self._split, self._call.text, contents)
         found = Randomization(systems).test(self._call, random_source(seed), rounds)
         return PairTest(found.p_value, _smallest(systems, found), None if found.exact else found.rounds)

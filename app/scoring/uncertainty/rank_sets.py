@@ -64,6 +64,12 @@ class RankSets:
     too_few: frozenset[Pair] = frozenset()
     notes: tuple[str, ...] = ()
 
+    @property
+    def mean_width(self) -> float:
+        """The mean number of ranks that a row may have."""
+        widths = [row.rank_high - row.rank_low + 1 for row in self.rows if row.rank_low and row.rank_high]
+        return sum(widths) / max(1, len(widths))
+
     def to_dict(self) -> dict[str, Any]:
         """The same for JSON; `better_than` has for each row the rows that are significantly worse."""
         names = ("rank", "rank_low", "rank_high", "tie_group", "first_share")
@@ -79,6 +85,14 @@ class RankSets:
             "too_few_to_tell": sorted([list(pair) for pair in self.too_few]),
             "notes": list(self.notes),
         }
+
+
+def widening_note(sets: RankSets, of_instances: RankSets) -> str:
+    """How much wider rank sets are because groups are drawn whole."""
+    return (
+        f"A rank set has {sets.mean_width:.3g} ranks on average with whole groups drawn; with single instances drawn, "
+        f"which would understate the uncertainty, it would have {of_instances.mean_width:.3g}."
+    )
 
 
 @dataclass(frozen=True, slots=True)

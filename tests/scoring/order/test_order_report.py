@@ -120,6 +120,16 @@ def test_many_systems_list_neighbours_alone() -> None:
     assert any("pairs of neighbours" in note for note in report["notes"])
 
 
+def test_thousands_of_systems_are_ordered_in_part_and_the_report_says_so() -> None:
+    report = order_systems(table_of(drawn(list(np.linspace(0.2, 0.8, 1_100)), 40)))
+    assert report["draws"] == 2_000
+    assert [row["rank_low"] is None for row in report["rows"]] == [False] * 100 + [True] * 1_000
+    assert report["conclusion"].startswith("At least ")
+    assert "of the pairs of neighbours that were compared" in report["conclusion"]
+    assert sum("draws are made instead of 10,000" in note for note in report["notes"]) == 1
+    assert not any("instead of 2,000" in note for note in report["notes"])
+
+
 @pytest.mark.parametrize(
     ("rows", "conclusion"),
     [

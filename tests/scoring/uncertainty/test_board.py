@@ -10,6 +10,7 @@ from app.scoring.declaration.metric import MetricCall
 from app.scoring.declaration.metric_parser import parse_metric
 from app.scoring.evaluation_input import EvaluationInput, Labels
 from app.scoring.uncertainty.board import BoardCase, BoardUncertainty, board_draws, board_uncertainty, differing_units
+from app.scoring.uncertainty.paired import compare_systems
 from app.scoring.uncertainty.seeds import derive_seed
 from tests.scoring.case_builder import case
 
@@ -66,6 +67,14 @@ def test_a_small_sample_needs_exact_tests() -> None:
     assert pair["p_value"] <= 0.05
 
 
+def test_the_p_value_of_a_pair_is_that_of_the_named_comparison() -> None:
+    cases = systems(120, [0.75, 0.35])
+    ids = [f"{row:05}" for row in range(120)]
+    named = compare_systems(cases[0], cases[1], [call()], ids, draw_seed="0", split="all")["f1_macro"]
+    (pair,) = order(cases).to_dict()["pairs"]
+    assert pair["p_value"] == named.p_value
+
+
 def test_rows_that_are_added_change_no_draw_of_another() -> None:
     cases = systems(200, [0.6, 0.7, 0.8])
     seed = derive_seed("0", "board", "all", "f1_macro")
@@ -86,6 +95,7 @@ def test_groups_are_drawn_whole_and_counted() -> None:
     cases = systems(2_000, [0.9, 0.3], groups)
     got = order(cases).to_dict()
     assert got["groups"] == 4
+    assert any("with single instances drawn" in note for note in got["notes"])
     assert got["pairs"][0]["different"] is False  # they differ in 4 groups, which can show nothing
     assert differing_units(cases, call()).tolist() == [[0, 4], [4, 0]]
 
