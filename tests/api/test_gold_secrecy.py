@@ -93,12 +93,12 @@ class PinnedTime(datetime):
 
 @contextmanager
 def pinned() -> Iterator[None]:
-    """Ids by number, secrets by number, and one moment."""
-    numbers, lock = itertools.count(1), threading.Lock()
+    """Ids by number, secrets by number, and one moment. Work in the background, whose order varies, has its own numbers."""
+    of_requests, of_background, lock = itertools.count(1), itertools.count(1 << 40), threading.Lock()
 
     def number() -> int:
         with lock:
-            return next(numbers)
+            return next(of_requests if threading.current_thread().name.startswith("AnyIO") else of_background)
 
     def uuid7() -> UUID:
         return UUID(int=0x019CA90A000070008000000000000000 + number())
@@ -112,6 +112,7 @@ def pinned() -> Iterator[None]:
             "app.store.clock.time": SimpleNamespace(monotonic=lambda: 0.0),
         }.items():
             patches.enter_context(mock.patch(name, value))
+        patches.enter_context(mock.patch.object(secrets, "token_bytes", lambda size=32: number().to_bytes(size)))
         patches.enter_context(mock.patch.object(secrets, "token_urlsafe", lambda size=32: f"{number():0{size}d}"))
         yield
 
