@@ -239,8 +239,8 @@ def send_everything(record: Recording, blue: Caller, green: Caller) -> list[str]
 
 def record_play(folder: Path, stage: str, which: int) -> Recording:
     """The play under this gold, in an installation of its own."""
-    record, moments = Recording(), itertools.count(1000)
-    clock_of_cache = SimpleNamespace(monotonic=lambda: next(moments))  # a board is never served for its age alone
+    record, moments = Recording(), itertools.count(1000, 100)
+    clock_of_cache = SimpleNamespace(monotonic=lambda: next(moments))  # each look finds a board too old
     patched = mock.patch("app.api.caching.board_cache.time", clock_of_cache)
     with pinned(), patched, serve_app(app_settings(folder / "data")) as app:
         play(app, STAGES[stage], which, record)
