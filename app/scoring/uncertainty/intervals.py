@@ -106,6 +106,6 @@ def _rounded(interval: Interval) -> Interval:
         for name in ("low", "high", "bias", "standard_error")
         if (number := getattr(interval, name)) is not None
     }
-    if parts.get("low", 0) == parts.get("high", 1) and not interval.notes:
-        parts["notes"] = (NO_WIDTH_NOTE,)
+    if parts.get("low", 0) == parts.get("high", 1) and NO_WIDTH_NOTE not in interval.notes:
+        parts["notes"] = (NO_WIDTH_NOTE, *interval.notes)
     return replace(interval, **parts)

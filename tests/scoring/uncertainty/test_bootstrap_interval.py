@@ -113,3 +113,17 @@ def test_it_covers_the_mean_of_skewed_values_as_often_as_scipy() -> None:
         assert found.low == pytest.approx(theirs[0], abs=0.12)
         assert found.high == pytest.approx(theirs[1], abs=0.12)
     assert 176 <= covered <= 196
+
+
+def test_draws_that_equal_the_value_but_for_rounding_count_half() -> None:
+    random = np.random.default_rng(4)
+    value, draws = 0.3, random.integers(0, 7, 999) / 10
+    noisy = draws + random.choice([-1, 1], 999) * 2.0**-53
+    exact, found = percentile_interval(value, draws), percentile_interval(value, noisy)
+    assert (found.low, found.high) == pytest.approx((exact.low, exact.high), abs=1e-12)
+
+
+def test_the_unit_of_the_values_does_not_matter() -> None:
+    draws = np.random.default_rng(5).exponential(size=999)
+    plain, small = percentile_interval(1.0, draws), percentile_interval(1e-15, draws * 1e-15)
+    assert (small.low, small.high) == pytest.approx((plain.low * 1e-15, plain.high * 1e-15), rel=1e-9)

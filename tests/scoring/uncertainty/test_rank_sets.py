@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from app.scoring.uncertainty.board_plan import plan_board
 from app.scoring.uncertainty.rank_sets import Board, RankSets, rank_sets
 from app.scoring.uncertainty.small_samples import Pair, PairTest
+from app.scoring.uncertainty.step_down import step_down
 from tests.scoring.uncertainty.boards import board_of, large, plain_step_down, right_and_wrong
 
 RATES = st.lists(st.sampled_from([0.1, 0.3, 0.5, 0.7, 0.9]), min_size=1, max_size=8)
@@ -212,3 +213,20 @@ def test_json_has_the_pairs_by_row() -> None:
     document = sets.to_dict()
     assert document["rows"][0]["better_than"] == [1]
     assert document["rows"][1]["rank_low"] == 2
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_beyond_the_budget_the_choice_of_the_first_rows_shows_no_difference(seed: int) -> None:
+    random = np.random.default_rng(seed)  # the step-down test of the first rows alone rejects
+    values = random.standard_normal(1_100)
+    draws = values[:, None] + random.standard_normal((1_100, 2_000))
+    order = np.argsort(-values)
+    assert step_down(values[order], draws[order], np.ones((100, 1_100), dtype=bool)).rejected.any()
+    sets = rank_sets(Board(values, draws, np.full((1_100, 1_100), 50), 5_000))
+    assert not sets.better.any()
+
+
+def test_rows_that_are_first_together_but_for_rounding_share_the_draw() -> None:
+    draws = np.array([[0.1 + 0.2, 0.3, 0.5], [0.3, 0.1 + 0.2, 0.1]])
+    sets = rank_sets(Board(np.array([0.3, 0.3]), draws, np.full((2, 2), 50), 5_000))
+    assert [row.first_share for row in sets.rows] == pytest.approx([2 / 3, 1 / 3])
