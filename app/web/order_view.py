@@ -47,7 +47,6 @@ class OrderRow(NamedTuple):
     ranks: str
     rank: str
     team: str
-    method: str
     value: str
     interval: str
     tie_group: str
@@ -57,7 +56,7 @@ class OrderRow(NamedTuple):
     open: int
     unknown: int
     notes: Sequence[str]
-    entries: int | None
+    entries: int
 
 
 class PairRow(NamedTuple):
@@ -135,8 +134,8 @@ class RankingsView:
     n: int
 
 
-def order_view(payload: Payload, board_rows: Mapping[str, Payload], metric_name: str) -> OrderView | None:
-    """The view of a comparison; None if it has no rows. `board_rows`: rows of the board by submission, for their methods."""
+def order_view(payload: Payload, metric_name: str) -> OrderView | None:
+    """The view of a comparison; None if it has no rows."""
     rows = list(payload["rows"])
     if not rows:
         return None
@@ -155,7 +154,7 @@ def order_view(payload: Payload, board_rows: Mapping[str, Payload], metric_name:
         ranges=_draw_ranges(ranked, metric_name),
         relations=_draw_relations(ranked, table, metric_name) if len(ranked) > 1 else None,
         podium=_draw_podium(ranked),
-        rows=_order_rows(rows, table, board_rows)[:LISTED_ROWS],
+        rows=_order_rows(rows, table)[:LISTED_ROWS],
         total=len(rows),
         pairs=pairs[:LISTED_PAIRS],
         pair_count=len(payload["pairs"]),
@@ -164,19 +163,12 @@ def order_view(payload: Payload, board_rows: Mapping[str, Payload], metric_name:
     )
 
 
-def key_of(row: Payload) -> str:
-    """By what pairs name a row."""
-    return str(row.get("submission") or row.get("key") or team_name(row))
-
-
 def _relations(rows: Sequence[Payload], pairs: Sequence[Payload]) -> list[list[Relation]]:
     """For each row its relation to each other one; the rows are given best first."""
-    places = {key_of(row): at for at, row in enumerate(rows)}
+    places = {row["row"]: at for at, row in enumerate(rows)}
     table: list[list[Relation]] = [["unknown"] * len(rows) for _ in rows]
     for pair in pairs:
-        first, second = places.get(str(pair["a"])), places.get(str(pair["b"]))
-        if first is None or second is None:
-            continue
+        first, second = places[pair["a"]], places[pair["b"]]
         better, worse = min(first, second), max(first, second)
         if pair["different"]:
             table[better][worse], table[worse][better] = "better", "worse"
@@ -230,21 +222,17 @@ def _draw_podium(ranked: Sequence[Payload]) -> Drawing | None:
     return Drawing(podium(bars, ["stands first"], title=title, description=description), len(drawn), len(ranked))
 
 
-def _order_rows(
-    rows: Sequence[Payload], table: Sequence[Sequence[Relation]], board_rows: Mapping[str, Payload]
-) -> list[OrderRow]:
+def _order_rows(rows: Sequence[Payload], table: Sequence[Sequence[Relation]]) -> list[OrderRow]:
     decimals = decimals_for(row["high"] - row["low"] for row in rows if row["low"] is not None)
     shown = []
     for at, row in enumerate(rows):
         relations = [*table[at][:at], *table[at][at + 1 :]]
-        beside = board_rows.get(key_of(row), {})
         interval = "" if row["low"] is None else interval_text(row["low"], row["high"], decimals)
         shown.append(
             OrderRow(
                 rank_range(row),
                 "" if row["rank"] is None else str(row["rank"]),
                 team_name(row),
-                str(beside.get("method") or ""),
                 "" if row["value"] is None else f"{row['value']:.6g}",
                 interval,
                 "" if row["tie_group"] is None else str(row["tie_group"]),
@@ -254,7 +242,7 @@ def _order_rows(
                 relations.count("open"),
                 relations.count("unknown"),
                 list(row.get("notes") or ()),
-                beside.get("entries"),
+                row["entries"],
             )
         )
     return shown
@@ -262,15 +250,14 @@ def _order_rows(
 
 def _pairs(rows: Sequence[Payload], pairs: Sequence[Payload]) -> list[PairRow]:
     """Pairs with their tests, in the order of the rows: neighbours of the top first."""
-    places = {key_of(row): at for at, row in enumerate(rows)}
-    names = {key_of(row): team_name(row) for row in rows}
-    known = [pair for pair in pairs if str(pair["a"]) in places and str(pair["b"]) in places]
-    known.sort(key=lambda pair: sorted((places[str(pair["a"])], places[str(pair["b"])])))
+    places = {row["row"]: at for at, row in enumerate(rows)}
+    names = {row["row"]: team_name(row) for row in rows}
+    known = sorted(pairs, key=lambda pair: sorted((places[pair["a"]], places[pair["b"]])))
     widths = [pair["high"] - pair["low"] for pair in known if pair.get("low") is not None]
     decimals = decimals_for(widths)
     shown = []
     for pair in known[:LISTED_PAIRS]:
-        first, second = str(pair["a"]), str(pair["b"])
+        first, second = pair["a"], pair["b"]
         low, high, difference = pair.get("low"), pair.get("high"), pair.get("difference")
         shown.append(
             PairRow(
@@ -295,7 +282,7 @@ def rankings_view(payload: Payload) -> RankingsView | None:
     if not rows or not metrics:
         return None
     keys = [metric["text"] for metric in metrics]
-    names = {key_of(row): team_name(row) for row in rows}
+    names = {row["row"]: team_name(row) for row in rows}
     labels = {metric["text"]: str(metric.get("name") or metric["text"]) for metric in metrics}
     flips = list(payload["flips"])
     listed = [

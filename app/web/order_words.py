@@ -57,7 +57,7 @@ def neighbours(different: int, compared: int) -> str | None:
 
 
 def rank_range(row: Mapping[str, Any]) -> str:
-    """The ranks that a row may have: '1' or '2–5'; empty without a rank set."""
+    """The ranks that a row may have: '1' or '2 to 5' with a dash; empty without a rank set."""
     low, high = row["rank_low"], row["rank_high"]
     if low is None or high is None:
         return ""
@@ -84,7 +84,7 @@ def decimals_for(widths: Iterable[float]) -> int:
 
 
 def interval_text(low: float, high: float, decimals: int) -> str:
-    """An interval as text: '0.70–0.76'; 'to' where a sign could be taken for the dash."""
+    """An interval as text with a dash between its ends, or 'to' where a sign could be taken for the dash."""
     ends = f"{low:.{decimals}f}", f"{high:.{decimals}f}"
     return DASH.join(ends) if low >= 0 else " to ".join(ends)
 
