@@ -1,4 +1,4 @@
-"""What the page 'Is the order real?' shows, made from what the API says about the order of a board. Pure."""
+"""The comparison of a board's rows by one metric as a page shows it, made from what the API says. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,11 +10,9 @@ from app.drawing.uncertainty import (
     RankRange,
     Relation,
     Shares,
-    Slope,
     podium,
     rank_ranges,
     relation_map,
-    slopes,
 )
 from app.web.order_words import (
     conclusion,
@@ -29,15 +27,10 @@ from app.web.order_words import (
 
 DRAWN_RANGES = 60
 DRAWN_RELATIONS = 30
-DRAWN_SLOPES = 20
 DRAWN_SHARES = 12
 LISTED_ROWS = 200
 LISTED_PAIRS = 100
-LISTED_FLIPS = 100
 LEAST_SHARE = 0.001
-TAU_LEVELS = (0.0, 0.5, 0.8, 0.95)
-"""The values of tau from which a cell is darker."""
-
 Payload = Mapping[str, Any]
 
 
@@ -54,8 +47,6 @@ class OrderRow(NamedTuple):
     better_than: int
     worse_than: int
     open: int
-    unknown: int
-    notes: Sequence[str]
     entries: int
 
 
@@ -68,24 +59,6 @@ class PairRow(NamedTuple):
     interval: str
     p_value: str
     verdict: str
-    reason: str
-
-
-class TauCell(NamedTuple):
-    """A cell of the matrix of rank correlations, with its shade from 0 to 4."""
-
-    text: str
-    level: int
-
-
-class Flip(NamedTuple):
-    """Two rows that two metrics put in opposite orders."""
-
-    a: str
-    b: str
-    first: str
-    second: str
-    significant: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,67 +87,67 @@ class OrderView:
     total: int
     pairs: list[PairRow]
     pair_count: int
-    open_count: int
-    reasons: list[tuple[str, int]]
-    """Why pairs were not compared, with the number of pairs."""
+    different_count: int
+    too_few_count: int
+    """How many pairs differ on too few instances to tell."""
 
 
-@dataclass(frozen=True, slots=True)
-class RankingsView:
-    """The rankings of the same rows under several metrics."""
-
-    metrics: list[Mapping[str, Any]]
-    slopes: Drawing | None
-    tau: list[list[TauCell]]
-    flips: list[Flip]
-    flip_count: int
-    significant_flips: int
-    rows: list[tuple[str, list[str]]]
-    stability: list[tuple[str, list[tuple[str, str]]]]
-    n: int
-
-
-def order_view(payload: Payload, metric_name: str) -> OrderView | None:
-    """The view of a comparison; None if it has no rows."""
-    rows = list(payload["rows"])
+def order_view(payload: Payload, board: Payload) -> OrderView | None:
+    """The view of a comparison; None if it ranks nothing. `board` has the intervals of the values of its rows."""
+    rows = sorted((row for row in payload["rows"] if row["rank"] is not None), key=lambda row: int(row["rank"]))
     if not rows:
         return None
+    metric_name = next(each["name"] for each in board["metrics"] if each["key"] == board["primary"])
     table = _relations(rows, payload["pairs"])
-    ranked = [row for row in rows if row["rank"] is not None]
     verdicts = [table[at][at + 1] for at in range(len(rows) - 1)]
-    found = [conclusion(ranked), neighbours(verdicts.count("better"), sum(each != "unknown" for each in verdicts))]
-    counts: dict[str, int] = {}
-    for pair in payload["pairs"]:
-        if pair["different"] is None:
-            reason = pair.get("reason") or "No reason is given."
-            counts[reason] = counts.get(reason, 0) + 1
-    pairs = _pairs(rows, payload["pairs"])
+    found = [conclusion(rows), neighbours(verdicts.count("better"), sum(each != "unknown" for each in verdicts))]
+    pairs = payload["pairs"]
     return OrderView(
-        sentences=[sentence for sentence in found if sentence] if len(ranked) > 1 else [s for s in found[:1] if s],
-        ranges=_draw_ranges(ranked, metric_name),
-        relations=_draw_relations(ranked, table, metric_name) if len(ranked) > 1 else None,
-        podium=_draw_podium(ranked),
-        rows=_order_rows(rows, table)[:LISTED_ROWS],
+        sentences=[sentence for sentence in found if sentence],
+        ranges=_draw_ranges(rows, metric_name),
+        relations=_draw_relations(rows, table, metric_name) if len(rows) > 1 else None,
+        podium=_draw_podium(rows),
+        rows=_order_rows(rows[:LISTED_ROWS], table, _ends_by_row(board)),
         total=len(rows),
-        pairs=pairs[:LISTED_PAIRS],
-        pair_count=len(payload["pairs"]),
-        open_count=sum(pair["different"] is False for pair in payload["pairs"]),
-        reasons=sorted(counts.items(), key=lambda each: -each[1]),
+        pairs=_pairs(rows, pairs),
+        pair_count=len(pairs),
+        different_count=sum(bool(pair["different"]) for pair in pairs),
+        too_few_count=sum(bool(pair.get("too_few")) for pair in pairs),
     )
 
 
 def _relations(rows: Sequence[Payload], pairs: Sequence[Payload]) -> list[list[Relation]]:
-    """For each row its relation to each other one; the rows are given best first."""
+    """For each row its relation to each other one; the rows are given best first.
+
+    Pairs are listed for the first rows only. Two later rows with rank sets were compared too, but the sets alone say not
+    which of them differ, so their relation is unknown here.
+    """
     places = {row["row"]: at for at, row in enumerate(rows)}
     table: list[list[Relation]] = [["unknown"] * len(rows) for _ in rows]
     for pair in pairs:
-        first, second = places[pair["a"]], places[pair["b"]]
+        first, second = places.get(pair["a"]), places.get(pair["b"])
+        if first is None or second is None:
+            continue
         better, worse = min(first, second), max(first, second)
         if pair["different"]:
             table[better][worse], table[worse][better] = "better", "worse"
         elif pair["different"] is not None:
             table[better][worse] = table[worse][better] = "open"
     return table
+
+
+def _ends_by_row(board: Payload) -> dict[str, tuple[float, float]]:
+    """The interval of the primary metric of each row of a board, by submission or else by the name of the team."""
+    found = {}
+    for row in board["rows"]:
+        score = row["scores"].get(board["primary"], {})
+        if score.get("low") is not None:
+            found[_name_of(row)] = (score["low"], score["high"])
+    return found
+
+
+def _name_of(row: Payload) -> str:
+    return str(row["submission"] or team_name(row))
 
 
 def _draw_ranges(ranked: Sequence[Payload], metric_name: str) -> Drawing | None:
@@ -222,26 +195,26 @@ def _draw_podium(ranked: Sequence[Payload]) -> Drawing | None:
     return Drawing(podium(bars, ["stands first"], title=title, description=description), len(drawn), len(ranked))
 
 
-def _order_rows(rows: Sequence[Payload], table: Sequence[Sequence[Relation]]) -> list[OrderRow]:
-    decimals = decimals_for(row["high"] - row["low"] for row in rows if row["low"] is not None)
+def _order_rows(
+    rows: Sequence[Payload], table: Sequence[Sequence[Relation]], ends: Mapping[str, tuple[float, float]]
+) -> list[OrderRow]:
+    decimals = decimals_for(high - low for low, high in ends.values())
     shown = []
     for at, row in enumerate(rows):
         relations = [*table[at][:at], *table[at][at + 1 :]]
-        interval = "" if row["low"] is None else interval_text(row["low"], row["high"], decimals)
+        low, high = ends.get(_name_of(row), (None, None))
         shown.append(
             OrderRow(
                 rank_range(row),
-                "" if row["rank"] is None else str(row["rank"]),
+                str(row["rank"]),
                 team_name(row),
                 "" if row["value"] is None else f"{row['value']:.6g}",
-                interval,
+                "" if low is None or high is None else interval_text(low, high, decimals),
                 "" if row["tie_group"] is None else str(row["tie_group"]),
                 share_text(row.get("first_share")),
                 relations.count("better"),
                 relations.count("worse"),
                 relations.count("open"),
-                relations.count("unknown"),
-                list(row.get("notes") or ()),
                 row["entries"],
             )
         )
@@ -252,7 +225,8 @@ def _pairs(rows: Sequence[Payload], pairs: Sequence[Payload]) -> list[PairRow]:
     """Pairs with their tests, in the order of the rows: neighbours of the top first."""
     places = {row["row"]: at for at, row in enumerate(rows)}
     names = {row["row"]: team_name(row) for row in rows}
-    known = sorted(pairs, key=lambda pair: sorted((places[pair["a"]], places[pair["b"]])))
+    known = [pair for pair in pairs if pair["a"] in places and pair["b"] in places]
+    known.sort(key=lambda pair: sorted((places[pair["a"]], places[pair["b"]])))
     widths = [pair["high"] - pair["low"] for pair in known if pair.get("low") is not None]
     decimals = decimals_for(widths)
     shown = []
@@ -266,80 +240,10 @@ def _pairs(rows: Sequence[Payload], pairs: Sequence[Payload]) -> list[PairRow]:
                 "" if difference is None else f"{difference:+.{decimals}f}",
                 "" if low is None or high is None else f"{low:+.{decimals}f} to {high:+.{decimals}f}",
                 p_text(pair.get("p_value")),
-                _VERDICTS[pair["different"]],
-                pair.get("reason") or "",
+                "too few to tell" if pair.get("too_few") else _VERDICTS[pair["different"]],
             )
         )
     return shown
 
 
 _VERDICTS = {True: "shown to differ", False: "not shown to differ", None: "not compared"}
-
-
-def rankings_view(payload: Payload) -> RankingsView | None:
-    """The view of rankings side by side; None if there are no rows."""
-    metrics, rows = list(payload["metrics"]), list(payload["rows"])
-    if not rows or not metrics:
-        return None
-    keys = [metric["text"] for metric in metrics]
-    names = {row["row"]: team_name(row) for row in rows}
-    labels = {metric["text"]: str(metric.get("name") or metric["text"]) for metric in metrics}
-    flips = list(payload["flips"])
-    listed = [
-        Flip(
-            names.get(str(flip["a"]), "?"),
-            names.get(str(flip["b"]), "?"),
-            *_two(flip, labels),
-            bool(flip["significant"]),
-        )
-        for flip in sorted(flips, key=lambda flip: not flip["significant"])[:LISTED_FLIPS]
-    ]
-    drawn = rows[:DRAWN_SLOPES]
-    lines = [Slope(team_name(row), [row["ranks"].get(key) for key in keys]) for row in drawn]
-    title = "Ranks under each metric"
-    description = "A column for each metric, a line for each row; the number in a dot is the rank."
-    drawing = slopes([labels[key] for key in keys], lines, title=title, description=description)
-    return RankingsView(
-        metrics=metrics,
-        slopes=Drawing(drawing, len(drawn), len(rows)) if len(keys) > 1 else None,
-        tau=[[_tau_cell(payload["tau"].get(one, {}).get(other)) for other in keys] for one in keys],
-        flips=listed,
-        flip_count=len(flips),
-        significant_flips=sum(bool(flip["significant"]) for flip in flips),
-        rows=[
-            (team_name(row), ["" if row["ranks"].get(key) is None else str(row["ranks"][key]) for key in keys])
-            for row in rows[:LISTED_ROWS]
-        ],
-        stability=_stability(payload.get("stability") or {}, keys, labels),
-        n=len(rows),
-    )
-
-
-def _two(flip: Payload, labels: Mapping[str, str]) -> tuple[str, str]:
-    first, second = (labels.get(text, text) for text in flip["metrics"][:2])
-    return first, second
-
-
-def _tau_cell(tau: float | None) -> TauCell:
-    if tau is None:
-        return TauCell("\N{EN DASH}", 0)
-    return TauCell(f"{tau:.2f}", sum(tau >= level for level in TAU_LEVELS))
-
-
-def _stability(
-    stability: Payload, keys: Sequence[str], labels: Mapping[str, str]
-) -> list[tuple[str, list[tuple[str, str]]]]:
-    """Numbers of the stability of each ranking, as they are named by the API."""
-    found = []
-    for key in keys:
-        values = stability.get(key)
-        if isinstance(values, Mapping):
-            numbers = [(name.replace("_", " "), f"{value:.4g}") for name, value in values.items() if _is_number(value)]
-            found.append((labels[key], numbers))
-        elif _is_number(values):
-            found.append((labels[key], [("stability", f"{values:.4g}")]))
-    return found
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
