@@ -46,7 +46,7 @@ test: $(VENV)/dev.stamp compiled ## Check style, types and tests (TEST_SCOPE=ful
 	$(BIN)/ruff check .
 	$(MAKE) --no-print-directory -j 2 lint tested
 
-PURE_TESTS := tests/formats tests/golden tests/oracles tests/scoring tests/text tests/test_pipeline.py
+PURE_TESTS := tests/drawing tests/formats tests/golden tests/oracles tests/scoring tests/text tests/test_pipeline.py
 
 quick: $(VENV)/dev.stamp ## Check what needs no service: lint, and the tests of scoring, formats, texts and golden scores
 	$(MAKE) --no-print-directory lint

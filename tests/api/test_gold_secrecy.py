@@ -64,12 +64,15 @@ class Stage(NamedTuple):
 
     recipe: dict[str, Any]
     public: Sequence[str]
+    reports: Sequence[str] = ()
 
 
 STAGES = {
     "scores": Stage(RECIPE, PUBLIC),
     "ladder": Stage(
-        {"primary": "accuracy", "metrics": RECIPE["metrics"], "ladder": {"step": 0.5}}, ("cbbaac", "aacbbb")
+        {"primary": "accuracy", "metrics": RECIPE["metrics"], "ladder": {"step": 0.5}},
+        ("cbbaac", "aacbbb"),
+        ("intervals", "significance", "rankings"),
     ),
 }
 """The first file of each team has 3 or 2 of 6 right: 0.5 in steps of 0.5, which no later file can leave behind."""
@@ -90,12 +93,12 @@ class PinnedTime(datetime):
 
 @contextmanager
 def pinned() -> Iterator[None]:
-    """Ids by number, secrets by number, and one moment."""
-    numbers, lock = itertools.count(1), threading.Lock()
+    """Ids by number, secrets by number, and one moment. Work in the background, whose order varies, has its own numbers."""
+    of_requests, of_background, lock = itertools.count(1), itertools.count(1 << 40), threading.Lock()
 
     def number() -> int:
         with lock:
-            return next(numbers)
+            return next(of_requests if threading.current_thread().name.startswith("AnyIO") else of_background)
 
     def uuid7() -> UUID:
         return UUID(int=0x019CA90A000070008000000000000000 + number())
@@ -109,6 +112,7 @@ def pinned() -> Iterator[None]:
             "app.store.clock.time": SimpleNamespace(monotonic=lambda: 0.0),
         }.items():
             patches.enter_context(mock.patch(name, value))
+        patches.enter_context(mock.patch.object(secrets, "token_bytes", lambda size=32: number().to_bytes(size)))
         patches.enter_context(mock.patch.object(secrets, "token_urlsafe", lambda size=32: f"{number():0{size}d}"))
         yield
 
@@ -154,7 +158,9 @@ def play(app: ServedApp, stage: Stage, which: int, record: Recording) -> None:
     """A challenge with this gold, everything that participants can do, and everything that anybody can read."""
     labels = zip(PUBLIC_IDS + PRIVATE_IDS, stage.public[which] + PRIVATE[which], strict=True)
     gold = [{"id": key, "label": label, "split": "public" if key in PUBLIC_IDS else "private"} for key, label in labels]
-    open_challenge(app.admin(), "pets", gold, recipe=stage.recipe, phases=[PHASE])
+    open_challenge(
+        app.admin(), "pets", gold, recipe=stage.recipe, phases=[PHASE | {"reports": [*REPORTS, *stage.reports]}]
+    )
     offered = {"name": "train.csv", "licence": "CC0-1.0", "audience": "teams"}
     app.admin().post("/challenges/pets/files", params=offered, content=b"id,label\n").raise_for_status()
     announced = app.admin().post("/challenges/pets/announcements", json={"title": "Begin"}).raise_for_status()
@@ -233,8 +239,8 @@ def send_everything(record: Recording, blue: Caller, green: Caller) -> list[str]
 
 def record_play(folder: Path, stage: str, which: int) -> Recording:
     """The play under this gold, in an installation of its own."""
-    record, moments = Recording(), itertools.count(1000)
-    clock_of_cache = SimpleNamespace(monotonic=lambda: next(moments))  # a board is never served for its age alone
+    record, moments = Recording(), itertools.count(1000, 100)
+    clock_of_cache = SimpleNamespace(monotonic=lambda: next(moments))  # each look finds a board too old
     patched = mock.patch("app.api.caching.board_cache.time", clock_of_cache)
     with pinned(), patched, serve_app(app_settings(folder / "data")) as app:
         play(app, STAGES[stage], which, record)

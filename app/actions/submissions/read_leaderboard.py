@@ -178,7 +178,6 @@ def build_cacheable_board(
     audience = _audience_from_key(session, view, slug, phase_slug)
     phase = audience.phase
     marks = {board_invalidation.challenge_tag(phase.challenge_id), board_invalidation.phase_tag(phase.id)}
-    marks.add(board_invalidation.analysis_tag(phase.id))
     if _is_shown_after_close(audience):
         marks.add(board_invalidation.waiting_tag(phase.id))
     seconds = _seconds_until_stale(session, audience)
@@ -189,6 +188,8 @@ def build_cacheable_board(
     marks.add(board_invalidation.scores_tag(version.id, board["scorer_version"]))
     if board["ladder"] is not None:  # an output waits for the final status of every earlier submission
         marks.add(board_invalidation.waiting_tag(phase.id))
+    elif audience.organizer or not {"intervals", "significance"}.isdisjoint(phase.reports):
+        marks.add(board_invalidation.analysis_tag(phase.id))
     return CacheableBoard(board, rows, None, frozenset(marks), seconds, _may_be_incomplete(session, audience))
 
 

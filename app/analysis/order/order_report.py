@@ -12,7 +12,7 @@ from app.analysis.order.conclusion import conclude
 from app.analysis.order.matrix import ResultMatrix, group_codes
 from app.analysis.order.mean_draws import exact_mean, mean_draws
 from app.scoring.numeric.exact_intervals import clopper_pearson
-from app.scoring.uncertainty.board_plan import MAX_LEADERS, plan_board
+from app.scoring.uncertainty.board_plan import MAX_LEADERS, BoardPlan, plan_board
 from app.scoring.uncertainty.bootstrap_interval import Interval, no_interval, percentile_interval
 from app.scoring.uncertainty.pair_tests import McNemarTests, SignFlipTests
 from app.scoring.uncertainty.rank_sets import Board, RankSets, rank_sets, widening_note
@@ -57,26 +57,10 @@ def order_systems(
         if unused:
             notes.append(f"Instances with a group that the table does not have: {unused:,}.")
     plan = plan_board(len(systems))
-    means = np.array([exact_mean(row) for row in values])
     right = values if matrix.right_or_wrong else None
 
     def sets_by(drawn: _Units) -> tuple[Board, RankSets]:
-        seed = derive_seed(draw_seed, "board", _SPLIT, _METRIC)
-        draws = mean_draws(random_source(seed), drawn.totals, drawn.sizes, plan.draws)
-        confirm: Confirm = (
-            McNemarTests(right > 0)
-            if right is not None and drawn.groups is None
-            else SignFlipTests(drawn.totals, derive_seed(draw_seed, "pair", _SPLIT, _METRIC))
-        )
-        board = Board(
-            means,
-            draws,
-            differing_units(drawn.totals, plan.leaders, means, lower_is_better=lower_is_better),
-            instances=len(ids),
-            groups=drawn.groups,
-            direction="lower" if lower_is_better else "higher",
-            confirm=confirm,
-        )
+        board = _board_of(drawn, values, right, plan, draw_seed, lower_is_better=lower_is_better)
         return board, rank_sets(board)
 
     board, sets = sets_by(units)
@@ -90,6 +74,28 @@ def order_systems(
         notes.append(widening_note(sets, by_instances))
     head = {"metric": "accuracy" if right is not None else "mean", "direction": board.direction}
     return head | describe_order(systems, board, sets, intervals, [*plan.notes, *notes]) | extra
+
+
+def _board_of(
+    drawn: _Units, values: Floats, right: Floats | None, plan: BoardPlan, draw_seed: str, *, lower_is_better: bool
+) -> Board:
+    """What rank sets are made from, with these units drawn."""
+    means = np.array([exact_mean(row) for row in values])
+    seed = derive_seed(draw_seed, "board", _SPLIT, _METRIC)
+    confirm: Confirm = (
+        McNemarTests(right > 0)
+        if right is not None and drawn.groups is None
+        else SignFlipTests(drawn.totals, derive_seed(draw_seed, "pair", _SPLIT, _METRIC))
+    )
+    return Board(
+        means,
+        mean_draws(random_source(seed), drawn.totals, drawn.sizes, plan.draws),
+        differing_units(drawn.totals, plan.leaders, means, lower_is_better=lower_is_better),
+        instances=values.shape[1],
+        groups=drawn.groups,
+        direction="lower" if lower_is_better else "higher",
+        confirm=confirm,
+    )
 
 
 def _grouped(values: Floats, ids: Sequence[str], groups: Mapping[str, str]) -> _Units:
