@@ -116,4 +116,5 @@ def _smallest(pair: SystemPair, test: RandomizationTest) -> float:
 def _is_right(case: EvaluationInput) -> np.ndarray:
     if case.acceptable:
         return EvaluationContext(case).is_accepted
-    return np.asarray((case.gold.codes == case.predicted.codes) & (case.gold.codes < len(case.spec.classes)))
+    gold = case.gold.codes
+    return np.asarray((gold == case.predicted.codes) & (gold >= 0) & (gold < len(case.spec.classes)))
