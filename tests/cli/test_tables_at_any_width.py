@@ -59,7 +59,13 @@ RELEASE: dict[str, Any] = {"private_rank": 1, "mark": None, "public_rank": 2, "m
 RELEASE |= {"baseline": False, "submission": IDS[0]}
 VERSION = {"version": 1, "status": "active", "instances": 1000, "classes": ["a"], "created_at": TIME}
 FILE = {"name": LONG, "size": 12345, "licence": LONG, "audience": "public", "description": LONG, "sha256": "0" * 64}
-COMPARED: dict[str, Any] = {"challenge": "digits", "phase": "main", "metric": "f1_macro", "split": "all", "status": "current"}
+COMPARED: dict[str, Any] = {
+    "challenge": "digits",
+    "phase": "main",
+    "metric": "f1_macro",
+    "split": "all",
+    "status": "current",
+}
 COMPARED |= {"reason": None, "conclusion": LONG, "draw_seed": "0", "selection": {"meaning": LONG}}
 COMPARED |= {"rests_on": {"notes": [LONG], "n": 899, "groups": None, "draws": 10_000}}
 COMPARED["rows"] = [

@@ -11,10 +11,10 @@ from tests.journeys.support import (
     MAIN_PHASE_PATH,
     People,
     board_ranks,
-    metric_values,
     board_values,
     create_challenge,
     make_recipe,
+    metric_values,
     poll_until,
     predictions_with_hits,
     require_finished,
@@ -186,7 +186,7 @@ def test_csv_says_what_json_says(people: People) -> None:
 
 @pytest.mark.parametrize("form", ["json", "csv"])
 def test_an_unchanged_board_is_not_sent_again(people: People, form: str) -> None:
-    slug = create_challenge(people.admin, "etag")
+    slug = create_challenge(people.admin, "etag", phases=[{"name": "main", "reports": ["scores"]}])
     blue = people["Blue"].join(slug, "Blue")
     require_finished(blue.submit(slug, predictions_with_hits(2)))
     for caller in (people.visitor, blue):

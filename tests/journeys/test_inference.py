@@ -78,7 +78,11 @@ def test_metrics_that_count_are_bounded_without_a_warning(people: People) -> Non
 
 def test_with_gold_the_bound_is_that_of_the_instances(people: People) -> None:
     agreed = make_recipe("accuracy")
-    rules = {"task": "binary", "positive_label": "a", "phases": [{"name": "main", "quota": {"total": 2}, "reports": ["scores"]}]}
+    rules = {
+        "task": "binary",
+        "positive_label": "a",
+        "phases": [{"name": "main", "quota": {"total": 2}, "reports": ["scores"]}],
+    }
     told = bound(people.visitor, create_challenge(people.admin, "bound", GOLD, recipe=agreed, **rules))
     assert (told["instances"], told["classes"], told["labels"], told["split"]) == (20, 2, 20, "all")
     assert told["bits_per_submission"] == pytest.approx(math.log2(22), abs=0.01)  # 21 numbers of hits, or no value
@@ -93,7 +97,7 @@ def test_with_gold_the_bound_is_that_of_the_instances(people: People) -> None:
         people.visitor, create_challenge(people.admin, "bound", GOLD, recipe=coarse, **one, registration="approval")
     )
     assert few["labels_at_most"] == 20  # digits lower nothing of a public board
-    one = one | {"phases": [{"name": "main", "quota": {"total": 1}, "leaderboard": "after_close"}]}
+    one = one | {"phases": [{"name": "main", "quota": {"total": 1}, "leaderboard": "after_close", "reports": ["scores"]}]}
     few = bound(
         people.visitor, create_challenge(people.admin, "bound", GOLD, recipe=coarse, **one, registration="approval")
     )
