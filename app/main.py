@@ -36,10 +36,12 @@ from app.api import (
     challenge_files,
     challenge_invitations,
     challenges,
+    comparisons,
     disqualifications,
     exports,
     gold,
     health,
+    ladders,
     leaderboards,
     my_account,
     organizers,
@@ -94,15 +96,8 @@ from app.web.kept_boards import parse_page_request
 from app.web.site_map import add_pages
 from app.web_server import GracefulServer, open_listening_socket, uvicorn_config
 from app.worker.process_pool import ScoringProcessPool
-from app.worker.worker import (
-    GOLD_PROCESSES,
-    ORGANIZER_READERS,
-    READER_PROCESSES,
-    Worker,
-    create_process_pool,
-    create_telemetry,
-    reader_timeout,
-)
+from app.worker.process_settings import create_process_pool, reader_timeout
+from app.worker.worker import GOLD_PROCESSES, ORGANIZER_READERS, READER_PROCESSES, Worker, create_telemetry
 
 log = structlog.get_logger()
 
@@ -120,6 +115,7 @@ ROUTER_MODULES = (
     organizers,
     phases,
     releases,
+    ladders,
     registrations,
     own_registrations,
     teams,
@@ -136,6 +132,7 @@ ROUTER_MODULES = (
     quotas,
     recipe_check,
     leaderboards,
+    comparisons,
     audit,
     usage,
     health,

@@ -39,8 +39,11 @@ from app.scoring.evaluation_input import EvaluationInput, IdIndex, PredictionArr
 from app.scoring.probability_rows import are_probabilities
 from app.scoring.uncertainty.bootstrap_interval import Interval
 from app.scoring.uncertainty.intervals import intervals
+from app.scoring.uncertainty.paired import PairComparison, compare_systems
+from app.scoring.uncertainty.resampling import in_order_of
 
 BOTH_FILES = "gold and predictions"
+ALL_FILES = "the gold and both predictions"
 Choose = Callable[[TaskSpec, frozenset[str]], Sequence[MetricCall]]
 """Returns the metrics for a task and the needs that are met."""
 
@@ -104,6 +107,70 @@ def score_offline(
         return _score_plain_files(gold, predictions, choose, task_of) or _score_strictly(
             gold, predictions, choose, task_of
         )
+
+
+def score_systems_offline(
+    gold: SourceFile,
+    predictions: Sequence[SourceFile],
+    choose: Choose,
+    *,
+    task: TaskKind,
+    classes: Sequence[str] | None = None,
+    **settings: Any,
+) -> list[OfflineOutcome]:
+    """Score several files of predictions against one gold; the settings are those of `score_offline`.
+
+    Without `classes` the vocabulary is the sorted union of the labels of all files, and a note says so. If one of the
+    files has problems, no common vocabulary is made.
+    """
+
+    def score(source: SourceFile, names: Sequence[str] | None) -> OfflineOutcome:
+        return score_offline(gold, source, choose, task=task, classes=names, **settings)
+
+    outcomes = [score(source, classes) for source in predictions]
+    specs = [outcome.case.spec for outcome in outcomes if outcome.case is not None]
+    if classes is not None or len(outcomes) == 1 or len(specs) < len(outcomes):
+        return outcomes
+    union = _union_of_vocabularies([spec.classes for spec in specs], task)
+    found = []
+    for outcome, spec, source in zip(outcomes, specs, predictions, strict=True):
+        common = outcome if spec.classes == union else score(source, union)
+        own = vocabulary_note(spec, BOTH_FILES)
+        general = vocabulary_note(replace(spec, classes=union), ALL_FILES)
+        found.append(replace(common, notes=[general, *(note for note in common.notes if note != own)]))
+    return found
+
+
+def compare_outcomes(
+    outcomes: Sequence[OfflineOutcome],
+    calls: Sequence[MetricCall],
+    *,
+    draw_seed: str,
+    rounds: int | None,
+    progress: Callable[[int, int], None],
+) -> dict[str, PairComparison]:
+    """The comparison of two valid outcomes of `score_systems_offline` on all instances, by canonical metric string."""
+    (first, first_ids), (second, second_ids) = (in_id_order(outcome) for outcome in outcomes)
+    assert first_ids == second_ids
+    return compare_systems(
+        first, second, calls, first_ids, draw_seed=draw_seed, split="all", rounds=rounds, progress=progress
+    )
+
+
+def in_id_order(outcome: OfflineOutcome) -> tuple[EvaluationInput, list[str]]:
+    """The evaluation input of an outcome with its rows in the order of their ids, and the ids."""
+    assert outcome.case is not None
+    assert outcome.gold is not None
+    ids = outcome.gold.ids
+    return in_order_of(outcome.case, ids), sorted(ids)
+
+
+def _union_of_vocabularies(vocabularies: Sequence[Sequence[str]], task: TaskKind) -> tuple[str, ...]:
+    """The labels of all vocabularies; in a binary task those that all have if there are more than two in total."""
+    union = set[str]().union(*vocabularies)
+    if task == "binary" and len(union) > 2:
+        union = union.intersection(*vocabularies)
+    return tuple(sorted(union))
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,6 +44,7 @@ __all__ = [
     "load_gold",
     "normalize_distinct",
     "predicted_case",
+    "predicted_cases",
     "score_labels",
     "score_predictions",
     "validate_predictions",
@@ -167,12 +168,34 @@ def predicted_case(
     limits: Limits = DEFAULT_LIMITS,
 ) -> EvaluationInput:
     """The evaluation input of stored predictions on one split; raises ValueError if they have problems."""
+    cases = predicted_cases(gold, predictions, rules, splits=[split], decision=decision, options=options, limits=limits)
+    return cases[split]
+
+
+def predicted_cases(
+    gold: Gold,
+    predictions: SourceFile,
+    rules: ReadingRules,
+    *,
+    splits: Collection[str] | None = None,
+    decision: Mapping[str, Any] | None = None,
+    options: Mapping[str, str] | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+) -> dict[str, EvaluationInput]:
+    """The evaluation inputs of stored predictions on these splits, or on all that get scores; the file is read once.
+
+    Raises ValueError if the predictions have problems.
+    """
     arrays, problems, _ = _validate_against_gold(gold, predictions, rules, limits)
     if arrays is None:
         raise ValueError(f"stored predictions can no longer be read: {problems.to_dict()['total']}")
     labels, rule, _ = hard_labels(gold, arrays, decision, options or {})
-    all_rows, rows = gold.case(labels, arrays.scores), gold.rows_by_split()[split]
-    return all_rows if rows is None else decision_rules.redecide_subset(rule, all_rows.take(rows))
+    all_rows, rows_by_split = gold.case(labels, arrays.scores), gold.rows_by_split()
+    wanted = {split: rows_by_split[split] for split in (rows_by_split if splits is None else splits)}
+    return {
+        split: all_rows if rows is None else decision_rules.redecide_subset(rule, all_rows.take(rows))
+        for split, rows in wanted.items()
+    }
 
 
 def hard_labels(

@@ -163,6 +163,14 @@ class Settings(BaseSettings):
         "with 0 every scoring process reads the gold file.",
     )
     scoring_memory: int = Field(2048 * MIB, ge=256 * MIB, description="Bytes of data memory of one scoring process.")
+    analysis_seconds: float = Field(
+        600.0,
+        gt=0,
+        description="Seconds of wall time that the intervals of one submission or the comparison of one board may take.",
+    )
+    comparison_interval: float = Field(
+        60.0, ge=0, description="Seconds between the starts of two comparisons of the rows of one board."
+    )
     crash_cap: int = Field(3, ge=1, description="Crashes or exceeded limits of one task before it fails for good.")
     interruption_cap: int = Field(50, ge=1, description="Interruptions of one task before it fails for good.")
 

@@ -21,7 +21,7 @@ from app.settings import Settings
 from app.store.session import Database
 from app.store.tables import GoldVersion
 from app.worker.process_pool import ScoringProcessPool
-from app.worker.worker import create_process_pool
+from app.worker.process_settings import create_process_pool
 from benchmarks import records
 from benchmarks.figures import Measured
 from benchmarks.served import RECIPE

@@ -64,6 +64,7 @@ class Live:
             "ASSAY_MIN_FREE": "0",
             "ASSAY_WORKERS": "1",
             "ASSAY_DATABASE_WAIT": "60",  # a writer that another holds up on a busy machine
+            "ASSAY_COMPARISON_INTERVAL": "0",  # no test waits a minute until a board is compared again
             "ASSAY_STALL_SECONDS": "600",  # tests stop children for as long as they need
             "ASSAY_ADMIN_TOKEN": self.admin_token,
             "ASSAY_METRICS_ACCESS": "local",

@@ -12,6 +12,9 @@ from app.store.types import format_timestamp
 from app.text.latex import escape_latex, latex_comment
 from app.text.spreadsheet_cells import escape_formula
 
+RANK_SET = ("rank_low", "rank_high", "tie_group")
+ENDS = ("low", "high")  # of intervals
+INTERVAL_DIGITS = 3  # significant ones of the ends of an interval in LaTeX
 LATEX_DIGITS = 6  # significant ones; organizers read all digits as JSON and CSV
 
 
@@ -19,7 +22,8 @@ def csv_pieces(board: dict[str, Any]) -> Iterator[bytes]:
     """The board as CSV: one line per row, one column per metric. An empty field is null."""
     names = [metric["key"] for metric in board["metrics"]]
     head = ["rank", "team", "method", "submission", "submitted_at", "entries", "baseline"]
-    head += ["mark", "on_behalf", "public_rank", *names]
+    head += ["mark", "on_behalf", "public_rank", *names, *RANK_SET]
+    head += [f"{name} {end}" for name in names for end in ENDS]
     lines = chain([head], (_csv_fields(row, names) for row in board["rows"]))
     while some := list(islice(lines, ROWS_AT_ONCE)):
         out = io.StringIO()
@@ -29,10 +33,12 @@ def csv_pieces(board: dict[str, Any]) -> Iterator[bytes]:
 
 def _csv_fields(row: dict[str, Any], names: list[str]) -> list[Any]:
     values = [row["scores"].get(name, {}).get("value") for name in names]
+    sure = [row[name] for name in RANK_SET]
+    sure += [row["scores"].get(name, {}).get(end) for name in names for end in ENDS]
     fixed = [row["rank"], escape_formula(row["team"]["name"]), escape_formula(row["method"]), row["submission"]]
     rest = [format_timestamp(row["submitted_at"]), row["entries"], str(row["baseline"]).lower()]
     rest += [row["mark"], str(row["on_behalf"]).lower(), row["public_rank"]]
-    return ["" if field is None else field for field in [*fixed, *rest, *values]]
+    return ["" if field is None else field for field in [*fixed, *rest, *values, *sure]]
 
 
 def latex_pieces(board: dict[str, Any]) -> Iterator[bytes]:
@@ -40,9 +46,14 @@ def latex_pieces(board: dict[str, Any]) -> Iterator[bytes]:
     yield "\n".join((*_latex_comments(board), *_latex_head(board), "")).encode()
     keys = [metric["key"] for metric in board["metrics"]]
     rows = iter(board["rows"])
+    has_sets = _has_rank_sets(board)
     while some := list(islice(rows, ROWS_AT_ONCE)):
-        yield "".join(_latex_row(row, keys) for row in some).encode()
+        yield "".join(_latex_row(row, keys, has_sets=has_sets) for row in some).encode()
     yield b"\\bottomrule\n\\end{tabular}\n"
+
+
+def _has_rank_sets(board: dict[str, Any]) -> bool:
+    return bool(board["significance"]["status"] != "none")
 
 
 def _latex_comments(board: dict[str, Any]) -> Iterator[str]:
@@ -68,23 +79,36 @@ def _latex_comments(board: dict[str, Any]) -> Iterator[str]:
 def _latex_head(board: dict[str, Any]) -> Iterator[str]:
     uses = Counter(metric["name"] for metric in board["metrics"])
     titles = [metric["name"] if uses[metric["name"]] == 1 else metric["key"] for metric in board["metrics"]]
-    yield f"\\begin{{tabular}}{{rllr{'l' * len(titles)}}}"
+    ranks = ("Rank", "Ranks not ruled out") if _has_rank_sets(board) else ("Rank",)
+    yield f"\\begin{{tabular}}{{{'r' * len(ranks)}llr{'l' * len(titles)}}}"
     yield "\\toprule"
-    yield " & ".join(("Rank", "Team", "Method", "Entries", *map(escape_latex, titles))) + " \\\\"
+    yield " & ".join((*ranks, "Team", "Method", "Entries", *map(escape_latex, titles))) + " \\\\"
     yield "\\midrule"
 
 
-def _latex_row(row: dict[str, Any], keys: list[str]) -> str:
+def _latex_row(row: dict[str, Any], keys: list[str], *, has_sets: bool) -> str:
     rank = "--" if row["rank"] is None else str(row["rank"])
+    if has_sets:
+        ends = (row["rank_low"], row["rank_high"])
+        rank += " & " + ("--" if None in ends else str(ends[0]) if ends[0] == ends[1] else "{} to {}".format(*ends))
     mark = "baseline" if row["baseline"] else row["mark"]
     team = escape_latex(row["team"]["name"]) + ("" if mark is None else f" ({mark})")
-    values = (_latex_value(row["scores"].get(key, {}).get("value")) for key in keys)
+    values = (_latex_score(row["scores"].get(key, {})) for key in keys)
     return " & ".join((rank, team, escape_latex(row["method"]), str(row["entries"]), *values)) + " \\\\\n"
 
 
-def _latex_value(value: float | None) -> str:
+def _latex_score(score: dict[str, Any]) -> str:
+    """A value with its interval, if there is one."""
+    value, ends = _latex_value(score.get("value")), [score.get(end) for end in ENDS]
+    if None in ends:
+        return value
+    low, high = (_latex_value(end, INTERVAL_DIGITS) for end in ends)
+    return f"{value} [{low}, {high}]"
+
+
+def _latex_value(value: float | None, digits: int = LATEX_DIGITS) -> str:
     if value is None:
         return "--"
-    text = f"{value:.{LATEX_DIGITS}g}"
+    text = f"{value:.{digits}g}"
     number, _, exponent = text.partition("e")
     return f"${number} \\times 10^{{{int(exponent)}}}$" if exponent else text.replace("-", "$-$")

@@ -96,6 +96,7 @@ class GoldShape(Shape):
     class_weights: dict[str, float] | None = None
     accessories: list[str] = Field(description="The kinds of metadata that this version has.")
     notes: list[str]
+    draw_seed: str = Field(description="The public seed of all resampling with this gold; it is never drawn again.")
     created_at: Moment
     activated_at: Moment | None
     remarks: list[str] = Field(default_factory=list, description="Remarks for the organizer.")

@@ -32,6 +32,7 @@ from app.api.dependencies import AppState, AppStateDep, CallerDep, Cursor
 from app.api.field_types import Moment, Shape, reply_example
 from app.api.http.json_body import api_router
 from app.api.http.problem_documents import TOKEN_OPTIONAL, error_responses, success_response
+from app.api.ladder_fields import LadderShape
 from app.api.live.board_changes import link_scores
 from app.api.marks import MARK_DESCRIPTION, Mark
 from app.api.openapi import examples
@@ -49,6 +50,9 @@ MEDIA_TYPES: dict[BoardFormat, str] = {
 }
 
 
+UNKNOWN_SET = "Null while pending, without a rank, and where the phase does not show it (see `significance`)."
+
+
 class RowTeam(Shape):
     """The team of an entry. Anonymous phases hide its id."""
 
@@ -62,9 +66,15 @@ class BoardRow(Shape):
     rank: int | None = Field(
         description="Equal values share a rank (1, 1, 3). Null for baselines, marked rows and null values."
     )
-    rank_low: int | None
-    rank_high: int | None
-    tie_group: int | None
+    rank_low: int | None = Field(description=f"1 and the number of rows that are significantly better. {UNKNOWN_SET}")
+    rank_high: int | None = Field(
+        description=f"The number of ranked rows without those that are significantly worse. {UNKNOWN_SET}"
+    )
+    tie_group: int | None = Field(
+        description="Groups rows for reading: from a leader downwards until the first row that differs from it. Members "
+        f"may differ from each other. {UNKNOWN_SET}"
+    )
+    tied: int | None = Field(description="How many rows share this rank. Null without a rank.")
     public_rank: int | None = Field(
         description="After the final release: the rank of the team on the public split. Null before."
     )
@@ -79,7 +89,18 @@ class BoardRow(Shape):
     baseline: bool
     mark: Mark | None = Field(description=MARK_DESCRIPTION)
     on_behalf: bool = Field(description="Whether an organizer sent it on behalf of the team.")
-    scores: dict[str, dict[str, Any]] = Field(examples=[{"f1_macro": {"value": 0.731059}}])
+    scores: dict[str, dict[str, Any]] = Field(
+        description="By metric: `value`, and where the phase shows intervals, `low` and `high`, null until computed.",
+        examples=[{"f1_macro": {"value": 0.731059, "low": 0.702114, "high": 0.758822}}],
+    )
+
+
+class SignificanceState(Shape):
+    """Whether the rank sets of the rows are those of the ranked rows of the board."""
+
+    status: Literal["none", "pending", "current"]
+    reason: str | None = Field(description="Why they are not current, in one sentence.")
+    computed_at: Moment | None
 
 
 class Board(Shape):
@@ -96,8 +117,13 @@ class Board(Shape):
     gold_version: int
     recipe_version: int
     scorer_version: int
+    draw_seed: str = Field(description="The public seed of all resampling with this gold; it is never drawn again.")
+    significance: SignificanceState
     as_of: Moment = Field(description="The time of the newest submission, gold or recipe that the board shows.")
     metrics: list[dict[str, Any]]
+    ladder: LadderShape | None = Field(
+        None, description="While a Ladder limits feedback: its outputs are shown instead of scores. Null otherwise."
+    )
     total: int = Field(description="How many rows the whole board has.")
     next: str | None = Field(description="The cursor of the next page; null at the end, and without `limit`.")
     rows: list[BoardRow]
@@ -271,6 +297,8 @@ async def get_leaderboard(
     cursor: Cursor = None,
 ) -> Response:
     """Returns the ranking of a phase. Ranks use full precision; values are shown with the digits that the recipe sets.
+
+    Intervals and rank sets follow after the scores; `significance` says whether the rank sets are those of these rows.
 
     New scores show at once to their team and to organizers, to others within a second. With `limit` the reply is a
     page. Its ranks, ties and `total` are those of the whole board. A cursor names a position: if the board changes

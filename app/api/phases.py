@@ -47,7 +47,7 @@ from app.text.given_times import in_zone, optional_in_zone
 
 router = api_router("phases")
 
-Report = Literal["scores", "per_class", "confusion", "curves"]
+Report = Literal["scores", "intervals", "per_class", "confusion", "curves", "significance", "rankings"]
 BoardRule = Literal["public", "hidden", "after_close"]
 BOARD_RULE_DESCRIPTION = (
     "`after_close`: shown once the phase has closed and all submissions from before have been scored."
@@ -66,7 +66,7 @@ def _require_distinct(reports: list[Report]) -> list[Report]:
 
 
 Reports = Annotated[list[Report], AfterValidator(_require_distinct)]
-_DEFAULT_REPORTS: list[Report] = ["scores"]
+_DEFAULT_REPORTS: list[Report] = ["scores", "intervals", "significance"]
 
 
 class Quota(Body):

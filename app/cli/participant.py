@@ -32,6 +32,7 @@ from app.cli.terminal.output import (
     command_output,
 )
 from app.cli.terminal.problem_tables import show_problems
+from app.cli.terminal.significance_table import show_significance
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -270,6 +271,9 @@ def leaderboard(
     ] = None,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print the leaderboard as CSV.")] = False,
     as_latex: Annotated[bool, typer.Option("--latex", help="Print the leaderboard as a LaTeX table.")] = False,
+    significance: Annotated[
+        bool, typer.Option("--significance", help="Show how sure the order is: rank sets, intervals and tie groups.")
+    ] = False,
     url: Url = None,
     token: Token = None,
     as_json: AsJson = False,
@@ -277,8 +281,14 @@ def leaderboard(
     """Show the leaderboard of a phase, best first."""
     if as_csv + as_latex + as_json > 1:
         raise typer.BadParameter("use only one of --csv, --latex and --json")
+    if significance and (as_csv or as_latex or limit is not None or cursor is not None):
+        raise typer.BadParameter("--significance shows all rows, as a table or with --json")
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
         name = client.phase(slug, phase)
+        if significance:
+            found = client.significance(slug, name, metric=metric, split=split)
+            out.result(found, lambda console: show_significance(console, found))
+            return
         if as_csv or as_latex:
             read = client.leaderboard_csv if as_csv else client.leaderboard_latex
             sys.stdout.write(read(slug, name, metric=metric, split=split, limit=limit, cursor=cursor))

@@ -19,6 +19,14 @@ class BoardCalls(Transport):
         """The leaderboard of a phase as a LaTeX table; filters as for `leaderboard`."""
         return self._leaderboard_text(slug, phase, filters, "latex", "application/x-latex")
 
+    def significance(self, slug: str, phase: str, **filters: str | None) -> Json:
+        """Which rows of a leaderboard differ: rank sets and pairs; filters: `metric` and `split`."""
+        return self._json("GET", phase_path(slug, phase, "leaderboard", "significance"), params=filters)
+
+    def rankings(self, slug: str, phase: str, **filters: str | None) -> Json:
+        """The ranked rows under every metric of the recipe side by side; filter: `split`."""
+        return self._json("GET", phase_path(slug, phase, "leaderboard", "rankings"), params=filters)
+
     def _leaderboard_text(
         self, slug: str, phase: str, filters: dict[str, str | int | None], form: str, media: str
     ) -> str:

@@ -12,7 +12,8 @@ from app.pipeline import SourceFile
 from app.prepared.gold_source import GoldFile, GoldSource
 from app.scoring_processes import ScoringProcessError
 from app.scoring_processes.messages import CheckGold, GoldSummary
-from app.worker.worker import GOLD_PROCESSES, READER_PROCESSES, create_process_pool
+from app.worker.process_settings import create_process_pool
+from app.worker.worker import GOLD_PROCESSES, READER_PROCESSES
 
 PROBE_GOLD = [{"id": "a", "label": "yes"}, {"id": "b", "label": "no"}]
 MAX_ANSWER_SECONDS = 20.0

@@ -37,14 +37,12 @@ class BoardEntry(NamedTuple):
 class Standing(NamedTuple):
     """A row of the leaderboard; baselines, marked entries and entries without a value have no rank.
 
-    Tied rows share the rank and the tie group; they occupy the ranks from `rank_low` to `rank_high`.
+    Tied rows share the rank; `tied` counts them, the row itself included.
     """
 
     entry: BoardEntry
     rank: int | None
-    rank_low: int | None
-    rank_high: int | None
-    tie_group: int | None
+    tied: int | None
 
 
 def round_significant(value: float | None, digits: int | None) -> float | None:
@@ -105,16 +103,16 @@ def _assign_ranks(rows: Sequence[BoardEntry]) -> list[Standing]:
     """Ranks 1, 1, 3 over the rows that can be ranked; the others keep their position without a rank."""
     ranked = [entry.competes and not entry.keys[0][0] for entry in rows]
     sizes = Counter(entry.keys for entry in compress(rows, ranked))  # in the order of the rows
-    first: dict[tuple[ValueKey, ...], tuple[int, int, int]] = {}
+    first: dict[tuple[ValueKey, ...], tuple[int, int]] = {}
     next_rank = 1
-    for group, (keys, size) in enumerate(sizes.items(), start=1):
-        first[keys] = (next_rank, next_rank + size - 1, group)
+    for keys, size in sizes.items():
+        first[keys] = (next_rank, size)
         next_rank += size
     board = []
     for entry, is_ranked in zip(rows, ranked, strict=True):
         if is_ranked:
-            rank, last, group = first[entry.keys]
-            board.append(Standing(entry, rank, rank, last, group))
+            rank, size = first[entry.keys]
+            board.append(Standing(entry, rank, size))
         else:
-            board.append(Standing(entry, None, None, None, None))
+            board.append(Standing(entry, None, None))
     return board

@@ -83,7 +83,39 @@ class ReadExcerpts:
     problems: Sequence[JsonObject]
 
 
-GoldRequest = CheckGold | ValidatePredictions | ScorePredictions | WriteTemplate | WriteReport
+@dataclass(frozen=True, slots=True)
+class ComputeIntervals:
+    """Compute the intervals of the scores of stored predictions on each split; the reply is an AnalysisResult."""
+
+    gold: GoldSource
+    predictions: SourceFile
+    recipe: JsonObject
+    draw_seed: str
+
+
+@dataclass(frozen=True, slots=True)
+class BoardFile:
+    """The stored predictions of one row of a board; `key` is the id of its submission."""
+
+    key: str
+    predictions: SourceFile
+
+
+@dataclass(frozen=True, slots=True)
+class CompareBoard:
+    """Compare the rows of a board on a split by one metric, or by all (None); the reply is an AnalysisResult."""
+
+    gold: GoldSource
+    recipe: JsonObject
+    draw_seed: str
+    split: str
+    metric: str | None
+    entries: Sequence[BoardFile]
+
+
+GoldRequest = (
+    CheckGold | ValidatePredictions | ScorePredictions | WriteTemplate | WriteReport | ComputeIntervals | CompareBoard
+)
 Request = ReadExcerpts | GoldRequest
 
 # ---- replies
@@ -146,6 +178,13 @@ class FileResult:
 
 
 @dataclass(frozen=True, slots=True)
+class AnalysisResult:
+    """The result of an analysis: intervals by split and canonical metric string, or the comparison of a board."""
+
+    result: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class FileWritten:
     """The target of the request has been written."""
 
@@ -180,7 +219,17 @@ class Excerpts:
     left_out: str | None = None
 
 
-Reply = Ready | Excerpts | GoldFileNeeded | GoldSummary | FileResult | FileWritten | Refusal | ProcessFailure
+Reply = (
+    Ready
+    | Excerpts
+    | GoldFileNeeded
+    | GoldSummary
+    | FileResult
+    | AnalysisResult
+    | FileWritten
+    | Refusal
+    | ProcessFailure
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +254,7 @@ Message = Request | ReplyEnvelope | CpuLimitAnnouncement
 
 # ---- encoding
 
-_PARTS = (CpuLimitAnnouncement, ReplyEnvelope, GoldSource, GoldFile, PreparedFile, SourceFile, FileKind)
+_PARTS = (CpuLimitAnnouncement, ReplyEnvelope, GoldSource, GoldFile, PreparedFile, SourceFile, FileKind, BoardFile)
 _CLASSES = {cls.__name__: cls for cls in (*get_args(Request), *get_args(Reply), *_PARTS)}
 
 
@@ -240,4 +289,5 @@ def _from_json(values: dict[str, Any] | None) -> Any:
 _DECODERS: dict[str, Callable[[Any], Any]] = {
     **dict.fromkeys(("gold", "file", "prepared", "source", "kind", "predictions", "reply"), _from_json),
     **dict.fromkeys(("path", "target"), Path),
+    "entries": lambda values: [_from_json(value) for value in values],
 }

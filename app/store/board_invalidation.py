@@ -6,17 +6,31 @@ the submission: caches may show the board without it to others for a moment.
 Rows are watched as they are flushed. An UPDATE, INSERT or DELETE through the session that bypasses its objects
 invalidates every board, unless its execution options hold `NO_BOARD_CHANGE`. No event sees what is sent to the
 connection directly: such code calls `invalidate` itself.
+
+What may change the ranked rows of a board is also stored in the same transaction (`BoardChange`), so that a worker has
+the rows compared again.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from sqlalchemy import Table, event, func, inspect, select
+from sqlalchemy import Table, event, func, insert, inspect, select
 from sqlalchemy.orm import ORMExecuteState, SessionTransaction
 
 from app.store.session import INVALIDATION_CALLBACK, WriteSession
-from app.store.tables import Challenge, GoldVersion, Phase, Recipe, Registration, Score, Submission, Team
+from app.store.tables import (
+    BoardChange,
+    Challenge,
+    GoldVersion,
+    Phase,
+    Recipe,
+    Registration,
+    Score,
+    Submission,
+    Team,
+)
+from app.store.types import new_id
 
 CHANNEL = "assay_changed"
 ALL_BOARDS = "*"
@@ -28,6 +42,7 @@ _SETTLED = " settled "
 _WAITING = "waiting "
 _PHASE = "phase "
 _SCORES = "scores "
+_ANALYSIS = "analysis "
 
 InvalidationCallback = Callable[[frozenset[str]], None]
 
@@ -50,6 +65,11 @@ def waiting_tag(phase_id: str) -> str:
 def scores_tag(gold_id: str, scorer_version: int) -> str:
     """The tag of scores; boards depend only on those of the active gold and the phase's scorer version."""
     return f"{_SCORES}{gold_id} {scorer_version}"
+
+
+def analysis_tag(phase_id: str) -> str:
+    """The tag of intervals and comparisons of the rows of a phase: boards show them, but they change no ranking."""
+    return f"{_ANALYSIS}{phase_id}"
 
 
 class SettledTag(NamedTuple):
@@ -139,6 +159,7 @@ BOARD_SOURCES: dict[type[Any], BoardSource] = {
     ),
     Score: BoardSource(lambda row: scores_tag(row.gold_id, row.scorer_version)),
 }
+_ADD_CHANGE = insert(BoardChange.__table__)
 _BOARD_TABLES = frozenset(kind.__tablename__ for kind in BOARD_SOURCES)
 
 
@@ -162,6 +183,22 @@ def _on_execute(state: ORMExecuteState) -> None:
     table = getattr(state.statement, "table", None)
     if isinstance(table, Table) and table.name in _BOARD_TABLES:
         _record_tags(state.session, {ALL_BOARDS})
+
+
+@event.listens_for(WriteSession, "before_commit")
+def _before_commit(session: WriteSession) -> None:
+    """Store which boards this transaction changes, for those that compare their rows."""
+    tags = sorted(set(filter(None, map(_ranking_tag, session.info.get(_PENDING_TAGS, ())))))
+    if tags:
+        row = {"id": new_id(), "tags": [ALL_BOARDS] if len(tags) > _MAX_TAGS else tags}
+        session.connection().execute(_ADD_CHANGE, row)
+
+
+def _ranking_tag(tag: str) -> str | None:
+    """The tag of the boards whose ranking may change; None if only what they show beside it does."""
+    settled = parse_settled_tag(tag)
+    board_tag = tag if settled is None else settled.board_tag
+    return None if board_tag.startswith((_WAITING, _ANALYSIS)) else board_tag
 
 
 @event.listens_for(WriteSession, "after_transaction_end")

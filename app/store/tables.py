@@ -4,12 +4,15 @@ migrations/ builds the same schema, and a test compares the two.
 """
 
 from datetime import datetime
+from functools import partial
+from secrets import token_hex
 from typing import Any
 
 from sqlalchemy import ForeignKey, Index, String, Text, UniqueConstraint, false, text
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from app.store.account_tables import *  # noqa: F403
+from app.store.analysis_tables import *  # noqa: F403
 from app.store.audit_tables import *  # noqa: F403
 from app.store.base import *  # noqa: F403
 from app.store.base import ID, Base, JSONObject, one_of_check
@@ -64,6 +67,8 @@ class GoldVersion(Base):
     )
     """The gold metadata by field (see app.scoring.declaration.gold_metadata)."""
     notes: Mapped[list[str]]
+    draw_seed: Mapped[str] = mapped_column(String(32), default=partial(token_hex, 16), server_default=text("''"))
+    """The public seed of resampling and randomization with this gold; drawn once, never again."""
     created_by: Mapped[str | None] = mapped_column(ForeignKey("users.id"))
     created_at: Mapped[datetime] = mapped_column(default=utcnow)
     activated_at: Mapped[datetime | None]

@@ -33,6 +33,7 @@ class ScoringSlots:
         self._submissions_running = 0
         self._rescorings_running = 0
         self._submissions_since_rescoring = 0
+        self._submissions = 0
         self._changed = threading.Condition()
         self._ended = False
 
@@ -47,6 +48,7 @@ class ScoringSlots:
         with self._changed:
             self._submissions_running += 1
             self._submissions_since_rescoring += 1
+            self._submissions += 1
             self._changed.notify_all()
         try:
             yield
@@ -65,6 +67,22 @@ class ScoringSlots:
             if not self._ended:
                 self._rescorings_running += 1
                 self._submissions_since_rescoring = 0
+            return not self._ended
+
+    def wait_for_free_slot(self) -> bool:
+        """Wait until new submissions leave a slot free, or enough of them went first; nothing is taken.
+
+        False once rescoring ends.
+        """
+        with self._changed:
+            before = self._submissions
+            self._changed.wait_for(
+                lambda: (
+                    self._ended
+                    or self._submissions_running < self._count
+                    or self._submissions >= before + MAX_SUBMISSIONS_BEFORE_RESCORING
+                )
+            )
             return not self._ended
 
     def _may_begin(self) -> bool:

@@ -35,6 +35,7 @@ from app.scoring.declaration.recipe import ScoringRecipe
 from app.scoring.evaluation_input import EvaluationInput
 from app.scoring.reports.detailed_report import PROBABILITY_PART, build_detailed_report, write_csv
 from app.scoring_processes import messages
+from app.worker import uncertainty
 from app.worker.cpu_limit import CpuTimer
 
 
@@ -139,6 +140,20 @@ def handle_report(golds: GoldCache, request: messages.WriteReport, _cpu: StageCp
     return messages.FileWritten()
 
 
+def handle_intervals(golds: GoldCache, request: messages.ComputeIntervals, cpu: StageCpuTimer) -> messages.Reply:
+    """Compute the intervals of stored scores."""
+    gold, recipe = _load_gold_and_recipe(golds, request)
+    cpu.begin_scoring()
+    return messages.AnalysisResult(uncertainty.score_intervals(gold, recipe, request, golds.limits))
+
+
+def handle_board(golds: GoldCache, request: messages.CompareBoard, cpu: StageCpuTimer) -> messages.Reply:
+    """Compare the rows of a board."""
+    gold, recipe = _load_gold_and_recipe(golds, request)
+    cpu.begin_scoring()
+    return messages.AnalysisResult(uncertainty.compare_board(gold, recipe, request, golds.limits))
+
+
 def handle_excerpts(_golds: GoldCache, request: messages.ReadExcerpts, _cpu: StageCpuTimer) -> messages.Reply:
     """Read what stands at the locations of problems; nothing where that takes too much memory."""
     file = request.predictions
@@ -150,9 +165,16 @@ def handle_excerpts(_golds: GoldCache, request: messages.ReadExcerpts, _cpu: Sta
         return messages.Excerpts([None] * len(request.problems), messages.EXCERPTS_TOO_COSTLY)
 
 
-def _load_gold_and_recipe(
-    golds: GoldCache, request: messages.ValidatePredictions | messages.ScorePredictions | messages.WriteReport
-) -> tuple[Gold, ScoringRecipe]:
+_RecipeRequest = (
+    messages.ValidatePredictions
+    | messages.ScorePredictions
+    | messages.WriteReport
+    | messages.ComputeIntervals
+    | messages.CompareBoard
+)
+
+
+def _load_gold_and_recipe(golds: GoldCache, request: _RecipeRequest) -> tuple[Gold, ScoringRecipe]:
     gold = golds.load_valid(request.gold)
     return gold, golds.recipe(request.gold.name, request.recipe, gold)
 
@@ -178,6 +200,8 @@ REQUEST_HANDLERS: dict[type[messages.Request], Callable[[GoldCache, Any, StageCp
     messages.ScorePredictions: handle_score,
     messages.WriteTemplate: handle_template,
     messages.WriteReport: handle_report,
+    messages.ComputeIntervals: handle_intervals,
+    messages.CompareBoard: handle_board,
     messages.ReadExcerpts: handle_excerpts,
 }
 
@@ -195,10 +219,12 @@ def main() -> None:
     parser.add_argument("--memory", type=int, required=True, help="bytes of data memory allowed")
     parser.add_argument("--cpu", type=float, required=True, help="seconds of CPU time for each stage of a request")
     parser.add_argument("--limits", type=json.loads, required=True, help="JSON of the size limits of a file")
+    parser.add_argument("--nice", type=int, default=0, help="how much other processes go before this one, 0 to 19")
     parser.add_argument("--prepared", type=json.loads, help="JSON of the folder for prepared gold and its limits")
     options = parser.parse_args()
     # Ctrl-C in a terminal reaches every process of the service; the service itself ends this one, once it has drained.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.nice(options.nice)
     resource.setrlimit(resource.RLIMIT_DATA, (options.memory, options.memory))
     # Replies go to a copy of standard output. What a library prints goes to standard error and cannot mix with them.
     replies = os.fdopen(os.dup(1), "wb")

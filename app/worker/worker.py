@@ -1,6 +1,5 @@
 """The scoring worker, in the service or alone: claims tasks, has them scored, and stores the results."""
 
-import json
 import os
 import signal
 import socket
@@ -8,7 +7,6 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -27,13 +25,11 @@ from app.actions.scoring_tasks.claim_tasks import ClaimedTask, claim_tasks, is_s
 from app.actions.scoring_tasks.settle_in_groups import GroupSettlement
 from app.errors import AssayError
 from app.files import FileStore
-from app.formats import Limits
 from app.formats.memory_needs import describe_largest_file
-from app.prepared.gold_folder import PreparedGoldFolder
 from app.queue import MayContinue, TaskClaim, WorkerQueue
 from app.queue.local import LocalQueue
 from app.runtime import logging_setup
-from app.runtime.data_folder import PREPARED_GOLD_FOLDER, AddressInUse, open_file_store, own_process_folder
+from app.runtime.data_folder import AddressInUse, open_file_store, own_process_folder
 from app.runtime.health_server import HealthServer
 from app.runtime.open_file_limit import raise_limit
 from app.runtime.periodic_jobs import PeriodicJobs
@@ -45,7 +41,8 @@ from app.store.locks import try_maintenance
 from app.store.migrate import require_head
 from app.store.session import Database, WriteSession, connection_options, silence_timeout
 from app.store.types import new_id
-from app.worker.process_pool import ScoringProcessPool
+from app.worker.analyst import Analyst
+from app.worker.process_settings import create_process_pool
 from app.worker.rescorer import Rescorer
 
 log = structlog.get_logger()
@@ -62,50 +59,6 @@ CLAIM_RETRY_SECONDS = 0.05  # a claim takes some milliseconds
 STUCK_TIMEOUT_SECONDS = 30.0  # without a claim, while a task is due and a slot is free; then the queue is restarted
 HEALTH_TIMEOUT_SECONDS = 2.0  # of a health check, which is repeated every few seconds
 FORGET_WORKER_AFTER = timedelta(minutes=10)  # of silence, after which a worker is removed from the list
-
-BYTES_PER_LABEL = 96
-"""Memory that scoring may take per label of a label set. It limits the labels of a file that is read, because a file
-that is read must never fail in scoring for lack of memory: such a failure would reveal something about the gold."""
-
-
-def file_limits(settings: Settings) -> Limits:
-    """The limits on the size of a file."""
-    return Limits(
-        sets=settings.scoring_memory // BYTES_PER_LABEL,
-        expanded_bytes=settings.max_expanded,
-        records=settings.max_records,
-        classes=settings.max_classes,
-        text_length=settings.max_text_length,
-        columns=settings.max_columns,
-        nesting=settings.max_nesting,
-    )
-
-
-def create_process_pool(
-    settings: Settings, count: int, work: Path | None = None, *, seconds: float | None = None
-) -> ScoringProcessPool:
-    """Scoring processes under the limits of the settings; those with the same `work` folder share prepared gold there.
-
-    A request may take `seconds`, by default the time limit of scoring.
-    """
-    limits = asdict(file_limits(settings))
-    del limits["cpu_budget"]  # each process has its own
-    arguments = ["--memory", str(settings.scoring_memory), "--cpu", str(settings.cpu_seconds)]
-    arguments += ["--limits", json.dumps(limits)]
-    prepared_gold = None
-    if work is not None:
-        folder = (work / PREPARED_GOLD_FOLDER).resolve()  # the processes have another working directory
-        prepared_gold = PreparedGoldFolder(folder, settings.prepared_gold, settings.min_free)
-    timeout = seconds or settings.scoring_seconds
-    stall_seconds = settings.stall_seconds
-    return ScoringProcessPool(
-        count, arguments=arguments, seconds=timeout, stall_seconds=stall_seconds, prepared_gold=prepared_gold
-    )
-
-
-def reader_timeout(settings: Settings) -> float:
-    """Seconds that a dry run, a template or a report may take."""
-    return min(settings.reading_seconds, settings.scoring_seconds)
 
 
 def postgresql_queue(settings: Settings, claim: Callable[[], TaskClaim | None], slots: int) -> WorkerQueue:
@@ -168,6 +121,7 @@ class Worker:
         self._context = score_submission.WorkerContext(db, files, self.processes, self.queue, caps, figures)
         self._settlement = GroupSettlement(self._context, self._claim_in, self._unsettled.append)
         self._rescorer = Rescorer(self._context, slots, None if db.sqlite else self._lease, self._unsettled.append)
+        self._analyst = Analyst(settings, self._context, self._rescorer.slots, work)
         self._sweeper = OrphanFileSweeper(db, files)
 
     def start(self) -> None:
@@ -177,6 +131,7 @@ class Worker:
         """
         self.processes.warm_up()
         if self._db.sqlite:
+            self._analyst.requeue_interrupted()
             with self._db.write() as session:
                 count = score_submission.requeue_interrupted_tasks(session, self._context)
             if count:
@@ -193,12 +148,14 @@ class Worker:
         self._jobs.every(RECONCILE_SECONDS, self._rescorer.raise_scorer)
         self._jobs.run(lambda: self.queue.run(self._work, self._jobs.stop), "scheduler")
         self._jobs.run(lambda: self._rescorer.run(self._jobs.stop), "rescorer")
+        self._jobs.run(lambda: self._analyst.run(self._jobs.stop), "analyst")
 
     def stop(self) -> None:
         """Claim nothing more, let the current work finish within the drain time, then end the scoring processes."""
         self._jobs.stop.set()
         self.queue.wake()
         self._rescorer.end()
+        self._analyst.end()
         self._jobs.join(self._settings.drain_seconds)
         self.processes.close()
         self._jobs.join()
@@ -295,6 +252,7 @@ class Worker:
         idle = time.monotonic() - self._last_claim if self._claimed else None
         claims = [*self._active_claims, *self._rescorer.active_claims()]
         with self._heartbeat_db.write() as session:
+            self._analyst.renew_lease(session)
             heartbeat = Heartbeat(self._id, self._name, self._settings.workers, claims=claims, idle_seconds=idle)
             record_heartbeat(session, heartbeat, self._lease)
         if time.monotonic() - self._last_heartbeat > self._settings.lease_seconds:
@@ -315,6 +273,7 @@ class Worker:
             if not try_maintenance(session):  # another worker is at it
                 return
             task_ids = score_submission.requeue_expired_leases(session, self._context)
+            self._analyst.requeue_expired(session)
         if task_ids:
             log.warning("tasks_of_silent_workers_requeued", tasks=task_ids)
 

@@ -18,7 +18,7 @@ VALUES = st.recursive(
 )
 ROWS = st.fixed_dictionaries(
     {
-        **dict.fromkeys(("rank", "rank_low", "rank_high", "tie_group", "public_rank"), RANKS),
+        **dict.fromkeys(("rank", "rank_low", "rank_high", "tie_group", "tied", "public_rank"), RANKS),
         "team": st.fixed_dictionaries({"id": st.one_of(st.none(), TEXTS), "name": TEXTS}),
         "submission": st.one_of(st.none(), TEXTS),
         "method": TEXTS,

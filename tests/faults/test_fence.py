@@ -35,7 +35,7 @@ from app.store.session import Database
 from app.store.tables import GoldVersion, QuotaEntry, Score, ScoreTask, Submission
 from app.task_priorities import RESCORING_PRIORITY, SUBMISSION_PRIORITY
 from app.worker.process_pool import ScoringProcessPool
-from app.worker.worker import create_process_pool
+from app.worker.process_settings import create_process_pool
 from tests.faults.inspection import CORRECT_PREDICTIONS, GOLD
 from tests.migrated_databases import migrate_by_copy
 from tests.store.sample_rows import fill_tables

@@ -15,7 +15,7 @@ from app.runtime.data_folder import open_file_store
 from app.settings import Settings
 from app.store.session import Database
 from app.store.tables import GoldVersion, Score, ScoreTask
-from app.worker.worker import create_process_pool
+from app.worker.process_settings import create_process_pool
 from tests.cluster import Cluster, cluster
 from tests.faults.challenge_cluster import SHORT_TIMEOUTS, ChallengeCluster
 from tests.faults.inspection import CORRECT_PREDICTIONS, GOLD, children_of, has_unread_request, open_pets_challenge

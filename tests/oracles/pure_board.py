@@ -194,7 +194,7 @@ def _board_row(
     standing: Standing, submission: Submission, names: dict[str, str], scores: dict[str, dict[str, Any]]
 ) -> dict[str, Any]:
     pseudonym = names.get(submission.team_id)
-    row = {name: getattr(standing, name) for name in ("rank", "rank_low", "rank_high", "tie_group")}
+    row = {name: getattr(standing, name) for name in ("rank", "tied")}
     row |= {"team": {"id": submission.team_id, "name": submission.team.name}, "submission": submission.id}
     row |= {"method": submission.method, "submitted_at": submission.submitted_at, "entries": standing.entries}
     row |= {"baseline": submission.baseline, "mark": standing.entry.mark}

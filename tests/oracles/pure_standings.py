@@ -36,15 +36,12 @@ class ScoredEntry:
 class Standing:
     """A row of the leaderboard; baselines, marked entries and entries without a value have no rank.
 
-    Tied rows share the rank and the tie group; they occupy the ranks from `rank_low` to `rank_high`. `entries` is the
-    number of the team's entries.
+    Tied rows share the rank; `tied` counts them, the row itself included. `entries` is the number of the team's entries.
     """
 
     entry: ScoredEntry
     rank: int | None
-    rank_low: int | None
-    rank_high: int | None
-    tie_group: int | None
+    tied: int | None
     entries: int
 
 
@@ -147,19 +144,18 @@ def _assign_ranks(
 ) -> list[Standing]:
     """Ranks 1, 1, 3 over the rows that can be ranked; the others keep their position without a rank."""
     sizes = Counter(keys[entry.key] for entry in rows if _is_rankable(entry, keys))  # in the order of the rows
-    first: dict[RankingKey, tuple[int, int]] = {}
+    first: dict[RankingKey, int] = {}
     next_rank = 1
-    for group, (key, size) in enumerate(sizes.items(), start=1):
-        first[key] = (next_rank, group)
+    for key, size in sizes.items():
+        first[key] = next_rank
         next_rank += size
     board = []
     for entry in rows:
-        rank = group_number = last = None
+        rank = tied = None
         if _is_rankable(entry, keys):
-            rank, group_number = first[keys[entry.key]]
-            last = rank + sizes[keys[entry.key]] - 1
+            rank, tied = first[keys[entry.key]], sizes[keys[entry.key]]
         entries = 1 if entry.baseline else counts[entry.team]
-        board.append(Standing(entry, rank, rank, last, group_number, entries))
+        board.append(Standing(entry, rank, tied, entries))
     return board
 
 

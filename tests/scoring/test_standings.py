@@ -30,7 +30,7 @@ def board(rows: list[Standing]) -> list[tuple[str, int | None]]:
 def test_equal_values_share_a_rank_and_the_next_one_is_skipped() -> None:
     rows = standings([entry("s1", "A", 0.5), entry("s2", "B", 0.7, 2), entry("s3", "C", 0.7, 1)], recipe())
     assert board(rows) == [("s3", 1), ("s2", 1), ("s1", 3)]
-    assert [(row.rank_low, row.rank_high, row.tie_group) for row in rows] == [(1, 2, 1), (1, 2, 1), (3, 3, 2)]
+    assert [(row.rank, row.tied) for row in rows] == [(1, 2), (1, 2), (3, 1)]
 
 
 def test_values_are_compared_to_the_last_bit() -> None:
@@ -49,7 +49,7 @@ def test_losses_rank_upwards() -> None:
 def test_null_and_nan_stand_last_without_a_rank() -> None:
     rows = standings([entry("s1", "A", None), entry("s2", "B", float("nan"), 1), entry("s3", "C", 0.0)], recipe())
     assert board(rows) == [("s3", 1), ("s1", None), ("s2", None)]
-    assert rows[1].tie_group is None
+    assert rows[1].tied is None
 
 
 def test_tie_breakers_are_asked_in_order_and_null_loses() -> None:

@@ -9,9 +9,11 @@ from sqlalchemy.orm import Session
 from app.scoring import SCORER_VERSION
 from app.store.queries import ranked_values
 from app.store.tables import (
+    AnalysisTask,
     Announcement,
     AuditEntry,
     Base,
+    BoardAnalysis,
     Challenge,
     ChallengeFile,
     ChallengeTerms,
@@ -32,6 +34,7 @@ from app.store.tables import (
     Registration,
     Rerun,
     Score,
+    ScoreInterval,
     ScoreTask,
     Submission,
     Team,
@@ -133,6 +136,17 @@ def fill_tables(session: Session) -> RowIds:
     add_row(session, task(submission_id, gold, recipe))
     key = {"submission_id": submission_id, "gold_id": gold, "recipe_id": recipe, "scorer_version": SCORER_VERSION}
     add_row(session, Score(split="all", metrics={"accuracy": {"value": 1.0}}, **key))
+    add_row(session, AnalysisTask(kind="intervals", key="0" * 64, status="queued", **key))
+    add_row(session, ScoreInterval(split="all", intervals={}, **key))
+    of_board = {"phase_id": phase, "kind": "significance", "split": "all", "metric": "accuracy", "gold_id": gold}
+    compared = {
+        "fingerprint": "f",
+        "scorer_version": SCORER_VERSION,
+        "entries": [submission_id],
+        "rows": [],
+        "result": {},
+    }
+    add_row(session, BoardAnalysis(**of_board, **compared))
     add_row(session, EntryCount(provenance="0" * 32, team_id=team, entries=0))
     ledger = {"phase_id": phase, "team_id": team, "submission_id": submission_id, "day": "2026-01-01"}
     add_row(session, QuotaEntry(kind="reserve", reason="admitted", **ledger))

@@ -140,7 +140,7 @@ def test_entries_that_were_selected_over_better_ones_are_ranked_by_what_was_sele
         scores = scores_of(session, session.get_one(Phase, filled.phase))
         whole, found = board_entries.entries(session, scores), board_entries.entries(session, scores, 2)
     assert standings(found.entries)[:2] == standings(whole.entries)[:2]
-    assert standings(found.entries)[0].rank_high == 8
+    assert standings(found.entries)[0].tied == 8
 
 
 def scores_of(session: ReadSession, phase: Phase) -> BoardScores:

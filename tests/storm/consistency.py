@@ -185,7 +185,7 @@ def _check_boards(verdict: ConsistencyReport, boards: Boards, found: RecomputedS
     for split in SPLITS:
         rows = [
             {
-                **{name: row[name] for name in ("rank", "rank_low", "rank_high", "tie_group", "submission", "entries")},
+                **{name: row[name] for name in ("rank", "tied", "submission", "entries")},
                 "team": row["team"]["id"],
                 "scores": {name: score["value"] for name, score in row["scores"].items()},
             }

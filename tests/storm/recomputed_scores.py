@@ -53,9 +53,7 @@ def recompute_scores(stored: StoredRows, counted: Iterable[Row]) -> RecomputedSc
         boards[split] = [
             {
                 "rank": each.rank,
-                "rank_low": each.rank_low,
-                "rank_high": each.rank_high,
-                "tie_group": each.tie_group,
+                "tied": each.tied,
                 "submission": each.entry.key,
                 "entries": each.entries,
                 "team": each.entry.team,

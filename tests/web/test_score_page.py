@@ -208,7 +208,7 @@ def test_a_page_of_a_board_with_links_stays_light() -> None:
 
     def row(place: int) -> dict[str, Any]:
         scores = {key: {"value": drawn.random()} for key in keys}
-        ranks = dict.fromkeys(("rank", "rank_high", "rank_low"), place) | {"public_rank": None}
+        ranks = {"rank": place, "tied": 1, "public_rank": None}
         team = {"id": secrets.token_hex(16), "name": f"Team {secrets.token_hex(4)}"}
         marks: dict[str, Any] = {"baseline": False, "mark": None, "on_behalf": False}
         sent_at = {"method": f"method {place}", "entries": place, "submitted_at": "2026-11-12T12:00:00Z"}

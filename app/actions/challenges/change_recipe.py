@@ -36,6 +36,8 @@ def normalize_recipe(recipe: Mapping[str, Any], rules: LabelRules, *, stored: bo
     pairs = zip(body.get("metrics") or [], scoring.listed, strict=True)
     metric_list = [_canonical_metric(metric, call.text) for metric, call in pairs]
     body["metrics"] = metric_list or [call.text for call in scoring.metrics]
+    if scoring.ladder is not None:
+        body["ladder"] = scoring.ladder.body()
     return body, scoring
 
 
@@ -101,12 +103,20 @@ def add_recipe(
 
 
 def require_equivalent(before: ScoringRecipe, after: ScoringRecipe) -> None:
-    """Raise RecipeInUse unless only selection, tie-breakers, disclosure or names of metrics differ."""
+    """Raise RecipeInUse unless only selection, tie-breakers, disclosure or names of metrics differ.
+
+    A Ladder may be added, but neither changed nor dropped.
+    """
     if before.primary != after.primary:
         raise RecipeInUse(f"Submissions exist, so '{before.primary}' stays the primary metric.")
     were, are = ({call.text for call in recipe.metrics} for recipe in (before, after))
     if were != are:
         changed = ", ".join(f"'{text}'" for text in sorted(were ^ are))
         raise RecipeInUse(f"Submissions exist, so the same metrics have to be computed; this differs: {changed}.")
+    if before.ladder is not None and before.ladder != after.ladder:
+        detail = (
+            "Submissions exist, so the Ladder stays: without it, or with another step, participants would learn more."
+        )
+        raise RecipeInUse(detail, remedy="Keep 'ladder' as it is, or release the private scores after the close.")
     if recipe_fingerprint(before) != recipe_fingerprint(after):
         raise RecipeInUse

@@ -44,7 +44,7 @@ COPIED_FIELDS = (
 )
 COPIED_PHASE_FIELDS = ("late", "quota", "leaderboard", "reports", "anonymous", *LABEL_FIELDS)
 NEW_IN_A_COPY = frozenset(
-    {"id", "phase_id", "version", "status", "file_key", "created_by", "created_at", "activated_at"}
+    {"id", "phase_id", "version", "status", "file_key", "draw_seed", "created_by", "created_at", "activated_at"}
 )
 
 

@@ -25,6 +25,8 @@ from app.store.session import ReadSession, WriteSession
 from app.store.tables import Challenge, Organizer, Phase
 from app.store.types import format_timestamp
 
+DEFAULT_REPORTS = ("scores", "intervals", "significance")
+
 Fields = Mapping[str, Any]
 Plans = Sequence[Fields]
 FieldFaults = list[dict[str, str]]
@@ -123,7 +125,7 @@ def add_phase(session: WriteSession, challenge: Challenge, plan: Fields, now: da
         late=plan.get("late", "refuse"),
         quota=dict(plan.get("quota") or {}),
         leaderboard=plan.get("leaderboard", "public"),
-        reports=list(plan.get("reports", ["scores"])),
+        reports=list(plan.get("reports", DEFAULT_REPORTS)),
         anonymous=plan.get("anonymous", False),
         scorer_version=SCORER_VERSION,
         created_at=now,

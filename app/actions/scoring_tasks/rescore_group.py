@@ -21,7 +21,7 @@ from app.queue import TaskClaim
 from app.scoring import SCORER_VERSION
 from app.scoring_processes.messages import FileResult
 from app.store import clock
-from app.store.queries import rescoring_tasks
+from app.store.queries import analysis_tasks, rescoring_tasks
 from app.store.queries.rescoring_tasks import RescoringResult
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import GoldVersion, Recipe, Score, ScoreTask
@@ -144,6 +144,7 @@ def _settle_rescored_task(
         names = ("submission_id", "gold_id", "recipe_id", "scorer_version")
         key = {name: getattr(task, name) for name in names}
         session.add_all(Score(split=split, metrics=values, **key) for split, values in result.scores.items())
+        analysis_tasks.add_intervals(session, key)
         return RescoringResult(task.rerun_id)
     if not stored:
         task.status, task.finished_at, task.lease_until = "failed", now, None

@@ -5,7 +5,7 @@ from app.actions.audit.record import record
 from app.actions.submissions.submission_access import load_submission_to_change, lock_submission_row
 from app.errors import NotATestEntry
 from app.store import clock
-from app.store.queries import rescoring_tasks, tasks
+from app.store.queries import analysis_tasks, rescoring_tasks, tasks
 from app.store.queries.rescoring_tasks import RescoringResult
 from app.store.session import WriteSession
 
@@ -24,6 +24,7 @@ def delete_test_entry(session: WriteSession, caller: Caller, submission_id: str)
     for task in unfinished:
         tasks.cancel(session, task, now)
     rescoring_tasks.add_to_progress(session, [RescoringResult(task.rerun_id) for task in unfinished], now)
+    analysis_tasks.lock_of_submissions(session, [submission_id])
     lock_submission_row(session, submission_id)
     record(session, caller, "submission.delete", challenge=phase.challenge, of=submission)
     session.delete(submission)

@@ -11,9 +11,12 @@ from typing import Any, NamedTuple
 from app.actions import access
 from app.actions.access import Caller
 from app.actions.challenges.change_recipe import parse_stored_recipe
+from app.actions.submissions.board_row import TeamNames, board_row, shown_scores
 from app.actions.submissions.board_scores import board_scores, describe_selection, public_ranks
+from app.actions.submissions.ladder_board import BoardView, board_view
 from app.actions.submissions.pseudonyms import pseudonyms
-from app.actions.submissions.score_visibility import ScoreView, require_visible_board, resolve_split, score_view_for
+from app.actions.submissions.score_visibility import require_visible_board, resolve_split
+from app.actions.uncertainty.board_significance import board_significance
 from app.errors import (
     AssayError,
     BadCursor,
@@ -24,7 +27,6 @@ from app.errors import (
     NotFound,
     SplitHidden,
 )
-from app.scoring.catalogue.description import describe_call
 from app.scoring.declaration.metric_parser import parse_metric
 from app.scoring.declaration.metric_syntax import pluralize
 from app.scoring.declaration.recipe import ScoringRecipe
@@ -89,6 +91,8 @@ class BoardRows:
 
     scores: BoardScores
     shown: list[Standing]
+    intervals: bool
+    """Whether this reader sees the intervals of the values."""
     build: Callable[[Standing, BoardRow], dict[str, Any]]
 
     def load(self, read: Callable[[], AbstractContextManager[ReadSession]]) -> Iterator[dict[str, Any]]:
@@ -99,7 +103,9 @@ class BoardRows:
         for start in range(0, len(self.shown), ROWS_AT_ONCE):
             some = self.shown[start : start + ROWS_AT_ONCE]
             with read() as session:
-                rows = board_rows.load_rows(session, self.scores, [standing.entry.submission for standing in some])
+                rows = board_rows.load_rows(
+                    session, self.scores, [standing.entry.submission for standing in some], intervals=self.intervals
+                )
             yield from (self.build(standing, rows[standing.entry.submission]) for standing in some)
 
 
@@ -180,6 +186,10 @@ def build_cacheable_board(
     except (LeaderboardHidden, SplitHidden, NoGold) as refusal:
         return CacheableBoard(None, None, refusal.with_traceback(None), frozenset(marks), seconds)
     marks.add(board_invalidation.scores_tag(version.id, board["scorer_version"]))
+    if board["ladder"] is not None:  # an output waits for the final status of every earlier submission
+        marks.add(board_invalidation.waiting_tag(phase.id))
+    elif audience.organizer or not {"intervals", "significance"}.isdisjoint(phase.reports):
+        marks.add(board_invalidation.analysis_tag(phase.id))
     return CacheableBoard(board, rows, None, frozenset(marks), seconds, _may_be_incomplete(session, audience))
 
 
@@ -255,10 +265,23 @@ def _require_all_scored(session: ReadSession, audience: BoardAudience) -> None:
         )
 
 
-def _build_board(
-    session: ReadSession, audience: BoardAudience, *, split: str | None, metric: str | None, page: BoardPage | None
-) -> tuple[dict[str, Any], BoardRows, GoldVersion]:
-    """The board without its rows, the rows to load, and the active gold."""
+class ResolvedBoard(NamedTuple):
+    """What a board is computed from."""
+
+    version: GoldVersion
+    stored: Recipe
+    recipe: ScoringRecipe
+    scores: BoardScores
+    view: BoardView
+
+
+def resolve_board(
+    session: ReadSession, audience: BoardAudience, *, split: str | None, metric: str | None
+) -> ResolvedBoard:
+    """What the board that this audience asks for is computed from.
+
+    Raises LeaderboardHidden, SplitHidden, NoGold, and BadRequest for a metric that the recipe lacks.
+    """
     phase, organizer = audience.phase, audience.organizer
     require_visible_board(phase, clock.now(session), organizer=organizer)
     _require_all_scored(session, audience)
@@ -269,14 +292,24 @@ def _build_board(
     recipe = parse_stored_recipe(phase, stored)
     shown_split = resolve_split(phase, version, split, organizer=organizer)
     ranked_by = _ranking_metric(recipe, metric)
+    view = board_view(session, phase, version, stored, ranked_by=ranked_by, organizer=organizer)
     scores = board_scores(session, phase, version, stored, shown_split=shown_split, ranked_by=ranked_by)
+    return ResolvedBoard(version, stored, recipe, scores, view)
+
+
+def _build_board(
+    session: ReadSession, audience: BoardAudience, *, split: str | None, metric: str | None, page: BoardPage | None
+) -> tuple[dict[str, Any], BoardRows, GoldVersion]:
+    """The board without its rows, the rows to load, and the active gold."""
+    phase, organizer = audience.phase, audience.organizer
+    version, stored, recipe, scores, view = resolve_board(session, audience, split=split, metric=metric)
+    shown_split, ranked_by = scores.shown, scores.ranked_by[0]
     hides_names = phase.anonymous and not organizer
     # Each pseudonym depends on those of all other teams.
     needed = None if page is None or hides_names else page.start + page.limit
-    found = board_entries.entries(session, scores, needed)
+    found = view.entries(session, scores, needed)
     board_standings = standings(found.entries)
     hidden = _pseudonyms(board_standings, phase, own_team=audience.own_team) if hides_names else {}
-    view = score_view_for(recipe, organizer=organizer)
     shown, following = _page_of(board_standings, page, found.total)
     of_teams = None if page is None else {standing.entry.team for standing in shown}
     counts = board_entries.count_entries(session, scores, of_teams)
@@ -284,10 +317,16 @@ def _build_board(
     earlier = public_ranks(session, phase, version, stored, ranked_by=ranked_by) if is_released else {}
     primary = next(call for call in recipe.metrics if call.text == ranked_by)
     team_names = TeamNames(found.names, hidden)
+    allowed = view.ladders is None and (organizer or "significance" in phase.reports)
+    significance = board_significance(session, phase, version, scores, found, allowed=allowed)
     rows = BoardRows(
         scores,
         shown,
-        lambda standing, row: _board_row(standing, row, team_names, counts=counts, public_ranks=earlier, view=view),
+        view.ladders is None and (organizer or "intervals" in phase.reports),
+        lambda standing, row: (
+            board_row(standing, row, team_names, counts=counts, public_ranks=earlier, significance=significance)
+            | {"scores": shown_scores(standing, row, view, intervals=rows.intervals)}
+        ),
     )
     board = {
         "challenge": phase.challenge.slug,
@@ -299,8 +338,10 @@ def _build_board(
         "gold_version": version.version,
         "recipe_version": stored.version,
         "scorer_version": phase.scorer_version,
+        "draw_seed": version.draw_seed,
+        "significance": significance.to_dict(),
         "as_of": _as_of(session, phase, version, stored),
-        "metrics": [describe_call(call) for call in recipe.metrics],
+        **view.fields,
         "total": found.total,
         "next": following,
     }
@@ -343,42 +384,3 @@ def _as_of(session: ReadSession, phase: Phase, version: GoldVersion, recipe: Rec
     newest = board_entries.newest_submission_time(session, phase.id)
     activated_at = version.activated_at or version.created_at
     return max(activated_at, recipe.created_at, *([] if newest is None else [newest]))
-
-
-class TeamNames(NamedTuple):
-    """The names of teams by id, and the pseudonyms of those whose name is hidden."""
-
-    names: dict[str, str]
-    pseudonyms: dict[str, str]
-
-
-def _board_row(
-    standing: Standing,
-    row: BoardRow,
-    teams: TeamNames,
-    *,
-    counts: dict[str, int],
-    public_ranks: dict[str, int],
-    view: ScoreView,
-) -> dict[str, Any]:
-    entry = standing.entry
-    hidden = entry.team in teams.pseudonyms
-    return {
-        "rank": standing.rank,
-        "rank_low": standing.rank_low,
-        "rank_high": standing.rank_high,
-        "tie_group": standing.tie_group,
-        "public_rank": None if standing.rank is None else public_ranks.get(entry.team),
-        "team": {
-            "id": None if hidden else entry.team,
-            "name": (teams.pseudonyms if hidden else teams.names)[entry.team],
-        },
-        "submission": None if hidden else entry.submission,
-        "method": "" if hidden else row.method,
-        "submitted_at": row.submitted_at,
-        "entries": 1 if entry.baseline else counts.get(entry.team, 0),  # 0 only if a row was changed by hand
-        "baseline": entry.baseline,
-        "mark": entry.mark,
-        "on_behalf": row.on_behalf and not entry.baseline,
-        "scores": view.metrics(row.metrics),
-    }

@@ -17,6 +17,7 @@ JSON = dict[str, Any]
 
 NULL_MARKER = "\0null"
 TIMESTAMP = "2027-01-31T12:00:00Z"
+DRAW_SEED = "9d3b2f6a51c84e07a6b1f0c2d4e59387"
 SUBMISSION_ID = "01a1fbb9e19f7363aa2acd3d856536cf"
 TEAM: JSON = {"id": "01a1fbb9e18a7212ae9d3c379d612133", "name": "Blue"}
 TEAM_DETAILS: JSON = TEAM | {
@@ -67,6 +68,7 @@ INFERENCE: JSON = {
     "lowered_by": [
         "a total quota, or a daily quota and a close after which nothing is taken (late: refuse)",
         "a board that is shown only after the close, or never, because a board ranks at full precision",
+        "a Ladder, which tells a team only of improvements by more than a step",
         "fewer metrics",
         "registration by approval or invitation",
         "a private split, which reveals nothing before the final release",
@@ -102,7 +104,7 @@ PHASE: JSON = {
     "pause_reason": None,
     "quota": {"per_day": 10, "total": None, "concurrent": None, "invalid_per_day": None},
     "leaderboard": "public",
-    "reports": ["scores"],
+    "reports": ["scores", "intervals", "significance"],
     "anonymous": False,
     "released_at": None,
     "released_at_local": None,
@@ -255,16 +257,15 @@ BOARD: JSON = {
     "gold_version": 1,
     "recipe_version": 1,
     "scorer_version": SCORER_VERSION,
+    "draw_seed": DRAW_SEED,
+    "significance": {"status": "current", "reason": None, "computed_at": TIMESTAMP},
     "as_of": TIMESTAMP,
     "metrics": [describe_call(parse_metric(name)) for name in RECIPE["metrics"]],
     "total": 1,
     "next": None,
     "rows": [
         {
-            "rank": 1,
-            "rank_low": 1,
-            "rank_high": 1,
-            "tie_group": 1,
+            **dict.fromkeys(("rank", "rank_low", "rank_high", "tie_group", "tied"), 1),
             "public_rank": None,
             "team": TEAM,
             "submission": SUBMISSION_ID,

@@ -1,6 +1,6 @@
 """Examples of gold versions for the API description."""
 
-from app.api.openapi.examples import JSON, TIMESTAMP
+from app.api.openapi.examples import DRAW_SEED, JSON, TIMESTAMP
 
 GOLD: JSON = {
     "version": 1,
@@ -18,6 +18,7 @@ GOLD: JSON = {
     "class_weights": None,
     "accessories": [],
     "notes": [],
+    "draw_seed": DRAW_SEED,
     "created_at": TIMESTAMP,
     "activated_at": TIMESTAMP,
     "remarks": [],

@@ -47,17 +47,18 @@ class GoldAndPredictions:
         from app.offline import score_offline
 
         return score_offline(
-            self.gold,
-            self.predictions,
-            choose,
-            task=self.task,
-            classes=self.classes,
-            positive_label=self.positive_label,
-            metadata=self.gold_metadata,
-            void=self.void,
-            wants_scores=wants_scores,
-            options=options,
+            self.gold, self.predictions, choose, wants_scores=wants_scores, options=options, **self.task_settings()
         )
+
+    def task_settings(self) -> dict[str, Any]:
+        """What is known of the task besides the files: settings of `score_offline`."""
+        return {
+            "task": self.task,
+            "classes": self.classes,
+            "positive_label": self.positive_label,
+            "metadata": self.gold_metadata,
+            "void": self.void,
+        }
 
     def check_positive_label(self, outcome: "OfflineOutcome") -> None:
         """Refuse --positive-label if the gold has problems because that is not one of its labels."""
@@ -144,13 +145,15 @@ def _locate_in_own_file(file: str, problem: Mapping[str, Any]) -> dict[str, Any]
     return {"file": file, **problem}
 
 
-def report_problems_and_exit(out: CommandOutput, files: GoldAndPredictions, outcome: "OfflineOutcome") -> None:
-    """Report the problems of both files together, and exit with status 1."""
+def report_problems_and_exit(
+    out: CommandOutput, files: GoldAndPredictions, outcome: "OfflineOutcome", *, predictions: str = "predictions"
+) -> None:
+    """Report the problems of both files together, and exit with status 1; `predictions` names the second file."""
     files.check_positive_label(outcome)
     total = Counter[str]()
     problems: list[dict[str, Any]] = []
-    for name, file_problems in (("gold", outcome.gold_problems), ("predictions", outcome.problems)):
-        omitted = _GOLD_DEPENDENT_CODES if name == "predictions" and outcome.gold_problems else frozenset[str]()
+    for name, file_problems in (("gold", outcome.gold_problems), (predictions, outcome.problems)):
+        omitted = _GOLD_DEPENDENT_CODES if name == predictions and outcome.gold_problems else frozenset[str]()
         document = file_problems.to_dict()
         total.update({code: count for code, count in document["total"].items() if code not in omitted})
         listed = [problem for problem in document["problems"] if problem["code"] not in omitted]

@@ -43,7 +43,8 @@ _FIELDS: dict[str, Any] = {
         typer.Option(
             "--report",
             metavar="REPORT",
-            help="What participants see, scores, per_class, confusion or curves; repeatable.",
+            help="What participants see: scores, intervals, per_class, confusion, curves, significance or rankings; "
+            "repeatable.",
         ),
     ],
     "anonymous": Annotated[

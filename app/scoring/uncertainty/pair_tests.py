@@ -62,7 +62,8 @@ class _Pair:
 class SignFlipTests:
     """Randomization tests of sums: `totals` (T × units) has the sum of each row over each instance or group.
 
-    All pairs share the random signs, which follow from the seed.
+    All pairs share the random signs, which follow from the seed. Where an upper bound of the exact p-value is below what
+    rounds could show, the bound is the p-value.
     """
 
     def __init__(self, totals: Floats, seed: bytes) -> None:
@@ -79,7 +80,7 @@ class SignFlipTests:
             bound = _upper_bound(pair)
             if known is not None:
                 tests[first, second] = known
-            elif bound <= holm_levels(family, len(pairs)).strictest:
+            elif bound <= min(holm_levels(family, len(pairs)).strictest, 1 / (ROUNDS + 1)):
                 tests[first, second] = PairTest(bound, bound)
             else:
                 open_pairs[first, second] = pair

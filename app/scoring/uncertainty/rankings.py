@@ -28,6 +28,7 @@ DRAWS = 2_000
 MAX_FLIPS = 1_000
 """So many flips are listed; the counts hold all of them."""
 _MAX_TAU_NUMBERS = 2 * 10**8  # pairs of rows × draws, for the stability of one ranking
+_DECIMALS = 12  # of draws, so that ties do not depend on the order in which classes are summed
 CONFUSED_AVERAGES = (
     "f1_macro",
     "f1_of_averages_macro",
@@ -235,7 +236,7 @@ def _stability(keys: Floats, draws: Floats, call: MetricCall) -> Stability:
     if size < 2:
         return Stability(None, None, None, None)
     in_draws = (-draws if call.metric.direction == "higher" else draws)[rows]
-    in_draws = in_draws[:, ~np.isnan(in_draws).any(axis=0)]
+    in_draws = np.round(in_draws[:, ~np.isnan(in_draws).any(axis=0)], _DECIMALS)
     leader, kept = keys[rows].argmin(), max(1, min(in_draws.shape[1], _MAX_TAU_NUMBERS // size**2))
     taus = [tau_b(keys[rows], draw)[0] for draw in in_draws[:, :kept].T]
     known = sorted(tau for tau in taus if tau is not None)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from pydantic_core import from_json
 from sqlalchemy import Text, cast, select
 
+from app.store.queries import board_analyses
 from app.store.queries.entry_choice import BoardScores
 from app.store.queries.id_lists import is_among
 from app.store.session import ReadSession
@@ -22,10 +23,15 @@ class BoardRow(NamedTuple):
     submitted_at: datetime
     on_behalf: bool
     metrics: MetricValues
+    intervals: MetricValues
 
 
-def load_rows(session: ReadSession, board: BoardScores, submissions: Sequence[str]) -> dict[str, BoardRow]:
-    """What the board shows of these submissions, by id; the only query that reads the JSON of scores.
+def load_rows(
+    session: ReadSession, board: BoardScores, submissions: Sequence[str], *, intervals: bool
+) -> dict[str, BoardRow]:
+    """What the board shows of these submissions, by id, with intervals if wanted.
+
+    The only query of a board that reads the JSON of scores.
 
     Two queries by id: a join might scan all scores while PostgreSQL has no statistics. The JSON is read as text, which
     both databases store as written, because the decoder of the column takes several times as long.
@@ -39,4 +45,8 @@ def load_rows(session: ReadSession, board: BoardScores, submissions: Sequence[st
     columns = (Submission.id, Submission.method, Submission.submitted_at, Submission.on_behalf)
     query = select(*columns).where(is_among(session, Submission.id, submissions))
     rows: Sequence[Any] = session.connection().execute(query).all()
-    return {row[0]: BoardRow(row[1], row[2], row[3], metrics[row[0]]) for row in rows}
+    known = board_analyses.intervals_of(session, submissions, board.provenance) if intervals else {}
+    return {
+        row[0]: BoardRow(row[1], row[2], row[3], metrics[row[0]], known.get(row[0], {}).get(board.shown, {}))
+        for row in rows
+    }

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement
 
-from app.store.tables import Score, ScoreTask
+from app.store.tables import Score, ScoreInterval, ScoreTask
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +24,10 @@ class ScoreProvenance:
         """Whether a score has this provenance."""
         return self._condition(Score)
 
-    def _condition(self, row: type[ScoreTask] | type[Score]) -> ColumnElement[bool]:
+    def interval_condition(self) -> ColumnElement[bool]:
+        """Whether intervals are those of a score with this provenance."""
+        return self._condition(ScoreInterval)
+
+    def _condition(self, row: type[ScoreTask] | type[Score] | type[ScoreInterval]) -> ColumnElement[bool]:
         recipes = row.recipe_id.in_(self.recipe_ids)
         return (row.gold_id == self.gold_id) & recipes & (row.scorer_version == self.scorer_version)

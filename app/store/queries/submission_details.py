@@ -1,10 +1,10 @@
 """Submissions with their phase, newest task and scores, for one reader.
 
-A list of any length takes two statements, a single finished submission one.
+A list of any length takes three statements, a single finished submission one, which reads no intervals.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -12,7 +12,7 @@ from sqlalchemy import BindParameter, Select, bindparam, exists, func, select
 
 from app.store.queries.phase_for_user import RECIPE_FINGERPRINT, PhaseContext, columns_of, join_context
 from app.store.session import ReadSession
-from app.store.tables import Challenge, GoldVersion, Phase, Recipe, Score, ScoreTask, Submission, Team
+from app.store.tables import Challenge, GoldVersion, Phase, Recipe, Score, ScoreInterval, ScoreTask, Submission, Team
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +30,16 @@ class TaskState:
 
 @dataclass(frozen=True, slots=True)
 class SubmissionDetails:
-    """A submission outside any session, its phase, its newest task and the values of its current scores by split."""
+    """A submission outside any session, its phase, its newest task and the values of its current scores by split.
+
+    `intervals` has those of the scores, by split and metric, as far as they have been computed and read.
+    """
 
     submission: Submission
     context: PhaseContext
     task: TaskState | None
     scores: dict[str, dict[str, Any]]
+    intervals: dict[str, dict[str, Any]] = field(default_factory=dict)
 
 
 _SUBMISSION_COLUMNS = tuple(Submission.__table__.c)
@@ -77,6 +81,22 @@ def _scores_query() -> Select[Any]:
     )
 
 
+def _intervals_query() -> Select[Any]:
+    """The intervals of current scores."""
+    intervals, recipes = ScoreInterval.__table__, Recipe.__table__
+    return (
+        select(intervals.c.submission_id, intervals.c.split, intervals.c.intervals)
+        .join(recipes, recipes.c.id == intervals.c.recipe_id)
+        .where(
+            intervals.c.submission_id.in_(_IDS),
+            intervals.c.gold_id == bindparam("gold_id"),
+            intervals.c.scorer_version == bindparam("scorer_version"),
+            recipes.c.fingerprint == bindparam("fingerprint"),
+        )
+        .order_by(intervals.c.id)
+    )
+
+
 def _finished_query(details: Select[Any]) -> Select[Any]:
     """The details with a row for each of the current scores, and one row if there are none."""
     scores, recipes = Score.__table__.alias(), Recipe.__table__.alias()
@@ -92,9 +112,9 @@ def _finished_query(details: Select[Any]) -> Select[Any]:
     return joined.add_columns(scores.c.split, scores.c.metrics).order_by(scores.c.id)
 
 
-# Built once, and from tables instead of mapped classes: each listing runs the first two, each request that waits for
-# scores the third at its end.
-_DETAILS_QUERY, _SCORES_QUERY = _details_query(), _scores_query()
+# Built once, and from tables instead of mapped classes: each listing runs the first three, each request that waits for
+# scores the fourth at its end.
+_DETAILS_QUERY, _SCORES_QUERY, _INTERVALS_QUERY = _details_query(), _scores_query(), _intervals_query()
 _FINISHED_QUERY = _finished_query(_DETAILS_QUERY)
 
 
@@ -111,6 +131,8 @@ def load_submission_details(
         key["ids"] = [each.submission.id for each in finished]
         for submission_id, split, metrics in session.connection().execute(_SCORES_QUERY, key):
             details[submission_id].scores[split] = metrics
+        for submission_id, split, intervals in session.connection().execute(_INTERVALS_QUERY, key):
+            details[submission_id].intervals[split] = intervals
     return details
 
 

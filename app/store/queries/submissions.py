@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, Select, bindparam, exists, func, insert, or_, select, update
 
 from app.store.board_invalidation import NO_BOARD_CHANGE
-from app.store.queries import ranked_values
+from app.store.queries import analysis_tasks, ranked_values
 from app.store.queries.memberships import Stay, sent_during
 from app.store.queries.score_provenance import ScoreProvenance
 from app.store.session import ReadSession, WriteSession
@@ -43,11 +43,13 @@ class SettledSubmission(NamedTuple):
 def add_scores(session: WriteSession, key: Mapping[str, Any], scores: Mapping[str, Any]) -> None:
     """Store the metric values of each split under the key of their task, with their ranked values.
 
+    Their intervals are queued.
     The caller finishes the submission in the same transaction, unless its status is final, and invalidates boards.
     """
     rows = [{**key, "id": new_id(), "split": split, "metrics": scores[split]} for split in scores]
     session.connection().execute(_ADD_SCORE, rows)
     ranked_values.add(session, [ranked_values.StoredScore(**row) for row in rows])
+    analysis_tasks.add_intervals(session, key)
 
 
 def set_final_status(

@@ -19,7 +19,7 @@ from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from app.store import clock
 from app.store.board_invalidation import NO_BOARD_CHANGE
 from app.store.clock import ClockReading
-from app.store.queries import fair_scheduling
+from app.store.queries import analysis_tasks, fair_scheduling
 from app.store.queries.fair_scheduling import Lane, TaskTurn
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import ScoreTask, Submission
@@ -226,6 +226,7 @@ def lock_phase_tasks(session: WriteSession, phase_ids: Collection[str]) -> None:
     query = select(ScoreTask.id).join(Submission, Submission.id == ScoreTask.submission_id)
     of_phases = query.where(Submission.phase_id.in_(phase_ids)).order_by(ScoreTask.id)
     session.execute(of_phases.with_for_update(of=ScoreTask))
+    analysis_tasks.lock_of_phases(session, phase_ids)
 
 
 def lock_unfinished(session: WriteSession, submission_ids: Collection[str]) -> list[ScoreTask]:
@@ -291,10 +292,11 @@ def clear_delays(session: WriteSession) -> None:
 
 
 def requeue_unfinished(session: WriteSession) -> int:
-    """Requeue the unfinished tasks of a restored backup, without delays; returns how many are queued."""
+    """Requeue the unfinished tasks of a restored backup, without delays; returns how many score tasks are queued."""
     unfinished = update(ScoreTask).where(ScoreTask.status.in_(("queued", "running")))
     requeued = unfinished.values(status="queued", lease_until=None, not_before=None).returning(ScoreTask.id)
     count = len(session.execute(requeued).all())
     submissions = update(Submission).where(Submission.status == "running").values(status="queued")
     session.execute(submissions.execution_options(**NO_BOARD_CHANGE))
+    analysis_tasks.requeue_unfinished(session)
     return count

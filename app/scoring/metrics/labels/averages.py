@@ -21,7 +21,7 @@ from app.scoring.declaration.metric import (
 )
 from app.scoring.declaration.metric_syntax import pluralize
 from app.scoring.declaration.task import TASK_KINDS, TaskKind
-from app.scoring.draw_context import DrawContext, InstanceValues
+from app.scoring.draw_context import DrawContext, InstanceValues, NoDrawForm
 from app.scoring.metrics.labels.average_draws import (
     AverageDraws,
     lfb_train_draws,
@@ -209,7 +209,10 @@ def samples_draws(draws: DrawContext, call: MetricCall, ratio: RatioMeasure) -> 
     """`samples` for many draws at once."""
 
     def values() -> InstanceValues:
-        numerator, denominator, fixed = _sample_terms(draws.rows.tally(call.options).instances, call, ratio)
+        try:
+            numerator, denominator, fixed = _sample_terms(draws.rows.tally(call.options).instances, call, ratio)
+        except UndefinedError:  # a draw without the instances that are 0/0 has a value
+            raise NoDrawForm from None
         return instance_values(numerator, denominator, fixed, ratio.values)
 
     return draws.mean_of_call((call.cache_key, ratio.name), values)
@@ -295,12 +298,6 @@ def instance_values(
         values[mask] = value or 0.0
     values[regular] = divided(numerator[regular], denominator[regular])
     return values, counted
-
-
-def f_beta_of(precision: Real, recall: Real, beta: Fraction) -> Real:
-    """F_beta of two averages that are not both 0."""
-    square = beta * beta
-    return precision * recall * (1 + square) / (precision * square + recall)
 
 
 SINGLE_CLASS = Average(

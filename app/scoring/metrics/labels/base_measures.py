@@ -287,10 +287,12 @@ def averaged_metric(base: BaseMeasure, average: Average) -> Metric:
         example=_example(base, average),
         compute=_compute(base, average.compute),
         compute_draws=_compute_draws(base, average.compute_draws),
+        merges_cells=average is not SAMPLES,
         hints=dict.fromkeys(SINGLE_LABEL_TASKS, average.hint) if average.hint else base.hints,
         floor=3 if base.range == UNIT_RANGE and average is not LFB_TRAIN else 0,
         peers=base.peers,
         counted=ReportedCounts((base.key,), average.weights),
+        instance_mean=average is SAMPLES and base.set_like and base.range == UNIT_RANGE,
     )
 
 

@@ -1,0 +1,58 @@
+"""What the comparison of a board's rows rests on, and what a reader may conclude from it, in sentences."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+LEVEL = 0.05
+METHOD = (
+    "One paired bootstrap shared by all ranked rows; Romano-Wolf step-down over all ordered pairs at 5 %. Where the "
+    "sample is small, an exact or randomization test of the pair has to agree, adjusted by Holm over all pairs."
+)
+NULL_HYPOTHESIS = (
+    "Of two rows, the one is not better than the other on instances like these. A row may be called different only if "
+    "this is rejected; the chance of any false call on a board is at most 5 %."
+)
+NOT_CHOSEN = "This split chose none of the rows, so the claim of 5 % holds."
+ONE_ENTRY = "Every team sent one entry, so nothing was chosen among several and the claim of 5 % holds."
+CHOSEN = (
+    "The values on this split chose the row of each team among up to {} entries. Rank sets and p-values treat rows as "
+    "fixed beforehand, so more than 5 % of such boards show a false difference."
+)
+FEEDBACK = (
+    "Teams saw their values on this split while they sent up to {} entries. Rank sets and p-values treat rows as fixed "
+    "beforehand, so more than 5 % of such boards may show a false difference."
+)
+
+
+def describe_choice(selection: str, selection_max: int | None, split: str, most_entries: int) -> dict[str, Any]:
+    """Whether the shown split chose the rows, among how many entries of a team at most, and what that means.
+
+    Only the private split chooses nothing: its values are seen after the release. Of several entries that a team
+    selected, it takes the best.
+    """
+    if most_entries <= 1:
+        return {"chosen_by_split": False, "most_entries": most_entries, "meaning": ONE_ENTRY}
+    if split == "private" and (selection != "selected" or selection_max == 1):
+        return {"chosen_by_split": False, "most_entries": most_entries, "meaning": NOT_CHOSEN}
+    chosen = selection != "latest"
+    meaning = (CHOSEN if chosen else FEEDBACK).format(most_entries)
+    return {"chosen_by_split": chosen, "most_entries": most_entries, "meaning": meaning}
+
+
+def conclude(rows: Sequence[Mapping[str, Any]], reason: str | None) -> str | None:
+    """What a reader may conclude from the rank sets of these rows."""
+    if reason is not None:
+        return reason[0].upper() + reason[1:] + ("" if reason.endswith(".") else ".")
+    known = [row for row in rows if row.get("rank_low") is not None]
+    if not known:
+        return None
+    if len(known) == 1:
+        return "There is one ranked row, so there is nothing to compare."
+    may_lead = sum(row["rank_low"] == 1 for row in known)
+    if may_lead == len(known):
+        return f"None of the {len(known)} rows is shown to be better than another at 5 %."
+    if may_lead == 1:
+        return f"The first row is better than each of the other {len(known) - 1} rows at 5 %."
+    return (
+        f"Any of {may_lead} of the {len(known)} rows may be the best: no row is shown to be better than these at 5 %."
+    )
