@@ -23,6 +23,7 @@ from app.store.queries import board_analyses, board_entries
 from app.store.session import ReadSession
 from app.store.tables import BoardAnalysis
 
+ENDS = ("low", "high")  # of the interval of a score, which the report `intervals` shows
 RESTS_ON = ("n", "groups", "draws", "notes")
 
 
@@ -43,6 +44,8 @@ def read_significance(
     result: Mapping[str, Any] = {} if stored is None else stored.result
     teams = _Rows(session, audience, stored, board)
     rows = [teams.row(row) for row in result.get("rows", []) if row["key"] in teams.places]
+    if not audience.organizer and "intervals" not in audience.phase.reports:
+        rows = [{name: value for name, value in row.items() if name not in ENDS} for row in rows]
     pairs = [teams.renamed(pair) for pair in result.get("pairs", []) if teams.knows(pair)]
     most_entries = max((row["entries"] for row in rows), default=0)
     choice = wording.describe_choice(
