@@ -58,13 +58,7 @@ NEW_CHALLENGE = {
     "phases": [{"name": "main", "quota": {"total": 5}}],
 }
 EMPTY_CHALLENGE = {"slug": "{gone}", "title": "Gone", "task": "multiclass", "recipe": RECIPE, "draft": True}
-SETS_CHALLENGE = {
-    "slug": "{gone}-sets",
-    "title": "Sets",
-    "task": "multilabel",
-    "recipe": {"primary": "f1_macro"},
-    "draft": True,
-}
+SETS_CHALLENGE = EMPTY_CHALLENGE | {"slug": "{gone}-sets", "task": "multilabel", "recipe": {"primary": "f1_macro"}}
 SETS_PHASE = "/challenges/{gone}-sets/phases/main"
 WHY = {"reason": "Agreed on Monday."}
 PARTITION = {f"t{number}": "one" for number in (1, 2, 3, 4)}
