@@ -91,10 +91,13 @@ def test_participants_do_not_learn_which_cells_are_unknown(people: People) -> No
         assert ada.post(f"/challenges/{slug}/registrations", json={"team": "Blue"}).status_code == 201
         phase = MAIN_PHASE_PATH.format(slug)
         sent = require_finished(ada.submit(slug, {"t1": ["a"], "t2": ["b"], "t3": ["a", "c"]}))
-        found = [ada.get(path) for path in (phase, f"{phase}/template", f"/challenges/{slug}", f"{phase}/leaderboard")]
-        found += [ada.submit(slug, SENT, dry_run="true"), ada.get(f"/submissions/{sent['id']}")]
+        found = [ada.get(path) for path in (phase, f"{phase}/template", f"/challenges/{slug}")]
+        found.append(ada.submit(slug, SENT, dry_run="true"))
+        own = ada.get(f"/submissions/{sent['id']}").json()["scores"]
+        board = ada.get(f"{phase}/leaderboard").json()["rows"][0]["scores"]
         assert ada.get(gold).status_code == ada.get(f"{gold}/1").status_code == 403
-        answers.append([_without_names(answer.text, slug) for answer in found])
+        shown = [_without_intervals(scores) for scores in (own, board)]
+        answers.append([*(_without_names(answer.text, slug) for answer in found), *shown])
     assert answers[0] == answers[1]
     assert "unknown_cells" in answers[0][2], "the recipe says how unknown cells count"
 
@@ -103,3 +106,8 @@ def _without_names(text: str, slug: str) -> str:
     """An answer without what differs between any two challenges: ids, times and the slug."""
     text = re.sub(r"[0-9a-f]{32,64}|\d{4}-\d\d-\d\dT[0-9:.]+Z?", "·", text)
     return text.replace(slug, "SLUG")
+
+
+def _without_intervals(scores: dict[str, dict[str, object]]) -> str:
+    """Scores without what is computed after them, with a seed of each gold of its own."""
+    return str({metric: [each.get(name) for name in ("value", "reason", "notes")] for metric, each in scores.items()})
