@@ -122,6 +122,7 @@ def test_a_comparison_survives_a_kill(own: Live, victim: str) -> None:
         os.kill(analyst, 9)
     else:
         own.kill()
+        thaw(analyst)  # a stopped process does not see that the service is gone
         eventually(lambda: not is_alive(analyst), "the child of the dead service is gone")
         own.start()
         admin = own.admin()
@@ -141,43 +142,50 @@ def test_a_comparison_survives_a_kill(own: Live, victim: str) -> None:
     )
 
 
-def test_nothing_is_shown_of_another_gold(own: Live) -> None:
+def test_nothing_is_shown_of_another_recipe(own: Live) -> None:
     admin = open_board(own)
     analyst = analyst_of(own)
     freeze(analyst)
     try:
-        turned = [{"id": row["id"], "label": "dog"} for row in GOLD[:-1]] + [{"id": GOLD[-1]["id"], "label": "cat"}]
-        put = admin.post("/challenges/pets/phases/main/gold", params={"activate": "true"}, json=turned)
-        assert put.status_code == 201, put.text
-        eventually(lambda: board_of(admin)["rows"][0]["team"]["name"] == "B", "the board has the new scores")
-        board = board_of(admin)
-        assert board["gold_version"] == 2
-        assert board["significance"] | {"reason": None} == {"status": "pending", "reason": None, "computed_at": None}
-        for row in board["rows"]:
-            assert (row["rank_low"], row["rank_high"], row["tie_group"]) == (None, None, None)
-            assert (row["scores"]["accuracy"]["low"], row["scores"]["accuracy"]["high"]) == (None, None)
-        found = admin.get("/challenges/pets/phases/main/leaderboard/significance").json()
-        assert (found["status"], found["rows"], found["pairs"]) == ("pending", [], [])
+        put = admin.put("/challenges/pets/recipe", json={"primary": "mcc", "metrics": ["mcc", "accuracy"]})
+        assert put.status_code == 200, put.text
+        eventually(lambda: board_of(admin)["recipe_version"] == 2, "the board has the new scores")
+        eventually(lambda: has_unread_request(analyst), "it is asked for an analysis")
+        require_nothing_shown(admin)
     finally:
         thaw(analyst)
-    eventually(lambda: is_complete(admin), "the rows are compared with the new gold")
-    assert query_rows(own, "SELECT version FROM gold_versions WHERE id IN (SELECT gold_id FROM board_analyses)") == [
-        (2,)
-    ]
+    eventually(lambda: is_complete(admin), "the rows are compared by the new recipe")
 
 
-def test_nothing_is_shown_of_another_scorer_version(own: Live) -> None:
-    open_board(own)
+SET_OTHER = {
+    "gold": "SET gold_id = (SELECT id FROM gold_versions WHERE version = 2)",
+    "scorer": "SET scorer_version = scorer_version + 1",
+}
+
+
+@pytest.mark.parametrize("other", SET_OTHER)
+def test_nothing_is_shown_of_another_gold_or_scorer_version(own: Live, other: str) -> None:
+    admin = open_board(own)
+    assert admin.post("/challenges/pets/phases/main/gold", json=GOLD).status_code == 201
     own.stop()
     with closing(sqlite3.connect(own.data_dir / "assay.sqlite3")) as database:
         for table in ("board_analyses", "score_intervals"):
-            database.execute(f"UPDATE {table} SET scorer_version = scorer_version + 1")
+            assert database.execute(f"UPDATE {table} {SET_OTHER[other]}").rowcount > 0
         database.commit()
     own.start()
-    board = board_of(own.admin())
-    assert board["significance"]["status"] == "pending"
+    require_nothing_shown(own.admin())
+
+
+def require_nothing_shown(who: Caller) -> None:
+    """The board has its rows, but neither intervals nor rank sets."""
+    board = board_of(who)
+    assert (board["significance"]["status"], board["significance"]["computed_at"]) == ("pending", None)
+    assert len(board["rows"]) == 2
     for row in board["rows"]:
-        assert (row["rank_low"], row["rank_high"], row["scores"]["accuracy"]["low"]) == (None, None, None)
+        assert (row["rank_low"], row["rank_high"], row["tie_group"]) == (None, None, None)
+        assert (row["scores"]["accuracy"]["low"], row["scores"]["accuracy"]["high"]) == (None, None)
+    found = who.get("/challenges/pets/phases/main/leaderboard/significance").json()
+    assert (found["status"], found["rows"], found["pairs"]) == ("pending", [], [])
 
 
 def test_a_board_is_compared_once_in_an_interval(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import csv
 import io
 import re
+from itertools import product
 from typing import Any
 
 import pytest
@@ -44,7 +45,7 @@ def test_a_hidden_board_is_for_organizers_only(people: People) -> None:
         for form in ("json", "csv"):
             require_refused(caller.board(slug, format=form), 403, "leaderboard_hidden")
     assert board_ranks(people.admin.board(slug)) == [(1, "Blue")]
-    assert own["scores"]["accuracy"] == {"value": 0.75}  # the board is hidden, the own score is not
+    assert own["scores"]["accuracy"]["value"] == 0.75  # the board is hidden, the own score is not
 
 
 def test_a_board_shown_after_the_close_appears_when_the_phase_closes(people: People) -> None:
@@ -85,7 +86,7 @@ def test_numbers_are_disclosed_at_the_agreed_digits_and_ranked_on_all(people: Pe
     blue, green = people["Blue"].join(slug, "Blue"), people["Green"].join(slug, "Green")
     sent = require_finished(blue.submit(slug, of_fifty(35)))
     require_finished(green.submit(slug, of_fifty(36)))
-    assert sent["scores"] == {"accuracy": {"value": 0.7}}
+    assert metric_values(sent["scores"]) == {"accuracy": 0.7}
     assert numbers(blue, slug, sent["id"]) == [0.7] * 4
     assert board_values(people.visitor.board(slug), "accuracy") == [0.7, 0.7]
     assert board_ranks(people.visitor.board(slug)) == [(1, "Green"), (2, "Blue")]
@@ -178,7 +179,13 @@ def test_csv_says_what_json_says(people: People) -> None:
         assert int(line["entries"]) == row["entries"]
         assert line["baseline"] == str(row["baseline"]).lower()
         assert [float(line[text]) for text in row["scores"]] == [each["value"] for each in row["scores"].values()]
-    assert list(lines[0])[-len(names) :] == names == list(board["rows"][0]["scores"])
+        for field in RANK_SET:
+            assert line[field] == ("" if row[field] is None else str(row[field]))
+        for name, end in product(names, ("low", "high")):
+            assert float(line[f"{name} {end}"]) == row["scores"][name][end]
+    sure = [*RANK_SET, *(f"{name} {end}" for name, end in product(names, ("low", "high")))]
+    assert list(lines[0])[-len(names) - len(sure) :] == [*names, *sure]
+    assert names == list(board["rows"][0]["scores"])
 
 
 @pytest.mark.parametrize("form", ["json", "csv"])
