@@ -21,6 +21,7 @@ from app.cli.terminal import (
     phase_tables,
     problem_tables,
     registration_tables,
+    significance_table,
     team_tables,
 )
 from app.cli.terminal.table_layout import Column, show_table
@@ -45,6 +46,11 @@ OTHER = SUBMISSION | {"id": IDS[1], "team": {"id": IDS[1], "name": "Green"}, "se
 OTHER |= {"scores": {"f1_macro": {"value": None, "reason": LONG}}}
 RULE = {"rule": "best", "meaning": LONG}
 ROW = {"rank": 1, "public_rank": 2, "team": TEAM, "method": LONG, "entries": 3, "scores": SCORES, "on_behalf": True}
+COMPARED: dict[str, Any] = {"team": TEAM, "value": 0.123456, "low": 0.1, "high": 0.2, "rank": 1, "entries": 3}
+COMPARED |= {"rank_low": 1, "rank_high": 2, "tie_group": 1}
+SIGNIFICANCE: dict[str, Any] = {"challenge": "digits", "phase": "main", "metric": "f1_macro", "split": "all"}
+SIGNIFICANCE |= {"status": "pending", "reason": LONG, "conclusion": LONG, "selection": RULE, "draw_seed": IDS[0]}
+SIGNIFICANCE |= {"rests_on": {"n": 100, "groups": 9, "draws": 10_000, "notes": [LONG]}, "rows": [COMPARED] * 2}
 REGISTRATION: dict[str, Any] = {"id": IDS[0], "user": {"name": LONG, "email": "a.rather.long.name@example.org"}}
 REGISTRATION |= {"team": TEAM, "status": "approved", "reason": LONG, "terms_version": 2, "created_at": TIME}
 REGISTRATION["history"] = [{"at": TIME, "action": "approved", "role": "organizer", "reason": LONG}]
@@ -79,6 +85,7 @@ TABLES: Mapping[str, Callable[[Console], None]] = {
         console,
         {"rows": [RELEASE], "selection": RULE, "released_at": None, "choices_until": None, "obstacles": []},
     ),
+    "show_significance": lambda console: significance_table.show_significance(console, SIGNIFICANCE),
     "show_problems": lambda console: problem_tables.show_problems(console, {"problems": [PROBLEM]}),
     "show_registrations": lambda console: registration_tables.show_registrations(console, [REGISTRATION]),
     "show_registration": lambda console: registration_tables.show_registration(console, REGISTRATION),

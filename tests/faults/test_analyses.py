@@ -25,7 +25,7 @@ from tests.faults.inspection import (
 from tests.live_service import Caller, Live, eventually, open_challenge
 
 RECIPE = {"primary": "accuracy", "metrics": ["accuracy"]}
-WRONG = {key: "dog" for key in CORRECT_PREDICTIONS}
+WRONG = dict.fromkeys(CORRECT_PREDICTIONS, "dog")
 BOARD_TASKS = "FROM analysis_tasks WHERE kind = 'significance'"
 
 
@@ -142,19 +142,26 @@ def test_a_comparison_survives_a_kill(own: Live, victim: str) -> None:
     )
 
 
-def test_nothing_is_shown_of_another_recipe(own: Live) -> None:
+def test_another_selection_has_other_rows_compared(own: Live) -> None:
     admin = open_board(own)
+    send(admin, "A", WRONG)
+    eventually(lambda: is_complete(admin), "the rows are compared")
+    before = {row["team"]["name"]: row["submission"] for row in board_of(admin)["rows"]}
     analyst = analyst_of(own)
     freeze(analyst)
     try:
-        put = admin.put("/challenges/pets/recipe", json={"primary": "mcc", "metrics": ["mcc", "accuracy"]})
+        put = admin.put("/challenges/pets/recipe", json=RECIPE | {"selection": "latest"})
         assert put.status_code == 200, put.text
-        eventually(lambda: board_of(admin)["recipe_version"] == 2, "the board has the new scores")
-        eventually(lambda: has_unread_request(analyst), "it is asked for an analysis")
-        require_nothing_shown(admin)
+        eventually(lambda: has_unread_request(analyst), "it is asked to compare the rows")
+        board = board_of(admin)
+        assert board["significance"]["status"] == "pending"
+        by_team = {row["team"]["name"]: row for row in board["rows"]}
+        assert by_team["A"]["submission"] != before["A"]
+        assert by_team["A"]["rank_low"] is None
     finally:
         thaw(analyst)
-    eventually(lambda: is_complete(admin), "the rows are compared by the new recipe")
+    eventually(lambda: is_complete(admin), "the other rows are compared")
+    assert [(row["rank"], row["rank_low"], row["rank_high"]) for row in board_of(admin)["rows"]] == [(1, 1, 2)] * 2
 
 
 SET_OTHER = {

@@ -1,5 +1,7 @@
 """The order of a board: selection, ties, what cannot be ranked, and the direction of the metric."""
 
+import csv
+import io
 from typing import Any
 
 import pytest
@@ -18,6 +20,7 @@ from tests.journeys.support import (
     require_refused,
     submit_for_teams,
 )
+from tests.journeys.test_significance import RANK_SET, wait_current
 
 
 def put_recipe(people: People, slug: str, body: dict[str, Any]) -> None:

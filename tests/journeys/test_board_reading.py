@@ -15,13 +15,15 @@ from tests.journeys.support import (
     board_values,
     create_challenge,
     make_recipe,
+    metric_values,
     poll_until,
     predictions_with_hits,
     require_finished,
     require_refused,
     submit_for_teams,
 )
-from tests.live_service import Caller
+from tests.journeys.test_significance import RANK_SET, wait_current
+from tests.live_service import Caller, eventually
 
 PSEUDONYM = re.compile("Anonymous [2-9B-Z]{4,}")
 PAST = {"opens_at": "2020-01-01T00:00:00Z", "closes_at": "2020-02-01T00:00:00+02:00"}
@@ -164,6 +166,13 @@ def test_csv_says_what_json_says(people: People) -> None:
         method="-m",
     )
     submit_for_teams(people.admin, slug, [("Majority", predictions_with_hits(1))], baseline="true")
+    wait_current(people.visitor, slug)
+    eventually(
+        lambda: all(
+            row["scores"]["f1:label=a"]["high"] is not None for row in people.visitor.board(slug).json()["rows"]
+        ),
+        "every row has its intervals",
+    )
     answer = people.visitor.board(slug, format="csv")
     assert answer.headers["content-type"] == "text/csv; charset=utf-8"
     lines = list(csv.DictReader(io.StringIO(answer.text)))

@@ -14,6 +14,7 @@ from tests.journeys.support import (
     People,
     create_challenge,
     make_recipe,
+    metric_values,
     require_finished,
     require_refused,
 )

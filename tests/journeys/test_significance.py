@@ -31,7 +31,7 @@ def significance_of(who: Caller, slug: str, **query: Any) -> dict[str, Any]:
 
 def wait_current(who: Caller, slug: str, **query: Any) -> dict[str, Any]:
     """The board once the comparison of its rows is current."""
-    eventually(lambda: board_of(who, slug, **query)["significance"]["status"] == "current", "the board is compared", 15)
+    eventually(lambda: board_of(who, slug, **query)["significance"]["status"] == "current", "the board is compared")
     return board_of(who, slug, **query)
 
 
