@@ -102,7 +102,12 @@ class BoardTable:
     @property
     def has_intervals(self) -> bool:
         """Whether values have intervals."""
-        return any(cell.interval or cell.is_pending for row in self.rows for cell in row.cells)
+        return any(cell.interval or cell.lacks_interval for row in self.rows for cell in row.cells)
+
+    @property
+    def lacks_intervals(self) -> bool:
+        """Whether a value has no interval although the phase shows them."""
+        return any(cell.lacks_interval for row in self.rows for cell in row.cells)
 
     @property
     def has_links(self) -> bool:
