@@ -103,7 +103,7 @@ def is_analysed(app: ServedApp) -> bool:
     """Whether all intervals are computed and all rows compared."""
     with app.app.state.service.db.read() as session:
         waiting = session.query(AnalysisTask).where(AnalysisTask.status != "done")
-        return waiting.count() == session.query(BoardChange).count() == 0
+        return bool(waiting.count() == session.query(BoardChange).count() == 0)
 
 
 QUERIES: list[tuple[str, BoardFormat, str | None]] = [

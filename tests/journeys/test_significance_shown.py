@@ -1,6 +1,7 @@
 """What a board says about the certainty of its order, as rows come and go, to whom, and in the digits of the tools."""
 
 import random
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -156,6 +157,15 @@ def agreed(people: People, tmp_path: Path) -> tuple[str, Path, Path]:
     return slug, write_file(tmp_path / "gold.json", gold), folder
 
 
+def has_interval(people: People, path: str) -> bool:
+    return people.admin.get(path).json()["scores"]["mcc"]["interval"] is not None
+
+
+def is_compared_with_intervals(people: People, slug: str, metric: str) -> bool:
+    found = significance_of(people.admin, slug, metric=metric)
+    return found["status"] == "current" and all(row["low"] is not None for row in found["rows"])
+
+
 def test_intervals_have_the_digits_of_the_command_line(people: People, agreed: tuple[str, Path, Path]) -> None:
     slug, gold, folder = agreed
     board = wait_current(people.admin, slug)
@@ -163,9 +173,7 @@ def test_intervals_have_the_digits_of_the_command_line(people: People, agreed: t
     wanted = [word for name in names for word in ("--metric", name)]
     for row in board["rows"]:
         path = f"/submissions/{row['submission']}"
-        eventually(
-            lambda path=path: people.admin.get(path).json()["scores"]["mcc"]["interval"] is not None, "it has intervals"
-        )
+        eventually(partial(has_interval, people, path), "it has intervals")
         scores = people.admin.get(path).json()["scores"]
         files = ("--gold", gold, "--predictions", folder / f"{row['team']['name']}.json")
         offline = run_assay("score", *files, *wanted, "--ci", "--draw-seed", board["draw_seed"], "--json").value()
@@ -179,16 +187,7 @@ def test_rank_sets_are_those_of_the_command_line(people: People, agreed: tuple[s
     slug, gold, folder = agreed
     seed = wait_current(people.admin, slug)["draw_seed"]
     for metric in ("f1_macro", "accuracy"):
-        eventually(
-            lambda metric=metric: significance_of(people.admin, slug, metric=metric)["status"] == "current",
-            "the rows are compared by this metric",
-        )
-        eventually(
-            lambda metric=metric: all(
-                row["low"] is not None for row in significance_of(people.admin, slug, metric=metric)["rows"]
-            ),
-            "every value has its interval",
-        )
+        eventually(partial(is_compared_with_intervals, people, slug, metric), "rows are compared, with intervals")
         online = significance_of(people.admin, slug, metric=metric)
         command = ("order", folder, "--gold", gold, "--metric", metric, "--draw-seed", seed, "--json")
         offline = run_assay(*command).value()
