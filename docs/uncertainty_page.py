@@ -106,7 +106,8 @@ order.
   to tell".
 - Baselines, unofficial rows and rows without a value stay outside.
 - The work is limited to 10⁹ draws of single pairs: beyond it there are fewer draws (at least 2,000), and then only pairs with the
-  first 100 rows. The reply says so.
+  first 100 rows. The reply says so. Scores chose these rows, so a difference must then also pass Bonferroni's quantile
+  over all pairs.
 
 ### Selection
 

@@ -36,6 +36,7 @@ GRID = tuple(
     for classes in (2, 20, 50, 100)
     for balance in ("equal", "zipf")
     for instances in (100, 1_000, 5_000)
+    if classes * instances <= 250_000
 )
 
 

@@ -21,6 +21,7 @@ from app.scoring.uncertainty.board_tests import BoardTests
 from app.scoring.uncertainty.draw_values import draw_values
 from app.scoring.uncertainty.draws import unit_draws
 from app.scoring.uncertainty.intervals import has_rare_classes
+from app.scoring.uncertainty.paired import scored_ids
 from app.scoring.uncertainty.rank_sets import Board, RankSets, rank_sets, widening_note
 from app.scoring.uncertainty.resampling import group_places, in_order_of, prediction_codes
 from app.scoring.uncertainty.seeds import RandomSource, derive_seed, random_source
@@ -129,7 +130,7 @@ def board_uncertainty(
         return BoardUncertainty(**facts, reason=reason)
     plan = draw_plan(len(cases), facts["instances"])
     draws = board_draws(cases, [call], derive_seed(draw_seed, "board", split, call.text), plan.draws)[call.text]
-    tester = BoardTests(cases, sorted(ids), call, draw_seed=draw_seed, split=split)
+    tester = BoardTests(cases, scored_ids(entries[0].case, ids), call, draw_seed=draw_seed, split=split)
     board = board_of(cases, call, values, draws, tester.test)
     sets = rank_sets(board)
     differences = _differences(facts["keys"], values, draws, sets)

@@ -69,15 +69,13 @@ class BoardTests:
         return SignFlipTests(totals, derive_seed(self._draw_seed, "pair", self._split, self._call.text))
 
     def _undecided(self, tests: dict[Pair, PairTest], family: int) -> list[Pair]:
-        """The pairs that more rounds may confirm."""
+        """The pairs to test with more rounds, if these may confirm any: the confirmed ones too, so that each has one look."""
         confirmed, level = holm(tests, family)
         expected = ROUNDS * holm_levels(family, len(tests)).loosest
         likely = (expected + 5 * math.sqrt(expected) + 5 + 1) / (ROUNDS + 1)
-        return [
-            pair
-            for pair, test in tests.items()
-            if pair not in confirmed and test.rounds is not None and level < test.p_value <= likely
-        ]
+        close = {pair: test for pair, test in tests.items() if test.rounds is not None and test.p_value <= likely}
+        more = any(pair not in confirmed and test.p_value > level for pair, test in close.items())
+        return list(close) if more else []
 
     def _differing(self, pair: Pair) -> int:
         return self._pair(pair)[0].discordant
@@ -116,4 +114,5 @@ def _smallest(pair: SystemPair, test: RandomizationTest) -> float:
 def _is_right(case: EvaluationInput) -> np.ndarray:
     if case.acceptable:
         return EvaluationContext(case).is_accepted
-    return np.asarray((case.gold.codes == case.predicted.codes) & (case.gold.codes < len(case.spec.classes)))
+    gold = case.gold.codes
+    return np.asarray((gold == case.predicted.codes) & (gold >= 0) & (gold < len(case.spec.classes)))

@@ -74,7 +74,8 @@ def _interval(case: EvaluationInput, call: MetricCall, value: float | None, seed
         return no_interval(_null_reason(rows, call))
     if method.kind == "none":
         return no_interval(method.reason)
-    plain = case.weights is None and case.groups is None
+    equal = case.weights is None or bool((case.weights == 1).all())  # weights of 0 and 1 leave instances out
+    plain = equal and case.groups is None
     counted = call.params.get("ties") != "average"  # else the value is no whole number of instances
     if method.kind == "proportion" and plain and counted:
         n = case.gold.n

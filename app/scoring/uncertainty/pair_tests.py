@@ -97,7 +97,9 @@ class SignFlipTests:
         level = holm(known, family)[1]  # the strictest that is left
         expected = ROUNDS * loosest
         likely = expected + 5 * math.sqrt(expected) + 5  # a pair with more will not be confirmed
-        again = [pair for pair in pairs if tests[pair].p_value > level and counts[pair] <= likely]
+        close = [pair for pair in pairs if counts[pair] <= likely]
+        # Pairs that have reached the level are tested again with the others, so that each has one look.
+        again = close if any(tests[pair].p_value > level for pair in close) else []
         wanted = math.ceil(_ROUNDS_PER_LEVEL / level)
         units = self._totals.shape[1]
         most = min(MAX_PAIR_ROUNDS, _MAX_OPERATIONS // max(1, units)) // max(1, len(again))

@@ -107,7 +107,7 @@ def compare_systems(
     """
     check_rounds(rounds)
     cases = tuple(in_order_of(case, ids).without_zero_weights() for case in (case_a, case_b))
-    comparer = _Comparer(cases[0], cases[1], _scored_ids(case_a, ids), draw_seed=draw_seed, split=split)
+    comparer = _Comparer(cases[0], cases[1], scored_ids(case_a, ids), draw_seed=draw_seed, split=split)
     scalar = [call for call in calls if call.metric.scalar]
     found = {}
     for done, call in enumerate(scalar):
@@ -117,7 +117,7 @@ def compare_systems(
     return found
 
 
-def _scored_ids(case: EvaluationInput, ids: Sequence[str]) -> list[str]:
+def scored_ids(case: EvaluationInput, ids: Sequence[str]) -> list[str]:
     """The ids of the instances that count, in order."""
     numbered = replace(case, folds=Grouping(ids, np.arange(case.gold.n, dtype=np.int32)))
     kept = numbered.without_zero_weights().folds

@@ -20,6 +20,7 @@ from app.scoring.evaluate import evaluate
 from app.scoring.evaluation_input import EvaluationInput
 from app.scoring.uncertainty.board import BoardCase, aligned_cases, board_draws, board_of, draw_plan
 from app.scoring.uncertainty.board_tests import BoardTests
+from app.scoring.uncertainty.paired import scored_ids
 from app.scoring.uncertainty.rank_sets import RankSets, rank_sets
 from app.scoring.uncertainty.seeds import derive_seed
 
@@ -159,7 +160,7 @@ def side_by_side(
     draws = board_draws(cases, calls, derive_seed(draw_seed, "rankings", split, ""), min(plan.draws, DRAWS))
     sets = {}
     for call in calls:
-        tester = BoardTests(cases, sorted(ids), call, draw_seed=draw_seed, split=split)
+        tester = BoardTests(cases, scored_ids(entries[0].case, ids), call, draw_seed=draw_seed, split=split)
         sets[call.text] = rank_sets(board_of(cases, call, values[call.text], draws[call.text], tester.test))
     names = tuple(entry.key for entry in entries)
     flips = list(_flips(names, keys, sets))

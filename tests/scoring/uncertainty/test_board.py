@@ -123,3 +123,25 @@ def test_one_row_one_instance_and_one_class() -> None:
     assert rank_intervals(order(systems(50, [0.5]))) == [(1, 1)]
     one = case("multiclass", CLASSES, ["a"], ["a"])
     assert rank_intervals(order([one, one])) == [(1, 2), (1, 2)]
+
+
+def test_instances_of_weight_zero_do_not_count_on_a_board() -> None:
+    gold = ["a", "b"] * 60
+    right, wrong = gold, ["b" if at % 3 else label for at, label in enumerate(gold)]
+    weights, ids = [0, 1, 1, 1] * 30, [f"{at:03d}" for at in range(120)]
+    entries = [
+        BoardCase(name, case("multiclass", "ab", gold, predicted, weights=weights))
+        for name, predicted in (("one", right), ("other", wrong))
+    ]
+    weighted = board_uncertainty(entries, ids, call(), draw_seed="0", split="all")
+    kept = [at for at, weight in enumerate(weights) if weight]
+    without = board_uncertainty(
+        [BoardCase(entry.key, replace(entry.case.take(np.array(kept)), weights=None)) for entry in entries],
+        [ids[at] for at in kept],
+        call(),
+        draw_seed="0",
+        split="all",
+    )
+    assert weighted.instances == 90
+    assert weighted.to_dict()["pairs"] == without.to_dict()["pairs"]
+    assert weighted.to_dict()["pairs"][0]["different"] is True

@@ -126,4 +126,6 @@ def test_draws_that_equal_the_value_but_for_rounding_count_half() -> None:
 def test_the_unit_of_the_values_does_not_matter() -> None:
     draws = np.random.default_rng(5).exponential(size=999)
     plain, small = percentile_interval(1.0, draws), percentile_interval(1e-15, draws * 1e-15)
+    assert plain.low is not None
+    assert plain.high is not None
     assert (small.low, small.high) == pytest.approx((plain.low * 1e-15, plain.high * 1e-15), rel=1e-9)

@@ -109,3 +109,10 @@ def test_every_metric_gives_an_interval_or_a_reason(task: TaskKind, data: st.Dat
         if interval.low is not None and interval.high is not None:
             assert interval.low <= interval.high
             assert interval.low < interval.high or interval.notes, text
+
+
+def test_weights_of_zero_and_one_leave_instances_out_of_an_exact_interval() -> None:
+    gold, predicted, weights = ["a"] * 20, ["a"] * 15 + ["b"] * 5, [1] * 18 + [0] * 2
+    interval = found(case("multiclass", ("a", "b"), gold, predicted, weights=weights), ["accuracy"])["accuracy"]
+    expected = stats.binomtest(15, 18).proportion_ci(method="exact")
+    assert (interval.low, interval.high) == pytest.approx((expected.low, expected.high))
