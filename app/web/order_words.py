@@ -22,13 +22,7 @@ def conclusion(rows: Sequence[Mapping[str, Any]]) -> str | None:
     if len(first) == total:
         return f"No two of the {total} ranked rows are shown to differ at 5 %: these data do not support any order."
     if len(first) == 1:
-<<<<<<< HEAD
-        others = f"Every ranked row but {first[0]} has a row that is shown to be better at 5 %, so only {first[0]} may be first."
-        all_worse = f"{first[0]} is shown to be better than every other ranked row at 5 %."
-        return others if ranked_high(ranked) > 1 else all_worse
-=======
         return _one_may_be_first(next(row for row in ranked if row["rank_low"] == 1))
->>>>>>> page2
     if len(first) <= NAMED:
         return (
             f"{len(first)} of the {total} ranked rows may be first, because no row is shown to be better at 5 %: "
