@@ -27,8 +27,8 @@ def compared(app: ServedApp) -> tuple[str, str]:
     best = submit(admin, slug, "Blue", len(GOLD))
     submit(admin, slug, "Green", 1)
     path = f"/challenges/{slug}/phases/main/leaderboard"
-    for part in ("significance", "rankings"):
-        eventually(lambda part=part: admin.get(f"{path}/{part}").json()["status"] == "current", f"{part} is there")
+    eventually(lambda: admin.get(f"{path}/significance").json()["status"] == "current", "significance is there")
+    eventually(lambda: admin.get(f"{path}/rankings").json()["status"] == "current", "rankings are there")
     eventually(
         lambda: all(row["scores"]["accuracy"]["low"] is not None for row in admin.get(path).json()["rows"]),
         "every score has its interval",
