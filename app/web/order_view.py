@@ -203,7 +203,7 @@ def _order_rows(
     shown = []
     for at, row in enumerate(rows):
         relations = [*table[at][:at], *table[at][at + 1 :]]
-        low, high = own.get(row["row"]) or ends.get(_name_of(row), (None, None))
+        low, high = own.get(row["row"], ends.get(_name_of(row), (None, None)))
         shown.append(
             OrderRow(
                 rank_range(row),
