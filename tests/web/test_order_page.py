@@ -17,6 +17,10 @@ ORDER = BOARD + "/order"
 REPORTS = ["scores", "intervals", "significance", "rankings"]
 
 
+def _status(app: ServedApp, path: str) -> str:
+    return str(app.admin().get(path).json()["status"])
+
+
 @pytest.fixture(scope="module")
 def compared(app: ServedApp) -> tuple[str, str]:
     """A challenge whose rows have been compared, and its best submission."""
@@ -27,8 +31,8 @@ def compared(app: ServedApp) -> tuple[str, str]:
     best = submit(admin, slug, "Blue", len(GOLD))
     submit(admin, slug, "Green", 1)
     path = f"/challenges/{slug}/phases/main/leaderboard"
-    eventually(lambda: admin.get(f"{path}/significance").json()["status"] == "current", "significance is there")
-    eventually(lambda: admin.get(f"{path}/rankings").json()["status"] == "current", "rankings are there")
+    eventually(lambda: _status(app, f"{path}/significance") == "current", "the rows are compared")
+    eventually(lambda: _status(app, f"{path}/rankings") == "current", "the rankings are there")
     eventually(
         lambda: all(row["scores"]["accuracy"]["low"] is not None for row in admin.get(path).json()["rows"]),
         "every score has its interval",

@@ -208,7 +208,14 @@ def test_a_page_of_a_board_with_links_stays_light() -> None:
 
     def row(place: int) -> dict[str, Any]:
         scores = {key: {"value": drawn.random()} for key in keys}
-        ranks = {"rank": place, "tied": 1, "public_rank": None}
+        ranks = {
+            "rank": place,
+            "rank_low": place,
+            "rank_high": place,
+            "tie_group": place,
+            "tied": 1,
+            "public_rank": None,
+        }
         team = {"id": secrets.token_hex(16), "name": f"Team {secrets.token_hex(4)}"}
         marks: dict[str, Any] = {"baseline": False, "mark": None, "on_behalf": False}
         sent_at = {"method": f"method {place}", "entries": place, "submitted_at": "2026-11-12T12:00:00Z"}
@@ -216,6 +223,7 @@ def test_a_page_of_a_board_with_links_stays_light() -> None:
 
     metrics = [{"key": key, "name": key.replace("_", " "), "direction": "higher"} for key in keys]
     board = {"rows": [*map(row, range(1, 201))], "total": 200, "metrics": metrics, "primary": keys[0]}
+    board |= {"significance": {"status": "current"}, "selection": {"rule": "latest"}, "split": "all"}
     table = make_table(board, "x", BoardQuery(), may_read=lambda _: True, own_team=None, has_counts=True)
     html: str = environment().get_template("board_table.html").module.rows(table, True, "Board")  # type: ignore[attr-defined]
     assert html.count("/scores/") == 200 * 20

@@ -52,7 +52,7 @@ def conclude(rows: Sequence[Mapping[str, Any]], reason: str | None) -> str | Non
     if may_lead == len(known):
         return f"None of the {len(known)} rows is shown to be better than another at 5 %."
     if may_lead == 1:
-        return f"The first row is better than each of the other {len(known) - 1} rows at 5 %."
+        return f"The first row is shown to be better than each of the other {len(known) - 1} rows at 5 %."
     return (
         f"Any of {may_lead} of the {len(known)} rows may be the best: no row is shown to be better than these at 5 %."
     )
