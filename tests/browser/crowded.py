@@ -53,10 +53,11 @@ def _many_teams(organizer: Caller) -> None:
 
 def _wait_until_scored(organizer: Caller, slug: str, number: int) -> None:
     def done() -> bool:
-        rows: Any = organizer.board(slug, limit=200).raise_for_status().json()["rows"]
-        return len(rows) == number
+        board: Any = organizer.board(slug, limit=200).raise_for_status().json()
+        intervals = [row["scores"]["accuracy"]["low"] is not None for row in board["rows"]]
+        return len(intervals) == number and all(intervals) and board["significance"]["status"] == "current"
 
-    eventually(done, f"{number} teams on the board of {slug}")
+    eventually(done, f"{number} teams on the board of {slug}, with intervals and rank sets")
 
 
 def _thousand_classes(organizer: Caller) -> str:
