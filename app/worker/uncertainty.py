@@ -10,7 +10,6 @@ from app.scoring.evaluation_input import EvaluationInput
 from app.scoring.uncertainty.board import BoardCase, board_uncertainty
 from app.scoring.uncertainty.intervals import intervals
 from app.scoring.uncertainty.rankings import side_by_side
-from app.scoring.uncertainty.seeds import content_hash
 from app.scoring_processes.messages import CompareBoard, ComputeIntervals
 
 
@@ -21,23 +20,24 @@ def score_intervals(
     found = {}
     for split, case in _cases(gold, recipe, request.predictions, limits).items():
         results = evaluate(case, recipe.metrics, BestAttainableValues(case))
-        seeds = {"draw_seed": request.draw_seed, "split": split, "content": _content(gold, split, case)}
-        computed = intervals(case, recipe.metrics, results, **seeds)
+        values = {name: result.value for name, result in results.items()}
+        ids = _ids(gold, split)
+        computed = intervals(case, recipe.metrics, values, ids, draw_seed=request.draw_seed, split=split)
         found[split] = {name: interval.to_dict() for name, interval in computed.items()}
     return found
 
 
 def compare_board(gold: Gold, recipe: ScoringRecipe, request: CompareBoard, limits: Limits) -> dict[str, Any]:
     """The comparison of the rows of a board by one metric of the recipe, or their rankings by all."""
-    split, seed = request.split, request.draw_seed
-    entries = []
-    for file in request.entries:
-        case = _cases(gold, recipe, file.predictions, limits, split)[split]
-        entries.append(BoardCase(file.key, case, _content(gold, split, case)))
+    split, ids = request.split, _ids(gold, request.split)
+    entries = [
+        BoardCase(file.key, _cases(gold, recipe, file.predictions, limits, split)[split]) for file in request.entries
+    ]
+    seeds = {"draw_seed": request.draw_seed, "split": split}
     if request.metric is None:
-        return side_by_side(entries, recipe.metrics, draw_seed=seed, split=split).to_dict()
+        return side_by_side(entries, ids, recipe.metrics, **seeds, options=recipe.options).to_dict()
     call = next(each for each in recipe.metrics if each.text == request.metric)
-    return board_uncertainty(entries, call, draw_seed=seed, split=split).to_dict()
+    return board_uncertainty(entries, ids, call, **seeds).to_dict()
 
 
 def _cases(
@@ -49,8 +49,7 @@ def _cases(
     return predicted_cases(gold, predictions, rules, splits=None if split is None else [split], **settings)
 
 
-def _content(gold: Gold, split: str, case: EvaluationInput) -> str:
-    """The hash of what a submission predicts on a split."""
+def _ids(gold: Gold, split: str) -> list[str]:
+    """The ids of the instances of a split, in the order of its evaluation input."""
     rows, ids = gold.rows_by_split()[split], gold.ids
-    scored = ids if rows is None else [ids[row] for row in rows.tolist()]
-    return content_hash(scored, case.predicted, gold.spec.classes, case.scores)
+    return ids if rows is None else [ids[row] for row in rows.tolist()]

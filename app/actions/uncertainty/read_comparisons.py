@@ -1,5 +1,6 @@
 """Read the comparison of a board's rows: rank sets and pairs by one metric, or the rankings by all metrics."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -41,7 +42,14 @@ def read_significance(
     head, stored = _head(session, audience, board, SIGNIFICANCE, ranked_by, compared=compared)
     result: Mapping[str, Any] = {} if stored is None else stored.result
     teams = _Rows(session, audience, stored, board)
-    rows = [teams.row(row) for row in result.get("rows", []) if row["key"] in teams.places]
+    known = board_analyses.intervals_of(session, list(teams.places), board.scores.provenance)
+    ends = {key: known.get(key, {}).get(board.scores.shown, {}).get(ranked_by, {}) for key in teams.places}
+    shows_ends = audience.organizer or "intervals" in audience.phase.reports
+    rows = [
+        teams.row(row) | {end: ends[row["key"]].get(end) if shows_ends else None for end in ("low", "high")}
+        for row in sorted(result.get("rows", []), key=_by_rank)
+        if row["key"] in teams.places
+    ]
     pairs = [teams.renamed(pair) for pair in result.get("pairs", []) if teams.knows(pair)]
     most_entries = max((row["entries"] for row in rows), default=0)
     choice = wording.describe_choice(
@@ -147,7 +155,7 @@ class _Rows:
             "team": {"id": team if pseudonym is None else None, "name": pseudonym or name},
             "submission": key if pseudonym is None else None,
             "entries": self._entries.get(team, 0),
-            **{field: value for field, value in row.items() if field != "key"},
+            **{field: self.renamed(value) for field, value in row.items() if field != "key"},
         }
 
     def knows(self, pair: Mapping[str, Any]) -> bool:
@@ -165,7 +173,13 @@ class _Rows:
 
 def _in_order(stored: BoardAnalysis) -> Sequence[str]:
     """The compared submissions, the best first where the comparison ranks them."""
-    return [row["key"] for row in stored.rows] or stored.entries
+    return [row["key"] for row in sorted(stored.rows, key=_by_rank)] or stored.entries
+
+
+def _by_rank(row: Mapping[str, Any]) -> tuple[float, str]:
+    """The place of a compared row; rows without a rank come last."""
+    rank = row.get("rank")
+    return math.inf if rank is None else float(rank), row["key"]
 
 
 def _rounded(reply: dict[str, Any], board: ResolvedBoard, audience: BoardAudience) -> dict[str, Any]:

@@ -156,7 +156,7 @@ def _steps(low: Counts, high: Counts, right: Counts, weights: Int, case: Evaluat
     """What one instance of each cell adds with the lower label instead of the higher one."""
     m, at = len(case.spec.classes), np.arange(len(low))
     steps = np.zeros((2 * (m + 1), len(low)))
-    for codes, sign, is_right in ((low, 1, right == 1), (high, -1, right == 2)):  # noqa: PLR2004 (see _label_cells)
+    for codes, sign, is_right in ((low, 1, right == 1), (high, -1, right == 2)):
         steps[np.where(codes < 0, m, codes), at] += sign * weights
         hit = np.flatnonzero(is_right)
         steps[m + 1 + codes[hit], hit] += sign * weights[hit]

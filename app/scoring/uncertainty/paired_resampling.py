@@ -4,8 +4,6 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 
-import numpy as np
-
 from app.scoring.declaration.metric import MetricCall
 from app.scoring.draw_context import Counts
 from app.scoring.evaluation_input import EvaluationInput
@@ -43,7 +41,7 @@ class PairedResampling:
 
     def interval(self, difference: float, call: MetricCall, source: RandomSource, resamples: int) -> Interval:
         """The 95 % interval of the difference, or the reason why there is none."""
-        if self.units < 2:  # noqa: PLR2004
+        if self.units < 2:
             one_group = "All instances are in one group, so there is nothing to resample."
             return no_interval(
                 one_group if self._group_of_row is not None else "One instance says nothing about others."
